@@ -1,4 +1,4 @@
-// The CPU side of a machine.
+// Bindings of the CPU topology.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>

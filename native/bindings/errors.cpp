@@ -1,4 +1,4 @@
-// Native exceptions become Python exceptions with the same parts: call, code, text, device.
+// Converts native exceptions to Python exceptions with the same fields: call, code, text, device.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -10,7 +10,7 @@ namespace nb = nanobind;
 namespace byteways {
 namespace {
 
-// Owned for the life of the process, as exception types are.
+// Never freed, like exception types in general.
 struct ErrorTypes {
   nb::handle error, out_of_memory, unsupported;
 };
@@ -34,7 +34,7 @@ nb::handle make_type(nb::module_& m, const char* name, nb::handle base) {
 }  // namespace
 
 void bind_errors(nb::module_& m) {
-  auto* types = new ErrorTypes;  // as long as the translator, which is never taken back
+  auto* types = new ErrorTypes;  // lives as long as the translator, which cannot be unregistered
   types->error = make_type(m, "Error", nb::handle(PyExc_RuntimeError));
   types->out_of_memory = make_type(m, "OutOfMemoryError", types->error);
   types->unsupported = make_type(m, "UnsupportedError", types->error);

@@ -1,4 +1,4 @@
-// The interfaces of this module and the kernels behind them, as they registered themselves.
+// Bindings of the registered interfaces and their kernels.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>

@@ -1,4 +1,4 @@
-// Compiled kernels, and how runtimes pick copy engines, both without a session.
+// Bindings without a session: compiled kernels, and the runtimes' rules for copy engines.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>

@@ -1,4 +1,4 @@
-// The management library of the GPUs: topology and health.
+// Bindings of the GPU management library: topology and health.
 #include "runtimes/management.hpp"
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// The native module as Python sees it (src/byteways/_core.pyi): nanobind only, no logic.
+// The native Python module (src/byteways/_core.pyi): nanobind only, no logic.
 #include <nanobind/nanobind.h>
 
 #include "bindings/bindings.hpp"

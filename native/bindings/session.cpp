@@ -1,4 +1,4 @@
-// Session, devices, buffers and what was found of the vendors' libraries.
+// Bindings of sessions, devices, buffers and library reports.
 #include "runtimes/session.hpp"
 
 #include <nanobind/nanobind.h>
@@ -19,7 +19,7 @@ using namespace nb::literals;
 namespace byteways {
 namespace {
 
-// Flows and the objects that keep their buffers, whatever becomes of the caller's list of them.
+// Flows and the objects that own their buffers, independent of the caller's list.
 struct KeptFlows {
   explicit KeptFlows(const nb::sequence& flows) : objects(flows) {
     if (!nb::try_cast(objects, made)) throw nb::type_error("a sequence of flows is needed");
@@ -42,7 +42,7 @@ Measurement measure_flows(Session& session, const nb::sequence& flows, const Mea
 
 struct Sustained {
   KeptFlows flows;
-  std::unique_ptr<LoadGenerator> generator;  // is over before they go
+  std::unique_ptr<LoadGenerator> generator;  // destroyed before the flows
 };
 
 std::unique_ptr<Sustained> sustain_flows(Session& session, const nb::sequence& flows, double slice_s,
@@ -72,7 +72,7 @@ constexpr DataService kDataService{
       return check(session, by, data, words, key).bad_count;
     }};
 
-// What a copy from one device to another may choose; host memory is taken to be locked.
+// The engines that a copy between two devices may select; assumes page-locked host memory.
 CopyEngines copy_engines(const Device& source, const Device& destination) {
   const auto device = [](const Device& device) { return device.is_host() ? -1 : device.ordinal; };
   const Device& issuer = source.is_host() ? destination : source;
@@ -83,7 +83,7 @@ CopyEngines copy_engines(const Device& source, const Device& destination) {
   return choice->engines({device(source), device(destination), false});
 }
 
-// Numbers of the bits that are set.
+// The indices of the set bits.
 std::vector<int> engine_numbers(const CopyEngines& engines) {
   std::vector<int> numbers;
   for (int engine = 0; engine < 32; ++engine)
@@ -139,7 +139,7 @@ void bind_devices(nb::module_& m) {
       .def_prop_ro("bytes", &Buffer::bytes)
       .def_prop_ro("page_bytes", [](const Buffer& b) { return b.allocation().page_bytes(); })
       .def("placement", &Buffer::placement)
-      // How another process names this memory; throws Unsupported where there are no such names.
+      // The IPC handle of this memory; throws Unsupported if there is none.
       .def("handle", [](const Buffer& b) {
         return b.device().runtime->capability<ProcessHandles>()->handle_of(b.allocation());
       });

@@ -1,4 +1,4 @@
-// Teams of ranks: those of threads, and those whose transport is written in Python.
+// Bindings of teams of ranks: teams of threads, and teams with a transport in Python.
 #include "timing/team.hpp"
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Flows, options and measurements; the statistics on their own for tests and for reading runs.
+// Bindings of flows, options and measurements, and of statistics for tests and for reading runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -18,7 +18,8 @@ using namespace nb::literals;
 namespace byteways {
 namespace {
 
-// Samples after which the rule stops on this series, with time enough; 0 when it never does.
+// The number of samples at which the stopping rule stops on this series, given enough time; 0 if it never
+// does.
 std::uint64_t stop(const std::vector<double>& series, double precision, std::uint64_t rounds,
                    double resolution) {
   StoppingRule rule(precision, std::max<std::uint64_t>(1, rounds), resolution);
@@ -37,13 +38,13 @@ std::vector<Warning> warnings_of(const std::vector<double>& samples, double reso
   return warnings;
 }
 
-// Why a batch with these times, in ns of all of it, would be discarded; empty: it would not.
+// Why a batch with these total times in ns would be discarded; empty if it would not.
 std::string contradiction_of(double device_ns, double submit_ns, double host_ns, bool gated, bool gate_opened,
                              double resolution_ns) {
   return contradiction({{device_ns, submit_ns, host_ns}, 1, gated, gate_opened, resolution_ns});
 }
 
-// Samples that count of those with and without a reason to discard them, and whether all do.
+// The samples that count, given those with and without a reason to discard them, and whether all count.
 std::pair<std::vector<double>, bool> settle(const std::vector<std::pair<double, std::string>>& samples) {
   Series series;
   for (const auto& [time_ns, reason] : samples) series.add({time_ns, {}, reason});
@@ -53,7 +54,7 @@ std::pair<std::vector<double>, bool> settle(const std::vector<std::pair<double, 
 
 using RecordedFlow = std::tuple<double, std::vector<double>, std::vector<std::uint64_t>>;
 
-// Rates in operations per ns and overlap of flows that ran together.
+// Rates in operations per ns, and overlap, of concurrent flows.
 std::pair<std::vector<double>, double> window(const std::vector<RecordedFlow>& flows, bool interference,
                                               int cut_at) {
   std::vector<Trace> traces;

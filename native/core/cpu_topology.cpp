@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A cache of one CPU, and who shares it.
+// A cache of one CPU, and the CPUs that share it.
 struct Entry {
   CpuCache cache;
   std::vector<int> shared;
@@ -53,7 +53,7 @@ std::vector<int> among(const std::vector<int>& wanted, const std::vector<int>& c
   return found;
 }
 
-// Empty when the kernel does not tell of each CPU.
+// Empty if the kernel does not provide the data for each CPU.
 std::vector<std::vector<int>> cores_of(const std::string& system, const std::vector<int>& cpus) {
   std::vector<std::vector<int>> cores;
   for (int cpu : cpus) {
@@ -90,7 +90,7 @@ void add_caches(const std::string& system, CpuDomain& domain) {
   for (const auto& [users, bytes] : by_level.rbegin()->second) domain.last_level_cache_bytes += bytes;
 }
 
-// Numbers of the domains, ascending.
+// Domain numbers, ascending.
 std::vector<int> domain_numbers(const std::string& system) {
   std::vector<int> numbers;
   std::error_code ignored;

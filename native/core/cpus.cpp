@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostCpus = 1 << 14;  // beyond the kernel's own limit (8192)
 
-// A CPU set as large as the machine needs: the fixed cpu_set_t ends at 1024.
+// A CPU set of any size: the fixed cpu_set_t ends at 1024.
 class CpuSet {
  public:
   CpuSet() : set_(CPU_ALLOC(kMostCpus)) { CPU_ZERO_S(bytes(), set_); }

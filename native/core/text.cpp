@@ -57,7 +57,7 @@ std::uint64_t meminfo_bytes(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     const std::size_t at = line.find(name + ":");
-    // A node's lines begin with "Node 0 ", and "Active:" is not the end of "Inactive:".
+    // A node's lines begin with "Node 0 ", and "Inactive:" must not match "Active:".
     if (at == std::string::npos || (at > 0 && line[at - 1] != ' ')) continue;
     std::uint64_t kibibytes = 0;
     std::istringstream(line.substr(at + name.size() + 1)) >> kibibytes;

@@ -1,5 +1,5 @@
-// How much more memory this process may use. The kernel grants more address space than it has memory, and
-// answers the excess by killing; a refusal beforehand costs one case instead of one worker.
+// How much more memory this process may use. The kernel overcommits memory and kills processes when it runs
+// out; refusing an allocation beforehand costs one case instead of one worker.
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -39,7 +39,7 @@ std::uint64_t group_headroom(const std::string& group, const ControlFiles& files
   return most > held ? most - held : 0;
 }
 
-// A limit anywhere between a group and the root holds for the group.
+// A limit at any level between a group and the root applies to the group.
 std::uint64_t hierarchy_headroom(const std::string& root, std::string path, const ControlFiles& files) {
   std::uint64_t least = group_headroom(root, files);
   while (!path.empty() && path != "/") {
@@ -65,7 +65,7 @@ std::uint64_t control_group_headroom() {
   return least;
 }
 
-// What the kernel calls available on one domain: free, or given back on demand.
+// Memory that the kernel calls available on one domain: free or reclaimable.
 std::uint64_t domain_available(int numa_domain) {
   const std::string path = "/sys/devices/system/node/node" + std::to_string(numa_domain) + "/meminfo";
   std::uint64_t bytes = 0;
@@ -77,11 +77,11 @@ std::uint64_t domain_available(int numa_domain) {
 }  // namespace
 
 std::uint64_t memory_headroom(int numa_domain) {
-  // With one domain the machine's figure is the better one: it includes memory that was plugged in later.
+  // With one domain the machine-wide value is better: it includes hot-plugged memory.
   const bool whole = numa_domain < 0 || memory_domains().size() == 1;
   const std::uint64_t available =
       whole ? meminfo_bytes("/proc/meminfo", "MemAvailable") : domain_available(numa_domain);
-  return std::min(available == 0 ? kUnlimited : available, control_group_headroom());  // 0: it does not tell
+  return std::min(available == 0 ? kUnlimited : available, control_group_headroom());  // 0: unknown
 }
 
 }  // namespace byteways

@@ -1,5 +1,5 @@
-// Huge pages, so that address translation is out of the way: reserved ones when an administrator set them
-// aside, else transparent ones. Which pages a transparent mapping got is read from the kernel, not assumed.
+// Huge pages, to reduce address translation: reserved ones if configured by an administrator, otherwise
+// transparent ones. The page size of a transparent mapping is read from the kernel, not assumed.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -25,10 +25,10 @@ std::uint64_t read_number(const std::string& path) {
 
 std::uint64_t transparent_page_bytes() {
   const std::uint64_t bytes = read_number(std::string(kTransparent) + "hpage_pmd_size");
-  return bytes != 0 ? bytes : 2u << 20;  // the file came with Linux 4.6
+  return bytes != 0 ? bytes : 2u << 20;  // the file exists since Linux 4.6
 }
 
-// The default size of MAP_HUGETLB, 0 when the kernel has no reserved pages at all.
+// The default page size of MAP_HUGETLB; 0 if the kernel has no reserved pages at all.
 std::uint64_t reserved_page_bytes() {
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);)
@@ -36,7 +36,7 @@ std::uint64_t reserved_page_bytes() {
   return 0;
 }
 
-// Reserved pages that are free on a domain (-1: anywhere) and promised to nobody.
+// Free, unreserved huge pages on a domain (-1: on any).
 std::uint64_t free_reserved_pages(std::uint64_t page_bytes, int numa_domain) {
   if (page_bytes == 0) return 0;
   const std::string pool = "/hugepages/hugepages-" + std::to_string(page_bytes / 1024) + "kB/";
@@ -55,13 +55,13 @@ bool transparent_allowed() {
   return std::getline(file, line) && line.find("[never]") == std::string::npos;
 }
 
-// A transparent mapping: its page size is what the kernel gave when it was touched.
+// A transparent mapping: the kernel decides its page size on first touch.
 class TransparentMapping final : public Mapping {
  public:
   TransparentMapping(std::uint64_t bytes, std::uint64_t huge)
       : Mapping(Memory::hugepage, bytes, huge, 0, 0), huge_(huge) {}
 
-  // 0 before the first touch, and when only part of the mapping is huge.
+  // 0 before first touch, or if only part of the mapping is huge.
   std::uint64_t page_bytes() const override {
     const Residency residency = residency_of(data());
     if (residency.resident_bytes == 0) return 0;
@@ -77,8 +77,8 @@ std::unique_ptr<Allocation> allocate_reserved(std::uint64_t bytes, std::uint64_t
   auto mapping = std::make_unique<Mapping>(Memory::hugepage, bytes, page, MAP_HUGETLB, page);
   if (numa_domain >= 0) {
     bind_pages(mapping->data(), mapping->mapped_bytes(), numa_domain);
-    // The reservation holds for the machine, not for one domain: a page that is gone there would be a SIGBUS
-    // at first touch. Populating asks now, and answers with an error.
+    // Reservations are machine-wide, so a missing page on this domain would raise SIGBUS on first touch.
+    // Populating now returns an error instead.
     if (!populate(mapping->data(), mapping->mapped_bytes()))
       throw OutOfMemory(
           "madvise", "ENOMEM",
@@ -108,7 +108,7 @@ std::unique_ptr<Allocation> allocate_hugepage(std::uint64_t bytes, int numa_doma
   require_headroom(bytes, numa_domain);
   const std::uint64_t huge = transparent_page_bytes();
   auto mapping = std::make_unique<TransparentMapping>(bytes, huge);
-  madvise(mapping->data(), mapping->mapped_bytes(), MADV_HUGEPAGE);  // refused: page_bytes() will show it
+  madvise(mapping->data(), mapping->mapped_bytes(), MADV_HUGEPAGE);  // if refused, page_bytes() shows it
   if (numa_domain >= 0) bind_pages(mapping->data(), mapping->mapped_bytes(), numa_domain);
   return mapping;
 }

@@ -18,7 +18,7 @@
 namespace byteways {
 namespace {
 
-// Values of <linux/mempolicy.h> and <linux/mman.h>, which the headers of old systems lack.
+// Values of <linux/mempolicy.h> and <linux/mman.h>, missing in the headers of old systems.
 constexpr int kBind = 2;            // MPOL_BIND
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 constexpr unsigned kBitsPerWord = 8 * sizeof(unsigned long);
@@ -34,10 +34,10 @@ void bind_pages(void* data, std::uint64_t bytes, int numa_domain) {
   const std::vector<int> domains = memory_domains();
   if (std::find(domains.begin(), domains.end(), numa_domain) == domains.end())
     throw Error("mbind", "EINVAL", "this system has no memory on NUMA domain " + std::to_string(numa_domain));
-  if (domains.size() == 1) return;  // nowhere else to go
+  if (domains.size() == 1) return;  // no other domain exists
   std::vector<unsigned long> mask(static_cast<unsigned>(numa_domain) / kBitsPerWord + 1);
   mask.back() = 1ul << (static_cast<unsigned>(numa_domain) % kBitsPerWord);
-  // The kernel reads one bit less than it is told.
+  // The kernel reads one bit less than specified.
   const unsigned long bits = mask.size() * kBitsPerWord + 1;
   if (syscall(SYS_mbind, data, bytes, kBind, mask.data(), bits, 0) == 0) return;
   if (errno == EPERM || errno == ENOSYS) return;
@@ -47,7 +47,7 @@ void bind_pages(void* data, std::uint64_t bytes, int numa_domain) {
 
 bool populate(void* data, std::uint64_t bytes) {
   return madvise(data, bytes, kPopulateWrite) == 0 ||
-         errno == EINVAL;  // EINVAL: the kernel is too old to ask
+         errno == EINVAL;  // EINVAL: the kernel is too old to support the query
 }
 
 std::map<int, std::uint64_t> sample_placement(const void* data, std::uint64_t bytes) {
@@ -67,7 +67,7 @@ std::map<int, std::uint64_t> sample_placement(const void* data, std::uint64_t by
   }
   const std::vector<int> domains = memory_domains();
   if (domains.size() == 1)
-    placement[domains.front()] = count;  // forbidden to ask, but there is one answer only
+    placement[domains.front()] = count;  // the query is forbidden, but only one domain exists
   return placement;
 }
 
@@ -77,7 +77,7 @@ Residency residency_of(const void* data) {
   Residency residency;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
-    // An area begins with "7f12…-7f13… rw-p …", its attributes are "Name:   number kB".
+    // An area begins with "7f12…-7f13… rw-p …"; its attributes are "Name:   number kB".
     const std::size_t dash = line.find('-');
     const std::size_t colon = line.find(':');
     if (dash != std::string::npos && (colon == std::string::npos || dash < colon)) {

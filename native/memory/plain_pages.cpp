@@ -1,6 +1,5 @@
-// Plain pages with as little around them as a program would have: one mapping, and the advice on its pages.
-// What measures the cost of memory itself allocates these; guard pages and questions about free memory would
-// be a part of the figure.
+// Plain pages without overhead: one mapping and the advice on its page size. Measurements of allocation cost
+// use these; guard pages and queries of free memory would add to the result.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -29,7 +28,7 @@ class PlainPages final : public Allocation {
     bytes_ = bytes;
     memory_ = memory;
     page_bytes_ = memory == Memory::pageable ? base_page_bytes() : 0;
-    madvise(data_, bytes, advice);  // refused where the system has no huge pages: there is nothing to advise
+    madvise(data_, bytes, advice);  // refused on systems without huge pages, where it is not needed
   }
   ~PlainPages() override { munmap(mapped_, mapped_bytes_); }
 

@@ -17,8 +17,7 @@ std::string loaded_path(void* handle, const std::string& asked_for) {
   return asked_for;
 }
 
-// The dynamic linker's text when the file is simply not there; any other text tells of a file that does not
-// load.
+// The dynamic linker's text for a missing file; other texts mean that an existing file does not load.
 bool is_absent(const std::string& text, const std::string& name) {
   return text == name + ": cannot open shared object file: No such file or directory";
 }
@@ -50,7 +49,7 @@ Library Library::open_file(const std::string& name, const std::string& found_by,
 Library Library::open(const std::vector<std::string>& sonames, const std::vector<std::string>& directories,
                       const char* override_variable, const std::string& simulator, LibraryReport& report) {
   Library library;
-  std::string broken;  // a file that is there but does not load says more than one that is not there
+  std::string broken;  // an existing file that does not load is more informative than a missing one
   const auto attempt = [&](const std::string& name, const std::string& found_by) {
     library = open_file(name, found_by, false, report, broken);
     return static_cast<bool>(library);

@@ -29,7 +29,7 @@ struct Management::Table : cuda::NvmlTypes {
 #undef BYTEWAYS_FUNCTION
   }
 
-  // The value that a query wrote, when the function exists and answered.
+  // The value written by a query, if the function exists and succeeded.
   template <class Value, class Function, class... Before>
   static std::optional<Value> ask(const Function& function, Before... before) {
     Value value{};
@@ -46,7 +46,8 @@ struct Management::Table : cuda::NvmlTypes {
     return function(device, words, static_cast<unsigned>(sizeof words)) == 0 ? words : "";
   }
 
-  int (*simulated_domain)(const char* pci_address) = nullptr;  // the simulator's; nullptr: ask the system
+  int (*simulated_domain)(const char* pci_address) =
+      nullptr;  // from the simulator; nullptr: query the system
 
   std::optional<std::int64_t> field(Device device, unsigned which, unsigned scope) const;
   ManagementDevice describe(unsigned index) const;
@@ -72,7 +73,7 @@ std::int64_t or_unknown(const std::optional<Number>& value) {
 
 }  // namespace
 
-// "0000:3b:00.0": sysfs writes four digits of the domain, NVML eight.
+// "0000:3b:00.0": sysfs uses four digits for the domain, NVML eight.
 std::string Management::Table::address_of(const PciInfo& info) {
   char text[32];
   std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", info.domain, info.bus, info.device);
@@ -89,7 +90,7 @@ std::optional<std::int64_t> Management::Table::field(Device device, unsigned whi
       return static_cast<std::int64_t>(request.value.real);
     case 1:
       return request.value.narrow;
-    case 2:  // unsigned long, 64 bits wide on Linux
+    case 2:  // unsigned long: 64 bits on Linux
     case 3:
       return static_cast<std::int64_t>(request.value.wide);
     case 4:
@@ -100,20 +101,20 @@ std::optional<std::int64_t> Management::Table::field(Device device, unsigned whi
 }
 
 int Management::Table::processes(Device device) const {
-  unsigned count = 0;  // room for none: the answer is how many there are
+  unsigned count = 0;  // no space: the call returns the number of processes
   const auto& function = compute_processes ? compute_processes : compute_processes_v2;
   if (!function) return -1;
   const int code = function(device, &count, nullptr);
   return code == 0 || code == kInsufficientSize ? static_cast<int>(count) : -1;
 }
 
-// Appends the processes of one kind; false when the driver does not tell.
+// Appends the processes of one kind; returns false if the driver does not provide them.
 bool Management::Table::list(bool computing, Device device, std::vector<ManagementProcess>& found) const {
   const auto& newer = computing ? compute_processes : graphics_processes;
   const auto& function = newer ? newer : computing ? compute_processes_v2 : graphics_processes_v2;
   if (!function) return false;
-  constexpr unsigned kRoom = 256;  // contexts of one GPU
-  // Twice the room: drivers 535.43 to 535.86 write entries of 32 bytes, of which only the first is then read.
+  constexpr unsigned kRoom = 256;  // contexts per GPU
+  // Twice the space: drivers 535.43 to 535.86 write entries of 32 bytes; only the first is then usable.
   std::vector<ProcessInfo> entries(2 * static_cast<std::size_t>(kRoom));
   unsigned count = kRoom;
   if (function(device, &count, entries.data()) != 0) return false;
@@ -136,7 +137,7 @@ std::vector<FabricLink> Management::Table::links(Device device) const {
   std::vector<FabricLink> found;
   for (unsigned index = 0; index < kMostLinks; ++index) {
     const auto state = ask<int>(nvlink_state, device, index);
-    if (!state) continue;  // no such link
+    if (!state) continue;  // the link does not exist
     FabricLink link;
     link.index = static_cast<int>(index);
     link.active = *state != 0;

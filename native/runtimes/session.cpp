@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kProofWords = 8192;
 constexpr std::uint64_t kProofKey = 0x5EED;
-// What addresses there are on today's machines: rounded up to any page, it is still a number of 64 bits.
+// Maximum address space of current machines: rounding up to any page size still fits in 64 bits.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
 void require_possible(const Device& device, std::uint64_t bytes) {
@@ -21,7 +21,7 @@ void require_possible(const Device& device, std::uint64_t bytes) {
                       device.name());
 }
 
-// Whether its GPUs are among those that were found: a library may play one vendor's runtime over another's.
+// Whether a runtime's GPUs have already been found: a library may emulate one vendor's runtime on another's.
 bool shows_again(Runtime& runtime, const std::vector<std::unique_ptr<Device>>& devices) {
   for (int ordinal = 0; ordinal < runtime.device_count(); ++ordinal)
     for (const auto& device : devices)
@@ -39,7 +39,7 @@ std::map<int, std::uint64_t> Buffer::placement() const {
 Session::Session(const SessionOptions& asked, const DataService& data_service) : data_service_(data_service) {
   SessionOptions options = asked;
   const bool simulated = !options.simulator.empty();
-  if (simulated) options.kernel_cache.clear();  // what the simulator compiles is for no real GPU
+  if (simulated) options.kernel_cache.clear();  // simulated kernels must not be used on real GPUs
   auto host = simulated ? open_simulated_host(options, libraries_) : open_host(libraries_);
   host_ = host.get();
   runtimes_.push_back(std::move(host));
@@ -60,13 +60,13 @@ void Session::number_devices(Runtime& runtime, const std::string& prefix) {
   }
 }
 
-// GPUs are numbered over the runtimes of all vendors. Beside one that has GPUs, another whose library is not
-// there is not worth a report.
+// GPUs of all vendors' runtimes are numbered consecutively. If one runtime has GPUs, a missing library of
+// another is not reported.
 void Session::open_gpus(const SessionOptions& options) {
   constexpr decltype(&open_cuda) kFactories[] = {&open_cuda, &open_hip};
   for (const auto& open : kFactories) {
     const int gpus = static_cast<int>(devices_.size()) - host_->device_count();
-    if (gpus > 0 && !options.simulator.empty()) return;  // a simulated machine has GPUs of one vendor
+    if (gpus > 0 && !options.simulator.empty()) return;  // a simulated machine has GPUs of one vendor only
     std::vector<LibraryReport> reports;
     auto runtime = open(*host_, options, gpus, reports);
     if (runtime != nullptr && shows_again(*runtime, devices_)) continue;
@@ -89,7 +89,7 @@ Device& Session::device(const std::string& name) const {
 Runtime* Session::runtime_for(const Device& device, Memory memory, const Device* user) const {
   if (device.runtime->offers(memory, device.ordinal).available) return device.runtime;
   if (!device.is_host() || is_device(memory)) return nullptr;
-  // Pinned, registered and managed memory of the host is a vendor's to give.
+  // Pinned, registered and managed host memory is allocated by a vendor's runtime.
   if (user != nullptr && !user->is_host() && user->runtime->offers(memory, 0).available) return user->runtime;
   for (const auto& runtime : runtimes_)
     if (runtime.get() != host_ && runtime->offers(memory, 0).available) return runtime.get();
@@ -98,7 +98,7 @@ Runtime* Session::runtime_for(const Device& device, Memory memory, const Device*
 
 Availability Session::offers(const Device& device, Memory memory) const {
   if (runtime_for(device, memory) != nullptr) return {true, {}};
-  if (device.is_host() && !is_device(memory) && !is_plain(memory))  // the one that would give it says why not
+  if (device.is_host() && !is_device(memory) && !is_plain(memory))  // the GPU runtime knows the reason
     for (const auto& runtime : runtimes_)
       if (runtime.get() != host_) return runtime->offers(memory, 0);
   return device.runtime->offers(memory, device.ordinal);
@@ -114,7 +114,7 @@ std::unique_ptr<Buffer> Session::allocate(Device& device, Memory memory, std::ui
   if (const Availability known = knows(first_touch, memory, *runtime, device); !known.available)
     throw Unsupported("allocate", std::string(memory_name(memory)), known.reason, first_touch.name());
   require_possible(device, bytes);
-  // Pages are touched before they are locked, so what is registered is asked for where it is to be.
+  // Pages are touched before they are locked, so registered memory needs its placement at allocation.
   const bool registered = memory == Memory::registered && device.is_host();
   const Device& near = registered && first_touch.is_host() ? first_touch : device;
   const bool placed = near.is_host() && (registered || &device == &first_touch);
@@ -150,7 +150,8 @@ std::unique_ptr<Allocation> Session::bare_block(Device& device, Memory memory, s
 
 void Session::make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end) {
   const Device& device = buffer.device();
-  constexpr std::uint64_t kMigrationBytes = 2 << 20;  // drivers migrate up to so much around a faulting page
+  constexpr std::uint64_t kMigrationBytes = 2
+                                            << 20;  // drivers migrate up to this much around a faulting page
   const std::uint64_t from = first / kMigrationBytes * kMigrationBytes;
   const std::uint64_t to =
       std::min(buffer.bytes(), (end + kMigrationBytes - 1) / kMigrationBytes * kMigrationBytes);
@@ -218,7 +219,7 @@ Availability Session::prove_peer(Device& executor, Device& owner, Memory memory)
   if (known != peers_.end()) return known->second;
   const auto prove = [&]() -> Availability {
     if (executor.runtime != owner.runtime) return {false, different_runtimes(executor, owner)};
-    if (!executor.is_host()) {  // the host is one address space
+    if (!executor.is_host()) {  // the host has a single address space
       const Availability enabled = enable_peer(executor, owner);
       if (!enabled.available) return enabled;
     }
@@ -273,7 +274,7 @@ Availability Session::open_to(Device& executor, Buffer& buffer) {
 Session::Service& Session::service(Device& device) {
   const auto known = services_.find(&device);
   if (known != services_.end()) return known->second;
-  Service service;  // kept when all of it could be had: what is missing now may be there for the next case
+  Service service;  // kept only if complete: resources missing now may be available for the next case
   service.stream = device.runtime->create_stream(device.ordinal);
   service.own = device.runtime->allocate(device.is_host() ? Memory::pageable : Memory::device, device.ordinal,
                                          kScratchBytes, -1);

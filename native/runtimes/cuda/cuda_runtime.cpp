@@ -1,5 +1,5 @@
-// The CUDA runtime over the driver API: what differs from other vendors' (gpu/runtime.hpp has the rest), and
-// how it is found and opened.
+// The CUDA runtime on the driver API: differences from other vendors (gpu/runtime.hpp has the common part),
+// discovery and opening.
 #include <cctype>
 #include <cstdio>
 #include <cstring>
@@ -15,18 +15,18 @@
 namespace byteways::cuda {
 namespace {
 
-constexpr int kOldestDriver = 11000;  // CUDA 11.0, driver 450: older ones are not tested with anything here
+constexpr int kOldestDriver = 11000;     // CUDA 11.0, driver 450: older ones are untested
 constexpr int kBulkCopyCapability = 90;  // cp.async.bulk, PTX ISA: sm_90 and later
 
-// A launch blocks once about 1024 operations wait in a channel; a copy can take more than one of its entries,
-// and events and the gate take some. Half leaves room for all of them.
+// A launch blocks when about 1024 operations wait in a channel. A copy may take several entries, and events
+// and the gate take some; half leaves room for all of them.
 constexpr unsigned kQueueDepth = 512;
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// "GPU-" or "MIG-" and the five groups of the usual notation, as nvidia-smi prints it.
+// "GPU-" or "MIG-" and the five groups of the usual UUID notation, as in nvidia-smi.
 std::string uuid_text(const CudaDriver& driver, int device) {
   CudaTable::Uuid whole{}, instance{};
   driver.call(device, driver.device_uuid, &whole, driver.handle(device));
@@ -68,7 +68,7 @@ DeviceInfo describe(Host& host, const CudaDriver& driver, int device) {
   driver.call(device, driver.device_memory, &bytes, driver.handle(device));
   info.memory_bytes = bytes;
   info.last_level_cache_bytes = size(CudaTable::kDeviceL2Bytes);
-  // Two transfers a clock, over the whole bus width.
+  // Two transfers per clock over the whole bus width.
   info.memory_bytes_per_s =
       2 * 1000 * size(CudaTable::kDeviceMemoryClockKhz) * (size(CudaTable::kDeviceMemoryBusBits) / 8);
   info.copy_engines = attribute(CudaTable::kDeviceCopyEngines);
@@ -137,7 +137,7 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
   std::string version_;
 };
 
-// What a user can do about the codes cuInit answers most.
+// Advice for the most common errors of cuInit.
 std::string initialisation_hint(const std::string& code) {
   if (code == "CUDA_ERROR_NO_DEVICE")
     return "is there a GPU (nvidia-smi), and does CUDA_VISIBLE_DEVICES leave one visible?";
@@ -150,8 +150,8 @@ std::string initialisation_hint(const std::string& code) {
   return "nvidia-smi tells whether the driver works";
 }
 
-// Finds, binds and initialises the driver, and describes its devices. nullptr when any of that fails; the
-// report says why.
+// Finds, binds and initialises the driver, and describes its devices. Returns nullptr if any of that fails,
+// with the reason in the report.
 std::shared_ptr<CudaDriver> open_driver(Host& host, const SessionOptions& options, int first_gpu,
                                         LibraryReport& report, int& version,
                                         std::vector<DeviceInfo>& devices) {
@@ -208,7 +208,7 @@ std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options, in
   std::vector<DeviceInfo> devices;
   const auto driver = cuda::open_driver(host, options, first_gpu, report, version, devices);
   reports.push_back(report);
-  // Without any driver nothing would run what NVRTC compiles, and loading it is the dearest part of a start.
+  // Without a driver nothing could run kernels, and loading NVRTC is the most expensive part of the start.
   if (report.path.empty()) {
     LibraryReport& compiler = reports.emplace_back();
     compiler.library = "nvrtc";

@@ -55,7 +55,7 @@ void* CudaDriver::new_managed_memory(int device, Memory, std::size_t bytes) cons
 }
 
 int CudaDriver::prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const {
-  // The driver loads kernels lazily, which would wait for running ones: behind a shut gate, for ever.
+  // The driver loads kernels lazily and then waits for running ones: behind a shut gate it would deadlock.
   if (load_kernel) call(device, load_kernel, kernel);
   const int dynamic = attribute(device, kDeviceSharedBytesOptIn) - own_shared_bytes;
   call(device, set_kernel_attribute, kernel, kKernelMaxDynamicSharedBytes, dynamic);
@@ -124,7 +124,7 @@ std::string CudaDriver::rows_obstacle() const {
 }
 
 void CudaDriver::copy_rows(int device, const byteways::RowsCopy& rows, Stream stream) const {
-  // Host memory that the driver does not know has no unified address: it is named as the host's.
+  // Host memory unknown to the driver has no unified address: mark it as host memory.
   const auto side = [](const void* data, std::uint64_t pitch, bool on_host) {
     RowsSide made;
     made.kind = on_host ? kMemoryHost : kMemoryUnified;

@@ -1,5 +1,4 @@
-// The CUDA driver library, found at run time: its functions, its numbers, and primary contexts kept out of
-// sight.
+// The CUDA driver library, loaded at run time: its functions and constants, with primary contexts hidden.
 #pragma once
 #include <cstddef>
 #include <future>
@@ -16,8 +15,7 @@
 
 namespace byteways::cuda {
 
-// Names and numbers as in the driver API reference; they have not changed since the version each was
-// introduced in.
+// Names and numbers as in the driver API reference, unchanged since their introduction.
 struct CudaTable {
   using Device = int;
   using Context = struct OpaqueContext*;
@@ -95,7 +93,7 @@ struct CudaTable {
 
 class CudaDriver : public gpu::Driver<CudaTable> {
  public:
-  // Makes calls of this thread concern the device.
+  // Makes the device current for calls of this thread.
   using Place = Context;
   Place place(int device) const { return context(device); }
   void enter(int device, Place place) const { call(device, set_context, place); }
@@ -103,14 +101,14 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   Context context(int device) const;
   Device handle(int device) const { return handles_.at(static_cast<std::size_t>(device)); }
   int attribute(int device, int attribute) const;
-  // For attributes that not every driver knows.
+  // For attributes that some drivers do not know.
   int attribute_or(int device, int attribute, int otherwise) const;
-  // Looks the devices up; to be called once, after cuInit.
+  // Enumerates the devices; call once, after cuInit.
   void find_devices();
   int devices() const { return static_cast<int>(handles_.size()); }
 
-  // What the templates ask of a vendor (gpu/memory.hpp, gpu/kernel_store.hpp). CUDA has one kind of each
-  // memory.
+  // Operations that the templates require from a vendor (gpu/memory.hpp, gpu/kernel_store.hpp). CUDA has one
+  // kind of each memory.
   void* new_device_memory(int device, Memory memory, std::size_t bytes) const;
   void* new_managed_memory(int device, Memory memory, std::size_t bytes) const;
   static unsigned pinned_flags(Memory memory) {
@@ -131,16 +129,15 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   std::string rows_obstacle() const;
   void copy_rows(int device, const byteways::RowsCopy& rows, Stream stream) const;
 
-  // Where pages are, as older and newer calls name it; -1: the host.
+  // The location of pages for older and newer calls; -1: the host.
   Device whereabouts(int device) const { return device < 0 ? kHostDevice : handle(device); }
   Location location(PagePlace place) const;
 
  private:
   std::vector<Device> handles_;
-  // Primary contexts, created by one thread per device when the first of them is needed: a probe that only
-  // asks for properties pays for none, a measurement over several GPUs does not wait for them in turn (about
-  // 0.3 s each). They stay until the process ends, as the CUDA runtime's own do: releasing one would pull it
-  // from under other users.
+  // Primary contexts, created by one thread per device on first use. So a probe that only queries properties
+  // needs none, and a measurement on several GPUs creates them concurrently (about 0.3 s each). Like those of
+  // the CUDA runtime they live until the process ends: releasing one would affect other users.
   mutable std::once_flag started_;
   mutable std::vector<std::shared_future<Context>> contexts_;
 };

@@ -1,5 +1,5 @@
-// NVML's types and numbers (nvml.h, unchanged since their introduction), for those who call it (nvml.cpp) and
-// for the simulator, which answers.
+// NVML's types and constants (nvml.h, unchanged since their introduction), for its caller (nvml.cpp) and for
+// the simulator.
 #pragma once
 
 namespace byteways::cuda {
@@ -16,7 +16,7 @@ struct NvmlTypes {
   };
   struct ProcessInfo {
     unsigned pid;
-    unsigned long long used_memory;  // kNoMemory where the driver does not tell
+    unsigned long long used_memory;  // kNoMemory if the driver does not report it
     unsigned gpu_instance, compute_instance;
   };
   struct Utilisation {

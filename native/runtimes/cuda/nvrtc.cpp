@@ -12,11 +12,11 @@ namespace {
 constexpr const char* kHint =
     "pip install 'byteways[cuda]' brings NVRTC, or set BYTEWAYS_LIBNVRTC to its file";
 
-// Sonames by the CUDA major version they belong to; 11.2 is the one of all later 11.x.
+// Sonames by CUDA major version; 11.2 is used by all later 11.x.
 const std::pair<int, const char*> kSonames[] = {
     {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}, {0, "libnvrtc.so"}};
 
-// A driver loads what compilers of its own or an earlier major version make; newer ones are the last resort.
+// A driver loads code from compilers of its own or an earlier major version; newer ones are the last resort.
 std::vector<std::string> sonames_for(int driver_major) {
   std::vector<std::string> names, later;
   for (const auto& [major, name] : kSonames)
@@ -33,7 +33,7 @@ int architecture_number(const std::string& architecture) {
   return std::stoi(architecture.substr(kPrefix));
 }
 
-// Ends an NVRTC program however its compilation went.
+// Destroys an NVRTC program, whether or not its compilation succeeded.
 class ProgramOwner {
  public:
   explicit ProgramOwner(const NvrtcTable& table) : table_(table) {}
@@ -98,7 +98,7 @@ std::string Nvrtc::compile(const std::string& file, const std::string& architect
     throw Unsupported("NVRTC", architecture,
                       "NVRTC " + report_.version + " compiles for sm_" + std::to_string(known.front()) +
                           " and later, this GPU is " + architecture + "; an earlier NVRTC helps");
-  // A device newer than the compiler: its driver compiles the PTX of the nearest earlier architecture.
+  // The device is newer than the compiler: its driver compiles the PTX of the nearest earlier architecture.
   return build(file, "compute_" + std::to_string(*(later - 1)), table_.get_ptx_size, table_.get_ptx);
 }
 

@@ -1,5 +1,5 @@
-// NVIDIA's run-time compiler, found by dlopen. Kernels are compiled for the exact architecture of the device
-// at hand, because a driver that is older than the compiler may refuse its PTX.
+// NVIDIA's run-time compiler, loaded by dlopen. Kernels are compiled for the exact architecture of the
+// device, because a driver that is older than the compiler may reject its PTX.
 #pragma once
 #include <map>
 #include <memory>
@@ -20,27 +20,26 @@ struct NvrtcTable {
   void bind(const Library& library, LibraryReport& report);
 };
 
-// Beside the architecture.
+// Option besides the architecture.
 inline constexpr const char* kNvrtcOption = "-std=c++17";
 
 class Nvrtc final : public gpu::KernelCompiler {
  public:
-  // `driver_major`: CUDA major version of the driver, 0 when there is none; compilers it can follow are tried
-  // first.
-  // `simulator`: file to load instead of any NVRTC, empty on a real machine.
+  // `driver_major`: CUDA major version of the driver, 0 without one; compatible compilers are tried first.
+  // `simulator`: file to load instead of any NVRTC; empty on a real machine.
   Nvrtc(const std::vector<std::string>& directories, int driver_major, const std::string& simulator = {});
 
   const LibraryReport& report() const { return report_; }
   Availability available() const override;
   std::string version() const override { return "nvrtc-" + report_.version + kNvrtcOption; }
   std::string compile(const std::string& file, const std::string& architecture) override;
-  // The same as text, for inspection.
+  // PTX text, for inspection.
   std::string ptx(const std::string& file, const std::string& architecture);
 
  private:
   using Size = gpu::Function<int(NvrtcTable::Program, std::size_t*)>;
   using Get = gpu::Function<int(NvrtcTable::Program, char*)>;
-  std::vector<int> architectures() const;  // supported, ascending; empty when the library does not tell
+  std::vector<int> architectures() const;  // supported ones, ascending; empty if unknown
   std::string build(const std::string& file, const std::string& target, const Size& size,
                     const Get& get) const;
   std::string text_of(NvrtcTable::Program program, const Size& size, const Get& get) const;
@@ -50,8 +49,8 @@ class Nvrtc final : public gpu::KernelCompiler {
   LibraryReport report_;
 };
 
-// PTX of every embedded device source by file name, for `architecture` ("sm_90"). Throws Unsupported when
-// there is no usable NVRTC, with where it was looked for.
+// PTX of every embedded device source by file name, for `architecture` ("sm_90"). Throws Unsupported, with
+// the search path, if there is no usable NVRTC.
 std::map<std::string, std::string> compile_kernels(const std::string& architecture,
                                                    const std::vector<std::string>& library_directories);
 

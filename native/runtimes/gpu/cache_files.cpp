@@ -1,4 +1,4 @@
-// See cache_files.hpp. A file is one header line, "byteways-kernel <name> <bytes> <SHA-256 of the content>",
+// See cache_files.hpp. A file has one header line, "byteways-kernel <name> <bytes> <SHA-256 of the content>",
 // then the content.
 #include "runtimes/gpu/cache_files.hpp"
 
@@ -19,7 +19,7 @@
 namespace byteways::gpu {
 namespace {
 
-// No kernel is a hundredth of this.
+// More than a hundred times the size of any kernel.
 constexpr off_t kMostBytes = 256 << 20;
 
 class Descriptor {
@@ -37,7 +37,7 @@ class Descriptor {
   int number_;
 };
 
-// Whether it is of this type, this user's, and nobody else may write to it.
+// Whether it has this type, belongs to this user, and nobody else may write to it.
 bool own(int descriptor, mode_t type) {
   struct stat found{};
   return fstat(descriptor, &found) == 0 && (found.st_mode & S_IFMT) == type && found.st_uid == geteuid() &&
@@ -55,7 +55,7 @@ std::string header_of(const std::string& name, const std::string& content) {
   return "byteways-kernel " + name + " " + std::to_string(content.size()) + " " + sha256(content) + "\n";
 }
 
-// Empty when it cannot be read to its end.
+// The whole content; empty if it cannot be read completely.
 std::string all_of(int descriptor) {
   struct stat found{};
   if (fstat(descriptor, &found) != 0 || found.st_size > kMostBytes) return {};
@@ -96,7 +96,7 @@ std::string random_digits() {
 std::string read_cached(const std::string& folder, const std::string& name) {
   const Descriptor place(open_folder(folder));
   if (!place.open()) return {};
-  // Not blocking: somebody's FIFO of this name would be waited for.
+  // Non-blocking: opening a FIFO of this name would block.
   const Descriptor file(openat(place.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.open() || !own(file.get(), S_IFREG)) return {};
   const std::string text = all_of(file.get());

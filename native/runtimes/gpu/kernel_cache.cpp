@@ -1,4 +1,4 @@
-// See kernel_cache.hpp; cache_files.cpp has the files.
+// See kernel_cache.hpp; cache_files.cpp reads and writes the files.
 #include "runtimes/gpu/kernel_cache.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ std::string KernelCache::name_of(const KernelCompiler& compiler, const std::stri
   std::string text = embedded_kernels().at(file);
   for (const char* included : kernel_headers().texts) text += included;
   std::string name = file.substr(0, file.rfind('.'));
-  std::replace(name.begin(), name.end(), '/', '.');  // one folder for all
+  std::replace(name.begin(), name.end(), '/', '.');  // one folder for all files
   return name + "-" + architecture + "-" + compiler.version() + "-" + sha256(text) + ".bin";
 }
 

@@ -8,7 +8,7 @@
 namespace byteways::gpu {
 namespace {
 
-// In a function, so that it is there for whichever registration comes first.
+// A function-local static, because registrations run in any order.
 std::vector<CatalogueEntry>& entries() {
   static std::vector<CatalogueEntry> all;
   return all;

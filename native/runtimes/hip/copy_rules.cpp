@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint64_t kKib = 1024;
 constexpr std::uint64_t kPeerKernelKib = 1024;  // default of ROC_P2P_SDMA_SIZE
 constexpr int kOldestRead = 60'000'000;         // HIP 6.0
-// GPU_FORCE_BLIT_COPY_SIZE is 0 by default in the sources of 2024 (HIP 6.3) and 16 in those of 2026
-// (HIP 7.2). When it changed is not known, so between the two there is no rule for small copies.
+// GPU_FORCE_BLIT_COPY_SIZE defaults to 0 in the sources of 2024 (HIP 6.3) and to 16 in those of 2026
+// (HIP 7.2). When it changed is unknown, so versions in between have no rule for small copies.
 constexpr int kNewestWithoutSmall = 60'400'000, kOldestWithSmall = 70'200'000;
 constexpr std::uint64_t kHostKernelKib = 16;
 
@@ -40,7 +40,8 @@ CopyRule CopyRules::rule(const CopyEnds& ends, std::uint64_t bytes) const {
   if (version_ < kOldestRead) return {};
   const std::string who = "HIP " + version_text(version_) + ": ";
   const auto kib = [](std::uint64_t limit) { return std::to_string(limit / kKib) + " KiB"; };
-  // rocblit.cpp, hsaCopyStagedOrPinned; how large is large has changed (GPU_PINNED_MIN_XFER_SIZE).
+  // rocblit.cpp, hsaCopyStagedOrPinned; the threshold for large copies has changed
+  // (GPU_PINNED_MIN_XFER_SIZE).
   if (ends.plain)
     return {"staged", who +
                           "copies of plain host memory go in pieces, through locked buffers or, large ones, "

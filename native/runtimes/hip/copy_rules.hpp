@@ -1,6 +1,6 @@
-// Which engine hipMemcpyAsync picks, by the rules of ROCm's sources (clr: rocblit.cpp, rocsettings.cpp; ROCR:
-// flag.h), read for ROCm 6 and 7. What is measured is observed where it can be (timing/engine.hpp); the rules
-// say what to expect, and stand in where it cannot.
+// Which engine hipMemcpyAsync uses, by the rules of ROCm's sources (clr: rocblit.cpp, rocsettings.cpp; ROCR:
+// flag.h) of ROCm 6 and 7. Measurements observe the engine where possible (timing/engine.hpp); the rules give
+// the expectation, and are used where observation is impossible.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,13 +12,13 @@ namespace byteways::hip {
 
 class CopyRules {
  public:
-  // `version` as hipRuntimeGetVersion answers. `environment` answers a variable's value or nullptr; it is
-  // asked once, because the libraries too read their settings once, at the first call of the process.
+  // `version` as returned by hipRuntimeGetVersion. `environment` returns a variable's value or nullptr; it is
+  // called once, because the libraries also read their settings once, at the first call of the process.
   explicit CopyRules(int version, const std::function<const char*(const char*)>& environment);
 
-  // Empty for versions whose sources were not read, and for copies that no GPU is an end of.
+  // Empty for versions whose sources were not read, and for copies without a GPU.
   CopyRule rule(const CopyEnds& ends, std::uint64_t bytes) const;
-  // For a copy that asks for an engine (ROCR: GpuDevice::DmaCopyOnEngine), whatever its size.
+  // For a copy that selects an engine (ROCR: GpuDevice::DmaCopyOnEngine), of any size.
   CopyRule chosen(const CopyEnds& ends) const;
 
  private:

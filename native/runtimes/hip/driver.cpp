@@ -39,8 +39,8 @@ int HipDriver::devices() const {
   return count;
 }
 
-// The structure's members move between versions, so the text itself is looked for, behind the device's name,
-// which comes first and may hold the same letters.
+// The offset of the architecture varies between versions, so search for its text after the device's name,
+// which comes first and may contain the same letters.
 std::string HipDriver::architecture(int device) const {
   constexpr std::size_t kNameBytes = 256;
   const auto properties = std::make_unique<Properties>();
@@ -81,10 +81,10 @@ void* HipDriver::new_managed_memory(int device, Memory memory, std::size_t bytes
 }
 
 unsigned HipDriver::pinned_flags(Memory memory) {
-  // NumaUser: without it the pages go to the domain nearest to the GPU, whatever the thread asked for.
+  // NumaUser: otherwise the pages go to the domain nearest to the GPU, regardless of the thread's policy.
   constexpr unsigned kBoth = kHostPortable | kHostNumaUser;
-  // Mapped, which all pinned memory is, makes it coherent in older versions whatever else is asked for (clr,
-  // hip_memory.cpp, hipHostMalloc).
+  // All pinned memory is mapped, which older versions always make coherent (clr, hip_memory.cpp,
+  // hipHostMalloc).
   if (memory == Memory::write_combined) return kBoth | kHostMapped | kHostWriteCombined;
   return memory == Memory::pinned_noncoherent ? kBoth | kHostNonCoherent
                                               : kBoth | kHostMapped | kHostCoherent;
@@ -102,7 +102,7 @@ std::string HipDriver::batch_obstacle() const {
 void HipDriver::copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
                          std::vector<std::size_t>& sizes, Stream stream) const {
   std::size_t failed = 0;
-  // Attributes are refused by the versions that were read about.
+  // The versions whose sources were read reject attributes.
   call(device, copy_batch, to.data(), from.data(), sizes.data(), sizes.size(), nullptr, nullptr,
        std::size_t{0}, &failed, stream);
 }

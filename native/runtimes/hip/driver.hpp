@@ -1,4 +1,4 @@
-// AMD's HIP runtime library, found at run time: its functions and its numbers.
+// AMD's HIP runtime library, loaded at run time: its functions and constants.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,7 @@
 
 namespace byteways::hip {
 
-// Names and numbers as in hip/hip_runtime_api.h, the same from HIP 4.2 to 7.2 unless a comment says
-// otherwise.
+// Names and numbers as in hip/hip_runtime_api.h, equal from HIP 4.2 to 7.2 unless a comment says otherwise.
 struct HipTable {
   using Device = int;
   using Stream = struct OpaqueStream*;
@@ -31,10 +30,10 @@ struct HipTable {
   using Handle = gpu::MemoryHandle;
   using PhysicalProperties = gpu::PhysicalProperties;
   struct Uuid {
-    char bytes[16];  // the hexadecimal digits as text, not binary as CUDA's
+    char bytes[16];  // hexadecimal digits as text, not binary as in CUDA
   };
-  // hipDeviceProp_t: 792 bytes before HIP 6, 1472 since. Room for both and for what may come, of which only
-  // the name of the architecture is looked for.
+  // hipDeviceProp_t: 792 bytes before HIP 6, then 1472. Space for both and for later versions; only the name
+  // of the architecture is searched in it.
   struct Properties {
     char bytes[16384];
   };
@@ -71,40 +70,39 @@ struct HipTable {
   std::string error_text(int code) const;
 };
 
-// gfx942 and gfx950, of whose memory the attributes tell less than there is.
+// gfx942 and gfx950, whose attributes report less memory bandwidth than there is.
 constexpr bool has_hbm3(std::string_view architecture) {
   return architecture.starts_with("gfx942") || architecture.starts_with("gfx950");
 }
-// Of the clock that the driver tells: MI300A's peak is 1300 MHz (ROCm/rocm_smi_lib, issue 209), which
-// makes 5.3 TB/s of 8192 bit (data sheet) with four. Others have two.
+// Transfers per reported clock: MI300A reports 1300 MHz (ROCm/rocm_smi_lib, issue 209); with four transfers
+// and 8192 bit (data sheet) that is 5.3 TB/s. Others have two.
 constexpr int transfers_per_memory_clock(std::string_view architecture) {
   return has_hbm3(architecture) ? 4 : 2;
 }
-// The Infinity Cache, which is beside the memory (CDNA 3 and CDNA 4 white papers: 256 MB); no attribute tells
-// it.
+// The Infinity Cache on the memory side (CDNA 3 and CDNA 4 white papers: 256 MB); no attribute reports it.
 constexpr std::uint64_t memory_side_cache_bytes(std::string_view architecture) {
   return has_hbm3(architecture) ? std::uint64_t{256} << 20 : 0;
 }
 
 class HipDriver : public gpu::Driver<HipTable> {
  public:
-  // Makes calls of this thread concern the device: HIP has no contexts to keep.
+  // Makes the device current for calls of this thread; HIP has no contexts.
   using Place = Device;
   static Place place(int device) { return device; }
   void enter(int device, Place place) const { call(device, set_device, place); }
   void make_current(int device) const { enter(device, place(device)); }
   static Device handle(int device) { return device; }
   int attribute(int device, int attribute) const;
-  // For attributes that not every version knows.
+  // For attributes that some versions do not know.
   int attribute_or(int device, int attribute, int otherwise) const;
   int devices() const;
   std::string architecture(int device) const;  // "gfx90a:sramecc+:xnack-"
 
-  // What the templates ask of a vendor (gpu/memory.hpp, gpu/kernel_store.hpp).
+  // Operations that the templates require from a vendor (gpu/memory.hpp, gpu/kernel_store.hpp).
   void* new_device_memory(int device, Memory memory, std::size_t bytes) const;
   void* new_managed_memory(int device, Memory memory, std::size_t bytes) const;
   static unsigned pinned_flags(Memory memory);
-  // A code object is loaded as a whole and its kernels may use all of a compute unit's shared memory.
+  // Code objects are loaded as a whole, and kernels may use all shared memory of a compute unit.
   int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
   static Device peer(int device) { return device; }
   void send_pages(int issuer, void* data, std::size_t bytes, PagePlace to, Stream stream) const {

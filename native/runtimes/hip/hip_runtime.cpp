@@ -1,5 +1,5 @@
-// The HIP runtime: what differs from other vendors' (gpu/runtime.hpp has the rest), and how it is found and
-// opened.
+// The HIP runtime: differences from other vendors (gpu/runtime.hpp has the common part), discovery and
+// opening.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -20,16 +20,15 @@
 namespace byteways::hip {
 namespace {
 
-constexpr int kOldestVersion = 50'000'000;  // HIP 5.0; older ones are not tested with anything here
+constexpr int kOldestVersion = 50'000'000;  // HIP 5.0; older ones are untested
 
-// The tightest of a queue's limits is the room for kernel arguments: HSA_KERNARG_POOL_SIZE, 512 KiB by
-// default in the oldest sources that were read and more since, in 16 parts of which one is always being
-// freed. That is 960 launches of 512 bytes, the hidden arguments included, after which a launch waits for
-// earlier ones. (The queue itself holds 16384 packets, ROC_AQL_QUEUE_SIZE.) Half leaves room for events and
-// for the gate.
+// The tightest limit of a queue is the memory for kernel arguments: HSA_KERNARG_POOL_SIZE, 512 KiB by default
+// in the oldest sources read and more since, in 16 parts of which one is always being freed. That is enough
+// for 960 launches of 512 bytes including hidden arguments; the next launch waits for earlier ones. (The
+// queue itself has 16384 packets, ROC_AQL_QUEUE_SIZE.) Half leaves room for events and the gate.
 constexpr unsigned kQueueDepth = 512;
 
-// "GPU-" and 16 hexadecimal digits, as rocminfo prints it; empty when the driver knows none.
+// "GPU-" and 16 hexadecimal digits, as in rocminfo; empty if the driver does not know it.
 std::string uuid_text(const HipDriver& driver, int device) {
   HipTable::Uuid uuid{};
   if (!driver.device_uuid || driver.device_uuid(&uuid, device) != 0) return {};
@@ -66,13 +65,13 @@ DeviceInfo describe(Host& host, const HipDriver& driver, int device) {
   info.memory_bytes_per_s = static_cast<std::uint64_t>(transfers_per_memory_clock(info.architecture)) * 1000 *
                             size(HipTable::kDeviceMemoryClockKhz) *
                             (size(HipTable::kDeviceMemoryBusBits) / 8);
-  info.copy_engines = driver.attribute_or(device, HipTable::kDeviceCopyEngines, 0);  // HIP 5 knows it not
+  info.copy_engines = driver.attribute_or(device, HipTable::kDeviceCopyEngines, 0);  // unknown to HIP 5
   info.pageable_access = attribute(HipTable::kDevicePageableAccess) != 0;
   info.host_access = attribute(HipTable::kDeviceIntegrated) != 0;
   return info;
 }
 
-// HIP's rules for the engine of a copy, and the choice that HSA gives below it.
+// HIP's rules for copy engines, and the selection of engines through HSA.
 class HipEngineChoice final : public EngineChoice {
  public:
   HipEngineChoice(std::unique_ptr<Hsa> hsa, int version, const std::vector<DeviceInfo>& devices)
@@ -158,7 +157,7 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
   }
 
  private:
-  // What depends on hardware, driver and version together is tried with a page, once for each device.
+  // Support that depends on hardware, driver and version is tested with one page, once per device.
   const Availability& tried(Memory memory, int device) {
     const auto known = tried_.find({memory, device});
     if (known != tried_.end()) return known->second;
@@ -203,12 +202,12 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
   std::map<std::pair<Memory, int>, Availability> tried_;
 };
 
-// Without a GPU hipInit answers 100 or, in HIP 5, 101.
+// Without a GPU hipInit returns 100, or 101 in HIP 5.
 bool means_no_device(const std::string& code) {
   return code == "hipErrorNoDevice" || code == "hipErrorInvalidDevice";
 }
 
-// What a user can do about the codes hipInit answers most.
+// Advice for the most common errors of hipInit.
 std::string initialisation_hint(const std::string& code) {
   if (means_no_device(code))
     return "is there a GPU (rocminfo), may this user open /dev/kfd (group render), and do "
@@ -216,8 +215,8 @@ std::string initialisation_hint(const std::string& code) {
   return "rocminfo tells whether the driver works";
 }
 
-// Finds, binds and initialises the runtime, and describes its devices. nullptr when any of that fails; the
-// report says why.
+// Finds, binds and initialises the runtime, and describes its devices. Returns nullptr if any of that fails,
+// with the reason in the report.
 std::shared_ptr<HipDriver> open_driver(Host& host, const SessionOptions& options, int first_gpu,
                                        LibraryReport& report, HipLibrary& found,
                                        std::vector<DeviceInfo>& devices) {
@@ -236,7 +235,7 @@ std::shared_ptr<HipDriver> open_driver(Host& host, const SessionOptions& options
     const std::string release = release_of(found.path);
     report.version = "HIP " + version_text(found.version) + (release.empty() ? "" : ", release " + release);
   } else {
-    found.version = 0;  // HIP 6 answers without a GPU that there is none, which hipInit repeats below
+    found.version = 0;  // HIP 6 returns "no device" without a GPU, as hipInit does below
   }
   const bool too_old = found.version > 0 && found.version < kOldestVersion;
   if (!gpu::complete(report) || too_old) {
@@ -276,7 +275,7 @@ std::unique_ptr<Runtime> open_hip(Host& host, const SessionOptions& options, int
   std::vector<DeviceInfo> devices;
   const auto driver = hip::open_driver(host, options, first_gpu, report, found, devices);
   reports.push_back(report);
-  // Without a GPU nothing would run what hipRTC compiles.
+  // Without a GPU nothing could run what hipRTC compiles.
   if (report.path.empty()) {
     LibraryReport& compiler = reports.emplace_back();
     compiler.library = "hiprtc";

@@ -14,16 +14,16 @@ constexpr const char* kHint =
     "install ROCm's hiprtc (libhiprtc.so; Debian: libamdhip64-5), or set BYTEWAYS_LIBHIPRTC to its file";
 constexpr const char* kOverride = "BYTEWAYS_LIBHIPRTC";
 
-// From this version on an unknown architecture is an error with a log; seen with 6.4.3.
+// From this version on, an unknown architecture is an error with a log; observed with 6.4.3.
 constexpr int kReportsUnknownArchitectures = 6;
 
-// Architectures that hipRTC 5 compiles, run with 5.2.3.
+// Architectures that hipRTC 5 compiles; tested with 5.2.3.
 bool is_old_architecture(const std::string& architecture) {
   const std::string name = architecture.substr(0, architecture.find(':'));
   return name == "gfx90a" || name == "gfx908";
 }
 
-// Ends a hipRTC program however its compilation went.
+// Destroys a hipRTC program, whether or not its compilation succeeded.
 class ProgramOwner {
  public:
   explicit ProgramOwner(const HiprtcTable& table) : table_(table) {}
@@ -65,8 +65,8 @@ Hiprtc::Hiprtc(const HipLibrary& hip, const std::vector<std::string>& directorie
     if (report_.hint.empty()) report_.hint = kHint;
     return;
   }
-  // hiprtcVersion answers 9.0 in every release that was looked at, so the file's name tells, or else the
-  // runtime it came with.
+  // hiprtcVersion returns 9.0 in every release examined, so use the file's name, or the version of the
+  // runtime that it came with.
   report_.version = release_of(report_.path);
   if (report_.version.empty() && hip.version > 0) report_.version = version_text(hip.version);
   report_.usable = gpu::complete(report_);
@@ -76,7 +76,7 @@ Hiprtc::Hiprtc(const HipLibrary& hip, const std::vector<std::string>& directorie
 void Hiprtc::find(const HipLibrary& hip, const std::vector<std::string>& directories,
                   const std::string& simulator) {
   const char* chosen = std::getenv(kOverride);
-  // The runtime's own is of the same build as what loads its code objects.
+  // The runtime's own library comes from the same build that loads its code objects.
   if (simulator.empty() && (chosen == nullptr || *chosen == '\0') &&
       hip.library.symbol("hiprtcCreateProgram") != nullptr) {
     report_.path = hip.path;

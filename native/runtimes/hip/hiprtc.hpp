@@ -1,5 +1,5 @@
-// AMD's run-time compiler: inside the HIP runtime's library, or a library of its own. Kernels are compiled
-// for the exact architecture of the device with its features ("gfx90a:sramecc+:xnack-").
+// AMD's run-time compiler, in the HIP runtime's library or a separate one. Kernels are compiled for the exact
+// architecture of the device with its features ("gfx90a:sramecc+:xnack-").
 #pragma once
 #include <string>
 #include <vector>
@@ -18,26 +18,26 @@ struct HiprtcTable {
   void bind(const Library& library, LibraryReport& report);
 };
 
-// Where the HIP runtime was found, and what it answered to hipRuntimeGetVersion (0: nothing).
+// Path of the HIP runtime, and the result of hipRuntimeGetVersion (0: none).
 struct HipLibrary {
   Library library;
   std::string path;
   int version = 0;
 };
 
-// "6.2" of 60241134: hipRuntimeGetVersion answers major * 10^7 + minor * 10^5 + patch.
+// "6.2" for 60241134: hipRuntimeGetVersion returns major * 10^7 + minor * 10^5 + patch.
 std::string version_text(int version);
 
-// Beside the architecture.
+// Options besides the architecture.
 inline constexpr const char* kHiprtcOptions[] = {"-O3", "-std=c++17"};
 
 class Hiprtc final : public gpu::KernelCompiler {
  public:
-  // hipRTC 5 ends the process when it does not know an architecture (seen with 5.2.3 on gfx942). A worker
-  // therefore only lets it compile what every version knows; a process of its own may try all.
+  // hipRTC 5 terminates the process if it does not know an architecture (observed with 5.2.3 on gfx942). So
+  // in a worker it compiles only what every version knows; a separate process may try all.
   enum class Place { worker, own_process };
 
-  // `simulator`: file to load instead of any library, empty on a real machine.
+  // `simulator`: file to load instead of any library; empty on a real machine.
   Hiprtc(const HipLibrary& hip, const std::vector<std::string>& directories, Place place,
          const std::string& simulator = {});
 
@@ -60,12 +60,12 @@ class Hiprtc final : public gpu::KernelCompiler {
   Place place_;
 };
 
-// Compiles every device source for `architecture` into `cache_folder`, for workers to find: to be called in a
-// process that may end. Throws Unsupported when there is no usable hipRTC or it refuses a source.
+// Compiles every device source for `architecture` into `cache_folder`, for workers to load; call it in a
+// process that may be terminated. Throws Unsupported if there is no usable hipRTC or it rejects a source.
 void compile_kernels(const std::string& architecture, const std::string& cache_folder,
                      const std::vector<std::string>& library_directories);
 
-// The HIP runtime's library, or nothing; fills the report as Library::open does.
+// The HIP runtime's library, or an empty one; fills the report like Library::open.
 Library open_library(const std::vector<std::string>& directories, const std::string& simulator,
                      LibraryReport& report);
 

@@ -64,7 +64,7 @@ void Hsa::copy(void* destination, const HsaPlace& to, const void* source, const 
   check(table_.copy_on_engine.symbol(),
         table_.copy_on_engine(destination, to_agent, source, from_agent, std::size_t{bytes}, 0, nullptr,
                               *done_, 1 << engine, true));
-  // Spinning: the host's clock is the one that times it, and waking up would be in the figure.
+  // Active wait: the host's clock times the copy, and waking up would add to the result.
   const std::int64_t value =
       table_.wait_signal(*done_, HsaTable::kLessThan, 1, UINT64_MAX, HsaTable::kWaitActive);
   if (value != 0)  // negative: the copy failed
@@ -93,7 +93,7 @@ const Hsa::Agents& Hsa::agents() {
 HsaTable::Agent Hsa::agent_at(const HsaPlace& place) {
   const Agents& known = agents();
   if (place.empty()) {
-    // Which CPU does not matter: engines are chosen by the kinds of the two ends.
+    // Any CPU will do: engines are selected by the kinds of the two ends.
     if (known.cpus.empty()) throw Unsupported("hsa_iterate_agents", "agent", "HSA shows no CPU");
     return known.cpus.front();
   }
@@ -107,7 +107,7 @@ HsaTable::Agent Hsa::agent_at(const HsaPlace& place) {
   return known.gpus.find(place)->second;
 }
 
-// "0000:c1:00.0", as HIP prints it. BDF: bus in bits 8 to 15, device in bits 3 to 7, function below.
+// "0000:c1:00.0", as in HIP. BDF: bus in bits 8 to 15, device in bits 3 to 7, function below.
 std::string Hsa::address_of(HsaTable::Agent agent) const {
   const auto bdf = info<std::uint32_t>(agent, HsaTable::kAgentBdf);
   const auto domain = info<std::uint32_t>(agent, HsaTable::kAgentDomain);

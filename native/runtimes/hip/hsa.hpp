@@ -1,6 +1,6 @@
-// AMD's HSA runtime, below HIP, for the one thing that HIP has no call for: a copy on a chosen SDMA engine.
-// HIP has loaded and initialised the library by then; it is found under the name that HIP links, so that the
-// dynamic linker answers with the same one.
+// AMD's HSA runtime, below HIP, for the one function that HIP lacks: a copy on a selected SDMA engine. HIP
+// has already loaded and initialised the library; it is opened by the name that HIP links, so that the
+// dynamic linker returns the same one.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -44,18 +44,18 @@ using HsaPlace = std::string;
 
 class Hsa {
  public:
-  // Looks the library up and asks its version, no more. `simulator`: file to load
-  // instead of any library, empty on a real machine.
+  // Opens the library and queries its version only. `simulator`: file to load instead of any library; empty
+  // on a real machine.
   Hsa(const std::vector<std::string>& directories, const std::string& simulator);
   ~Hsa();
   Hsa(const Hsa&) = delete;
   Hsa& operator=(const Hsa&) = delete;
 
   const LibraryReport& report() const { return report_; }
-  // Bit k: engine k may carry a copy from `source` to `destination`. The library leaves out engines that are
-  // at work. Throws Unsupported when no engine can be chosen, with the reason.
+  // Bit k: engine k may copy from `source` to `destination`. The library omits busy engines. Throws
+  // Unsupported, with the reason, if no engine can be selected.
   std::uint32_t engines(const HsaPlace& source, const HsaPlace& destination);
-  // Returns when the copy is done. Both ends must be memory that the GPU doing it may access.
+  // Returns when the copy is complete. Both ends must be memory that the copying GPU can access.
   void copy(void* destination, const HsaPlace& to, const void* source, const HsaPlace& from,
             std::uint64_t bytes, int engine);
 
@@ -64,7 +64,7 @@ class Hsa {
     std::vector<HsaTable::Agent> cpus;
     std::multimap<std::string, HsaTable::Agent> gpus;  // by PCI address
   };
-  const Agents& agents();  // initialises the runtime at the first call
+  const Agents& agents();  // initialises the runtime on the first call
   HsaTable::Agent agent_at(const HsaPlace& place);
   std::string address_of(HsaTable::Agent agent) const;
   template <class Value>
@@ -74,7 +74,7 @@ class Hsa {
   HsaTable table_;
   LibraryReport report_;
   std::optional<Agents> agents_;
-  std::optional<HsaTable::Signal> done_;  // 1 while a copy runs, made at the first copy
+  std::optional<HsaTable::Signal> done_;  // 1 while a copy runs; created for the first copy
 };
 
 }  // namespace byteways::hip

@@ -42,7 +42,7 @@ HostCpus host_cpus() {
   found.name =
       read.model.empty() ? cpu_architecture() + " CPU" : read.model;  // Arm's kernels give numbers only
   for (const CpuDomain& domain : read.domains) found.domains.push_back(describe(domain));
-  // With one domain the machine's figure is the better one: it includes memory that was plugged in later.
+  // With one domain the machine-wide value is better: it includes hot-plugged memory.
   if (memory_domains().size() == 1)
     for (HostDomain& domain : found.domains)
       if (domain.numa_domain == memory_domains().front())

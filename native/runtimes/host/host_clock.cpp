@@ -1,6 +1,6 @@
-// The one wall clock of the core. CLOCK_MONOTONIC_RAW, because its rate is the oscillator's and stays the
-// same while a run lasts: CLOCK_MONOTONIC (std::chrono::steady_clock) is slewed by time synchronisation, by
-// up to 500 ppm, when the daemon sees fit. Both are read without a system call.
+// The only wall clock of the core. CLOCK_MONOTONIC_RAW has the constant rate of the oscillator, whereas time
+// synchronisation slews CLOCK_MONOTONIC (std::chrono::steady_clock) by up to 500 ppm at any time. Neither
+// needs a system call.
 #include <time.h>
 
 #include <chrono>
@@ -13,8 +13,7 @@
 namespace byteways {
 namespace {
 
-// A thread that sleeps until the deadline; a deadline needs no finer clock than the one that threads sleep
-// by.
+// A thread that sleeps until the deadline; the resolution of sleeping threads is sufficient.
 class HostWatchdog final : public Watchdog {
  public:
   explicit HostWatchdog(std::function<void()> action)
@@ -47,7 +46,7 @@ class HostWatchdog final : public Watchdog {
       if (!armed_) {
         changed_.wait(lock, [&] { return armed_ || ending_; });
       } else if (std::chrono::steady_clock::now() < deadline_) {
-        const auto until = deadline_;  // the next arm() moves it, perhaps before this thread is awake
+        const auto until = deadline_;  // arm() may move it before this thread wakes up
         changed_.wait_until(lock, until);
       } else {
         armed_ = false;
@@ -66,7 +65,7 @@ class HostWatchdog final : public Watchdog {
   std::condition_variable changed_;
   std::chrono::steady_clock::time_point deadline_;
   bool armed_ = false, acting_ = false, ending_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last member: uses all of the above
 };
 
 class HostClock final : public Clock {

@@ -10,7 +10,7 @@
 namespace byteways {
 namespace {
 
-// In a function, so that it is there for whichever registration comes first.
+// A function-local static, because registrations run in any order.
 std::vector<HostKernel>& registered() {
   static std::vector<HostKernel> all;
   return all;
@@ -30,7 +30,7 @@ void register_host_kernel(HostKernel kernel) { registered().push_back(std::move(
 
 Share share_of(unsigned long long items, unsigned long long grain, const TeamMember& member) {
   const unsigned long long grains = (items + grain - 1) / grain;
-  // Products of grains and ranks stay far below 2^64: a buffer has at most 2^47 bytes, a team at most 4096.
+  // No overflow: a buffer has at most 2^47 bytes, a team at most 4096 members.
   const unsigned long long begin = grains * member.rank / member.size * grain;
   const unsigned long long end = grains * (member.rank + 1) / member.size * grain;
   return {std::min(begin, items), std::min(end, items)};

@@ -19,9 +19,9 @@
 namespace byteways {
 namespace {
 
-// The queue is a list in memory; the figure keeps batches within reason.
+// The queue is a list in memory without a limit of its own; this keeps batches reasonable.
 constexpr unsigned kQueueDepth = 1u << 16;
-constexpr int kClockReadings = 20'000;  // a few hundred microseconds: enough to see the smallest step
+constexpr int kClockReadings = 20'000;  // a few hundred microseconds: enough to find the smallest step
 
 struct ArgumentBlock {
   alignas(std::max_align_t) std::array<std::byte, kMostArgumentBytes> bytes;
@@ -148,7 +148,7 @@ PreparedKernel HostRuntime::prepare(int device, std::string_view kernel) {
   if (found == nullptr)
     throw Unsupported("kernel", "unavailable", "the host has no kernel '" + std::string(kernel) + "'");
   if (!found->obstacle.empty()) throw Unsupported("kernel", "unavailable", found->obstacle);
-  return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread; a core holds one
+  return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread, one per core
 }
 
 void HostRuntime::launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
@@ -209,7 +209,7 @@ std::unique_ptr<Allocation> HostRuntime::populated_pages(std::uint64_t bytes, in
   return pages;
 }
 
-// Where the pages come to be is up to the thread that touches them.
+// Page placement is decided by the thread that touches them first.
 std::unique_ptr<Allocation> HostRuntime::map_pages(Memory memory, std::uint64_t bytes, int) {
   return map_plain_pages(memory, bytes);
 }

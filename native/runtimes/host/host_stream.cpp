@@ -43,14 +43,14 @@ std::shared_ptr<Passing> HostStream::enqueue_passing() {
 
 void HostStream::synchronize() {
   const auto passing = enqueue_passing();
-  enqueue([this] { error_ = nullptr; });  // reported here, so that the stream can be used again
+  enqueue([this] { error_ = nullptr; });  // reported here; makes the stream usable again
   passing->wait();
   if (passing->error) std::rethrow_exception(passing->error);
 }
 
 void HostStream::serve() {
   bind_this_thread(cpu_ < 0 ? cores_->cpus() : std::vector<int>{cpu_});
-  std::deque<std::function<void()>> batch;  // taken all at once: one lock for many tasks
+  std::deque<std::function<void()>> batch;  // taken all at once, to lock once for many tasks
   for (;;) {
     {
       std::unique_lock lock(mutex_);

@@ -26,7 +26,7 @@ int numa_domain_of(const std::string& pci_address) {
   std::istringstream line(read_line(pci_file(pci_address, "numa_node")));
   int domain = -1;
   if (line >> domain && domain >= 0) return domain;
-  // Firmware of machines with one domain (and of most virtual machines) leaves the field at -1.
+  // Firmware of machines with one domain (and of most virtual machines) reports -1.
   return parse_cpu_list(read_line("/sys/devices/system/node/online")) == std::vector<int>{0} ? 0 : -1;
 }
 

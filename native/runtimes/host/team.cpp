@@ -48,7 +48,7 @@ void CoreTeam::run(unsigned size, HostFunction function, const void* arguments) 
 void CoreTeam::add_helper() {
   auto helper = std::make_unique<Helper>();
   const auto rank = static_cast<unsigned>(helpers_.size() + 1);
-  // Member 0 takes its core first, so that a team fills the cores in their order.
+  // Member 0 takes its core first, so that a team fills the cores in order.
   if (own_cpu_ < 0) own_cpu_ = cores_->take();
   helper->cpu = cores_->take();
   try {
@@ -72,14 +72,14 @@ void CoreTeam::serve(Helper& helper, unsigned rank) {
     });
     if (job == nullptr) continue;
     helper.job.store(nullptr, std::memory_order_relaxed);
-    const unsigned size = job->size;  // the job is gone once the last member arrives
+    const unsigned size = job->size;  // the job is destroyed once the last member arrives
     job->function(job->arguments, {rank, size, &barrier_, &results_});
     barrier_.wait(size);
   }
 }
 
-// A thread alone may use any core of the domain, so that a busy one does not hold it up; within a team
-// everyone has its own.
+// A single thread may use any core of the domain, so that a busy core does not delay it; in a team every
+// member has its own core.
 void CoreTeam::take_core(bool with_others) {
   if (with_others == on_own_cpu_) return;
   bind_this_thread(with_others ? std::vector<int>{own_cpu_} : cores_->cpus());

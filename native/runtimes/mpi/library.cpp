@@ -18,13 +18,13 @@ namespace byteways {
 namespace {
 
 constexpr const char* kOverride = "BYTEWAYS_LIBMPI";
-constexpr int kVersionRoom = 8193;  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH, the largest, and a zero
+constexpr int kVersionRoom = 8193;  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH, the largest, plus a zero
 
 const std::vector<std::string> kMpichNames = {"libmpi.so.12", "libmpich.so.12"};
 const std::vector<std::string> kOpenMpiNames = {"libmpi.so.40"};
 const std::vector<std::string> kStandardNames = {"libmpi_abi.so.1"};
 
-// The library of the launcher's family first: another one would not find the other ranks.
+// The library of the launcher's family first: any other would not find the other ranks.
 std::vector<std::string> sonames_for(const std::string& family) {
   const bool open_mpi = family == "Open MPI";
   std::vector<std::string> names;
@@ -53,7 +53,7 @@ int parent_of(int process) {
   return 0;
 }
 
-// Whose launcher a program is by its name; empty: it is none.
+// The MPI family of a launcher, by its name; empty if it is none.
 std::string family_of_program(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename();
   if (name.starts_with("hydra") || name.starts_with("mpiexec.hydra")) return "MPICH";
@@ -74,7 +74,7 @@ bool is_mpi_file(const std::string& path) {
          name.starts_with("libmpi_abi.so");
 }
 
-// Files of MPI libraries that this process has loaded.
+// Paths of the MPI libraries that this process has loaded.
 std::set<std::string> loaded_libraries() {
   std::set<std::string> paths;
   const auto note = [](dl_phdr_info* info, std::size_t, void* found) {
@@ -86,8 +86,8 @@ std::set<std::string> loaded_libraries() {
   return paths;
 }
 
-// Opens the first library of MPI that there is, for all to see. An override, a library that the process uses
-// already, and the one beside the launcher leave no choice.
+// Opens the first MPI library found, with global symbols. An override, an already loaded library, or the one
+// beside the launcher take precedence.
 Library open_library(const MpiOptions& options, const MpiLauncher& launcher, LibraryReport& report) {
   Library library;
   std::string broken;
@@ -129,7 +129,7 @@ Library open_library(const MpiOptions& options, const MpiLauncher& launcher, Lib
   return library;
 }
 
-// Other MPIs in the folders that are searched.
+// Other MPI libraries in the searched folders.
 std::vector<std::string> others_beside(const std::string& path, const MpiOptions& options) {
   std::vector<std::string> others;
   const auto own_folder = std::filesystem::path(canonical(path)).parent_path();
@@ -150,12 +150,12 @@ std::string short_version(const std::string& text) {
   return line;
 }
 
-// Whose launchers start a library's ranks.
+// The family of launchers that can start a library's ranks.
 std::string family_of_library(const std::string& version) {
   return version.find("Open MPI") != std::string::npos ? "Open MPI" : "MPICH";
 }
 
-// Opens the shim of an ABI; the library that it calls is open.
+// Opens the shim for an ABI; the MPI library is already open.
 const BytewaysMpi* open_shim(const std::string& folder, const std::string& abi, LibraryReport& report) {
   const std::string path = folder + "/byteways_mpi_" + abi + ".so";
   LibraryReport of_shim;
@@ -192,8 +192,8 @@ const BytewaysMpi* open_simulated(const MpiOptions& options, LibraryReport& repo
   return table();
 }
 
-// Why ranks that this launcher started would not find each other by this library; empty: nothing speaks
-// against it.
+// Why ranks started by this launcher could not communicate with this library; empty if there is no known
+// conflict.
 std::string mismatch(const MpiLauncher& launcher, const std::string& version, const std::string& path) {
   if (launcher.size < 2 || launcher.family.empty() || launcher.family == family_of_library(version))
     return {};

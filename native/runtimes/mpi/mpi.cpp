@@ -216,7 +216,7 @@ void Mpi::finalize() {
 
 void Mpi::abort(int code) {
   library_->table("MPI_Abort").abort(code);
-  std::abort();  // MPI_Abort does not return where it works
+  std::abort();  // MPI_Abort normally does not return
 }
 
 }  // namespace byteways

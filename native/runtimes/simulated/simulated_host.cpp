@@ -13,14 +13,14 @@
 namespace byteways::simulated {
 namespace {
 
-constexpr unsigned kQueueDepth = 1u << 16;  // as on a real host: a list in memory
+constexpr unsigned kQueueDepth = 1u << 16;  // like the real host, whose queue is a list in memory
 constexpr std::uint64_t kPageBytes = 4 << 10, kHugePageBytes = 2 << 20;
 
 std::string name_of(int device) { return "cpu" + std::to_string(device); }
 
 class SimulatedMemory final : public Allocation {
  public:
-  // `placed`: its pages are there from the beginning, not from the first touch on.
+  // `placed`: its pages exist from the beginning, not only after first touch.
   SimulatedMemory(std::shared_ptr<const HostTable> machine, Memory memory, int domain, std::uint64_t bytes,
                   bool placed)
       : machine_(std::move(machine)) {
@@ -39,7 +39,7 @@ class SimulatedMemory final : public Allocation {
   std::shared_ptr<const HostTable> machine_;
 };
 
-// A stream or an event: what the machine made for a device, by its handle.
+// A stream or an event: the handle of an object that the machine created for a device.
 template <class Base, auto create, auto destroy>
 class Simulated final : public Base {
  public:
@@ -63,8 +63,8 @@ using SimulatedEvent = Simulated<Event, &HostTable::create_event, &HostTable::de
 const SimulatedStream& of(Stream& stream) { return static_cast<const SimulatedStream&>(stream); }
 const SimulatedEvent& of(Event& event) { return static_cast<const SimulatedEvent&>(event); }
 
-// Its action runs inside the call that makes time pass so far: on the thread that uses the session, which is
-// the one that destroys the watchdog too.
+// The action runs inside the call that advances time, on the session's thread, which also destroys the
+// watchdog.
 class SimulatedWatchdog final : public Watchdog {
  public:
   SimulatedWatchdog(std::shared_ptr<const HostTable> machine, std::function<void()> action)
@@ -83,7 +83,7 @@ class SimulatedWatchdog final : public Watchdog {
   std::uint64_t ticket_ = 0;
 };
 
-// While it lives, the pages of this thread come from one domain.
+// While it exists, this thread's pages come from one domain.
 class SimulatedPlacement {
  public:
   SimulatedPlacement(std::shared_ptr<const HostTable> machine, int domain) : machine_(std::move(machine)) {
@@ -106,7 +106,7 @@ void HostTable::bind(const Library& library, LibraryReport& report) {
 }
 
 void HostTable::check(const char* call, int answer, const std::string& device) const {
-  // simulator/world.hpp numbers its codes in this order, and answers the number + 1.
+  // simulator/world.hpp numbers its codes in this order, and returns the number + 1.
   constexpr const char* kNames[] = {"invalid",        "out of memory",   "no device",
                                     "no peer access", "already enabled", "illegal address",
                                     "device lost",    "not supported",   "internal"};
@@ -185,8 +185,8 @@ Availability SimulatedHost::offers(Memory memory, int device) {
   return {false, name + " memory comes from a GPU runtime, and none is usable here"};
 }
 
-// Without a domain, first touch decides where pages are; `populated` ones are touched by the thread that
-// asks.
+// Without a domain, first touch decides the location of pages; `populated` ones are touched by the calling
+// thread.
 std::unique_ptr<Allocation> SimulatedHost::allocate_at(Memory memory, std::uint64_t bytes, int numa_domain,
                                                        bool populated) {
   const int domain = numa_domain >= 0 ? numa_domain : std::max(0, machine_->bound_domain());
@@ -211,7 +211,7 @@ std::unique_ptr<Stream> SimulatedHost::create_stream_on(int device, std::int64_t
     throw Unsupported("stream", "core",
                       "core " + std::to_string(core) + " is none of the " +
                           std::to_string(machine_->cores()) + " of the domain");
-  return create_stream(device);  // the cores of a model are alike
+  return create_stream(device);  // all cores of a model are equal
 }
 
 std::unique_ptr<Event> SimulatedHost::create_event(int device) {
@@ -251,7 +251,7 @@ PreparedKernel SimulatedHost::prepare(int device, std::string_view kernel) {
   const HostKernel* found = find_host_kernel(kernel);
   if (found == nullptr)
     throw Unsupported("kernel", "unavailable", "the host has no kernel '" + std::string(kernel) + "'");
-  return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread; a core holds one
+  return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread, one per core
 }
 
 void SimulatedHost::launch_series(const PreparedKernel& kernel, const LaunchShape& shape,
@@ -297,7 +297,7 @@ double SimulatedHost::elapsed_ns(Event& begin, Event& end) {
 
 double SimulatedHost::timer_resolution_ns(int device) {
   require_device(device);
-  return 1;  // the clock answers whole nanoseconds
+  return 1;  // the clock returns whole nanoseconds
 }
 
 unsigned SimulatedHost::queue_depth(int device) {
@@ -317,7 +317,7 @@ std::map<int, std::uint64_t> SimulatedHost::placement(const void* data, std::uin
   machine_->check(machine_->placement.symbol(),
                   machine_->placement(data, bytes, pages.data(), device_count()));
   const std::uint64_t all = (bytes + kPageBytes - 1) / kPageBytes;
-  if (all > kSampledPages)  // as the real host answers: of a sample
+  if (all > kSampledPages)  // like the real host, return a sample
     for (std::uint64_t& count : pages) count = (count * kSampledPages + all - 1) / all;
   std::map<int, std::uint64_t> placed;
   for (int domain = 0; domain < device_count(); ++domain)
