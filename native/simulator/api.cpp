@@ -91,7 +91,7 @@ int code_of(Code code) {
       return code::kPeerAccessEnabled;
     case Code::illegal_address:
       return code::kIllegalAddress;
-    case Code::device_lost:  // how both vendors report a GPU that stopped answering
+    case Code::device_lost:  // how both vendors report a GPU that stopped responding
       return code::kLaunchFailed;
     case Code::not_supported:
       return code::kNotSupported;
@@ -110,7 +110,7 @@ int keep_sentence(const Failure& failure) noexcept {
     sentence = words->cuda_text;
     sentence.append(": ").append(failure.what());
     code_of_sentence = code;
-  } catch (...) {  // no memory for the sentence: the code says enough
+  } catch (...) {  // no memory for the text: the code is sufficient
   }
   return code;
 }

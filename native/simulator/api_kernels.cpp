@@ -1,4 +1,4 @@
-// See api_kernels.hpp. An image is a line that says so, then a line "<launch bound> <kernel>" each.
+// See api_kernels.hpp. An image is an identifying line, then a line "<launch bound> <kernel>" each.
 #include "simulator/api_kernels.hpp"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ bool is_of_a_name(char c) {
   return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// The part of a text that is not read yet.
+/// The unread part of a text.
 struct Cursor {
   std::string_view text;
 
-  /// What `belongs` holds for, from here on; may be empty.
+  /// The leading characters for which `belongs` holds; may be empty.
   std::string_view take(bool (*belongs)(char)) {
     const auto end = std::find_if_not(text.begin(), text.end(), belongs);
     const auto length = static_cast<std::size_t>(end - text.begin());
@@ -33,7 +33,7 @@ struct Cursor {
     return taken;
   }
 
-  /// Whether this character is next; it is passed over then.
+  /// Whether this character is next; if so, it is consumed.
   bool take(char wanted) {
     if (text.empty() || text.front() != wanted) return false;
     text.remove_prefix(1);
@@ -44,8 +44,8 @@ struct Cursor {
 }  // namespace
 
 std::optional<std::string> compile_image(const std::string& source) {
-  // `BYTEWAYS_KERNEL(256) name(`, with spaces as the compiler allows them. By hand: <regex> doubles the time
-  // that this file takes to compile.
+  // Matches `BYTEWAYS_KERNEL(256) name(` with optional spaces. By hand: <regex> doubles the compile time of
+  // this file.
   static constexpr std::string_view kMacro = "BYTEWAYS_KERNEL(";
   std::string image;
   for (auto at = source.find(kMacro); at != std::string::npos; at = source.find(kMacro, at + 1)) {

@@ -22,7 +22,7 @@ struct Finding {
   }
 };
 
-// How many i of [begin, end) have i % stride == phase, and the first of them.
+// The number of i in [begin, end) with i % stride == phase, and the first of them.
 struct Spots {
   Word first, count;
 };
@@ -112,7 +112,7 @@ std::map<Word, Run>::iterator Content::split(Word at) {
   auto after = runs_.lower_bound(at);
   if (after != runs_.end() && after->first == at) return after;
   Run& before = std::prev(after)->second;
-  if (at >= before.end) return after;  // the end of the block
+  if (at >= before.end) return after;  // end of the block
   const Run rest{at, before.end, before.rule};
   before.end = at;
   return runs_.emplace_hint(after, at, rest);
@@ -196,14 +196,14 @@ CheckResult Content::check(Word begin, Word count, Word key, Word first, Word st
     const Word length = run.end - run.begin;
     const Spots spots = rule.stride != 0 ? spots_of(rule, run.begin, run.end) : Spots{run.end, 0};
     const auto is_spot = [&](Word i) { return rule.stride != 0 && i % rule.stride == rule.phase; };
-    // Words of a constant that happen to be right: at most one, since no two words of a pattern are equal.
+    // Constant words that happen to be right: at most one, as all words of a pattern differ.
     const auto lucky = [&](Word value) { return pattern_index(value) - base; };
     if (rule.kind == Rule::Kind::words || rule.kind == Rule::Kind::rows || rule.kind == Rule::Kind::sum) {
       for (Word i = run.begin; i < run.end; ++i)
         if (rule.at(i) != pattern_word(base, i)) finding.bad(i, 1);
       continue;
     }
-    if (rule.kind != Rule::Kind::pattern || rule.value != base) {  // the plain words are wrong
+    if (rule.kind != Rule::Kind::pattern || rule.value != base) {  // the words outside spots are wrong
       Word bad = length - spots.count, at = run.begin;
       const Word right = rule.kind == Rule::Kind::constant ? lucky(rule.value) : run.end;
       if (right >= run.begin && right < run.end && !is_spot(right)) --bad;

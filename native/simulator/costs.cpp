@@ -12,11 +12,11 @@ namespace {
 
 using enum Place::Kind;
 
-constexpr double kBytesPerThread = kCopyInFlight * kAccessBytes;  // that a copying kernel has in flight
+constexpr double kBytesPerThread = kCopyInFlight * kAccessBytes;  // in flight per thread of a copy kernel
 
 constexpr double kWordBytes = 8;
 
-// As the rates of a machine model have it: [rates.kernel-local].
+// Names as in a machine model: [rates.kernel-local].
 std::string_view name_of(Mechanism mechanism) {
   switch (mechanism) {
     case Mechanism::kernel:
@@ -34,7 +34,7 @@ std::string_view name_of(Mechanism mechanism) {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-// 0 in a model: kernels share the multiprocessors, however many threads they have.
+// 0 in a model means that kernels share the multiprocessors, however many threads they have.
 double resident_threads(const GpuModel& gpu) {
   return gpu.resident_threads > 0 ? gpu.resident_threads : std::numeric_limits<double>::infinity();
 }
@@ -90,7 +90,7 @@ void Costs::touch(Flow& flow, Place from, Place to) const {
   touch(flow, to, true);
 }
 
-// Reads and writes share a domain's channels: while it serves one, it does not serve the other.
+// Reads and writes share a domain's channels: serving one excludes the other.
 void Costs::touch(Flow& flow, Place memory, bool written) const {
   const std::size_t index = at(memory.index);
   if (memory.kind == gpu) return flow.demands.push_back({gpu_memory_[index], 1});
@@ -112,8 +112,7 @@ void Costs::add(Operation& operation, const Transfer& transfer) {
 
 const RateModel& Costs::rate_of(const Transfer& transfer, bool local, bool host) const {
   std::string name(name_of(transfer.mechanism));
-  if (local &&
-      transfer.mechanism == Mechanism::engine)  // between a GPU and the CPU it shares its memory with
+  if (local && transfer.mechanism == Mechanism::engine)  // between a GPU and the CPU that shares its memory
     name += transfer.from_host ? "-host-read" : "-host-write";
   else if (local)
     name += "-local";
@@ -132,7 +131,7 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
   const RateModel& rate = rate_of(transfer, local, host);
   const bool by_kernel = transfer.mechanism != Mechanism::engine;
   const double clocks = by_kernel ? clocks_[at(here.index)] : 1;
-  // Slow clocks slow down what waits for multiprocessors. A link has a clock of its own.
+  // Low clocks slow down work limited by multiprocessors; a link has its own clock.
   const double efficiency = rate.efficiency * transfer.part;
   operation.fixed += picoseconds(rate.fixed_ns / clocks);
   operation.bytes += transfer.bytes;
@@ -153,7 +152,7 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
                       : by_kernel ? thread_rate(here, transfer.from, kBytesPerThread) * clocks
                                   : 0;
   const double most = transfer.threads * each;
-  // A launch that has all of its bytes in flight at once waits for them once, however few its threads are.
+  // A launch with all bytes in flight waits for them once, however few its threads are.
   if (most > 0 &&
       (transfer.mechanism == Mechanism::bulk || transfer.bytes > transfer.threads * kBytesPerThread))
     cap = cap > 0 ? std::min(cap, most) : most;
@@ -168,13 +167,13 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
 
 double Costs::thread_rate(Place executor, Place from, double in_flight) {
   if (model_->gpu.thread_bytes_per_s > 0) return model_->gpu.thread_bytes_per_s;
-  constexpr double kBeyondCaches = 1e18;  // bytes of a walk that no cache holds
+  constexpr double kBeyondCaches = 1e18;  // bytes of a working set that no cache holds
   return in_flight / latency_ns(executor, from, kBeyondCaches) * 1e9;
 }
 
 void Costs::share_path(Flow& flow, int gpu) const {
   if (kernel_paths_.empty()) return;
-  double alone = std::numeric_limits<double>::infinity();  // bytes/s that the way gives
+  double alone = std::numeric_limits<double>::infinity();  // bytes/s of the route
   for (const Demand& demand : flow.demands)
     alone = std::min(alone, engine_->capacity(demand.resource) / demand.weight);
   if (alone > 0) flow.demands.push_back({kernel_paths_[at(gpu)], 1 / alone});
@@ -226,7 +225,7 @@ void Costs::add_staged(Operation& operation, Place executor, bool to_gpu, Place 
 
 double Costs::latency_ns(Place executor, Place owner, double bytes) {
   const Place memory = memory_of(owner), here = memory_of(executor);
-  // A walk goes round in one order: of more than fits, each line has left the cache when it is wanted again.
+  // A chase uses a fixed order: with more lines than fit, each has left the cache when it is needed again.
   const auto step = [bytes](double cache_bytes, double hit, double miss) {
     return bytes <= cache_bytes ? hit : miss;
   };
@@ -273,8 +272,8 @@ void Costs::add_walk(Operation& operation, Place executor, Place owner, double b
   operation.flow.waits = wait_ns / step_ns;
 }
 
-// Of a load of a word that `other` works on as well. Cores find it in the last cache that they share, and not
-// in one of their own; across domains and from a GPU's memory it takes the way.
+// Latency of loading a word that `other` also accesses. Cores find it in their last common cache, not in a
+// private one; across domains and in a GPU's memory the route determines it.
 double Costs::word_latency_ns(Place executor, Place owner, Place other) {
   if (executor.kind == gpu) return latency_ns(executor, owner, kWordBytes);
   const CpuModel& cores = model_->cpu;
@@ -284,8 +283,8 @@ double Costs::word_latency_ns(Place executor, Place owner, Place other) {
   return cores.cache_latency_ns.empty() ? cores.memory_latency_ns : cores.cache_latency_ns.back();
 }
 
-// A store goes one way where a load goes there and back. The look that finds it was sent off, on average,
-// half a look after it arrived, and takes another half to come back: one look in all.
+// A store travels one way, a load both ways. On average, the poll that finds the word started half a poll
+// after its arrival and takes another half to return: one poll in total.
 double Costs::hand_over_ns(Place writer, Place poller, Place owner) {
   return 0.5 * word_latency_ns(writer, owner, poller) + word_latency_ns(poller, owner, writer);
 }
@@ -327,7 +326,7 @@ void Costs::add_migration(Operation& operation, Place from, Place to, double byt
   cross(stage.flow, here, there, known ? engine->second.efficiency : 1);
   touch(stage.flow, here, there);
   std::vector<Stage>& before = operation.before;
-  // Page after page takes the same way: as many flows as there are ways are enough.
+  // All pages take the same routes, so one flow per route is sufficient.
   if (!before.empty() && before.back().flow.demands == stage.flow.demands &&
       before.back().flow.cap == stage.flow.cap) {
     before.back().fixed += stage.fixed;

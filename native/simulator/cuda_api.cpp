@@ -1,7 +1,7 @@
 // The CUDA driver's entry points on the simulated machine: every row of runtimes/cuda/cuda.def.
 //
-// A device is its ordinal among the visible ones; a context is a pointer that the caller cannot look into.
-// Memory: cuda_memory_api.cpp; all that has a queue: cuda_queue_api.cpp.
+// A device is its ordinal among the visible ones; a context is an opaque pointer. Memory:
+// cuda_memory_api.cpp; queues: cuda_queue_api.cpp.
 #include "simulator/cuda_api.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ int current_gpu() {
   return this_thread().cuda_gpu;
 }
 
-// A context is the number of its GPU, counted from 1: there is one a GPU, and nothing to keep in it.
+// A context is the number of its GPU, counted from 1: one per GPU, without state.
 Context context_of(int gpu) { return reinterpret_cast<Context>(static_cast<std::uintptr_t>(gpu) + 1); }
 int gpu_of(Context context) {
   const auto number = reinterpret_cast<std::uintptr_t>(context);
@@ -60,7 +60,7 @@ int gpu_of(Context context) {
 
 using Devices = DeviceCalls<Cuda>;
 
-// "sm_90": 90.
+// 90 for "sm_90".
 int capability(const Model& model) {
   constexpr std::size_t kPrefix = 3;
   return model.gpu.architecture.starts_with("sm_") ? std::atoi(model.gpu.architecture.c_str() + kPrefix) : 0;
@@ -173,7 +173,7 @@ int cuDeviceGetUuid(Uuid* uuid, Device device) {
   });
 }
 
-int cuDeviceGetUuid_v2(Uuid* uuid, Device device) {  // no GPU here is divided, so that both are the same
+int cuDeviceGetUuid_v2(Uuid* uuid, Device device) {  // equal for both versions: no GPU here is divided
   return answer([&] {
     const sim::Uuid found = nvidia_uuid(world().model(), gpu_of(device));
     require(uuid != nullptr, code::kInvalidValue);

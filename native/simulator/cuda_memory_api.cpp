@@ -1,4 +1,4 @@
-// Memory of the simulated CUDA driver: what api_memory.hpp carries out.
+// Memory functions of the simulated CUDA driver, implemented by api_memory.hpp.
 #include "simulator/api_memory.hpp"
 #include "simulator/api_queue.hpp"
 #include "simulator/cuda_api.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using Memory = MemoryCalls<Cuda>;
 
-// Only where kernels reach pages matters here: with a preferred location and an accessor they stay.
+// Only whether kernels access pages remotely matters here: with preferred location and accessor, pages stay.
 int advise(const void* data, int advice) {
   using Table = Cuda::Table;
   return answer([&] {
@@ -88,7 +88,7 @@ int cuMemRangeGetAttribute(void* to, std::size_t room, int attribute, const void
 
 int cuMemGetInfo_v2(std::size_t* available, std::size_t* all) { return Memory::info(available, all); }
 
-// Another process plays a machine of its own: handles are for the ranks of this one.
+// Another process simulates a separate machine, so handles work only between ranks of this one.
 int cuIpcGetMemHandle(Handle* handle, void* data) { return Memory::get_handle(handle, data); }
 int cuIpcOpenMemHandle_v2(void** data, Handle handle, unsigned) { return Memory::open_handle(data, handle); }
 int cuIpcCloseMemHandle(void* data) { return Memory::close_handle(data); }

@@ -1,5 +1,5 @@
-// Copies, streams, events, graphs, modules and kernels of the simulated CUDA driver: what api_queue.hpp
-// carries out.
+// Copies, streams, events, graphs, modules and kernels of the simulated CUDA driver, implemented by
+// api_queue.hpp.
 #include "simulator/api_queue.hpp"
 #include "simulator/cuda_api.hpp"
 

@@ -10,12 +10,12 @@ namespace byteways::sim {
 namespace {
 
 constexpr double kPerSecond = 1e12;  // picoseconds
-// A flow that takes longer does not end: 2^62 picoseconds are 53 days, and sums of them still fit.
+// A longer flow never ends: 2^62 picoseconds are 53 days, and their sums still fit.
 constexpr double kLongest = 0x1p62;
-// Part of the threads that a kernel fills which must be free for it to start.
+// Fraction of a kernel's usable threads that must be free for it to start.
 constexpr double kLeastRoom = 0.5;
 
-// Of a kernel with more threads than there is room for, the rest waits for its own blocks to end.
+// Threads of a kernel beyond the available room wait for its own blocks to end.
 double filled(double room, double threads) { return std::min(room, threads); }
 
 }  // namespace
@@ -83,8 +83,8 @@ bool Engine::can_start(const Operation& operation) const {
   if (operation.processors < 0) return true;
   const Processors& processors = processors_[static_cast<std::size_t>(operation.processors)];
   if (processors.taken || (operation.all_processors && processors.running > 0)) return false;
-  // Blocks start in whatever room there is. With less than half of what a kernel fills it would mostly wait
-  // for the one before it, and does so as a whole.
+  // Blocks start in any available room. With less than half of the room it needs, a kernel would mostly wait
+  // for the previous one, so it waits as a whole.
   return processors.used + kLeastRoom * filled(processors.threads, operation.threads) <= processors.threads;
 }
 
@@ -160,7 +160,7 @@ bool Engine::advance(Queue& queue) {
   return true;
 }
 
-// What ends now ends, and what can start starts, the longest waiting first; some take no time at all.
+// Ends and starts whatever is due, the longest-waiting first; some operations take no time.
 void Engine::settle() {
   for (bool changed = true; changed;) {
     changed = false;
@@ -168,7 +168,7 @@ void Engine::settle() {
       Queue* const queue = active_[k];
       if (advance(*queue)) {
         changed = true;
-        if (k < active_.size() && active_[k] != queue) continue;  // its place was taken by the next one
+        if (k < active_.size() && active_[k] != queue) continue;  // the next queue has taken its place
       }
       ++k;
     }
@@ -213,7 +213,7 @@ Picoseconds Engine::next_instant() const {
     Picoseconds at = kNever;
     if (operation.state_ == Operation::State::queued) {
       at = start_of(*queue);
-      if (at <= now_) at = kNever;  // waits for something that another instant brings
+      if (at <= now_) at = kNever;  // waits for another event
     } else if (operation.state_ == Operation::State::fixed && operation.latch.word != nullptr) {
       if (operation.latch.opened >= 0) at = std::max(operation.until_, operation.latch.opened);
     } else {

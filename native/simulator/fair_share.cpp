@@ -7,7 +7,7 @@
 namespace byteways::sim {
 namespace {
 
-// Rates are sums of many steps; what is full but for their rounding is full.
+// Rates are sums of many steps; a resource that is full except for rounding is full.
 constexpr double kRounding = 1e-9;
 
 std::size_t resource_of(const Demand& demand) { return static_cast<std::size_t>(demand.resource); }
@@ -18,12 +18,12 @@ class Filling {
 
  private:
   void add_weights(std::size_t resources);
-  double step(double level) const;  // by which all growing flows can grow
+  double step(double level) const;  // increment for all growing flows
   bool is_full(const Flow& flow, double level, std::span<const double> capacities) const;
 
   std::vector<Flow*> growing_;
-  std::vector<double> left_, weights_;  // by resource; weights of the growing flows together
-  std::vector<std::size_t> used_;       // resources that a growing flow needs
+  std::vector<double> left_, weights_;  // by resource: free capacity; total weight of the growing flows
+  std::vector<std::size_t> used_;       // resources used by growing flows
 };
 
 void Filling::add_weights(std::size_t resources) {
@@ -57,7 +57,7 @@ bool Filling::is_full(const Flow& flow, double level, std::span<const double> ca
 void Filling::fill(std::span<const double> capacities, std::span<Flow* const> flows) {
   left_.assign(capacities.begin(), capacities.end());
   growing_.assign(flows.begin(), flows.end());
-  double level = 0;  // what every growing flow has
+  double level = 0;  // rate of every growing flow
   while (!growing_.empty()) {
     add_weights(capacities.size());
     const double by = step(level);
@@ -67,7 +67,7 @@ void Filling::fill(std::span<const double> capacities, std::span<Flow* const> fl
     for (Flow* flow : growing_) flow->rate = level;
     const std::size_t before = growing_.size();
     std::erase_if(growing_, full);
-    if (growing_.size() == before) break;  // rounding alone can leave nothing quite full
+    if (growing_.size() == before) break;  // by rounding, no resource may be exactly full
   }
   for (Flow* flow : flows) {
     if (flow->waits_at < 0) continue;
@@ -80,7 +80,7 @@ void Filling::fill(std::span<const double> capacities, std::span<Flow* const> fl
 }  // namespace
 
 void share(std::span<const double> capacities, std::span<Flow* const> flows) {
-  // Rates are found at every start and end of a flow: its vectors stay.
+  // Called at every start and end of a flow: reuse its vectors.
   thread_local Filling filling;
   filling.fill(capacities, flows);
 }

@@ -15,7 +15,7 @@ using enum Fault::Kind;
 struct Shape {
   const char* name;
   Fault::Kind kind;
-  char between;        // of the two devices: '>' one way, '-' both, 0: one device
+  char between;        // separator of the two devices: '>' one way, '-' both; 0: one device
   const char* option;  // "word=", "=" for a bare number, "" for none
   bool needed;
 };
@@ -116,7 +116,7 @@ void check_device(const Model& model, const std::string& spec, const Fault& faul
                          fault.kind == throttle || fault.kind == false_peer;
   if (is_one_of(device, "gpu", model.gpu.count)) return;
   if (!gpus_only && is_one_of(device, "cpu", model.cpu.domains)) return;
-  if (of_link) return;  // its ends may be a switch: whether there is such a link is said where links are
+  if (of_link) return;  // an end may be a switch: links are checked where they are used
   refuse(spec, "this machine has no " + std::string(gpus_only ? "GPU" : "device") + " '" + device + "'");
 }
 

@@ -1,7 +1,7 @@
 // The HIP runtime's entry points on the simulated machine: every row of runtimes/hip/hip.def.
 //
-// As the real runtime, it needs no initialisation, and reads the environment at its first call, never again.
-// Memory: hip_memory_api.cpp; all that has a queue: hip_queue_api.cpp.
+// Like the real runtime, it needs no initialisation and reads the environment only at its first call. Memory:
+// hip_memory_api.cpp; queues: hip_queue_api.cpp.
 #include "simulator/hip_api.hpp"
 
 #include <algorithm>
@@ -20,15 +20,15 @@ using hip::HipTable;
 
 namespace {
 
-// hipDeviceProp_t before and since HIP 6: size, and where gcnArchName, 256 characters, stands in it.
+// hipDeviceProp_t before and since HIP 6: size, and offset of gcnArchName (256 characters).
 constexpr std::size_t kOldProperties = 792, kOldArchitecture = 396;
 constexpr std::size_t kNewProperties = 1472, kNewArchitecture = 1160;
 constexpr std::size_t kNameRoom = 256;
 constexpr std::uint64_t kKib = 1024;
-// HIP 6.0: HIP 5 has no threshold for peers, and refuses to tell its engines (hip_device_runtime.cpp).
+// HIP 6.0: HIP 5 has no threshold for peers, and does not report copy engines (hip_device_runtime.cpp).
 constexpr int kPeerThresholdVersion = 60'000'000, kCopyEnginesVersion = 60'000'000;
 
-// A number of the environment, or the default when it is not set or is no number.
+// A number from the environment, or the default if unset or invalid.
 std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return otherwise;
@@ -39,7 +39,7 @@ std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
 
 bool has_retry(const Model& model) { return model.gpu.architecture.find(":xnack") != std::string::npos; }
 
-// The process's environment at the first call.
+// The process environment at the first call.
 struct Environment {
   CopyPolicy copies;
   Settings settings;
@@ -48,7 +48,7 @@ struct Environment {
     copies.engines = number_of("HSA_ENABLE_SDMA", 1) != 0;
     copies.peer_engines = number_of("HSA_ENABLE_PEER_SDMA", 1) != 0;
     // ROCm 6, clr/rocclr/utils/flags.hpp: both in KiB. With ROCm 5.3 on Frontier, copies of 64 KiB and 1 MiB
-    // between GPUs take what an engine takes (pearson-frontier-raw2023).
+    // between GPUs take as long as on an engine (pearson-frontier-raw2023).
     const bool has_threshold = model.runtime_version >= kPeerThresholdVersion;
     copies.blit_peer_up_to_bytes = kKib * number_of("ROC_P2P_SDMA_SIZE", has_threshold ? 1024 : 0);
     copies.blit_host_up_to_bytes = kKib * number_of("GPU_FORCE_BLIT_COPY_SIZE", 0);
@@ -125,7 +125,7 @@ int attribute_of(const Model& model, int attribute) {
   }
 }
 
-// A hipDeviceProp_t with nothing but the two names.
+// Writes a hipDeviceProp_t with only the two names.
 void write_properties(Properties* properties, Device device, std::size_t size, std::size_t at) {
   gpu_of(device);
   require(properties != nullptr, code::kInvalidValue);

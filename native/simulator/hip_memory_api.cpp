@@ -1,4 +1,4 @@
-// Memory of the simulated HIP runtime: what api_memory.hpp carries out.
+// Memory functions of the simulated HIP runtime, implemented by api_memory.hpp.
 #include "simulator/api_memory.hpp"
 #include "simulator/api_queue.hpp"
 #include "simulator/hip_api.hpp"
@@ -51,7 +51,7 @@ int hipMemAdvise(const void* data, std::size_t, int advice, Device) {
 int hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
   return answer([&] {
     require(data != nullptr && bytes != 0, code::kInvalidValue);
-    // Beside the current device, unless the caller asks for its own placement.
+    // Near the current device, unless the caller requests its own placement.
     const Place place = (flags & Hip::Table::kHostNumaUser) != 0 ? Memory::host_place() : near_place();
     const bool cached = (flags & Hip::Table::kHostNonCoherent) != 0;
     const bool combined = (flags & Hip::Table::kHostWriteCombined) != 0;
@@ -91,7 +91,7 @@ int hipMemRangeGetAttribute(void* to, std::size_t room, int attribute, const voi
 
 int hipMemGetInfo(std::size_t* available, std::size_t* all) { return Memory::info(available, all); }
 
-// Another process plays a machine of its own: handles are for the ranks of this one.
+// Another process simulates a separate machine, so handles work only between ranks of this one.
 int hipIpcGetMemHandle(Handle* handle, void* data) { return Memory::get_handle(handle, data); }
 int hipIpcOpenMemHandle(void** data, Handle handle, unsigned) { return Memory::open_handle(data, handle); }
 int hipIpcCloseMemHandle(void* data) { return Memory::close_handle(data); }

@@ -1,5 +1,5 @@
-// Copies, streams, events, graphs, modules and kernels of the simulated HIP runtime: what api_queue.hpp
-// carries out.
+// Copies, streams, events, graphs, modules and kernels of the simulated HIP runtime, implemented by
+// api_queue.hpp.
 #include "simulator/api_queue.hpp"
 #include "simulator/hip_api.hpp"
 

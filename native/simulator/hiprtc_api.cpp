@@ -1,5 +1,5 @@
-// hipRTC's entry points on the simulated machine: every row of runtimes/hip/hiprtc.def. What is compiled is
-// the list of a source's kernels (api_kernels.hpp).
+// hipRTC's entry points on the simulated machine: every row of runtimes/hip/hiprtc.def. Compiling a source
+// produces the list of its kernels (api_kernels.hpp).
 #include "runtimes/hip/hiprtc.hpp"
 #include "simulator/api.hpp"
 #include "simulator/api_compiler.hpp"
@@ -21,7 +21,7 @@ extern "C" {
 
 #include "simulator/entry_points_declared.inc"
 
-// The runtime's version, 50422801 of HIP 5.4: the two are released together.
+// The runtime's version, 50422801 for HIP 5.4: both are released together.
 int hiprtcVersion(int* major, int* minor) {
   const int code = answer([&] {
     const int version = world_of("amd").model().runtime_version;

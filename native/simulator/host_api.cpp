@@ -1,5 +1,5 @@
-// The simulator's own entry points: every row of host.def. Plain C across the library's edge: what is thrown
-// here becomes a number and a sentence.
+// The simulator's own entry points: every row of host.def. A plain C interface: exceptions become a number
+// and a text.
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -19,13 +19,13 @@ thread_local std::string last_error;
 int failed(Code code, const char* text) noexcept {
   try {
     last_error = text;
-  } catch (...) {  // no memory for the sentence: the number says enough
+  } catch (...) {  // no memory for the text: the number is sufficient
     last_error.clear();
   }
   return static_cast<int>(code) + 1;
 }
 
-// 0, or the number of a Code + 1.
+// Returns 0, or the number of a Code + 1.
 template <class Body>
 int attempt(Body body) noexcept {
   try {
@@ -42,7 +42,7 @@ int attempt(Body body) noexcept {
   }
 }
 
-// What is asked of a machine that may not be loaded.
+// For queries on a machine that may not be loaded.
 template <class Value, class Body>
 Value ask(Value otherwise, Body body) noexcept {
   try {
@@ -150,7 +150,7 @@ int bwsim_leave_to_first_touch(void* data) {
 int bwsim_touch(int domain, void* data, std::uint64_t bytes) {
   return attempt([&] {
     World& world = World::get();
-    const int wanted = thread_domain();  // a policy of the thread goes before where it runs
+    const int wanted = thread_domain();  // the thread's policy overrides the domain it runs on
     world.touch(data, bytes, domain_place(world.model(), wanted >= 0 ? wanted : domain));
   });
 }

@@ -1,8 +1,8 @@
 // The HSA runtime's entry points on the simulated machine: every row of runtimes/hip/hsa.def. Agents are the
-// NUMA domains of the CPUs, then the GPUs that ROCR_VISIBLE_DEVICES leaves.
+// NUMA domains of the CPUs, then the GPUs that ROCR_VISIBLE_DEVICES selects.
 //
-// Which engines serve a copy is told as ROCR 6 does (amd_gpu_agent.cpp, GpuAgent::DmaCopyStatus): 0 and 1 are
-// the host's, from 2 on they are those of xGMI, the only ones for copies between GPUs that it links.
+// Copy engines are reported as in ROCR 6 (amd_gpu_agent.cpp, GpuAgent::DmaCopyStatus): 0 and 1 serve the
+// host; those from 2 on serve xGMI, and only they copy between GPUs linked by it.
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -27,13 +27,13 @@ constexpr int kError = 0x1000;           // HSA_STATUS_ERROR
 constexpr std::uint32_t kFirstPeer = 2;  // HSA_AMD_SDMA_ENGINE_2
 constexpr std::uint16_t kMajor = 1, kMinor = 1;
 
-// Its value falls to 0 when the work of `stream` is done.
+// Its value becomes 0 when the work of `stream` is complete.
 struct Completion {
   std::int64_t value = 0;
   Stream* stream = nullptr;
 };
 
-// Runs the body of an entry point. What it throws becomes a status of HSA's.
+// Runs the body of an entry point; exceptions become an HSA status.
 template <class Body>
 int tell(Body body) noexcept {
   try {
@@ -59,7 +59,7 @@ bool is_off(const char* variable) {
   return text != nullptr && std::string_view(text) == "0";
 }
 
-// The process's environment at the first call.
+// The process environment at the first call.
 struct Environment {
   CopyPolicy copies;
   std::vector<int> gpus;
@@ -83,7 +83,7 @@ const Environment& environment() {
   return first;
 }
 
-// Handles count from 1.
+// Handles start at 1.
 std::vector<Place> places() {
   std::vector<Place> all;
   for (int domain = 0; domain < world().model().cpu.domains; ++domain)
@@ -119,7 +119,7 @@ std::uint32_t engines_between(Place from, Place to) {
   return (first ? 1u : 0u) | (own > 1 ? 2u : 1u) | for_peers;
 }
 
-// Between two agents, of which one is a GPU at least.
+// Requires two agents, at least one of them a GPU.
 void require_two(Place from, Place to) {
   demand(is_gpu(from) || is_gpu(to), HsaTable::kInvalidArgument);
   demand(!(from == to), HsaTable::kInvalidAgent);
@@ -189,7 +189,7 @@ int hsa_signal_destroy(Signal signal) {
 
 void hsa_signal_store_screlease(Signal signal, std::int64_t value) { completion(signal).value = value; }
 
-// Waits for the copy, whatever the condition: nothing else changes a signal here.
+// Waits for the copy under any condition: nothing else changes a signal here.
 std::int64_t hsa_signal_wait_scacquire(Signal signal, int, std::int64_t, std::uint64_t, int) {
   Completion& waited = completion(signal);
   if (waited.stream == nullptr) return waited.value;
@@ -216,11 +216,11 @@ int hsa_amd_memory_async_copy_on_engine(void* destination, Agent to_agent, const
     demand(dependencies == 0 && std::has_single_bit(bits) && (bits & engines_between(from, to)) != 0,
            HsaTable::kInvalidArgument);
     for (const void* data : {static_cast<const void*>(destination), source}) {
-      const Kind kind = world().kind_of(data);  // of plain memory a real engine has no address
+      const Kind kind = world().kind_of(data);  // a real engine cannot address plain memory
       demand(kind != Kind::pageable && kind != Kind::hugepage, HsaTable::kInvalidArgument);
     }
     CopyPolicy policy = environment().copies;
-    // GpuAgent::DmaCopyOnEngine: a setting that turns engines off turns the chosen one off as well.
+    // GpuAgent::DmaCopyOnEngine: settings that disable engines also disable selected ones.
     const bool peers = is_gpu(from) && is_gpu(to);
     if (policy.engines && (policy.peer_engines || !peers)) policy.engine = std::countr_zero(bits);
     completion(done).stream = world().default_stream(is_gpu(from) ? from.index : to.index);

@@ -6,9 +6,9 @@
 namespace byteways::sim {
 namespace {
 
-constexpr Word kLineBytes = 64;  // memory and links move whole lines
+constexpr Word kLineBytes = 64;  // memory and links transfer whole lines
 
-// In a function, so that it is there for whichever registration comes first.
+// A function-local static, because registrations run in any order.
 std::map<std::string_view, SimulatedKernel>& registered() {
   static std::map<std::string_view, SimulatedKernel> all;
   return all;
@@ -60,7 +60,7 @@ Kernels::Reach Kernels::reach(Operation& operation, Place executor, const void* 
     throw Failure(Code::illegal_address, reason);
   const bool managed = is_managed(block.kind);
   if (!block.touched) touch(block, executor);
-  // A core cannot reach a GPU's memory over the bus: what it touches there always comes to it.
+  // A core cannot access a GPU's memory over the bus, so pages it touches always migrate to it.
   const bool moves = executor.kind == Place::Kind::cpu || (migrates && !block.held);
   if (managed && moves) bring(operation, reached.range, executor, false);
   reached.place = place_of(block, reached.range.begin * kWordBytes);
@@ -84,8 +84,8 @@ Place Kernels::reach_by_copy(Operation& operation, const Range& range, Place exe
   return place_of(*range.block, range.begin * kWordBytes);
 }
 
-// Pages come to be beside the core that writes them, or beside the GPU; managed ones move to it afterwards,
-// where they move at all.
+// Pages are first placed near the core that writes them, or near the GPU; managed ones then migrate, if they
+// can.
 void Kernels::touch(Block& block, Place executor) {
   block.touched = true;
   if (executor.kind == Place::Kind::gpu) {
@@ -97,13 +97,13 @@ void Kernels::touch(Block& block, Place executor) {
 
 void Kernels::bring(Operation& operation, const Range& range, Place to, bool prefetch) {
   range.block->touched = true;
-  // Pages move as a whole.
+  // Pages migrate as a whole.
   const std::uint64_t begin = range.begin * kWordBytes / kPageBytes * kPageBytes;
   const std::uint64_t end = std::min<std::uint64_t>(
       range.block->bytes, (range.end_byte() + kPageBytes - 1) / kPageBytes * kPageBytes);
   const auto parts = bytes_by_place(*range.block, begin, end);
   const auto on_host = [](const auto& part) { return part.first.kind == Place::Kind::cpu; };
-  // Cores reach the pages of any domain: only those of a GPU move by being touched.
+  // Cores can access any domain's pages: touching migrates only pages on a GPU.
   if (!prefetch && to.kind == Place::Kind::cpu && std::all_of(parts.begin(), parts.end(), on_host)) return;
   for (const auto& [place, bytes] : parts)
     if (!(costs_->memory_of(place) == costs_->memory_of(to))) {

@@ -10,7 +10,7 @@
 namespace byteways::sim {
 namespace {
 
-constexpr std::uint64_t kGranularity = 2 << 20;  // in which vendors hand out device memory
+constexpr std::uint64_t kGranularity = 2 << 20;  // allocation granularity of the vendors' device memory
 
 Word* words_of(const Block& block) { return reinterpret_cast<Word*>(block.data); }
 
@@ -19,8 +19,7 @@ void drop_note(const Range& written) {
   if (note && written.begin < note->end && written.end > note->begin) note.reset();
 }
 
-// Gives [begin, end) of a map from first offset to value another value; neighbours of one value are one
-// entry.
+// Sets [begin, end) to a value in a map from first offset to value; merges neighbours with equal values.
 template <class Value>
 void assign(std::map<std::uint64_t, Value>& of, std::uint64_t bytes, std::uint64_t begin, std::uint64_t end,
             Value value) {
@@ -182,7 +181,7 @@ void Memory::fill_doubles(const Range& to, Word key, Word first_index) {
 void Memory::stream(unsigned operation, const Range& to, const Range& first, const Range& second) {
   drop_note(to);
   const Word count = to.end - to.begin;
-  // The rule of an array that is untouched since it was filled; else nothing is known of it as a whole.
+  // The rule of an array that is unchanged since it was filled; otherwise nothing is known of it as a whole.
   const auto rule_of = [&to](const Range& range) -> std::optional<Rule> {
     if (range.block == nullptr) return Rule{};
     if (range.block->real()) return std::nullopt;

@@ -1,5 +1,5 @@
-// Rows that lie a pitch apart in simulated memory: what one copy of a million rows leaves is one rule, as
-// long as what was there before is.
+// Pitched rows in simulated memory: a copy of a million rows is represented by one rule, if the previous
+// content is.
 #include <algorithm>
 #include <tuple>
 
@@ -8,13 +8,13 @@
 namespace byteways::sim {
 namespace {
 
-// Whether words [begin, end) lie in one row, and in no gap.
+// Whether words [begin, end) lie in one row and in no gap.
 bool within_a_row(const RowsShape& shape, Word origin, Word begin, Word end) {
   const Word first = begin - origin, last = end - 1 - origin;
   return first / shape.pitch_words == last / shape.pitch_words && last % shape.pitch_words < shape.row_words;
 }
 
-// What all gaps of a range hold when that is one word; false when it is not, or not plain to see.
+// The content of all gaps in a range, if it is one word; returns false if it is not, or not easily found.
 bool one_gap(const Content& content, const Range& to, const RowsShape& shape, Word& gap) {
   if (shape.row_words == shape.pitch_words) return true;
   bool known = false;
@@ -64,7 +64,7 @@ CheckResult Memory::check_rows(const Range& of, Word slot_words, const RowsShape
     Rule rows, behind;
     rows.kind = Rule::Kind::rows;
     rows.value = key + begin - of.begin;
-    const bool packed = shape.row_words == shape.pitch_words;  // copy_rows() found no gap to name
+    const bool packed = shape.row_words == shape.pitch_words;  // copy_rows() found no gap
     rows.rows = std::make_shared<const Rows>(Rows{shape, begin, packed ? 0 : gap});
     behind.value = gap;
     for (const auto& [from, to, rule] :

@@ -1,4 +1,4 @@
-// See model.hpp: reads a machine sheet into a Model.
+// See model.hpp: parses a machine sheet into a Model.
 #include "simulator/model.hpp"
 
 #include <stdexcept>

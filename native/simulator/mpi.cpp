@@ -10,14 +10,14 @@
 namespace byteways::sim::mpi {
 namespace {
 
-constexpr int kFirstError = 1000;  // beyond the error classes of MPI
+constexpr int kFirstError = 1000;  // above the error classes of MPI
 
 }  // namespace
 
 Transfers& Call::transfers() { return SimulatedWorld::get().transfers(); }
 
 Mpi& Mpi::of_process() {
-  static Mpi* const mpi = new Mpi;  // never destroyed, as the timeline
+  static Mpi* const mpi = new Mpi;  // never destroyed, like the timeline
   return *mpi;
 }
 
@@ -47,7 +47,7 @@ void Mpi::begin(Call& call, CallKind kind) {
   // What a call does first may draw noise before it takes any time: in the order of the ranks' clocks.
   if (kind != CallKind::local) time.enter(call.lock, 0);
   if (team_ != time.team()) forget_team();
-  // Also of a call that fails: what the ranks left of it must not meet their next one.
+  // Also for a failing call: its remains must not match the ranks' next call.
   if (kind == CallKind::collective) call.number = ++collectives_[{call.me.number, call.comm}];
   if (kind != CallKind::local) hit_by_faults(call);
 }

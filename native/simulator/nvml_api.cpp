@@ -1,6 +1,6 @@
 // NVML's entry points on the simulated machine: every row of runtimes/cuda/nvml.def. A device is its number
-// in the model, counted from 1; CUDA_VISIBLE_DEVICES hides nothing here. What a model has no number for
-// (temperature, power, energy) is not supported, as on a GPU without the sensor.
+// in the model, counted from 1; CUDA_VISIBLE_DEVICES has no effect here. Values without a number in the model
+// (temperature, power, energy) are not supported, as on a GPU without the sensor.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -28,8 +28,8 @@ constexpr int kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6, kDriverNot
 constexpr unsigned long long kHardwareSlowdown = 8;               // nvmlClocksEventReasonHwSlowdown
 constexpr int kRemoteGpu = 0, kRemoteCpu = 1, kRemoteSwitch = 2;  // nvmlIntNvLinkDeviceType_t
 constexpr int kUnsignedInt = 1, kUnsignedLongLong = 3;            // nvmlValueType_t
-// The memory's rate is the product of its clock and its width; the model has the rate only. With 100 bytes a
-// transfer every rate that is a multiple of 200 MB/s makes a whole number of MHz.
+// The memory's rate is clock times width; the model only has the rate. With 100 bytes per transfer, rates
+// that are multiples of 200 MB/s give a whole number of MHz.
 constexpr int kMemoryBusBytes = 100;
 
 template <class Body>
@@ -70,13 +70,13 @@ void write(std::string_view text, char* to, unsigned room) {
   write_text(text, to, room);
 }
 
-// One NVLink of a GPU, and where it leads.
+// One NVLink of a GPU and its far end.
 struct Lane {
   const LinkModel* bundle;
   std::string remote;  // "gpu1", "nvswitch"
 };
 
-// The GPU's links, bundle after bundle.
+// The GPU's links, bundle by bundle.
 std::vector<Lane> lanes_of(int gpu) {
   const std::string name = "gpu" + std::to_string(gpu);
   std::vector<Lane> lanes;
@@ -102,9 +102,9 @@ const LinkModel& pcie_of(Device device) {
   return *link;
 }
 
-// Data-centre GPUs are attached by 16 lanes; the model has the rate of all of them.
+// Data-centre GPUs have 16 lanes; the model has the total rate.
 constexpr unsigned kPcieLanes = 16;
-// The generation whose nominal rate is nearest (PCI Express Base Specification 6.0, section 4.2; bytes/s of a
+// The generation with the nearest nominal rate (PCI Express Base Specification 6.0, section 4.2; bytes/s per
 // lane after line encoding, generations 1 to 6).
 unsigned pcie_generation(const LinkModel& link) {
   constexpr double kLane[] = {250e6, 500e6, 984.6e6, 1969e6, 3938e6, 7563e6};
@@ -135,7 +135,7 @@ PciInfo pci_of(int gpu) {
   return info;
 }
 
-// "gpu3": 3; -1 for what is no GPU.
+// Returns 3 for "gpu3"; -1 if the name is not a GPU.
 int gpu_named(const std::string& name) {
   return name.starts_with("gpu") ? std::atoi(name.c_str() + std::strlen("gpu")) : -1;
 }
@@ -162,7 +162,7 @@ void answer_field(int gpu, FieldValue& field) {
   } else {
     const auto* end = std::end(NvmlTypes::kErrorFields);
     require(std::find(std::begin(NvmlTypes::kErrorFields), end, field.field) != end, kNotSupported);
-    answer_number(field, kUnsignedLongLong, 0);  // a link of the model loses nothing
+    answer_number(field, kUnsignedLongLong, 0);  // links of the model have no errors
   }
 }
 
@@ -317,7 +317,7 @@ int nvmlDeviceGetComputeMode(Device device, int* mode) {
   });
 }
 
-// A simulated machine belongs to one process, which is not among those that disturb it.
+// A simulated machine belongs to one process, which is not listed as another user.
 int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, void*) {
   return processes_of(device, count);
 }
@@ -331,7 +331,7 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(Device device, unsigned* count, voi
 int nvmlDeviceGetGraphicsRunningProcesses_v2(Device device, unsigned* count, void*) {
   return processes_of(device, count);
 }
-// A rate over real time, of which virtual time knows nothing.
+// A rate over real time, which does not exist in virtual time.
 int nvmlDeviceGetUtilizationRates(Device device, Utilisation*) { return not_supported(device); }
 
 int nvmlDeviceGetNvLinkState(Device device, unsigned link, int* active) {
@@ -358,7 +358,7 @@ int nvmlDeviceGetNvLinkRemoteDeviceType(Device device, unsigned link, int* kind)
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link, PciInfo* info) {
   return tell([&] {
     const int remote = gpu_named(lane_of(device, link).remote);
-    require(remote >= 0, kNotSupported);  // a model gives no address to a switch
+    require(remote >= 0, kNotSupported);  // switches have no address in a model
     put(info, pci_of(remote));
   });
 }

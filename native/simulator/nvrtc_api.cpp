@@ -1,5 +1,5 @@
-// NVRTC's entry points on the simulated machine: every row of runtimes/cuda/nvrtc.def. What is compiled is
-// the list of a source's kernels (api_kernels.hpp).
+// NVRTC's entry points on the simulated machine: every row of runtimes/cuda/nvrtc.def. Compiling a source
+// produces the list of its kernels (api_kernels.hpp).
 #include <cstdlib>
 
 #include "runtimes/cuda/nvrtc.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 Source* source_of(Program program) { return reinterpret_cast<Source*>(program); }
 
-// 90 of a machine with sm_90 GPUs.
+// 90 for a machine with sm_90 GPUs.
 int architecture() {
   constexpr std::size_t kPrefix = 3;  // "sm_"
   return std::atoi(world_of("nvidia").model().gpu.architecture.c_str() + kPrefix);
@@ -86,7 +86,7 @@ int nvrtcGetProgramLog(Program program, char* to) {
 int nvrtcGetNumSupportedArchs(int* count) {
   return answer([&] {
     world_of("nvidia");
-    give(count, 1);  // its GPUs are alike
+    give(count, 1);  // all GPUs are equal
   });
 }
 int nvrtcGetSupportedArchs(int* architectures) {

@@ -14,7 +14,7 @@ namespace {
 
 bool is_gpu(const std::string& name) { return name.starts_with("gpu"); }
 bool is_cpu(const std::string& name) { return name.starts_with("cpu"); }
-// Its number, -1 when it is none.
+// Its number; -1 if the name is not a GPU.
 int gpu_of(const std::string& name) { return is_gpu(name) ? std::atoi(name.c_str() + 3) : -1; }
 
 }  // namespace
@@ -130,7 +130,7 @@ std::vector<std::size_t> Router::over_peers(int from, int to) const {
   return {};
 }
 
-// Breadth first over bundles of at least that width; of equal ways that over the GPUs that come first.
+// Breadth-first search over bundles of at least that width; among equals, over the first GPUs.
 std::vector<std::size_t> Router::shortest_over_peers(int from, int to, double width) const {
   std::map<int, std::vector<std::size_t>> reached{{from, {}}};
   std::deque<int> next{from};

@@ -1,6 +1,5 @@
-// What a pass over several arrays costs (the STREAM kernels): each array takes the memory where it is, and
-// the links between there and the executor in its own direction, at the rates that loads and stores of a
-// copying kernel have there.
+// Cost of a pass over several arrays (the STREAM kernels): each array uses its memory, and the links between
+// there and the executor in its own direction, at the rates of a copy kernel's loads and stores.
 #include <algorithm>
 
 #include "interfaces/device/geometry.hpp"
@@ -12,7 +11,7 @@ namespace {
 
 using enum Place::Kind;
 
-constexpr double kBytesPerThread = kStreamInFlight * kAccessBytes;  // in flight, of each array
+constexpr double kBytesPerThread = kStreamInFlight * kAccessBytes;  // in flight, per array
 
 double smaller(double cap, double other) {
   if (other <= 0) return cap;
@@ -61,8 +60,8 @@ void Costs::add_pass_of_gpu(Operation& operation, const Pass& pass) {
   operation.bytes += pass.bytes;
   double cap = write_cap;
   if (reads > 0) cap = smaller(cap, read_cap / reads);
-  if (local_arrays > 0) cap = smaller(cap, 2 * local_cap / local_arrays);  // the model's is of a copy
-  // A launch that has all of its bytes in flight at once waits for them once, however few its threads are.
+  if (local_arrays > 0) cap = smaller(cap, 2 * local_cap / local_arrays);  // the model's rate is for a copy
+  // A launch with all bytes in flight waits for them once, however few its threads are.
   if (pass.bytes > pass.threads * kBytesPerThread) cap = smaller(cap, thread_cap);
   flow.cap = cap;
   operation.processors = processors(here.index);
@@ -85,7 +84,7 @@ void Costs::add_pass_of_cores(Operation& operation, const Pass& pass) {
       cached = true;
     }
   operation.bytes += pass.bytes;
-  // A core's rate is that of a copy, which reads and writes: of more arrays each gets less.
+  // A core's rate is that of a copy, which reads and writes: with more arrays each gets less.
   operation.flow.cap = 2 * each / static_cast<double>(arrays.size()) * std::max(1.0, pass.threads);
   if (cached) return;
   for (std::size_t k = 0; k < arrays.size(); ++k) {

@@ -6,7 +6,7 @@
 namespace byteways::sim {
 namespace {
 
-constexpr double kStallNs = 1e9;  // longer than any watchdog waits
+constexpr double kStallNs = 1e9;  // longer than any watchdog's limit
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 

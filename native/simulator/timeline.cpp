@@ -1,4 +1,4 @@
-// See timeline.hpp: time as it passes, for one clock and for those of actors (actors.cpp says who they are).
+// See timeline.hpp: virtual time, for a single clock and for actors (see actors.cpp).
 #include "simulator/timeline.hpp"
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 namespace byteways::sim {
 
 Timeline& Timeline::of_process() {
-  static Timeline* const timeline = new Timeline;  // never destroyed: threads may leave it at the very end
+  static Timeline* const timeline = new Timeline;  // never destroyed: threads may leave it during exit
   return *timeline;
 }
 
@@ -29,7 +29,7 @@ Picoseconds Timeline::now() const {
 void Timeline::go_off(Lock& lock) {
   const Picoseconds due = timers_.next();
   const auto [ticket, timer] = timers_.take();
-  engine_->run(due, nullptr);  // what comes before it comes first
+  engine_->run(due, nullptr);  // process earlier events first
   if (actors_.empty()) host_ = std::max(host_, due);
   running_[ticket] = std::this_thread::get_id();
   lock.unlock();
@@ -50,7 +50,7 @@ void Timeline::enter(Lock& lock, double cost_ns) {
     await_turn(lock, *me);
     return;
   }
-  // A thread beside actors looks on: it makes no time pass.
+  // A thread that is not an actor only observes: it does not advance time.
   if (!actors_.empty()) {
     host_ = std::max(host_, engine_->now());
     return;
@@ -96,14 +96,13 @@ void Timeline::wait_alone(Lock& lock, const Wait& wait) {
     if (due != kNever) {
       go_off(lock);
     } else if (acts_elsewhere()) {
-      ended_.wait(
-          lock);  // the action may bring it about: a rank waits while another lets a gate's timer go off
+      ended_.wait(lock);  // the action may cause it: a rank waits while another one triggers a gate's timer
     } else if (!engine_->has_stuck()) {
       throw Failure(Code::internal,
                     "deadlock in the simulated program: it waits for what nothing brings about");
     } else {
       lock.unlock();
-      for (;;) pause();  // whoever started this process has to notice
+      for (;;) pause();  // the process that started this one must notice
     }
   }
 }

@@ -72,7 +72,7 @@ void SimulatedWorld::wait_for_all(Lock& lock) {
 namespace {
 
 std::mutex load_mutex;
-// Never destroyed: vendors' libraries are called until the very end of a process.
+// Never destroyed: vendors' libraries are called until the process exits.
 SimulatedWorld* loaded = nullptr;
 
 }  // namespace

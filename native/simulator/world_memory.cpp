@@ -1,5 +1,4 @@
-// The simulated machine's memory: what it costs to have, where it is, and who may reach it. See
-// simulated_world.hpp.
+// The simulated machine's memory: allocation cost, location, and access. See simulated_world.hpp.
 #include "simulator/simulated_world.hpp"
 
 namespace byteways::sim {
@@ -69,7 +68,7 @@ std::map<int, std::uint64_t> SimulatedWorld::placement(const void* data, std::ui
   const auto first = static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - block.data);
   std::map<int, std::uint64_t> pages;
   for (const auto& [place, held] : bytes_by_place(block, first, first + bytes)) {
-    // What a GPU shares with a domain is that domain's to the operating system.
+    // For the operating system, memory that a GPU shares with a domain belongs to the domain.
     const bool on_host =
         place.kind == Place::Kind::cpu || (model_.host_access && place.index < model_.cpu.domains);
     if (on_host) pages[place.index] += (held + kPageBytes - 1) / kPageBytes;

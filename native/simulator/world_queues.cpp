@@ -1,11 +1,10 @@
-// The simulated machine's queues: streams, events, what is enqueued, and graphs of it. See
-// simulated_world.hpp.
+// The simulated machine's queues: streams, events, enqueued work and graphs. See simulated_world.hpp.
 #include "simulator/simulated_world.hpp"
 
 namespace byteways::sim {
 namespace {
 
-// What an engine does, and what the runtime's own kernels do: the rules of ROCm's clr.
+// Whether an engine or the runtime's own kernel copies: the rules of ROCm's clr.
 bool by_engine(Place from, Place to, std::uint64_t bytes, const CopyPolicy& policy) {
   if (!policy.engines || from == to) return false;
   if (policy.engine >= 0) return true;
@@ -210,7 +209,7 @@ void SimulatedWorld::submit_copy(Lock& lock, const Range& to, const Range& from,
   const bool staged = both_host || is_plain(from.block->kind) || is_plain(to.block->kind);
   const bool early = staged && here.kind == Place::Kind::cpu &&
                      faults_.find(Fault::Kind::early_return, name_of(here), name_of(there)) != nullptr;
-  if (early) {  // the call fills a buffer of the driver's own, and an engine empties that later
+  if (early) {  // the call fills the driver's internal buffer, and an engine empties it later
     costs_.add_staged(*operation, executor, true, here, bytes);
     time_.enter(lock, static_cast<double>(operation->fixed) / 1e3 + bytes / operation->flow.cap * 1e9);
     operation = std::make_unique<Operation>();

@@ -8,7 +8,7 @@
 namespace byteways {
 namespace {
 
-// A finding as ranks tell it to each other.
+// A finding in the text form that ranks exchange.
 std::string finding_text(const Verification& found) {
   std::ostringstream text;
   text << found.checked_bytes << ' ' << found.bad_count << ' ' << found.first_offset_bytes << ' '
@@ -68,7 +68,7 @@ void CheckedData::spot_check(const std::vector<std::uint64_t>& firsts) {
   agree();
 }
 
-// What was wrong once stays wrong, whatever comes later.
+// An error stays recorded, whatever later checks find.
 void CheckedData::note(std::size_t flow, const Verification& result) {
   Verification& total = found_[flow];
   const std::uint64_t checked = total.checked_bytes + result.checked_bytes;

@@ -10,17 +10,16 @@
 namespace byteways {
 namespace {
 
-constexpr double kMostInflation = 400;  // as many as a series has samples at most
+constexpr double kMostInflation = 400;  // the maximum number of samples in a series
 
-// Sums of autocorrelations come out too low by about so many times themselves over n: found with AR(1) series
-// of 0.5 to 0.95 and 30 to 400 samples (benchmarks/coverage.py), where the mean is that of the
-// series itself.
+// Relative bias, times n, of sums of autocorrelations, which come out too low. Found with AR(1) series of 0.5
+// to 0.95 and 30 to 400 samples (benchmarks/coverage.py), using the series' own mean.
 constexpr double kHidden = 10;
 
-// Of the median: what lies further apart are groups of samples, and no timer's steps.
+// Relative to the median: larger distances are groups of samples, not timer steps.
 constexpr double kMostStep = 0.05;
 
-// Ranks with ties averaged.
+// Ranks, averaged over ties.
 std::vector<double> ranks(const std::vector<double>& samples) {
   const std::size_t n = samples.size();
   std::vector<std::size_t> order(n);
@@ -47,13 +46,13 @@ double median_of(std::vector<double> values) {
 
 double variance_inflation(const std::vector<double>& samples) {
   const std::size_t n = samples.size();
-  if (n < 5) return kMostInflation;  // too few to tell: assume the worst
+  if (n < 5) return kMostInflation;  // too few to estimate: assume the worst
   std::vector<double> rank = ranks(samples);
   const auto count = static_cast<double>(n);
   for (double& value : rank) value -= 0.5 * (count - 1);
   const double alone = std::inner_product(rank.begin(), rank.end(), rank.begin(), 0.0);
   if (alone == 0) return 1;  // all samples equal
-  // The mean was taken from the same samples, which lowers each autocorrelation by about 1/n.
+  // The mean comes from the same samples, which lowers each autocorrelation by about 1/n.
   const auto correlation = [&](std::size_t lag) {
     const double together =
         std::inner_product(rank.begin() + static_cast<std::ptrdiff_t>(lag), rank.end(), rank.begin(), 0.0);
@@ -93,7 +92,7 @@ Trend trend(const std::vector<double>& samples) {
 double timer_step(const std::vector<double>& samples) {
   std::vector<double> values = samples;
   std::sort(values.begin(), values.end());
-  // Times of one step differ by rounding: what lies closer than a millionth is one value.
+  // Equal numbers of steps differ by rounding: values closer than a millionth count as equal.
   constexpr double kEqualWithin = 1e-6;
   double step = 0;
   std::size_t shared = 0, alike = 1;

@@ -10,11 +10,10 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kLeastForInterval = 6;  // the range of 5 holds the median in 93.75 % of cases only
-// A wait for the device that is longer than its work by more than waking up takes means that events saw a
-// part.
+constexpr std::uint64_t kLeastForInterval = 6;  // the range of 5 covers the median in only 93.75 % of cases
+// If waiting for the device takes longer than its work plus a wake-up, the events saw only part of the work.
 constexpr double kWaitedOverDevice = 2, kWakeUpNs = 3e5;
-constexpr double kUneven = 1.2;  // longest over shortest time between marks, of flows that take turns
+constexpr double kUneven = 1.2;  // longest over shortest time between marks, for serialised flows
 
 }  // namespace
 

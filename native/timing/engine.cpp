@@ -11,13 +11,13 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWordOffset = 256, kRunningOffset = 512;  // in the shared scratch page
-constexpr double kStartLimitNs = 1e8;  // for all blocks of the spinning kernel to be running
-// Beside spinning multiprocessors an H200 copied this much in 3 to 15 ms, 20 times slower than alone, and a
-// copy done by a kernel not at all.
+constexpr double kStartLimitNs = 1e8;  // time limit for all blocks of the spinning kernel to start
+// With all multiprocessors spinning, an H200's engine copied this much in 3 to 15 ms, 20 times slower than
+// alone; a copy by a kernel did not progress at all.
 constexpr std::uint64_t kMostProbedBytes = 16 << 20;
 constexpr double kPatienceNs = 1e8;
 
-// Holds every multiprocessor of a device; releases them when it goes out of scope.
+// Occupies every multiprocessor of a device until it goes out of scope.
 class Occupation {
  public:
   Occupation(Session& session, Device& device)
@@ -71,7 +71,8 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   const Availability offered = device.runtime->offers_kernel(device.ordinal, "occupy");
   if (!offered.available)
     return {"unknown", "not observed: the multiprocessors could not be held: " + offered.reason};
-  // Operation 0 of the smaller copy writes what operation 0 of the case does: verification is not disturbed.
+  // Operation 0 of the smaller copy writes the same data as operation 0 of the case, so verification still
+  // holds.
   Flow smaller = flow;
   smaller.size_bytes = std::min(flow.size_bytes, kMostProbedBytes);
   const std::uint64_t granularity = runner.mover->traits().granularity_bytes;
@@ -79,7 +80,7 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   const auto mover = make_mover(session, smaller);
   mover->restore();
   mover->make_ready(0, 1);
-  // Whichever of them a kernel would run on: ROCr copies by one of the source, whoever asks.
+  // All devices that might run a copy kernel: ROCr runs it on the source, whoever issues the copy.
   std::vector<Device*> involved{&device};
   const auto involve = [&](Device& other) {
     if (!other.is_host() && std::find(involved.begin(), involved.end(), &other) == involved.end())
@@ -103,7 +104,7 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   const bool done = wait_until(session, kPatienceNs, [&] { return runner.runtime().finished(*runner.end); });
   for (const auto& occupation : occupations) occupation->release();
   runner.runtime().synchronize(*runner.stream);
-  mover->restore();  // the case's own mover knows nothing of what this one moved
+  mover->restore();  // the case's own mover does not know what this one moved
   const std::string copy =
       "a " + mover->traits().noun + " of " + std::to_string(smaller.size_bytes) + " bytes ";
   const std::string meanwhile = " while a spinning kernel held every multiprocessor of " + names;
@@ -111,7 +112,7 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   return {"kernel", copy + "did not complete in 0.1 s" + meanwhile};
 }
 
-// What the runtime says of a copy such as was tried. Nothing of managed memory: its pages may be anywhere.
+// The runtime's rule for the probed copy. None for managed memory, whose pages may be anywhere.
 CopyRule rule_for(const Flow& flow) {
   const auto device = [&](const Buffer& buffer) {
     return buffer.device().runtime == flow.executor->runtime ? buffer.device().ordinal : -1;
@@ -124,7 +125,7 @@ CopyRule rule_for(const Flow& flow) {
                       std::min(flow.size_bytes, kMostProbedBytes));
 }
 
-// Holds what was seen against the rule; where nothing was seen the rule stands in, and the evidence says so.
+// Compares observation and rule. Without an observation the rule is used, and the evidence says so.
 EngineFinding weigh(const EngineFinding& seen, const CopyRule& rule) {
   if (rule.engine.empty()) return seen;
   if (seen.engine == "unknown") return {rule.engine, "by rule (" + rule.rule + "); " + seen.evidence};

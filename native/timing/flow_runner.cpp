@@ -14,14 +14,14 @@ namespace byteways {
 namespace {
 
 constexpr double kLearnTimeoutNs = 1e8;
-constexpr std::int64_t kMostPauseNs = 1'000'000'000;  // longer ones would be nearly all of any budget
-// Operations from which a flow is learned, and the time that all but the first may take. Of one copy the
-// driver may have room in a buffer of its own, of several not.
+constexpr std::int64_t kMostPauseNs = 1'000'000'000;  // longer pauses would use up nearly any budget
+// Operations used to learn a flow's behaviour, and the time limit for all but the first. A driver may buffer
+// a single copy internally, but not several.
 constexpr std::uint64_t kLearnOperations = 8;
 constexpr double kLearnNs = 4e6;
 constexpr int kCallTries = 4;
 
-// A walk of one step is mostly launch overhead: the time of a step is the slope between two walks.
+// A chase of one step is mostly launch overhead: the time of a step is the slope between two chases.
 void learn_pace(FlowRunner& runner) {
   const std::uint64_t steps = runner.mover->traits().least_batch;
   double before = 0, after = 0;
@@ -132,7 +132,7 @@ void share_executors(std::vector<Flow>& flows) {
 
 namespace {
 
-// Operations as a program would submit them, behind no gate.
+// Times operations as a program would submit them, without a gate.
 Batch time_ungated(Session& session, FlowRunner& runner, std::uint64_t count, Team& team) {
   runner.mover->restore();
   runner.mover->make_ready(runner.next_operation, count);
@@ -151,7 +151,7 @@ Batch time_ungated(Session& session, FlowRunner& runner, std::uint64_t count, Te
   return batch;
 }
 
-// What a call costs that moves nothing.
+// The host time of a call that moves no data.
 double call_ns(Session& session, FlowRunner& runner) {
   double least = 0;
   for (int attempt = 0; attempt < kCallTries; ++attempt) {
@@ -163,10 +163,10 @@ double call_ns(Session& session, FlowRunner& runner) {
   return least;
 }
 
-// Whether `count` operations block when they are enqueued behind a shut gate.
+// Whether `count` operations block when enqueued behind a shut gate.
 bool blocks_behind(FlowRunner& runner, Gate& gate, const MeasureOptions& options, std::uint64_t count) {
   const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
-  // Before the gate is shut: moving gigabytes back would look like a call that blocks.
+  // Before the gate is shut: migrating gigabytes back would look like a blocking call.
   runner.mover->restore();
   runner.mover->make_ready(runner.next_operation, count);
   gate.shut(static_cast<Nanoseconds>(timeout));
@@ -183,8 +183,7 @@ bool blocks_behind(FlowRunner& runner, Gate& gate, const MeasureOptions& options
   return blocks;
 }
 
-// Whether the call itself moves the bytes: where the driver has room in a buffer of its own it moves them
-// there and returns.
+// Whether the call itself moves the bytes: a driver with an internal buffer copies them there and returns.
 bool moves_in_the_call(Session& session, FlowRunner& runner, const Batch& batch) {
   if (runner.blocks() || !runner.plain_end) return false;
   const Times times = batch.of_one();
@@ -195,13 +194,13 @@ bool moves_in_the_call(Session& session, FlowRunner& runner, const Batch& batch)
   return true;
 }
 
-// What one rank found counts for all. Operations that are awaited one by one stay so.
+// A finding of one rank applies to all. Operations that are isolated stay so.
 void agree_on_blocking(FlowRunner& runner, Team& team, std::string_view question, bool found) {
   if (team.agree_any(question, found) && runner.completion == Completion::queued)
     runner.completion = Completion::blocking_call;
 }
 
-// As many as fit into a time that nobody minds, and one at least.
+// As many as fit into a short time, at least one.
 std::uint64_t operations_to_learn(const FlowRunner& runner, double operation_ns) {
   const Mover& mover = *runner.mover;
   if (mover.traits().walks || runner.completion == Completion::synchronous ||
@@ -218,7 +217,7 @@ std::uint64_t operations_to_learn(const FlowRunner& runner, double operation_ns)
 void learn_flow(Session& session, FlowRunner& runner, Gate* gate, const MeasureOptions& options, Team& team) {
   agree_on_blocking(runner, team, "calls that do the work", runner.completion == Completion::synchronous);
   runner.unobservable = "without the gate nothing is known about calls that block";
-  time_ungated(session, runner, 1, team);  // loads kernels, makes first connections; nothing is held yet
+  time_ungated(session, runner, 1, team);  // loads kernels and opens connections; nothing is held yet
   Batch batch = time_ungated(session, runner, 1, team);
   const std::uint64_t count =
       team.agree_min("number of operations to learn from", operations_to_learn(runner, batch.times.host_ns));

@@ -11,11 +11,11 @@ namespace byteways {
 
 namespace {
 
-// Where the kernel that watches the gate runs on one GPU.
+// Location of the kernel that polls the gate on one GPU.
 struct Watch {
   std::unique_ptr<Stream> stream;
   std::unique_ptr<Event> opened;
-  unsigned int target = 0;  // what it watches for, 0: nothing yet
+  unsigned int target = 0;  // the number it waits for; 0: none yet
 };
 
 }  // namespace
@@ -26,9 +26,9 @@ struct Gate::State {
   unsigned int target = 0;
   bool shut = false, opened_by_watchdog = false;
   std::map<std::pair<Runtime*, int>, Watch> watches;
-  std::unique_ptr<Watchdog> watchdog;  // last: its action uses the above
+  std::unique_ptr<Watchdog> watchdog;  // last member: its action uses the above
 
-  // With the mutex held.
+  // Call with the mutex held.
   void release() { std::atomic_ref<unsigned int>(*word).store(target, std::memory_order_release); }
   void time_out() {
     const std::lock_guard lock(mutex);
@@ -47,7 +47,7 @@ Gate::Gate(Session& session, Device& memory_owner) : state_(std::make_unique<Sta
 
 Gate::~Gate() {
   const std::lock_guard lock(state_->mutex);
-  if (state_->shut) state_->release();  // nothing may stay held behind a gate that is gone
+  if (state_->shut) state_->release();  // release streams before the gate is destroyed
   state_->shut = false;
 }
 

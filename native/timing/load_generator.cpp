@@ -9,8 +9,8 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kPatternKey = 0x50ull << 32;  // of data that nobody checks: what was timed was
-constexpr double kMostSliceS = 60;                    // nobody waits longer for a slice to end
+constexpr std::uint64_t kPatternKey = 0x50ull << 32;  // unchecked data: the timed part was verified
+constexpr double kMostSliceS = 60;                    // time limit for a slice
 
 void require_pipelining(const FlowRunner& runner, const Flow& flow) {
   const char* why =
@@ -20,7 +20,7 @@ void require_pipelining(const FlowRunner& runner, const Flow& flow) {
   if (why != nullptr) throw Unsupported(flow.interface, "sustain", why, flow.executor->name());
 }
 
-// Operations of which two slices and their events fit the queue, that `sharing` flows have.
+// The operations per slice for which two slices and their events fit a queue shared by `sharing` flows.
 std::uint64_t most_of_a_slice(const FlowRunner& runner, std::uint64_t sharing) {
   const std::uint64_t each = runner.queue_entries(2) - runner.queue_entries(1);
   if (each == 0) return UINT64_MAX / 4;
@@ -36,7 +36,7 @@ LoadGenerator::LoadGenerator(Session& session, const std::vector<Flow>& flows, d
   if (flows.empty()) throw Error("sustain", "flows", "nothing would go on");
   if (!(slice_s > 0 && slice_s <= kMostSliceS))
     throw Error("sustain", "slice_s", std::to_string(slice_s) + " s are no slice");
-  // As they were measured: kernels leave each other room unless they are to disturb.
+  // As measured: kernels leave each other room unless they are background load.
   std::vector<Flow> together = flows;
   if (!interference) share_executors(together);
   for (FlowRunner& runner : make_runners(session, together)) flows_.push_back({std::move(runner), {}});
@@ -72,7 +72,7 @@ void LoadGenerator::enqueue_slice(ActiveFlow& flow) {
   }
 }
 
-// Enqueues another slice of every flow, then waits until the one before is done.
+// Enqueues another slice of every flow, then waits for the previous one.
 void LoadGenerator::advance(Queue& queue) {
   const std::uint64_t now = queue.slices % 2, before = 1 - now;
   for (ActiveFlow* flow : queue.flows) {

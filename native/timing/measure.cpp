@@ -20,11 +20,11 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kLeastSamples = 3;
-constexpr double kVerificationShare = 0.4;  // of the budget that checking every sample may cost
-constexpr double kExpectedSamples = 45;     // looks at 20 and 30, one confirmation
-constexpr double kCorrelatedAbove = 4;      // inflation beyond which one doubling of the batch is tried
-// Least time over which the samples of all rounds spread, so that what changes slowly shows; at most this
-// part of the budget.
+constexpr double kVerificationShare = 0.4;  // fraction of the budget for checking every sample
+constexpr double kExpectedSamples = 45;     // checks of the stopping rule at 20 and 30, one confirmation
+constexpr double kCorrelatedAbove = 4;      // inflation above which the batch is doubled once
+// Least time span of the samples of all rounds, so that slow changes show; at most this fraction of the
+// budget.
 constexpr double kLeastSpreadNs = 3e7, kSpreadShare = 0.25;
 
 class CaseRun {
@@ -33,7 +33,7 @@ class CaseRun {
       : session_(session), flows_(flows), options_(options), team_(team) {
     if (flows.empty()) throw Error("measure", "flows", "a case needs at least one flow");
     require_as_many_flows();
-    // What disturbs takes all it can get, and so did the measured flow when it was alone.
+    // A background flow takes all resources it can get, and so did the measured flow when alone.
     if (!options.interference) share_executors(flows_);
     runners_ = make_runners(session, flows_);
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
@@ -45,7 +45,7 @@ class CaseRun {
       Device* owner = &runners_.front().device();
       for (const FlowRunner& runner : runners_)
         if (!runner.device().is_host())
-          owner = &runner.device();  // a GPU's flag is visible to the host, not vice versa
+          owner = &runner.device();  // a GPU's flag is visible to the host, but not vice versa
       gate_ = std::make_unique<Gate>(session, *owner);
     }
     if (runners_.size() == 1) {
@@ -87,10 +87,9 @@ class CaseRun {
                       std::to_string(most));
   }
 
-  // Filling, checking and spoiling leave the lines in other cores' caches: operations that are not timed
-  // bring them to where a warm case wants them. On a host these are as many as are timed: after a single one,
-  // loops over 8 MiB were still slower by a third. What was written is spoiled in a few words, so that a
-  // timed operation left out still shows.
+  // Filling, checking and spoiling leave cache lines in other cores: untimed operations bring them to where a
+  // warm case expects them. On a host, as many as are timed: after a single one, loops over 8 MiB were still
+  // a third slower. A few written words are then spoiled, so that a missing timed operation still shows.
   void warm_caches() {
     for (std::size_t k = 0; k < runners_.size(); ++k) {
       FlowRunner& runner = runners_[k];
@@ -103,7 +102,7 @@ class CaseRun {
     }
   }
 
-  // One rank after another: what an observation holds, another rank's would wait for.
+  // One rank at a time: another rank's observation would wait for what this one holds.
   void take_turns(const std::function<void()>& action) {
     for (int turn = 0; turn < team_.size(); ++turn) {
       if (turn == team_.rank()) action();
@@ -127,7 +126,7 @@ class CaseRun {
     measurement_.engine_evidence = join(evidence, "; ");
   }
 
-  // Learns from it what checking costs, too.
+  // Also learns the cost of verification.
   void check_warm_up() {
     const Nanoseconds before = session_.clock().now();
     data_->check_all();
@@ -135,12 +134,12 @@ class CaseRun {
   }
 
   void decide_verification() {
-    if (alone_and_moves_nothing()) {  // the end of each walk proves it, at no cost worth mentioning
+    if (alone_and_moves_nothing()) {  // the end of each chase proves it at negligible cost
       measurement_.verified_every_sample = true;
       return;
     }
     data_->prepare();
-    // What is made anew for each sample is in the caches again, where a walk beside others must not find it.
+    // Data that is rewritten for each sample is cached again, but a chase under load must find cold memory.
     if (runners_.front().mover->traits().bytes_per_operation == 0) return;
     measurement_.verified_every_sample = team_.agree_all(
         "verification of every sample", (verification_ns_ + data_->preparation_ns()) * kExpectedSamples <=
@@ -161,7 +160,7 @@ class CaseRun {
     data_->use();
   }
 
-  // One more sample, its pages looked for and its data checked.
+  // Takes one more sample, looks up its pages and checks its data.
   void take_sample() {
     make_data_ready();
     warm_caches();
@@ -174,7 +173,7 @@ class CaseRun {
       data_->check_all();
     else
       data_->spot_check(firsts);
-    if (gated && !sampler_->gated())  // what was timed behind the gate is no series with what is not
+    if (gated && !sampler_->gated())  // gated and ungated samples do not form one series
       series_.clear();
     else
       series_.add(std::move(sample));
@@ -203,7 +202,7 @@ class CaseRun {
     if (!measurement_.verified_every_sample) data_->check_all();
   }
 
-  // What the timed batch left. Verification comes later: it may bring the pages to who checks them.
+  // Looks up the pages after the timed batch. Verification comes later, as it may migrate the pages.
   void look_for_pages() {
     measurement_.flows.resize(runners_.size());
     for (std::size_t k = 0; k < runners_.size(); ++k) {
@@ -218,7 +217,7 @@ class CaseRun {
     }
   }
 
-  // Where managed pages are before an operation and after it, each flow alone, untimed.
+  // Looks up managed pages before and after an operation, each flow alone, untimed.
   void probe_residency() {
     measurement_.flows.resize(runners_.size());
     for (std::size_t k = 0; k < runners_.size(); ++k) {
@@ -310,7 +309,7 @@ class CaseRun {
     for (std::size_t k = 0; k < runners_.size(); ++k) {
       FlowResult& flow = m.flows[k];
       flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
-      if (runners_[k].mover->traits().bytes_per_operation == 0) continue;  // its rates are of operations
+      if (runners_[k].mover->traits().bytes_per_operation == 0) continue;  // its rates count operations
       flow.bytes_per_s = over_samples([k](const WindowSample& s) { return s.rates[k]; });
       flow.end_to_end_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
       together += flow.end_to_end_bytes_per_s;
@@ -323,8 +322,8 @@ class CaseRun {
       doubt_window(m, series_, options_);
   }
 
-  // Medians of single flows do not add up to the median of their sum where samples scatter: each flow gets
-  // its share of the sum that is reported.
+  // Medians of noisy single flows do not add up to the median of their sum: each flow gets its fraction of
+  // the reported sum.
   void share_sum() {
     Measurement& m = measurement_;
     const std::size_t measured = options_.interference ? 1 : m.flows.size();
@@ -343,7 +342,7 @@ class CaseRun {
     doubt_series(m, series_, options_, resolution_ns_);
     if (window_ == nullptr) doubt_clocks(m);
     const FlowRunner& first = runners_.front();
-    // What is timed is what the host waits for, which a gate would only hold up.
+    // The host's wait is what is timed; a gate would only delay it.
     const bool meant =
         first.completion == Completion::awaited ||
         (first.completion == Completion::synchronous && first.mover->traits().bytes_per_operation == 0);
@@ -360,10 +359,10 @@ class CaseRun {
   Team& team_;
   std::vector<FlowRunner> runners_;
   std::unique_ptr<CheckedData> data_;
-  std::unique_ptr<Gate> gate_;  // opens before the flows go, which wait for their streams
+  std::unique_ptr<Gate> gate_;  // opened before the flows are destroyed, which wait for their streams
   std::unique_ptr<Sampler> sampler_;
-  WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent
-  double verification_ns_ = 0;       // of every word, once
+  WindowSampler* window_ = nullptr;  // the sampler if flows are concurrent
+  double verification_ns_ = 0;       // for every word, once
   Series series_;
   Nanoseconds halfway_ = 0;
   double resolution_ns_ = 0;  // of the time of one sample
@@ -372,10 +371,10 @@ class CaseRun {
 
 void require_sensible(const MeasureOptions& options) {
   const auto within = [](const char* option, double value, double most) {
-    if (!(value >= 0 && value <= most))  // not a number is neither
+    if (!(value >= 0 && value <= most))  // also rejects NaN
       throw Error("measure", option, std::to_string(value) + " is not from 0 to " + std::to_string(most));
   };
-  constexpr double kMostSeconds = 1e9;  // of which nanoseconds still fit 64 bits
+  constexpr double kMostSeconds = 1e9;  // in nanoseconds still fits 64 bits
   constexpr double kMostOperations = 1e9;
   within("precision", options.precision, 1);
   within("budget_s", options.budget_s, kMostSeconds);

@@ -4,7 +4,7 @@
 namespace byteways {
 namespace {
 
-constexpr int kMostOpenings = 2;  // of the gate by its watchdog
+constexpr int kMostOpenings = 2;  // maximum times that the watchdog may open the gate
 
 }  // namespace
 
@@ -15,7 +15,7 @@ bool Sampler::note_opening(bool opened) {
 }
 
 double Sampler::wait_for_all(Clock& clock) const {
-  if (team_->size() == 1) return 0;  // reading a simulated clock takes time
+  if (team_->size() == 1) return 0;  // reading a simulated clock takes virtual time
   const Nanoseconds before = clock.now();
   team_->barrier("start of a batch");
   return static_cast<double>(clock.now() - before);

@@ -10,31 +10,28 @@
 namespace byteways {
 namespace {
 
-constexpr double kLeastDeviceBatchNs = 2e6;  // starting a batch costs a device about 4 µs: 0.2 % of it
-// The first operations of a team of threads are slower than those that follow: STREAM of 8 threads over
-// arrays of 4 MiB, one loop a batch, took 38 and 75 µs (copy, triad) and among 16 loops 20 and 27
-// (2026-11-22).
+constexpr double kLeastDeviceBatchNs = 2e6;  // starting a batch takes a device about 4 µs: 0.2 %
+// The first operations of a thread team are slower: STREAM with 8 threads over arrays of 4 MiB took 38 and 75
+// µs (copy, triad) with one loop per batch, 20 and 27 µs with 16 loops (2026-11-22).
 constexpr double kLeastHostBatchNs = 2e6;
-// Both vendors state 0.5 us for the difference of two events. Some report finer steps, but a finer step is
-// not a finer clock, so batches last as if it were the larger of the two.
+// Both vendors state 0.5 us for the difference of two events. Some report finer steps, but that does not make
+// the clock finer, so batch lengths assume the larger of the two.
 constexpr double kStatedResolutionNs = 500;
-constexpr double kTicksPerSample = 500;  // resolution then adds at most 0.2 % to a sample
-constexpr std::uint64_t kSlopeBelowBytes = 64
-                                           << 10;  // below it the fixed cost of a batch shows in the figure
-constexpr double kChaseSlopeBelowNs = 2e6;         // a launch of about 3 µs is 0.15 % of longer walks
+constexpr double kTicksPerSample = 500;               // resolution then adds at most 0.2 % to a sample
+constexpr std::uint64_t kSlopeBelowBytes = 64 << 10;  // below this size the fixed cost of a batch matters
+constexpr double kChaseSlopeBelowNs = 2e6;            // a launch of about 3 µs is 0.15 % of longer chases
 constexpr double kSteadyWithin = 0.02;
 constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
-constexpr double kWarmUpShare = 0.2;  // of the time budget
-constexpr double kUnseenGrowth = 16;  // never grow a batch further than this on one measurement
-// A queue holds so many batches' worth of a sample at most: 64 of them last 10 ms where submitting takes
-// long.
+constexpr double kWarmUpShare = 0.2;  // fraction of the time budget
+constexpr double kUnseenGrowth = 16;  // maximum growth of a batch per measurement
+// Maximum batches per sample if the queue is too short for one long batch: 64 last 10 ms with slow
+// submission.
 constexpr std::uint64_t kMostRepeats = 64;
-// Behind the gate a copy that two devices hand over to each other took 13.3 us, in a running queue 6.3
-// to 7.1, whatever held the queue (64 KiB pulled by the destination, two H200, 2026-11-22).
+// A copy that two devices hand over to each other took 13.3 us behind the gate but 6.3 to 7.1 us in a running
+// queue, whatever held the queue (64 KiB pulled by the destination, two H200, 2026-11-22).
 constexpr double kGateSlows = 1.1;
 constexpr int kGateTrials = 3;
-constexpr double kGateMattersBelowNs =
-    1e5;  // what such a hand-over costs is less than a tenth of longer ones
+constexpr double kGateMattersBelowNs = 1e5;  // for longer operations such a hand-over costs less than a tenth
 
 }  // namespace
 
@@ -44,7 +41,7 @@ SingleSampler::SingleSampler(Session& session, FlowRunner& runner, Gate* gate, c
   gated_ = gate != nullptr;
 }
 
-// The mean of several batches, where the queue has no room for one that is long enough.
+// The mean of several batches, if the queue is too short for one that is long enough.
 Batch SingleSampler::time_batches(std::uint64_t count) {
   Batch sum = time_batch(count);
   for (std::uint64_t k = 1; k < repeats_; ++k) {
@@ -97,7 +94,7 @@ Batch SingleSampler::time_batch(std::uint64_t count) {
   return batch;
 }
 
-// The calls do the work: the caller's clock is the one that sees it.
+// The calls do the work, so the caller's clock times it.
 void SingleSampler::time_calls(Batch& batch) {
   const Nanoseconds before = session_->clock().now();
   runner_->enqueue(batch.operations);
@@ -106,7 +103,7 @@ void SingleSampler::time_calls(Batch& batch) {
   batch.times.host_ns = static_cast<double>(session_->clock().now() - before);
 }
 
-// What a program pays that needs each result before it goes on: by its own clock, from call to return.
+// The cost if each result is needed before the next operation: host time from call to return.
 void SingleSampler::time_round_trips(Batch& batch) {
   const Nanoseconds before = session_->clock().now();
   for (std::uint64_t k = 0; k < batch.operations; ++k) {
@@ -137,7 +134,7 @@ std::uint64_t SingleSampler::most_operations() const {
     return std::max<std::uint64_t>(1, runner_->mover->traits().rotation / (slope_ ? 2 : 1));
   const std::uint64_t entries = runner_->queue_entries(2) - runner_->queue_entries(1);
   if (entries == 0 || runner_->completion == Completion::awaited) return UINT64_MAX / 4;
-  constexpr std::uint64_t kTaken = 3;  // the gate and two events take places too
+  constexpr std::uint64_t kTaken = 3;  // the gate and two events take entries, too
   const std::uint64_t depth =
       std::max<std::uint64_t>(kTaken + 1, runner_->runtime().queue_depth(runner_->device().ordinal));
   return std::max<std::uint64_t>(1, (depth - kTaken) / (slope_ ? 2 : 1) / entries);
@@ -145,12 +142,12 @@ std::uint64_t SingleSampler::most_operations() const {
 
 void SingleSampler::choose_batch() {
   const bool chase = runner_->mover->traits().bytes_per_operation == 0;
-  // One operation asked for is one with its fixed cost, as programs that time single operations see it.
+  // A batch of one operation includes its fixed cost, as in programs that time single operations.
   const bool single = options_->batch == 1;
   slope_ = chase || (runner_->mover->traits().bytes_per_operation < kSlopeBelowBytes && !single);
   if (!runner_->mover->traits().fixed_cost) slope_ = false;
   if (runner_->mover->traits().changes_residency && runner_->mover->traits().rotation < 2) slope_ = false;
-  // A step that moves nothing and is done once has no fixed cost around it that a slope could take away.
+  // A step that moves no data and runs once has no fixed cost that a slope could remove.
   if (chase && runner_->mover->traits().changes_residency) slope_ = false;
   slope_ = team_->agree_all("slope", slope_);
   const std::uint64_t most = team_->agree_min("room for a batch", most_operations());
@@ -166,7 +163,7 @@ void SingleSampler::grow_batch(std::uint64_t most) {
   if (!runner_->device().is_host()) tick = std::max(tick, kStatedResolutionNs);
   tick = team_->agree_max("tick of the timer", tick);
   double wanted = kTicksPerSample * tick;
-  // Migration by faults varies from page to page and has to be averaged over, slope or not.
+  // Migration by faults varies from page to page and must be averaged, with or without slope.
   const bool steady_cost = slope_ && !mover.traits().changes_residency;
   if (runner_->device().is_host())
     wanted = std::max(wanted, steady_cost ? 0 : kLeastHostBatchNs);
@@ -175,8 +172,8 @@ void SingleSampler::grow_batch(std::uint64_t most) {
   wanted = team_->agree_max("length of a batch", wanted);
   const std::uint64_t least = team_->agree_max("least batch", mover.traits().least_batch);
   batch_ = least;
-  // What the resolution is held against: with a slope only the difference of the two batches carries the
-  // figure.
+  // The time that the resolution is compared with: with a slope, only the difference of the two batches
+  // counts.
   const auto time_of_sample = [&] {
     return slope_ ? figure_of(2 * batch_) - figure_of(batch_) : figure_of(batch_);
   };
@@ -195,19 +192,19 @@ void SingleSampler::grow_batch(std::uint64_t most) {
   timed_part_ = std::max(time, 0.0) * static_cast<double>(repeats_) / ticks;
 }
 
-// Where a queue that is held may cost this rank more than one that runs.
+// Whether a held queue may be slower on this rank than a running one.
 bool SingleSampler::gate_may_slow() const {
   return !runner_->device().is_host() && runner_->mover->traits().bytes_per_operation != 0 &&
          runner_->operation_ns <= kGateMattersBelowNs;
 }
 
-// Whether holding the queue is what makes the operations slow.
+// Whether holding the queue slows the operations down.
 bool SingleSampler::gate_slows() {
   if (!gated_ || !team_->agree_any("trials without the gate", gate_may_slow())) return false;
   double held = 0, running = 0;
   for (int trial = 0; trial < kGateTrials; ++trial) {
     const double behind = figure_of(batch_);
-    if (!gated_) return false;  // the watchdog ended it
+    if (!gated_) return false;  // the watchdog opened the gate
     gated_ = false;
     const double free = figure_of(batch_);
     gated_ = true;
@@ -226,7 +223,7 @@ void SingleSampler::warm_up() {
   if (gate_slows()) gated_ = false;
   const Nanoseconds until =
       session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
-  double before = runner_->operation_ns * static_cast<double>(batch_);  // as choose_batch() has just seen it
+  double before = runner_->operation_ns * static_cast<double>(batch_);  // from choose_batch()
   const auto time_is_left = [&] {
     return team_->agree_all("time left to warm up", session_->clock().now() < until);
   };
@@ -248,7 +245,7 @@ Sample SingleSampler::sample() {
     twice = slowest(twice);
     sample.times = twice.of_one();
     const double difference = figure_ns(twice) - figure_ns(once);
-    // Disturbed: an upper bound instead of nonsense.
+    // Disturbed: report an upper bound instead of a meaningless value.
     if (difference <= 0 && discard.empty()) discard = "no-slope";
     sample.time_ns = difference > 0 ? difference / static_cast<double>(batch_)
                                     : figure_ns(twice) / static_cast<double>(2 * batch_);
@@ -259,7 +256,7 @@ Sample SingleSampler::sample() {
   return sample;
 }
 
-// Of an interface that enqueues its operations one by one: a chase of any length is one launch.
+// For interfaces that enqueue operations individually: a chase of any length is one launch.
 bool SingleSampler::counts_submission() const {
   const Mover& mover = *runner_->mover;
   const bool enqueues =

@@ -8,7 +8,7 @@ namespace byteways {
 namespace {
 
 constexpr std::size_t kSmallestMode = 4;
-// Fewer visits than an order by chance gives, in standard deviations of their number.
+// Threshold for too few changes of state, in standard deviations of a random order's number.
 constexpr double kFewerVisits = 4;
 
 }  // namespace
@@ -18,7 +18,7 @@ Modes best_split(const std::vector<double>& sorted, std::size_t smallest) {
   smallest = std::max(smallest, kSmallestMode);
   Modes modes;
   if (n < 2 * smallest) return modes;
-  const double origin = sorted[n / 2];  // sums of differences from it lose no digits
+  const double origin = sorted[n / 2];  // sums of differences from it keep their precision
   std::vector<double> sums{0}, squares{0};
   for (double value : sorted) {
     sums.push_back(sums.back() + (value - origin));

@@ -13,24 +13,22 @@
 namespace byteways {
 namespace {
 
-constexpr double kFirstLook = 20, kLeastFirstLook = 7;  // fewer do not tell what depends on what
-constexpr double kGrowth = 1.5;    // looks at 20, 30, 45, …: each look costs a little coverage
-constexpr double kPatience = 0.5;  // of the budget that a series may be lengthened for its dependence alone
-// Samples that a series needs for each that its dependence makes one of: where it has fewer, a slow part of
-// it looks like a steady one.
+constexpr double kFirstLook = 20, kLeastFirstLook = 7;  // fewer do not show dependence
+constexpr double kGrowth = 1.5;    // checks at 20, 30, 45, …: each check costs a little coverage
+constexpr double kPatience = 0.5;  // fraction of the budget for lengthening a series only due to dependence
+// Samples needed per unit of inflation by dependence: in shorter series, a slow phase looks steady.
 constexpr double kSamplesPerInflation = 105;
 constexpr double kAlikeWithin =
-    0.25;  // of the precision: what such samples hide of dependence matters to nobody
-constexpr double kLeastIndependent = 100;  // samples that n dependent ones must be worth, or it is told
+    0.25;  // of the precision: dependence hidden by so small differences is irrelevant
+constexpr double kLeastIndependent = 100;  // effective sample size below which a warning is given
 constexpr double kDriftAbove =
-    0.005;  // of the median, from the first sample to the last: half of what is asked
-constexpr double kDriftDeviations = 3;  // of an order by chance: 0.3 % of series without any drift
-// Independent series of n samples show an inflation above 1 + this over sqrt(n) in 2 % of cases.
+    0.005;  // of the median, from first to last sample: half of the default precision
+constexpr double kDriftDeviations = 3;  // of a random order: 0.3 % of series without drift
+// 2 % of independent series of n samples show an inflation above 1 + this over sqrt(n).
 constexpr double kInflationByChance = 16;
-constexpr double kQuantisedWidth = 2;  // steps; a wider interval hides them
-constexpr double kStepWorthTelling =
-    0.001;                            // of the median: a tenth of the precision that is asked by default
-constexpr double kModesApart = 0.01;  // of the median; closer modes do not change anybody's choice
+constexpr double kQuantisedWidth = 2;        // steps; a wider interval hides them
+constexpr double kStepWorthTelling = 0.001;  // of the median: a tenth of the default precision
+constexpr double kModesApart = 0.01;         // of the median; closer modes do not affect decisions
 constexpr double kSmallestModeShare = 0.1;
 
 std::vector<double> sorted(std::vector<double> values) {
@@ -74,19 +72,19 @@ Interval order_interval(const std::vector<double>& values, double inflation) {
   const double wanted = 1 - std::erfc(1.96 * std::sqrt(inflation) / std::sqrt(2.0));
   const std::vector<double> confidence = order_confidences(n);
   if (confidence.front() <= wanted) return {values.front(), values.back()};
-  std::size_t k = 1;  // largest k whose interval still has the wanted confidence
+  std::size_t k = 1;  // largest k whose interval has the required confidence
   while (k < confidence.size() && confidence[k] >= wanted) ++k;
   if (k >= confidence.size()) return {values[k - 1], values[n - k]};
   const double outer = confidence[k - 1], inner = confidence[k];
   const double share = (outer - wanted) / (outer - inner);
   const double order = static_cast<double>(k), count = static_cast<double>(n);
   const double lambda = (count - order) * share / (order + (count - 2 * order) * share);
-  // std::lerp never leaves the two values it goes between, which rounding of a weighted sum does.
+  // std::lerp stays between its two values, unlike the rounding of a weighted sum.
   return {std::lerp(values[k - 1], values[k], lambda), std::lerp(values[n - k], values[n - k - 1], lambda)};
 }
 
-// Of values that a timer's steps make alike, the true one may lie anywhere within a step. Where the values
-// differ more finely than that, the steps fall differently each time and average out.
+// If timer steps make values equal, the true value may lie anywhere within a step. If values vary more than
+// that, the step errors differ each time and average out.
 double step_that_shows(const std::vector<double>& samples, double resolution) {
   const double seen = timer_step(samples);
   const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
@@ -140,7 +138,7 @@ bool StoppingRule::enough(const std::vector<double>& samples, double spent) {
   const bool alike = *most - *least <= kAlikeWithin * precision_ / std::sqrt(rounds_) * *most;
   const bool lasting = alike || spent > kPatience || in_all >= kSamplesPerInflation * inflation;
   if (narrow && lasting && confirming_) return true;
-  confirming_ = narrow;  // stopping at the first narrow look would keep the lucky ones: look once more
+  confirming_ = narrow;  // stopping at the first narrow interval would select lucky ones: check once more
   next_look_ = static_cast<std::uint64_t>(std::ceil(kGrowth * count));
   return false;
 }

@@ -9,7 +9,7 @@ namespace {
 
 std::string name_of(std::size_t rank) { return "rank " + std::to_string(rank); }
 
-// What a rank that did not fail itself throws of the failure of another one.
+// Throws on a rank that did not fail itself, because another one did.
 [[noreturn]] void rethrow(const Vote& vote, std::size_t rank) {
   const std::string text = name_of(rank) + " failed in " + vote.question + ": " + vote.text;
   if (vote.kind == "unsupported") throw Unsupported(vote.call, vote.code, text, vote.device);
@@ -65,7 +65,7 @@ double Team::agree_max(std::string_view question, double mine) {
 
 double Team::agree_min(std::string_view question, double mine) { return -agree_max(question, -mine); }
 
-// Counts here are far below 2^53, or the power of two that stands for no limit.
+// Counts are far below 2^53, except the power of two that means no limit.
 std::uint64_t Team::agree_max(std::string_view question, std::uint64_t mine) {
   return size() == 1 ? mine : static_cast<std::uint64_t>(agree_max(question, static_cast<double>(mine)));
 }
@@ -96,7 +96,7 @@ std::string Team::broadcast(std::string_view question, std::string mine, int fro
       .text;
 }
 
-// Tells the other ranks. What is wrong with the team itself is theirs to notice.
+// Tells the other ranks. They notice failures of the team itself on their own.
 void Team::report(std::string_view phase, const std::exception_ptr& failure) {
   Vote vote{std::string(phase), {}, {}, true, "error", "team", "exception", {}};
   const auto describe = [&](const char* kind, const Error& error) {
@@ -121,7 +121,7 @@ void Team::report(std::string_view phase, const std::exception_ptr& failure) {
   }
   try {
     exchange(vote);
-  } catch (const std::exception&) {  // the failure that is reported matters more
+  } catch (const std::exception&) {  // the reported failure is more important
   }
 }
 

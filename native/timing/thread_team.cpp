@@ -33,7 +33,7 @@ class Meeting {
     return round->votes;
   }
 
-  // The rank takes part no longer. The first one that leaves is named to the others.
+  // The rank leaves the team. The others learn the first one that left.
   void leave(int rank, const std::string& cause) {
     const std::lock_guard lock(mutex_);
     if (left_ >= 0) return;
@@ -43,7 +43,7 @@ class Meeting {
   }
 
  private:
-  // The votes of one exchange. The last rank that arrives completes it and opens the next one.
+  // The votes of one exchange. The last rank to arrive completes it and starts the next one.
   struct Round {
     std::vector<Vote> votes;
     int arrived = 0;
@@ -61,7 +61,7 @@ class Meeting {
   const int size_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<Round> round_;  // at which ranks arrive now
+  std::shared_ptr<Round> round_;  // the current exchange
   int left_ = -1;                 // rank, -1: none
   std::string cause_;
 };
@@ -112,7 +112,7 @@ void run_thread_team(int size, const std::function<void(Team&)>& body) {
     });
   };
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank)  // a thread that cannot be started is a rank that left
+  for (int rank = 0; rank < size; ++rank)  // a thread that cannot be started counts as a rank that left
     attempt(rank, [&] { threads.emplace_back(play, rank); });
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& failure : failures)

@@ -7,12 +7,12 @@
 namespace byteways {
 namespace {
 
-// Events may be off by their resolution at both ends, and by this part: clocks of devices differ by less.
+// Tolerance: the event resolution at both ends, plus this fraction; device clocks differ by less.
 constexpr double kClocksWithin = 0.02;
-// Of the device's time. Calls that only enqueue a copy of 1 MiB take 2 to 5 us beside 20 to 40; one that
-// stages it took 166 beside 28 (H200, 2026-11-22).
+// Fraction of the device time. Calls that only enqueue a copy of 1 MiB take 2 to 5 us of 20 to 40 us; one
+// that staged it took 166 us of 28 us (H200, 2026-11-22).
 constexpr double kSubmitShare = 0.5;
-constexpr double kCalls = 4;  // submitting takes more than so many calls that move nothing
+constexpr double kCalls = 4;  // … and submission must take more than this many empty calls
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Times Batch::of_one() const {
 std::string contradiction(const Batch& batch) {
   if (batch.gate_opened) return "gate-opened";
   if (batch.times.device_ns == 0 || batch.times.host_ns == 0) return {};
-  // Behind the gate nothing runs before the last call, so that the device's time lies within the wait for it.
+  // Behind the gate nothing runs before the last call, so the device time lies within the host's wait.
   const double waited = batch.times.host_ns - (batch.gated ? batch.times.submit_ns : 0);
   const double most = (1 + kClocksWithin) * waited + 2 * batch.resolution_ns;
   return batch.times.device_ns > most ? "clocks-disagree" : std::string();

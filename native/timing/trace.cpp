@@ -6,7 +6,8 @@
 namespace byteways {
 namespace {
 
-constexpr double kLeastWindow = 0.5;  // of the shortest flow, between marks; below, rates are of the whole
+constexpr double kLeastWindow =
+    0.5;  // of the shortest flow, between marks; otherwise rates cover the whole run
 
 }  // namespace
 
@@ -35,7 +36,7 @@ double Trace::running_from() const {
 WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& units,
                       bool interference, int cut_at) {
   WindowSample sample;
-  // With one mark a flow cannot tell waiting from being slow.
+  // With a single mark, waiting cannot be distinguished from being slow.
   const bool paced = sample.marked =
       std::all_of(traces.begin(), traces.end(), [](const Trace& trace) { return trace.marks.size() > 1; });
   const auto begin = [&](const Trace& trace) { return paced ? trace.marks[0] : trace.released; };

@@ -15,21 +15,21 @@ namespace {
 
 constexpr std::uint64_t kMostMarks = 16;
 constexpr std::uint64_t kLeastOperations = 4;
-constexpr double kSampleShare = 0.04;   // of the budget that one sample may take for them
-constexpr double kLeastWindowNs = 2e6;  // alignment of the clocks (about 3 µs) is then 0.3 % at the edges
+constexpr double kSampleShare = 0.04;   // fraction of the budget that one sample may take
+constexpr double kLeastWindowNs = 2e6;  // the alignment of the clocks (about 3 µs) then adds 0.3 %
 constexpr double kAlignmentsPerWindow = 200;
 constexpr int kAnchorTries = 3;
-constexpr int kWarmUpRuns = 2;  // of which the first is slower
+constexpr int kWarmUpRuns = 2;  // the first one is slower
 constexpr int kMostWarmUpRuns = 12, kSteadyRuns = 2;
 constexpr double kSteadyWithin = 0.02;
-constexpr double kWarmUpShare = 0.15;      // of the budget, beyond the first runs
-constexpr double kDisturberStretch = 1.5;  // disturbers go on until the measured flow has ended
-constexpr int kMostOutlastingRuns = 6;  // until disturbers have been given enough to outlast what they slow
+constexpr double kWarmUpShare = 0.15;      // fraction of the budget, beyond the first runs
+constexpr double kDisturberStretch = 1.5;  // background flows must outlast the measured flow
+constexpr int kMostOutlastingRuns = 6;  // maximum runs to find how much work background flows need for that
 constexpr double kMostReach = 64;
-// What is disturbed is marked at this distance at least: a mark costs a device 1 to 2 µs, starting another
-// part of a walk about 3 µs, which must not be taken for what the disturbers cost.
+// Least distance of marks in the measured flow: a mark costs a device 1 to 2 µs and starting another part of
+// a chase about 3 µs, which must not be mistaken for interference.
 constexpr double kLeastPartNs = 1e6;
-constexpr double kParts = 8;  // in a window; the first one only begins it
+constexpr double kParts = 8;  // per window; the first only starts it
 
 }  // namespace
 
@@ -50,10 +50,10 @@ std::uint64_t WindowSampler::most_operations(const FlowRunner& runner) const {
   if (runner.mover->traits().changes_residency) return runner.mover->traits().rotation;
   const std::uint64_t each = runner.queue_entries(2) - runner.queue_entries(1);
   if (each == 0) return UINT64_MAX / 4;
-  std::uint64_t sharing = 0;  // flows of one stream share its depth
+  std::uint64_t sharing = 0;  // number of flows that share a stream's queue depth
   for (const FlowRunner& other : *runners_) sharing += other.stream == runner.stream;
   const std::uint64_t depth = runner.runtime().queue_depth(runner.device().ordinal) / sharing;
-  constexpr std::uint64_t kTaken = kMostMarks + 3;  // marks, the gate, the begin event and one to spare
+  constexpr std::uint64_t kTaken = kMostMarks + 3;  // marks, the gate, the begin event and one spare entry
   return depth > kTaken ? std::max(kLeastOperations, (depth - kTaken) / each) : kLeastOperations;
 }
 
@@ -127,7 +127,7 @@ void WindowSampler::enqueue_flow(std::size_t index, std::vector<double>& host_ma
   }
 }
 
-// Before the gate is shut: a driver may wait for the queues to make an event.
+// Before the gate is shut: a driver may wait for the queues to create an event.
 void WindowSampler::make_marks() {
   for (std::size_t k = 0; k < runners_->size(); ++k) {
     FlowRunner& runner = (*runners_)[k];
@@ -209,7 +209,7 @@ WindowSampler::Run WindowSampler::run() {
   return done;
 }
 
-// What the flow did in the run that ends now, on the host's timeline.
+// The flow's progress in the run that ends now, in host time.
 Trace WindowSampler::trace_of(std::size_t index, const std::vector<double>& host_marks) {
   FlowRunner& runner = (*runners_)[index];
   Runtime& runtime = runner.runtime();
@@ -226,7 +226,7 @@ Trace WindowSampler::trace_of(std::size_t index, const std::vector<double>& host
   return trace;
 }
 
-// A flow begins when its first rank does and is as far as its last rank. Ranks of one host have one clock.
+// A flow begins with its first rank and progresses with its last. Ranks on one host share a clock.
 void WindowSampler::agree_on(Run& done) {
   for (Trace& trace : done.traces) {
     trace.released = team_->agree_min("release of a flow", trace.released);
@@ -249,7 +249,7 @@ void WindowSampler::balance(double window_ns) {
   }
 }
 
-// What disturbs has to go on until the measured flow has ended, however much that was slowed down.
+// Background flows must continue until the measured flow has ended, however much it was slowed.
 void WindowSampler::outlast(const std::vector<Trace>& traces) {
   const double lasted = traces[0].end() - traces[0].released;
   for (std::size_t k = 1; k < traces.size(); ++k) {
@@ -259,7 +259,7 @@ void WindowSampler::outlast(const std::vector<Trace>& traces) {
   }
 }
 
-// Whether runs last as long as the ones before.
+// Whether a run takes as long as the previous one.
 bool WindowSampler::lasting(double before_ns, double now_ns) const {
   return std::abs(now_ns - before_ns) <= kSteadyWithin * before_ns;
 }
@@ -269,13 +269,13 @@ void WindowSampler::warm_up() {
   anchor();
   const Nanoseconds until =
       session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
-  // Balanced by what each flow does alone, not by what it gets in company: one that is starved would be given
-  // less to do, and the unfairness would hide itself.
+  // Balance by each flow's rate alone, not by its rate under contention: a starved flow would get less work,
+  // which would hide the unfairness.
   bool outlasted = true;
   double before_ns = 0;
   for (int number = 0, steady = 0;; ++number) {
     double window = window_wanted();
-    for (std::size_t k = 0; k < runners_->size(); ++k)  // a flow whose queue is full cannot last longer
+    for (std::size_t k = 0; k < runners_->size(); ++k)  // a flow with a full queue cannot last longer
       window = std::min(window, static_cast<double>(most_operations((*runners_)[k])) *
                                     (*runners_)[k].operation_ns / stretch_of(k));
     balance(window);
@@ -318,7 +318,8 @@ Sample WindowSampler::sample() {
   const bool by_device = std::none_of(runners_->begin(), runners_->end(), [](const FlowRunner& runner) {
     return runner.timed_by_host() || runner.device().is_host();
   });
-  // Of the first flow where the others only disturb; of a thread for each flow the calls are the work.
+  // Times of the first flow if the others are background load; with a thread per flow, the calls are the
+  // work.
   sample.times = {by_device ? sample.time_ns : 0, gated_ ? done.times.submit_ns / count : 0,
                   done.times.host_ns / count};
   return sample;
