@@ -9,10 +9,10 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kSlotAlignment = 256;  // GPU memory transactions start aligned
-// Four of what drivers move at most, and few enough that every page is looked at.
+constexpr std::uint64_t kSlotAlignment = 256;  // aligned starts of GPU memory transactions
+// Four times what drivers migrate at most, and few enough to query every page.
 constexpr std::uint64_t kTouchedBytes = 8 << 20;
-constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB: cheap; whole words are warm-up's
+constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word per 64 KiB: cheap; warm-up checks all words
 constexpr std::uint64_t kMostSpotChecks = 16;      // launches of a strided check after a sample
 
 std::uint64_t words_in(std::uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
@@ -25,14 +25,14 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 
 class HeldPages {
  public:
-  // Throws Unsupported where they cannot be kept.
+  // Throws Unsupported if the pages cannot be held.
   HeldPages(Session& session, const Buffer& buffer, const Device& reader)
       : session_(&session), buffer_(&buffer), reader_(&reader) {
     Availability kept;
     try {
       kept = session.hold(buffer, reader, true);
     } catch (const Error&) {
-      release();  // the driver may have taken a part of the advice
+      release();  // the driver may have accepted part of the advice
       throw;
     }
     if (!kept.available) throw Unsupported("hold", "migration", kept.reason, reader.name());
@@ -58,25 +58,24 @@ CopyingMover::CopyingMover(Session& session, const Flow& flow, std::uint64_t gra
   if (flow.size_bytes == 0 || flow.size_bytes % granularity_bytes != 0)
     throw Unsupported("size", std::to_string(flow.size_bytes),
                       "sizes are multiples of 8 bytes, so that every word can be checked");
-  std::uint64_t smaller = flow.destination->bytes();  // than the sources, where there are any
+  std::uint64_t smaller = flow.destination->bytes();  // smaller than the sources, if there are any
   for (const Buffer* source : {flow.source, flow.second_source}) {
     if (source == nullptr) continue;
     if (source == flow.destination)
       throw Unsupported("buffers", "overlap", "source and destination are one buffer");
     smaller = std::min(smaller, source->bytes());
   }
-  // A last word that is moved in part is checked as a whole.
+  // A partly moved last word is checked as a whole.
   if (flow.size_bytes > smaller || round_up(flow.size_bytes, kWord) > smaller)
     throw Error("size", std::to_string(flow.size_bytes),
                 "larger than a buffer of " + std::to_string(smaller) + " bytes");
-  // Powers of two up to the alignment keep the slots contiguous, and a whole rotation is checked in one
-  // launch.
+  // Powers of two up to the alignment keep slots contiguous, so a whole rotation is checked by one launch.
   const bool packs = kSlotAlignment % flow.size_bytes == 0 && flow.size_bytes >= 16;
   slots_.stride_bytes = packs ? flow.size_bytes : round_up(flow.size_bytes, kSlotAlignment);
   const bool cold = flow.cold;
   slots_.count = cold ? std::max<std::uint64_t>(1, smaller / slots_.stride_bytes) : 1;
   if (flow.word("migration", "on-demand") == "off") hold_pages();
-  // Who touches pages first need not have them: kernels of some machines fill them where they are.
+  // The device that touches pages first may not own them: some machines' kernels write them remotely.
   for (const auto& [side, buffer] : managed()) session_->make_resident(*buffer, 0, buffer->bytes());
   traits_.granularity_bytes = granularity_bytes;
   has_managed_ = !managed().empty();
@@ -139,7 +138,7 @@ std::vector<Buffer*> CopyingMover::buffers() const {
 std::uint64_t CopyingMover::bytes_per_touch() {
   if (!held_.empty() || flow_.source == nullptr || !is_managed(flow_.source->allocation().memory())) return 0;
   Buffer& pages = *flow_.source;
-  // Only what comes to the host, or leaves it, can be seen.
+  // Only pages that migrate to or from the host can be observed.
   if (pages.device().is_host() == executor().is_host()) return 0;
   const std::uint64_t end = std::min(pages.bytes(), kTouchedBytes);
   session_->make_resident(pages, 0, end);
@@ -189,7 +188,7 @@ void CopyingMover::fill_sources(std::uint64_t words) {
 }
 
 CheckResult CopyingMover::check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) {
-  // pattern_word(key, index) depends on key + index only, so a shifted key is a shifted index
+  // pattern_word(key, index) depends on key + index only, so shifting the key shifts the index.
   return check(*session_, flow_.destination->device(), data, words, key_ + first_index);
 }
 
@@ -202,12 +201,12 @@ void CopyingMover::for_written(std::uint64_t first_operation, std::uint64_t coun
   if (written > before_wrap) action(std::uint64_t{0}, written - before_wrap);
 }
 
-// Other words each time, or a fault between them would never show.
+// Different words each time; otherwise an error between them would never show.
 CopyingMover::Spots CopyingMover::spots(std::uint64_t first_operation) const {
   const std::uint64_t words = std::max<std::uint64_t>(1, flow_.size_bytes / kWord);
   const std::uint64_t stride = std::min(kSpoilStrideWords, slots_.stride_bytes / kWord);
   const std::uint64_t phase = pattern_word(key_, first_operation) % std::min(words, stride);
-  return {phase & ~std::uint64_t{1}, stride};  // kernels load two words at once
+  return {phase & ~std::uint64_t{1}, stride};  // kernels load two words at a time
 }
 
 void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
@@ -215,7 +214,7 @@ void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
   const Spots at = spots(first_operation);
   const std::uint64_t slot_words = slots_.stride_bytes / kWord, words = words_in(flow_.size_bytes);
   for_written(first_operation, count, [&](std::uint64_t slot, std::uint64_t slots) {
-    // Slots as small as the stride are spoiled in one word each, by one launch for all of them.
+    // Slots no larger than the stride have one spoiled word each, all by one launch.
     const std::uint64_t together = at.stride == slot_words ? slots : 1;
     for (std::uint64_t k = slot; k < slot + slots; k += together)
       poison(*session_, owner, destination_slot(k) + at.phase * kWord,
@@ -236,7 +235,7 @@ Verification CopyingMover::spot_check(std::uint64_t first_operation, std::uint64
   for_written(first_operation, count, [&](std::uint64_t slot, std::uint64_t slots) {
     if (words == 0) return check_word(0, slot, slots, verification);
     const std::uint64_t together = at.stride == slot_words && checks_strided_ ? slots : 1;
-    // Of many large slots some, the last among them.
+    // For many large slots check some, including the last.
     const std::uint64_t step = together * ((slots / together + kMostSpotChecks - 1) / kMostSpotChecks);
     for (std::uint64_t k = slot + (slots - together) % step; k < slot + slots; k += step) {
       const std::uint64_t first = k * slot_words + at.phase,
@@ -246,11 +245,11 @@ Verification CopyingMover::spot_check(std::uint64_t first_operation, std::uint64
       verification.checked_bytes += (span + at.stride - 1) / at.stride * kWord;
     }
   });
-  if (verification.ok) verification.checked_bytes = 0;  // the full checks say how many words were found good
+  if (verification.ok) verification.checked_bytes = 0;  // only full checks report the number of correct words
   return verification;
 }
 
-// Word `word` of every slot at once; of the last one only the bytes that are the slot's.
+// Checks word `word` of every slot at once; in the last one only the bytes within the slot.
 void CopyingMover::check_word(std::uint64_t word, std::uint64_t first_slot, std::uint64_t count,
                               Verification& verification) {
   const std::uint64_t stride = slots_.stride_bytes / kWord, first = first_slot * stride + word;
@@ -277,7 +276,7 @@ void CopyingMover::check_range(std::uint64_t first_slot, std::uint64_t count, Ve
 }
 
 Verification CopyingMover::verify(std::uint64_t first_operation, std::uint64_t count) {
-  Verification verification;  // nothing where nothing ran since the data was made
+  Verification verification;  // empty if no operation ran since the data was generated
   for_written(first_operation, count,
               [&](std::uint64_t slot, std::uint64_t slots) { check_range(slot, slots, verification); });
   return verification;

@@ -12,7 +12,7 @@ struct Entry {
   RegisterInterface::Engines engines;
 };
 
-// In a function, so that it is there for whichever registration comes first.
+// A function-local static, because registrations run in any order.
 std::map<std::string_view, Entry>& registered() {
   static std::map<std::string_view, Entry> all;
   return all;

@@ -28,7 +28,7 @@ void Submission::record(Device& executor, std::uint64_t first, std::uint64_t cou
                         const Calls& calls) {
   first %= rotation;
   if (recording_ != nullptr && first == first_ && count == count_) return;
-  before_ = std::move(recording_);  // may still run; what was before it is over
+  before_ = std::move(recording_);  // may still run; the one before it has ended
   recording_ = executor.runtime->capability<Graphs>()->record(
       executor.ordinal, [&](Stream& stream) { calls(stream, first, count); });
   first_ = first;

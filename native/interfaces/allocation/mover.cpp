@@ -1,6 +1,6 @@
-// Interfaces `allocate`, `free`, `register`, `unregister`, `map-peer` and `open-ipc`: what it costs to have
-// memory, before anything is moved. The host's clock times the steps; what undoes them, or makes what they
-// need, is done before each batch and is not in the figure. Every step of a batch has memory of its own.
+// Interfaces `allocate`, `free`, `register`, `unregister`, `map-peer` and `open-ipc`: the cost of memory
+// operations, timed by the host's clock. Preparing and undoing them happens before each batch and is not
+// timed. Every step of a batch has its own memory.
 #include <algorithm>
 #include <vector>
 
@@ -11,11 +11,10 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
-// What one batch holds at most: so many blocks, and so many bytes, or one block that is larger
-// (plan/memory_steps.py counts with the same).
+// Limits of one batch: number of blocks, and bytes, or one larger block (the same in plan/memory_steps.py).
 constexpr std::uint64_t kMostBlocks = 64;
 constexpr std::uint64_t kMostBytes = 256ull << 20;
-constexpr std::uint64_t kMostChecked = 4;  // blocks of a batch of which the first and last words are checked
+constexpr std::uint64_t kMostChecked = 4;  // blocks per batch whose first and last words are checked
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 
 class Step : public Mover, private Residency {
@@ -32,7 +31,7 @@ class Step : public Mover, private Residency {
     traits_.entries_per_operation = 0;
     traits_.entries_per_batch = 1;
     traits_.synchronous = true;
-    traits_.changes_residency = true;  // what a step allocated, freed, locked or mapped
+    traits_.changes_residency = true;  // a step allocates, frees, locks or maps
     traits_.distinct_source_bytes = traits_.distinct_destination_bytes = flow.size_bytes;
     traits_.concurrency_obstacle = "what it has is given back before it is had again";
     traits_.engine = "cpu";
@@ -46,7 +45,7 @@ class Step : public Mover, private Residency {
   std::uint64_t most_blocks() const {
     return std::clamp<std::uint64_t>(kMostBytes / flow_.size_bytes, 1, kMostBlocks);
   }
-  // Words of a block that prove it: its first and its last.
+  // The words of a block that prove it: the first and the last.
   void write(Device& by, std::byte* data) const {
     for (std::byte* word : {data, data + flow_.size_bytes - kWord}) fill(*session_, by, word, 1, key_);
     by.runtime->synchronize(session_->service_stream(by));
@@ -54,7 +53,7 @@ class Step : public Mover, private Residency {
   void read(Device& by, std::byte* data, Verification& found) const { read(by, data, key_, found); }
   void read(Device& by, std::byte* data, std::uint64_t key, Verification& found) const {
     for (const std::uint64_t offset : {std::uint64_t{0}, flow_.size_bytes - kWord}) {
-      const bool last = offset != 0 && key == 0;  // of what was filled as a whole
+      const bool last = offset != 0 && key == 0;  // the last word of a block that was filled as a whole
       found.note(check(*session_, by, data + offset, 1, last ? offset / kWord : key), offset);
       found.checked_bytes += kWord;
     }
@@ -66,7 +65,7 @@ class Step : public Mover, private Residency {
   std::uint64_t key_ = 0;
 };
 
-// Memory that a device has of its own, or gives back.
+// Allocation or release of a device's memory.
 class OwnMemory : public Step {
  public:
   OwnMemory(Session& session, const Flow& flow)
@@ -136,7 +135,7 @@ class Free final : public OwnMemory {
   void enqueue(Stream&, std::uint64_t, std::uint64_t count) override {
     blocks_.resize(blocks_.size() - std::min<std::size_t>(count, blocks_.size()));
   }
-  // What is gone cannot be looked at: what is left still works.
+  // Freed memory cannot be checked: check that the rest still works.
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification found;
     if (blocks_.empty()) return found;
@@ -146,7 +145,7 @@ class Free final : public OwnMemory {
   }
 };
 
-// Plain pages, which a GPU's runtime locks and maps.
+// Plain pages that a GPU's runtime locks and maps.
 class Registering : public Step {
  public:
   Registering(Session& session, const Flow& flow)
@@ -159,7 +158,7 @@ class Registering : public Step {
  protected:
   std::unique_ptr<Allocation> pages() const {
     const auto placed =
-        session_->host().place_thread(owner().info.numa_domain);  // this thread is near the GPU
+        session_->host().place_thread(owner().info.numa_domain);  // so that this thread is near the GPU
     auto made = session_->bare_block(owner(), memory_, flow_.size_bytes);
     if (touched_) session_->host().touch(made->data(), flow_.size_bytes);
     return made;
@@ -186,7 +185,7 @@ class Register final : public Registering {
       plain_.pop_back();
     }
   }
-  // The GPU reaches it, and the host sees what it wrote.
+  // The GPU can access it, and the host sees what it wrote.
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification found;
     for (std::size_t k = 0; k < std::min<std::size_t>(kMostChecked, locked_.size()); ++k) {
@@ -213,7 +212,7 @@ class Unregister final : public Registering {
       locked_.pop_back();
     }
   }
-  // The pages are still there, with what the GPU wrote.
+  // The pages still exist, with what the GPU wrote.
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification found;
     for (std::size_t k = 0; k < std::min<std::size_t>(kMostChecked, plain_.size()); ++k)
@@ -222,8 +221,8 @@ class Unregister final : public Registering {
   }
 };
 
-// Access of one GPU to a block of another's memory. Peer access is one switch for all that the other has, so
-// there is one step a batch.
+// Access of one GPU to a block of another's memory. Peer access is switched for all memory of the other, so
+// there is one step per batch.
 class MapPeer final : public Step {
  public:
   MapPeer(Session& session, const Flow& flow) : Step(session, flow) {
@@ -231,11 +230,11 @@ class MapPeer final : public Step {
       refuse("one GPU is given access to another's memory");
     if (flow.size_bytes > flow.source->bytes())
       throw Error(flow.interface, "size", "larger than its buffer", executor().name());
-    require_access(session, flow);  // a way that is not there is found untimed
+    require_access(session, flow);  // report missing peer access before timing
   }
   ~MapPeer() override {
     try {
-      open();                          // others take it for granted
+      open();                          // other code relies on it
     } catch (const std::exception&) {  // destructors never throw
     }
   }
@@ -251,7 +250,7 @@ class MapPeer final : public Step {
   }
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification found;
-    spoil_ends();  // the words of the sample before would pass for this one's
+    spoil_ends();  // otherwise the words of the previous sample would be accepted
     write(executor(), flow_.source->data());
     read(owner(), flow_.source->data(), found);
     return found;
@@ -271,8 +270,8 @@ class MapPeer final : public Step {
 };
 
 // A handle of another process's memory (option `handle`: its bytes in hexadecimal digits), which
-// Session::allocate filled there. Opening it again before it is closed would be a matter of counting, so
-// there is one a batch.
+// Session::allocate filled there. Opening it again before it is closed would only count references, so there
+// is one step per batch.
 class OpenIpc final : public Step {
  public:
   OpenIpc(Session& session, const Flow& flow) : Step(session, flow), handle_(flow.word("handle")) {

@@ -1,5 +1,5 @@
-// Interfaces `launch`, `synchronize` and `event`: a kernel that moves nothing, so that what is left is the
-// cost of starting and ending it.
+// Interfaces `launch`, `synchronize` and `event`: a kernel without data, so that only the cost of starting
+// and ending it remains.
 #include "interfaces/api_overhead/arguments.hpp"
 #include "interfaces/device/prelude.cuh"
 

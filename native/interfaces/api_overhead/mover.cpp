@@ -1,6 +1,6 @@
-// Interfaces `launch`, `synchronize` and `event`: what the calls themselves cost, with nothing to move. The
-// buffer of a flow holds one word, in which a launch of each batch leaves a stamp: it shows that what was
-// enqueued ran, and in its order.
+// Interfaces `launch`, `synchronize` and `event`: the cost of the calls themselves, without data. A flow's
+// buffer holds one word, in which a launch of each batch leaves a stamp: it proves that the enqueued work
+// ran, and in order.
 #include <cstring>
 
 #include "interfaces/api_overhead/arguments.hpp"
@@ -11,7 +11,7 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kStampOffset = 3072;  // of its copy in the shared scratch page
+constexpr std::uint64_t kStampOffset = 3072;  // of the stamp's copy in the shared scratch page
 
 class Call : public Mover {
  public:
@@ -51,7 +51,7 @@ class Call : public Mover {
 
  protected:
   void launch(const LaunchShape& shape, Stream& stream) const { launch(shape, stream, {nullptr, 0}); }
-  // The stamp of a batch whose last operation is `last` - 1.
+  // Writes the stamp of a batch whose last operation is `last` - 1.
   void launch_stamp(const LaunchShape& shape, Stream& stream, std::uint64_t last) const {
     launch(shape, stream,
            {reinterpret_cast<unsigned long long*>(flow_.source->data()), pattern_word(key_, last)});
@@ -68,7 +68,7 @@ class Call : public Mover {
   std::uint64_t key_ = 0;
 };
 
-// On a CPU the launch starts a team of threads, as its other kernels do.
+// On a CPU the launch starts a thread team, like other kernels there.
 class Launch final : public Call {
  public:
   Launch(Session& session, const Flow& flow) : Call(session, flow) {
@@ -85,8 +85,8 @@ class Launch final : public Call {
   }
 };
 
-// Of a queue whose work is done. A launch before the first call shows that the queue is a working one; it
-// takes the same time in every batch, so the slope is free of it.
+// On a queue without pending work. A launch before the first call proves that the queue works; it takes the
+// same time in every batch, so the slope removes it.
 class Synchronize final : public Call {
  public:
   Synchronize(Session& session, const Flow& flow) : Call(session, flow) {
@@ -103,7 +103,8 @@ class Synchronize final : public Call {
   }
 };
 
-// There and back: an event of the case's queue is waited for in a second one, and one of that in the first.
+// Event round trip: the second queue waits for an event of the case's queue, which then waits for one of the
+// second.
 class EventPair final : public Call {
  public:
   EventPair(Session& session, const Flow& flow)
@@ -111,7 +112,7 @@ class EventPair final : public Call {
         other_(executor().runtime->create_stream(executor().ordinal)),
         there_(executor().runtime->create_event(executor().ordinal)),
         back_(executor().runtime->create_event(executor().ordinal)) {
-    traits_.entries_per_operation = 2;  // of either queue
+    traits_.entries_per_operation = 2;  // in each queue
     traits_.engine = "queue";
     traits_.engine_evidence =
         "events of two queues of this process, which wait for each other and move nothing";
@@ -134,7 +135,7 @@ class EventPair final : public Call {
 };
 
 const gpu::RegisterKernels<EmptyArguments> kEmptyKernels("interfaces/api_overhead/kernel.cu", {"empty"});
-// What is about a GPU's queues.
+// Interfaces of a GPU's queues.
 template <class Interface>
 std::unique_ptr<Mover> make_on_gpu(Session& session, const Flow& flow) {
   if (flow.executor->is_host())

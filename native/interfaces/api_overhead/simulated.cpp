@@ -5,7 +5,7 @@
 namespace byteways::sim {
 namespace {
 
-// As long as a copy of no bytes: what a launch costs that follows another.
+// Takes as long as a copy of no bytes: the cost of a launch that follows another.
 void empty(Kernels& kernels, Operation& operation, const EmptyArguments& arguments,
            const KernelLaunch& launch) {
   operation.fixed += picoseconds(kernels.costs().launch_ns(launch.executor, launch.shape.blocks));

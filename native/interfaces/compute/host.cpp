@@ -24,7 +24,7 @@ BYTEWAYS_INLINE unsigned long long ends_of(float seed, unsigned int steps, unsig
   return mixed;
 }
 
-// Without the instruction the C library computes the same bits, many times slower.
+// Without the FMA instruction the C library computes the same bits, many times slower.
 #if defined(__x86_64__)
 BYTEWAYS_TARGET("fma") unsigned long long ends_by_fma(float seed, unsigned int steps, unsigned int odd) {
   return ends_of(seed, steps, odd);

@@ -1,5 +1,5 @@
-// Interface `compute`: arithmetic in registers, which a transfer beside it slows down only by taking
-// multiprocessors, power or clocks away.
+// Interface `compute`: arithmetic in registers; a concurrent transfer slows it only by using multiprocessors,
+// power or clocks.
 #include "interfaces/compute/arguments.hpp"
 #include "interfaces/device/prelude.cuh"
 

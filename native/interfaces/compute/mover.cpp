@@ -1,5 +1,5 @@
-// Interface `compute`: arithmetic in registers on all multiprocessors or cores, which moves no bytes. What a
-// transfer beside it takes away from it is not bandwidth.
+// Interface `compute`: arithmetic in registers on all multiprocessors or cores. It moves no bytes, so its
+// slowdown by a concurrent transfer is not due to bandwidth.
 #include <algorithm>
 
 #include "interfaces/compute/arguments.hpp"
@@ -11,9 +11,8 @@
 namespace byteways {
 namespace {
 
-// Half of the threads that a multiprocessor holds: enough to keep its units busy with four chains each, and
-// another kernel's blocks find room beside them. All of them would make a kernel that copies wait for its
-// turn.
+// Half of a multiprocessor's threads: enough to keep its units busy with four chains each, and another
+// kernel's blocks still fit. With all threads, a copy kernel would have to wait for its turn.
 constexpr unsigned kThreads = 512;
 constexpr unsigned kBlocksPerMultiprocessor = 2;
 constexpr unsigned kSteps = 8192;  // 0.2 to 0.4 ms on GPUs since 2020, 30 µs on a core
@@ -41,7 +40,7 @@ class Compute final : public Mover {
   }
 
   void prepare(std::uint64_t key) override {
-    // Seeds from 0.1 to 0.3: those of all chains then lie between 0 and 1, where the map stays.
+    // Seeds from 0.1 to 0.3 keep all chains between 0 and 1, where the map stays.
     const float seed = 0.1f + 0.2f * static_cast<float>(pattern_word(key, 0) >> 40) / (1 << 24);
     arguments_ = {reinterpret_cast<unsigned long long*>(flow_.source->data()), words_, key, {}, seed, kSteps};
     for (unsigned int odd : {0u, 1u}) arguments_.expected[odd] = compute_ends(seed, kSteps, odd);
@@ -65,7 +64,7 @@ class Compute final : public Mover {
  private:
   LaunchShape choose_shape() const {
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
-    // Half of the cores: beside a team that has them all, a transfer costs what the scheduler makes of it.
+    // Half of the cores: beside a team that uses all, the scheduler would determine a transfer's speed.
     if (executor().is_host()) return {flow_.count("threads", std::max(1u, processors / 2), kMostTeam), 1, 0};
     const KernelInfo info = executor().runtime->kernel_info(executor().ordinal, "compute");
     return {flow_.count("blocks", kBlocksPerMultiprocessor * processors),

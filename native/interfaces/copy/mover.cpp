@@ -1,5 +1,5 @@
-// Interface `copy`: the vendor's asynchronous copy call. What engine carries it out is the vendor's secret
-// and has to be observed (timing/engine.hpp).
+// Interface `copy`: the vendor's asynchronous copy call. Vendors do not document which engine executes it, so
+// it must be observed (timing/engine.hpp).
 #include "interfaces/registry.hpp"
 #include "interfaces/submission.hpp"
 
@@ -10,7 +10,7 @@ class Copy final : public SubmittedMover {
  public:
   Copy(Session& session, const Flow& flow) : SubmittedMover(session, flow, true, 1) {
     traits_.copy_rule = true;
-    // Without peer access the driver stages the copy through the host: allowed, and observed as such.
+    // Without peer access the driver stages the copy through the host: allowed, and reported as such.
     for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(*flow.executor, *buffer);
   }
 
@@ -21,7 +21,7 @@ class Copy final : public SubmittedMover {
                                     stream);
   }
 
-  // Copies of one batch have no order among themselves, so that no slot may be twice in it.
+  // Copies in one batch are unordered, so no slot may occur twice in it.
   void enqueue_batch(Stream& stream, std::uint64_t first, std::uint64_t count) override {
     std::vector<CopyPiece> pieces;
     for (std::uint64_t k = first; k < first + count; ++k) {
@@ -33,8 +33,8 @@ class Copy final : public SubmittedMover {
   }
 };
 
-// The same on an engine that the flow names. The call that takes one works in no stream, so it is waited for,
-// and the host's clock times it.
+// A copy on an engine that the flow selects. That call uses no stream, so it is waited for and timed by the
+// host's clock.
 class EngineCopy final : public CopyingMover {
  public:
   EngineCopy(Session& session, const Flow& flow) : CopyingMover(session, flow, 1) {
@@ -82,7 +82,7 @@ class EngineCopy final : public CopyingMover {
     throw Unsupported("copy", "copy_engine", why, executor().name());
   }
 
-  // "1, 2, 3" of a bit mask.
+  // Formats a bit mask as "1, 2, 3".
   static std::string numbers(std::uint32_t mask) {
     std::string text;
     for (int engine = 0; engine < 32; ++engine)

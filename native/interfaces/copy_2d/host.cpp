@@ -1,4 +1,4 @@
-// The host's 2D copy: rows that lie a pitch apart, copied by memcpy, and their check.
+// The host's 2D copy: pitched rows copied by memcpy, and their check.
 #include <algorithm>
 #include <cstring>
 
@@ -19,7 +19,7 @@ void memcpy_2d_kernel(const Copy2dArguments& arguments, const TeamMember& member
       std::memcpy(destination + row * arguments.destination_pitch, source + row * arguments.source_pitch,
                   arguments.width_bytes);
     slot = slot + 1 == arguments.slots ? 0 : slot + 1;
-    member.wait();  // an operation is over when all of its rows are there
+    member.wait();  // an operation ends when all of its rows are written
   }
 }
 
@@ -29,7 +29,7 @@ void check_2d_kernel(const Check2dArguments& arguments, const TeamMember& member
   for (unsigned long long i = share.begin; i < share.end;) {
     const unsigned long long slot = i / arguments.slot_words, within = i % arguments.slot_words;
     const unsigned long long row = within / arguments.pitch_words, column = within % arguments.pitch_words;
-    // To the end of the row, of the gap behind it, or of what is left of the slot.
+    // To the end of the row, of the gap after it, or of the slot.
     const bool in_row = row < arguments.rows && column < arguments.row_words;
     const unsigned long long left = row >= arguments.rows ? arguments.slot_words - within
                                     : in_row              ? arguments.row_words - column

@@ -1,18 +1,18 @@
-// Interface `kernel-2d`: rows that lie a pitch apart are packed side by side, unpacked, or both; and the
-// check of such rows and of the gaps between them.
+// Interface `kernel-2d`: packs pitched rows, unpacks them, or both; and the check of such rows and of their
+// gaps.
 #include "interfaces/copy_2d/arguments.hpp"
 #include "interfaces/device/finding.cuh"
 
 namespace byteways {
 
-constexpr Word kNarrowBelow = Word{1} << 31;  // indices that stay in 32 bits, a batch in flight included
+constexpr Word kNarrowBelow = Word{1} << 31;  // 32-bit indices below this, including a batch in flight
 
 __device__ inline Word load_element(const Word* from) { return *from; }
 __device__ inline void store_element(Word* to, Word value) { *to = value; }
 __device__ inline Bytes16 load_element(const Bytes16* from) { return load_streaming(from); }
 __device__ inline void store_element(Bytes16* to, Bytes16 value) { store_streaming(to, value); }
 
-// Neighbouring threads take neighbouring elements, from row to row: short rows leave no thread idle.
+// Neighbouring threads take neighbouring elements across rows, so short rows leave no thread idle.
 template <class Element, class Index>
 __device__ void copy_elements(const Copy2dArguments& arguments, const char* source, char* destination) {
   const Index per_row = static_cast<Index>(arguments.width_bytes / sizeof(Element));
@@ -58,7 +58,7 @@ BYTEWAYS_KERNEL(512) copy_2d(Copy2dArguments arguments) {
     copy_2d_of<Word>(arguments, source, destination);
   else
     copy_2d_of<Bytes16>(arguments, source, destination);
-  fence_system();  // the stores have arrived, wherever the destination is, before the kernel ends
+  fence_system();  // completes the stores at the destination before the kernel ends
 }
 
 __device__ inline Word expected_at(const Check2dArguments& arguments, Word i) {

@@ -1,6 +1,6 @@
-// Interfaces `copy-2d`, `kernel-2d` and `memcpy-2d`: rows of width_bytes that lie pitch_bytes apart on one
-// side or both, and side by side on the other. The size is that of the rows alone, and the gaps between them
-// must stay as they were.
+// Interfaces `copy-2d`, `kernel-2d` and `memcpy-2d`: rows of width_bytes, pitched by pitch_bytes on one side
+// or both, contiguous on the other. The size counts the rows only, and the gaps between them must stay
+// unchanged.
 #include <algorithm>
 
 #include "interfaces/copy_2d/arguments.hpp"
@@ -13,7 +13,7 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kSpotCheckWords = 8192;  // that are looked at after a sample
+constexpr std::uint64_t kSpotCheckWords = 8192;  // checked after a sample
 
 struct Geometry {
   std::uint64_t width_bytes = 0, rows = 0, source_pitch = 0, destination_pitch = 0;
@@ -42,7 +42,7 @@ Geometry geometry_of(const Flow& flow) {
   return {width, rows, strided == "destination" ? width : pitch, strided == "source" ? width : pitch};
 }
 
-// The flow as its buffers see it: a slot spans rows and gaps.
+// The flow as its buffers see it: a slot contains rows and gaps.
 Flow spanning(Flow flow) {
   flow.size_bytes = geometry_of(flow).span_bytes();
   return flow;
@@ -55,13 +55,13 @@ class Copy2dMover : public CopyingMover {
     require_kernel(flow, flow.destination->device(), "check_2d");
     set_payload(payload(), payload());
     traits_.granularity_bytes = rows_.width_bytes;
-    checks_strided_ = false;  // rows are told from gaps by their place in the slot
+    checks_strided_ = false;  // rows and gaps are distinguished by their offset in the slot
   }
 
   std::uint64_t payload() const { return rows_.width_bytes * rows_.rows; }
 
-  // Every word of the rows, and that what is between and behind them still holds what the destination was
-  // poisoned with.
+  // Checks every word of the rows, and that the gaps between and after them still hold the destination's
+  // poison.
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override {
     Device& by = flow_.destination->device();
     return found_by(*session_, by, [&](CheckResult* result) {
@@ -81,7 +81,7 @@ class Copy2dMover : public CopyingMover {
     });
   }
 
-  // The beginning of the slot is looked at, up to what was spoiled.
+  // Checks the beginning of the slot, up to the spoiled word.
   CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t, std::uint64_t first_index,
                          std::uint64_t phase) override {
     return check_words(data - phase * kWord, std::min(words + phase, std::max(phase + 1, kSpotCheckWords)),
@@ -112,7 +112,7 @@ class VendorCopy2d final : public Copy2dMover {
   }
 };
 
-// Our packing kernel, or memcpy row by row.
+// Our packing kernel, or row-by-row memcpy.
 class KernelCopy2d final : public Copy2dMover {
  public:
   KernelCopy2d(Session& session, const Flow& flow, const char* kernel)

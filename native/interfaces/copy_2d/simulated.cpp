@@ -30,7 +30,7 @@ void copy_2d(Kernels& kernels, Operation& operation, const Copy2dArguments& argu
                cores && slots == 1 ? 2 * bytes / static_cast<double>(operations) : 0,
                std::min(from.part, to.part)});
   operation.never_ends = kernels.hangs(from.place, to.place);
-  const Word different = std::min(operations, slots);  // the others change nothing more
+  const Word different = std::min(operations, slots);  // further ones have no effect
   operation.on_end = [=, &kernels] {
     for (Word k = first + operations - different; k < first + operations; ++k) {
       kernels.devices().count_moved(from.place, to.place, arguments.rows * arguments.width_bytes);

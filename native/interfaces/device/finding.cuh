@@ -1,5 +1,5 @@
-// Reports wrong words: their number, and for the first one the expected and the found value. A check supplies
-// its arguments, with `words`, `count` and `result`, and a function expected_at(arguments, i).
+// Reports wrong words: their number, and the expected and found value of the first. A check supplies its
+// arguments, with `words`, `count` and `result`, and a function expected_at(arguments, i).
 #pragma once
 #include "interfaces/device/prelude.cuh"
 

@@ -1,5 +1,5 @@
-// Hides every difference between the vendors' device compilers: kernels use only the names defined here. Read
-// without any header by NVRTC and nvcc (NVIDIA), by hipRTC and `clang -x hip -nogpuinc` (AMD).
+// Hides all differences between the vendors' device compilers: kernels use only the names defined here.
+// Compiled without any header by NVRTC and nvcc (NVIDIA), by hipRTC and `clang -x hip -nogpuinc` (AMD).
 #pragma once
 
 #if defined(__HIP__) || defined(__HIPCC_RTC__)
@@ -36,7 +36,7 @@ __device__ inline unsigned int block_threads() { return blockDim.x; }
 __device__ inline unsigned int grid_blocks() { return gridDim.x; }
 __device__ inline void synchronize_block() { __syncthreads(); }
 
-// Streamed data is used once: evict it first, so that a copy displaces little other data in the cache.
+// Streamed data is used once: evict it first, so that a copy displaces little other cached data.
 __device__ inline Bytes16 load_streaming(const Bytes16* from) {
   Bytes16 value;
   asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -73,8 +73,7 @@ __device__ inline void store_release_system(Word* to, Word value) {
                : "l"(__cvta_generic_to_global(to)), "l"(value)
                : "memory");
 }
-// System scope: never served by this multiprocessor's L1, and only by a cache that is coherent with the
-// owner.
+// System scope: never served by this multiprocessor's L1, only by a cache that is coherent with the owner.
 __device__ inline Word load_relaxed_system(const Word* from) {
   Word value;
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(from)));
@@ -99,7 +98,7 @@ __device__ inline void atomic_add(Word* to, Word value) { atomicAdd(to, value); 
 __device__ inline Word atomic_minimum(Word* to, Word value) { return atomicMin(to, value); }
 __device__ inline void atomic_store(Word* to, Word value) { atomicExch(to, value); }
 
-// Keeps the value in a vector register, one copy per lane. Every register here is one.
+// Keeps the value in a vector register, one copy per lane; here every register is one.
 __device__ inline Word per_lane(Word value) { return value; }
 
 #else  // BYTEWAYS_AMD
@@ -109,7 +108,7 @@ __device__ inline Word per_lane(Word value) { return value; }
 
 using Vector = unsigned int __attribute__((ext_vector_type(4)));
 
-// Address space 1 is global memory. Where the compiler cannot tell, it emits flat accesses, which also wait
+// Address space 1 is global memory. If the compiler cannot infer it, it emits flat accesses, which also wait
 // for the block's shared memory.
 #define BYTEWAYS_GLOBAL __attribute__((address_space(1)))
 template <class T>
@@ -120,7 +119,7 @@ __device__ inline BYTEWAYS_GLOBAL T* global(T* pointer) {
 __device__ inline unsigned int thread_index() { return __builtin_amdgcn_workitem_id_x(); }
 __device__ inline unsigned int block_index() { return __builtin_amdgcn_workgroup_id_x(); }
 __device__ inline unsigned int block_threads() { return __builtin_amdgcn_workgroup_size_x(); }
-// The launch packet holds the grid's size in threads, whatever the version of the code object.
+// The launch packet has the grid size in threads, in all versions of the code object.
 __device__ inline unsigned int grid_blocks() {
   return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();
 }
@@ -130,7 +129,7 @@ __device__ inline void synchronize_block() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
-// Streamed data is used once: first to leave the L2 ("nt"; on gfx90a "glc slc").
+// Streamed data is used once: evict it from the L2 first ("nt"; on gfx90a "glc slc").
 __device__ inline Bytes16 load_streaming(const Bytes16* from) {
   const Vector value = __builtin_nontemporal_load((const BYTEWAYS_GLOBAL Vector*)from);
   return {value.x, value.y, value.z, value.w};
@@ -140,11 +139,11 @@ __device__ inline void store_streaming(Bytes16* to, Bytes16 value) {
   __builtin_nontemporal_store(vector, (BYTEWAYS_GLOBAL Vector*)to);
 }
 
-// A host that writes the word meanwhile is seen only if the word is in coherent (fine-grained) host memory.
+// A concurrent write by the host is visible only if the word is in coherent (fine-grained) host memory.
 __device__ inline unsigned int load_acquire_system(const unsigned int* from) {
   return __hip_atomic_load(global(from), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
-// A write by a peer is seen only if the word is in fine-grained memory.
+// A write by a peer is visible only if the word is in fine-grained memory.
 __device__ inline Word load_acquire_system(const Word* from) {
   return __hip_atomic_load(global(from), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
@@ -153,12 +152,12 @@ __device__ inline void store_release_system(Word* to, Word value) {
 }
 // System scope: never served by the L1. Fine-grained memory of another device is not served by this device's
 // L2 either; coarse-grained memory of a peer may be (LLVM, User Guide for AMDGPU Backend, memory model
-// gfx90a: not local to the L2 is non-coherent, and valid until the next system-scope acquire). A working set
-// that is larger than the L2, or fine-grained, shows the link.
+// gfx90a: memory not local to the L2 is non-coherent, and valid until the next system-scope acquire). A
+// working set larger than the L2, or in fine-grained memory, shows the link.
 __device__ inline Word load_relaxed_system(const Word* from) {
   return __hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
-// Writes the L2 back and waits for all stores: those to coarse-grained peer memory have arrived.
+// Writes back the L2 and waits for all stores, including those to coarse-grained peer memory.
 __device__ inline void fence_system() { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, ""); }
 __device__ inline void fence_sequential() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
 // In steps of 64 clocks.
@@ -171,7 +170,7 @@ __device__ inline float fused_multiply_add(float a, float b, float c) { return _
 __device__ inline unsigned int bits_of(float value) { return __builtin_bit_cast(unsigned int, value); }
 
 // The words may be in host memory, where PCIe supports only addition, exchange and compare-and-swap ("How
-// ROCm uses PCIe atomics"). So the minimum is made from compare-and-swap.
+// ROCm uses PCIe atomics"). So the minimum is built from compare-and-swap.
 __device__ inline void atomic_add(unsigned int* to, unsigned int value) {
   __hip_atomic_fetch_add(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
@@ -189,8 +188,8 @@ __device__ inline void atomic_store(Word* to, Word value) {
   __hip_atomic_store(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
-// A value that is the same in all lanes would live in a scalar register: moved there and back at every step
-// of a dependent loop, or even loaded through the scalar cache.
+// A value equal in all lanes would be kept in a scalar register: moved back and forth in every step of a
+// dependent loop, or even loaded through the scalar cache.
 __device__ inline Word per_lane(Word value) {
   asm volatile("" : "+v"(value));
   return value;

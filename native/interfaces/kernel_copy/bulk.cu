@@ -1,12 +1,12 @@
-// Interface `kernel-bulk`: a copy by bulk-copy instructions through shared memory, with one thread of each
-// block issuing them. A few blocks fill a link, so a communication library gives up fewer multiprocessors.
-// Compute capability 9.0 and later; the file is empty for older devices.
+// Interface `kernel-bulk`: copies by bulk-copy instructions through shared memory, issued by one thread per
+// block. A few blocks saturate a link, so a communication library needs fewer multiprocessors. For compute
+// capability 9.0 and later; the file is empty for older devices.
 #include "interfaces/kernel_copy/slots.cuh"
 
 #if defined(BYTEWAYS_NVIDIA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 namespace byteways {
 
-constexpr unsigned int kUnread = 2;  // stores whose shared memory may still be read
+constexpr unsigned int kUnread = 2;  // stores that may still be reading shared memory
 
 // Bulk instructions reach memory through the asynchronous proxy; this orders them after ordinary accesses.
 __device__ inline void fence_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
@@ -45,7 +45,7 @@ __device__ inline void bulk_store(char* to, unsigned int shared, unsigned int by
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-// Until at most `unread` of the newest stores still read their shared memory.
+// Waits until at most `unread` of the newest stores still read their shared memory.
 template <unsigned int unread>
 __device__ inline void wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(unread) : "memory");
@@ -57,7 +57,7 @@ __device__ inline unsigned int dynamic_shared_bytes() {
   return bytes;
 }
 
-// A ring of `stages` chunks in shared memory. Chunk number j of this block goes through stage j % stages.
+// A ring of `stages` chunks in shared memory. The block's chunk j uses stage j % stages.
 struct Ring {
   unsigned int base, chunk, stages;
   const char* source;
@@ -79,7 +79,7 @@ struct Ring {
   }
 };
 
-// One thread per block. With `unread` = 0 or kUnread, less than the number of stages: a stage is loaded again
+// One thread per block. `unread` is 0 or kUnread, and less than the number of stages: a stage is loaded again
 // once its store has read it, which is known `unread` stores later.
 template <unsigned int unread>
 __device__ void run(const Ring& ring) {
@@ -122,7 +122,7 @@ BYTEWAYS_KERNEL(128) copy_bulk(CopyArguments arguments) {
   unsigned int stages = chunk ? room / chunk : 0;
   if (stages > arguments.stages) stages = arguments.stages;
   if (stages > kBulkMostStages) stages = kBulkMostStages;
-  // Without room for one stage nothing is copied, and verification says so.
+  // If not even one stage fits, nothing is copied, and verification reports it.
   if (thread_index() == 0 && stages > 0) {
     const Ring ring{static_cast<unsigned int>(__cvta_generic_to_shared(shared)),
                     chunk,

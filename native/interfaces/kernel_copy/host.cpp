@@ -9,7 +9,7 @@
 namespace byteways {
 namespace {
 
-// Member after member gets whole cache lines, so that no two write one.
+// Each member gets whole cache lines, so that no two write the same one.
 constexpr unsigned long long kLineBytes = 64;
 
 template <typename Copy>
@@ -24,7 +24,7 @@ void copy_operations(const CopyArguments& arguments, const TeamMember& member, C
          source + from * arguments.source_stride + share.begin, share.end - share.begin);
     from = from + 1 == arguments.source_slots ? 0 : from + 1;
     to = to + 1 == arguments.destination_slots ? 0 : to + 1;
-    member.wait();  // an operation is over when all of its bytes are there
+    member.wait();  // an operation ends when all of its bytes are written
   }
 }
 

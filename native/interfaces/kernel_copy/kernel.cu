@@ -3,8 +3,8 @@
 
 namespace byteways {
 
-// Whole passes: each block takes tiles that are contiguous in memory, which suits DRAM pages and address
-// translation. Returns how many were copied.
+// Whole passes: each block copies tiles that are contiguous in memory, which suits DRAM pages and address
+// translation. Returns the number of elements copied.
 __device__ inline Word copy_tiles(Bytes16* destination, const Bytes16* source, Word count) {
   const unsigned int threads = block_threads();
   const Word tile = Word{kCopyInFlight} * threads;
@@ -20,7 +20,7 @@ __device__ inline Word copy_tiles(Bytes16* destination, const Bytes16* source, W
   return end;
 }
 
-// Less than a pass is left: spread over all blocks, so that small copies use the whole device.
+// Less than a pass remains: spread over all blocks, so that small copies use the whole device.
 __device__ inline void copy_rest(Bytes16* destination, const Bytes16* source, Word first, Word count) {
   const Word threads = grid_threads();
   const Word i = first + grid_thread();
@@ -44,8 +44,7 @@ BYTEWAYS_KERNEL(1024) copy(CopyArguments arguments) {
   const Word done = copy_tiles(to, from, count);
   copy_rest(to, from, done, count);
   copy_bytes(destination, source, count * 16, bytes, grid_thread(), grid_threads());
-  fence_system();  // the stores have arrived, wherever the destination is, before the kernel counts as
-                   // finished
+  fence_system();  // completes the stores at the destination before the kernel ends
 }
 
 }  // namespace byteways

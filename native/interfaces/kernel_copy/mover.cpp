@@ -1,5 +1,5 @@
-// Interfaces `kernel` and `kernel-bulk` on a GPU, `memcpy`, `memcpy-stream` and `memcpy-mt` on a CPU: a copy
-// done by the executor's own loads and stores.
+// Interfaces `kernel` and `kernel-bulk` on a GPU, `memcpy`, `memcpy-stream` and `memcpy-mt` on a CPU: copies
+// by the executor's own loads and stores.
 #include <algorithm>
 
 #include "interfaces/kernel_copy/arguments.hpp"
@@ -11,15 +11,15 @@
 namespace byteways {
 namespace {
 
-// Defaults found on H200 (docs/reference/peers.md): bulk copies fill a link from a few warps.
+// Defaults found on H200 (docs/reference/peers.md): bulk copies saturate a link with a few warps.
 constexpr unsigned kBulkBlocks = 8;
 constexpr unsigned kBulkChunkBytes = 16384;
-constexpr unsigned kBulkStages = 13;  // of 16 KiB: what the shared memory of an H200's multiprocessor holds
+constexpr unsigned kBulkStages = 13;  // of 16 KiB: fill the shared memory of an H200 multiprocessor
 constexpr unsigned kBulkThreads = 32;
 
 class KernelCopy : public SubmittedMover {
  protected:
-  // `on_host`: whether CPUs execute the interface, or GPUs.
+  // `on_host`: whether CPUs (not GPUs) execute the interface.
   KernelCopy(Session& session, const Flow& flow, const char* kernel, bool on_host,
              std::uint64_t granularity_bytes = sizeof(std::uint64_t))
       : SubmittedMover(session, flow, false, granularity_bytes), name_(kernel) {

@@ -1,4 +1,4 @@
-// The kernels that copy on the simulated machine.
+// The copy kernels on the simulated machine.
 #include <algorithm>
 
 #include "interfaces/kernel_copy/arguments.hpp"
@@ -20,7 +20,7 @@ void copy(Kernels& kernels, Operation& operation, const CopyArguments& arguments
   const Kernels::Reach from = kernels.reach(operation, launch.executor, sources.at(first));
   const Kernels::Reach to = kernels.reach(operation, launch.executor, destinations.at(first));
   const bool warm = cores && sources.count == 1 && destinations.count == 1;
-  // Operations that go through the same slots again change nothing more.
+  // Operations that use the same slots again have no further effect.
   const Word different = std::min(operations, std::max(sources.count, destinations.count));
   for (Word k = first + 1; k < first + different; ++k)
     for (const Slots* slots : {&sources, &destinations})

@@ -5,7 +5,7 @@
 
 namespace byteways {
 
-// Source and destination of the operation of this launch.
+// Source and destination of this launch's operation.
 __device__ inline const char* source_of(const CopyArguments& arguments) {
   const Word slot = arguments.source_slots > 1 ? arguments.first_operation % arguments.source_slots : 0;
   return static_cast<const char*>(arguments.source) + slot * arguments.source_stride;

@@ -12,7 +12,7 @@ namespace {
 using Word = unsigned long long;
 
 constexpr Word kWordsPerLine = 8;
-constexpr Word kLinesInFlight = 4;  // sums that do not wait for each other
+constexpr Word kLinesInFlight = 4;  // independent sums
 
 typedef Word Line __attribute__((vector_size(kWordsPerLine * sizeof(Word))));
 
@@ -59,7 +59,7 @@ void load_kernel(const LoadArguments& arguments, const TeamMember& member) {
     const Word sum = loop(reinterpret_cast<const Word*>(begin), (share.end - share.begin) / sizeof(Word));
     std::atomic_ref(*arguments.sum).fetch_add(sum, std::memory_order_relaxed);
     slot = slot + 1 == arguments.slots ? 0 : slot + 1;
-    member.wait();  // an operation is over when all of its words are read
+    member.wait();  // an operation ends when all of its words are read
   }
 }
 

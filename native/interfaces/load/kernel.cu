@@ -1,5 +1,5 @@
-// Interface `load`: loads of 16 bytes, eight of them in flight per thread, and no stores but of one sum a
-// block, which proves that every word arrived.
+// Interface `load`: loads of 16 bytes, eight in flight per thread, without stores except one sum per block,
+// which proves that every word was read.
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/load/arguments.hpp"
 
@@ -11,7 +11,7 @@ __device__ inline Word sum_of(const Bytes16& pair) {
   return load_word(pair.x | Word{pair.y} << 32) + load_word(pair.z | Word{pair.w} << 32);
 }
 
-// The sum over all threads of the block, in thread 0.
+// The sum over all threads of the block; valid in thread 0.
 __device__ inline Word sum_of_block(Word own) {
   __shared__ Word sums[kMostThreads];
   sums[thread_index()] = own;

@@ -1,5 +1,5 @@
-// Interface `load`: the executor's own loads and no stores, from one buffer that holds the pattern. The sum
-// of all words read since it was last set to zero proves that every operation read every word.
+// Interface `load`: the executor's own loads, without stores, from one buffer that holds the pattern. The sum
+// of all words read since its last reset proves that every operation read every word.
 #include <cstring>
 
 #include "interfaces/copying_mover.hpp"
@@ -11,11 +11,11 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kSumOffset = 2560;  // of its copy in the shared scratch page
+constexpr std::uint64_t kSumOffset = 2560;  // of the sum's copy in the shared scratch page
 constexpr std::uint64_t kSumBytes = 4096;
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 
-// The buffer takes the place of a copy's destination: its slots are those that rotate.
+// The buffer is used as a copy's destination, so that its slots rotate.
 Flow from_buffer(Flow flow) {
   if (flow.source != flow.destination)
     throw Unsupported("load", "buffers", "it reads one buffer", flow.executor->name());
@@ -69,7 +69,7 @@ class Load final : public CopyingMover {
 
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification verification;
-    verification.expected = kPoison;  // where the sum begins
+    verification.expected = kPoison;  // initial value of the sum
     for (std::uint64_t k = read_.first; k < read_.first + read_.count; ++k)
       verification.expected +=
           load_sum(arguments_.key, k % slots_.count * slots_.stride_bytes / kWord, flow_.size_bytes / kWord);
@@ -92,7 +92,7 @@ class Load final : public CopyingMover {
   PreparedKernel kernel_;
   LoadArguments arguments_{};
   std::unique_ptr<Buffer> sum_;
-  Operations read_;  // since the sum was last set
+  Operations read_;  // since the sum was reset
 };
 
 const gpu::RegisterKernels<LoadArguments> kKernels("interfaces/load/kernel.cu", {"load"});

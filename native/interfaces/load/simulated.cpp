@@ -1,4 +1,4 @@
-// The kernel that only reads on the simulated machine.
+// The read-only kernel on the simulated machine.
 #include "interfaces/load/arguments.hpp"
 #include "simulator/kernels.hpp"
 
@@ -21,7 +21,7 @@ void load(Kernels& kernels, Operation& operation, const LoadArguments& arguments
                        bytes * static_cast<double>(operations), 1, launch.threads(), cached, reached.part});
   operation.never_ends = kernels.hangs(reached.place, launch.executor);
   const bool lost = kernels.misreads(launch.executor, reached.place);
-  // Words that are right have the sum that they should have; of others nothing is added, which is wrong too.
+  // Correct words give the expected sum; for others nothing is added, which is wrong, too.
   operation.on_end = [=, &kernels, place = reached.place] {
     Memory& memory = kernels.memory();
     for (Word k = first; k < first + operations && !lost; ++k) {

@@ -9,8 +9,8 @@ namespace {
 
 using Word = unsigned long long;
 
-// Looks without a pause in between, which would be in the figure: for some ten microseconds, longer than any
-// answer takes. From then on the core is given away between looks: the other side may be waiting for it.
+// Polls without pause, as a pause would add to the result: for about ten microseconds, longer than any answer
+// takes. After that the thread yields between polls, as the other side may need the core.
 constexpr Word kLooksBeforeYield = 1 << 14;
 
 bool awaited(const PingPongArguments& arguments, Word number) {

@@ -1,13 +1,13 @@
-// Interface `ping-pong`: one thread that sends a number and waits for the answer, or the other way round.
+// Interface `ping-pong`: one thread that sends a number and waits for the answer, or the reverse.
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/ping_pong/arguments.hpp"
 
 namespace byteways {
 
-// The clock is asked at every so many looks only: an answer that comes takes fewer, so it is in no figure.
+// Polls between readings of the clock: an answer arrives after fewer, so the clock does not affect results.
 constexpr unsigned int kLooksPerClock = 1024;
 
-// Whether the number came.
+// Whether the number arrived.
 __device__ inline bool awaited(const PingPongArguments& arguments, Word number) {
   Word since = 0;
   for (unsigned int look = 1;; ++look) {

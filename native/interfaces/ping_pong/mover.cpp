@@ -1,6 +1,6 @@
-// Interface `ping-pong`: a number goes from the executor to the partner and back, each side writing a word of
-// its own and polling the other's: the source is what the executor writes, the destination what the partner
-// writes. An operation is one round trip; all of a batch are one launch on either side.
+// Interface `ping-pong`: a number goes from the executor to the partner and back. Each side writes its own
+// word and polls the other's: the executor writes the source, the partner the destination. An operation is
+// one round trip; all operations of a batch are one launch on either side.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -13,12 +13,12 @@
 namespace byteways {
 namespace {
 
-// Of the words in the shared scratch pages: how far each side came, and the copies of both flags.
+// Offsets in the shared scratch pages: the progress of each side, and copies of both flags.
 constexpr std::uint64_t kExecutorDone = 3200, kPartnerDone = 3264, kFlag = 3328;
 constexpr std::uint64_t kNotDone = ~0ull;
 constexpr std::uint64_t kLeastRounds = 500;
-// How long a side looks in vain: far longer than the gate holds anything back or a busy machine keeps a
-// thread from its core, shorter than what ends a worker that hangs (run/conductor.py: 20 s at least).
+// Time limit of polling: far longer than any delay by the gate or a busy machine's scheduler, shorter than
+// the limit for a hanging worker (run/conductor.py: at least 20 s).
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;
 
 std::uint64_t* word_at(std::byte* page, std::uint64_t offset) {
@@ -60,7 +60,7 @@ class PingPong final : public Mover {
 
   ~PingPong() override {
     try {
-      flow_.partner->runtime->synchronize(*partner_stream_);  // it may still poll what is about to be freed
+      flow_.partner->runtime->synchronize(*partner_stream_);  // it may still poll memory that will be freed
     } catch (const std::exception&) {                         // destructors never throw
     }
   }
@@ -82,7 +82,7 @@ class PingPong final : public Mover {
 
   void prepare(std::uint64_t) override { spoil(0, 0); }
 
-  // Flags that are no number of any round.
+  // Sets flags that are not the number of any round.
   void spoil(std::uint64_t, std::uint64_t) override {
     if (rounds_ != 0) require_answers();
     for (Buffer* flag : {flow_.source, flow_.destination}) {
@@ -91,7 +91,7 @@ class PingPong final : public Mover {
     }
   }
 
-  // Both sides went through every round, and both flags hold the number of the last.
+  // Both sides completed every round, and both flags hold the last round's number.
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
     require_answers();
     Verification verification;
@@ -118,7 +118,7 @@ class PingPong final : public Mover {
     side.runtime->launch(side.ordinal, kernel, {1, 1, 0}, &arguments, sizeof arguments, stream);
   }
 
-  // Of the batch that is over on the executor's side. Throws Error when a side gave up.
+  // Call after the executor's side of a batch has ended. Throws Error if a side gave up.
   void require_answers() const {
     flow_.partner->runtime->synchronize(*partner_stream_);
     const std::uint64_t done = std::atomic_ref(*done_).load();

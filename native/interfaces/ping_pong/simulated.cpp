@@ -7,15 +7,15 @@
 namespace byteways::sim {
 namespace {
 
-// A side of a ping-pong that waits.
+// A waiting side of a ping-pong.
 struct Answering {
   Place place;
   PingPongArguments arguments;
 };
-using AnsweringSides = std::map<const void*, Answering>;  // by the word that each polls
+using AnsweringSides = std::map<const void*, Answering>;  // by the polled word
 
-// Two operations that talk cannot be played one by one: the side that answers is noted and ends at once, the
-// one that leads takes the time of both and leaves what both would have left.
+// Two communicating operations cannot be simulated one by one: the answering side is noted and ends at once;
+// the leading side takes the time of both and leaves the results of both.
 void ping_pong(Kernels& kernels, Operation& operation, const PingPongArguments& arguments,
                const KernelLaunch& launch) {
   kernels.must_be_real(arguments.rounds_done);

@@ -26,8 +26,8 @@ void chase_kernel(const ChaseArguments& arguments, const TeamMember& member) {
   if (member.rank != 0) return;
   const auto* base = static_cast<const std::byte*>(arguments.base);
   const void* line = base + arguments.start * arguments.line_bytes;
-  // Nothing but the dependent load: the counter runs beside it. The result is used, so no step can be left
-  // out.
+  // Only the dependent load; the counter runs in parallel. The result is used, so the compiler cannot remove
+  // steps.
   for (unsigned long long step = 0; step < arguments.steps; ++step)
     line = *static_cast<const void* const*>(line);
   *arguments.end =

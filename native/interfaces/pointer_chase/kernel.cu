@@ -1,4 +1,4 @@
-// Interface `pointer-chase`: the latency of dependent loads along a random cycle through the working set.
+// Interface `pointer-chase`: latency of dependent loads along a random cycle through the working set.
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/pointer_chase/arguments.hpp"
 
@@ -20,8 +20,8 @@ BYTEWAYS_KERNEL(512) chase_build(ChaseArguments arguments) {
   fence_system();
 }
 
-// Relaxed loads of system scope: each goes past the multiprocessor's own cache to where the memory is
-// coherent. Whether a step over a link can be answered by a cache on this side of it: see the prelude.
+// Relaxed loads of system scope bypass the multiprocessor's own cache up to the point of coherence. Whether a
+// load over a link may hit a cache on this side: see the prelude.
 BYTEWAYS_KERNEL(64) chase(ChaseArguments arguments) {
   if (block_index() != 0 || thread_index() != 0) return;
   Word address = per_lane(address_of(arguments, arguments.start));

@@ -1,6 +1,6 @@
-// Interface `pointer-chase`: one thread follows a random cycle through every line of the working set; each
-// step waits for the one before, so the time of a step is the latency of a load. Each batch goes on where the
-// last one ended: a walk that started over would meet lines that are still in a cache.
+// Interface `pointer-chase`: one thread follows a random cycle through every line of the working set. Each
+// step waits for the previous one, so the time per step is the load latency. Each batch continues where the
+// last one ended: a restarted chase would find lines that are still cached.
 #include <algorithm>
 #include <cstring>
 
@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t kHostLineBytes = 64;
 constexpr std::uint64_t kDeviceLineBytes = 128;
 constexpr std::uint64_t kEndOffset = 2048;   // of the end word in both scratch pages
-constexpr std::uint64_t kLeastSteps = 5000;  // 20 samples make the 10^5 steps that a figure needs
+constexpr std::uint64_t kLeastSteps = 5000;  // 20 samples give the 10^5 steps that a result needs
 constexpr std::uint64_t kMostWarmedLines =
-    1u << 18;  // 32 MiB on a GPU: what may fit into a cache is walked once
+    1u << 18;  // 32 MiB on a GPU: a working set that may fit into a cache is walked once
 
 class Chase final : public Mover {
  public:
@@ -59,14 +59,14 @@ class Chase final : public Mover {
                           full_shape(owner, "chase_build", lines_), &arguments_, sizeof arguments_,
                           session_->service_stream(owner));
     owner.runtime->synchronize(session_->service_stream(owner));
-    // A larger set is not walked at all: its first lines would be warm and its later ones not.
+    // A larger set is not warmed: its first lines would be cached and later ones not.
     if (lines_ > kMostWarmedLines) return;
     Stream& stream = session_->service_stream(executor());
     enqueue(stream, 0, lines_);
     executor().runtime->synchronize(stream);
   }
 
-  // The end of the walk before would pass for this one's where it goes round the cycle a whole number of
+  // Otherwise the previous end word would be accepted if the chase goes round the cycle a whole number of
   // times.
   void spoil(std::uint64_t, std::uint64_t) override {
     poison(*session_, executor(), session_->own_scratch(executor()) + kEndOffset, 1, 1);

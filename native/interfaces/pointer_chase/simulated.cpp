@@ -29,12 +29,12 @@ Word chase_position(Word line, Word lines, Word key) {
 
 namespace {
 
-// What `chase_build` left in a block.
+// The cycle that `chase_build` left in a block.
 struct Cycle {
   Word begin = 0, lines = 0, line_bytes = 0, key = 0;
 };
 
-constexpr double kLineBytes = 64;  // what a word costs that is touched alone
+constexpr double kLineBytes = 64;  // cost of touching a single word
 
 void build_chase(Kernels& kernels, Operation& operation, const ChaseArguments& arguments,
                  const KernelLaunch& launch) {

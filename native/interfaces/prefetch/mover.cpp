@@ -1,7 +1,8 @@
-// Interface `prefetch`: the vendor's call that moves managed pages. One allocation is source and destination:
-// its pages are with the device of the buffer before an operation, and with the flow's partner after it. An
-// operation cannot be repeated in place, so each has a region of its own, and all are brought back, untimed.
-// Data that is right proves nothing here (it is right wherever it is), so pages are asked where they are.
+// Interface `prefetch`: the vendor's call that migrates managed pages. Source and destination are one
+// allocation: before an operation its pages are on the buffer's device, afterwards on the flow's partner. An
+// operation cannot be repeated in place, so each has its own region; all are migrated back, untimed. Correct
+// data prove nothing, because they are correct wherever the pages are, so the location of the pages is
+// queried.
 #include <algorithm>
 
 #include "interfaces/pattern.hpp"
@@ -11,7 +12,7 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-// Drivers keep residency by blocks of this much: a region of less would share its block with the next one.
+// Drivers track residency in blocks of this size: a smaller region would share its block with the next one.
 // plan/footprint.py has the same number.
 constexpr std::uint64_t kRegionBytes = 2 << 20;
 
@@ -63,7 +64,7 @@ class Prefetch final : public Mover, private Residency {
     owner.runtime->synchronize(session_->service_stream(owner));
   }
 
-  // What is moved holds the same words before and after: where the pages are tells what was left out.
+  // The data are the same before and after; missing operations show in the location of the pages.
   void spoil(std::uint64_t, std::uint64_t) override {}
 
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
@@ -78,14 +79,14 @@ class Prefetch final : public Mover, private Residency {
     return verification;
   }
 
-  // Nothing of it is written, and where the pages are is asked of every batch.
+  // Nothing is written; the location of the pages is queried for every batch.
   Verification spot_check(std::uint64_t first_operation, std::uint64_t) override {
     return verify(first_operation, 1);
   }
 
  private:
-  // Region by region, as they went: after one call for them all, the driver's note of where some were last
-  // sent stays what it was (seen with CUDA driver 580.159), although their pages are back.
+  // Region by region, as they were migrated: after a single call for all, the driver's last prefetch location
+  // of some stays outdated (observed with CUDA driver 580.159), although their pages are back.
   void restore() override {
     for (std::uint64_t k = 0; k < regions_; ++k)
       session_->make_resident(*buffer_, k * stride_bytes_, k * stride_bytes_ + flow_.size_bytes);

@@ -1,7 +1,7 @@
-// Interface `route`: one transfer split over several paths. A part goes straight; each relay, another GPU,
-// takes a part piece by piece through staging memory of its own: from the source into the staging, from there
-// to the destination, several pieces in flight. One operation is the whole transfer: it forks from its stream
-// by an event and joins it again, so that gate, batches and events see it as any other.
+// Interface `route`: one transfer split over several paths. One part takes the direct path. Each relay,
+// another GPU, forwards a part piece by piece through its staging memory, with several pieces in flight. One
+// operation is the whole transfer: it forks from its stream by an event and joins it again, so that gate,
+// batches and events treat it like any other operation.
 #include <algorithm>
 #include <sstream>
 #include <vector>
@@ -13,12 +13,12 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kGrainBytes = 4096;  // parts end on pages where they are large enough
+constexpr std::uint64_t kGrainBytes = 4096;  // parts are multiples of pages if large enough
 constexpr std::int64_t kPieceBytes = 4 << 20;
-constexpr unsigned kDepth = 2, kMostDepth = 256;  // pieces in flight of one relay
-constexpr int kTrials = 6;  // of how the parts are to be split; the first one only wakes the paths up
+constexpr unsigned kDepth = 2, kMostDepth = 256;  // pieces in flight per relay
+constexpr int kTrials = 6;                        // to find the split; the first one only warms up the paths
 
-// Pieces that follow each other through one buffer: a stream keeps them in order.
+// Pieces that use one buffer in turn: a stream keeps them in order.
 struct Chain {
   std::unique_ptr<Stream> stream;
   std::unique_ptr<Buffer> staging;
@@ -47,7 +47,7 @@ class Route final : public CopyingMover {
     if (piece <= 0 || static_cast<std::uint64_t>(piece) % kGrainBytes != 0)
       refuse("pieces are multiples of " + std::to_string(kGrainBytes) + " bytes");
     piece_bytes_ = static_cast<std::uint64_t>(piece);
-    // Straight copies without peer access are staged by the driver: allowed, as for the interface copy.
+    // Without peer access the driver stages direct copies: allowed, as for interface `copy`.
     for (Buffer* end : {flow.source, flow.destination}) session.open_to(executor(), *end);
     std::istringstream names(flow.word("via"));
     for (std::string name; std::getline(names, name, ',');) add_relay(name);
@@ -71,9 +71,9 @@ class Route final : public CopyingMover {
   }
 
  private:
-  // Of its own queue, or of the longest of a relay's.
+  // Entries in its own queue, or in the longest queue of a relay.
   std::uint64_t entries_of_an_operation() const {
-    std::uint64_t own = 2, chain = 0;  // the fork and the straight copy
+    std::uint64_t own = 2, chain = 0;  // the fork and the direct copy
     for (std::size_t k = 0; k < relays_.size(); ++k) {
       const std::uint64_t depth = relays_[k].chains.size(), pieces = pieces_of(parts_[k + 1]);
       own += depth;
@@ -120,7 +120,7 @@ class Route final : public CopyingMover {
 
   std::uint64_t pieces_of(std::uint64_t bytes) const { return (bytes + piece_bytes_ - 1) / piece_bytes_; }
 
-  // Bytes of each path, the straight one first, in proportion to `weights`; every path gets some.
+  // Bytes of each path, the direct one first, in proportion to `weights`; every path gets some.
   void split(const std::vector<double>& weights) {
     const std::uint64_t paths = weights.size();
     const std::uint64_t grain = flow_.size_bytes / paths >= kGrainBytes ? kGrainBytes : kWord;
@@ -137,8 +137,8 @@ class Route final : public CopyingMover {
     parts_[0] = left;
   }
 
-  // Splits so that all paths end together: tries, sees when each ended, and gives more to those that were
-  // early. Paths that share links are seen sharing them. The split that ended first is kept.
+  // Finds a split with which all paths end together: runs it, measures when each path ends, and gives more to
+  // early ones. This includes contention on shared links. The split that ended first is kept.
   void choose_parts() {
     std::vector<double> weights(parts_.size(), 1), best = weights;
     double least = 0;
@@ -157,7 +157,7 @@ class Route final : public CopyingMover {
     split(best);
   }
 
-  // Nanoseconds of each path in one operation, untimed by anybody else.
+  // Nanoseconds of each path in one operation; not part of the timed operations.
   std::vector<double> times_of_paths(std::uint64_t operation) {
     Runtime& runtime = *executor().runtime;
     Stream& stream = session_->service_stream(executor());
@@ -194,7 +194,7 @@ class Route final : public CopyingMover {
     }
   }
 
-  // One piece of every relay after another, so that all paths begin when the first of them does.
+  // Enqueues one piece of every relay at a time, so that all paths start at the same time.
   void enqueue_pieces(std::uint64_t operation) {
     std::uint64_t most = 0;
     for (std::size_t k = 0; k < relays_.size(); ++k) most = std::max(most, pieces_of(parts_[k + 1]));
@@ -219,7 +219,7 @@ class Route final : public CopyingMover {
 
   std::uint64_t piece_bytes_ = 0;
   std::vector<Relay> relays_;
-  std::vector<std::uint64_t> parts_;  // bytes: of the straight path, then of each relay
+  std::vector<std::uint64_t> parts_;  // bytes: of the direct path, then of each relay
   std::unique_ptr<Event> fork_, begin_, end_;
 };
 

@@ -1,5 +1,5 @@
-// The host's fill, poison and check: one loop over cache lines, compiled once per register width and chosen
-// at run time, because verification is paid at every case and must run at the speed of memory.
+// The host's fill, poison and check: loops over cache lines, compiled for each register width and selected at
+// run time, because every case is verified and verification must run at memory speed.
 #include <algorithm>
 #include <cstring>
 
@@ -15,14 +15,15 @@ using Word = unsigned long long;
 
 constexpr Word kMultiplier = 0x9E3779B97F4A7C15ull;  // of pattern_word()
 constexpr Word kWordsPerLine = 8;
-constexpr Word kWordsPerBlock = 1024;  // made or examined at once; stays in the nearest cache
-// From here on (1 MiB) words go past the caches, which they would not stay in: 20 instead of 10 GB/s a core.
+constexpr Word kWordsPerBlock = 1024;  // generated or checked at once; fits in the nearest cache
+// From this size on (1 MiB) stores bypass the caches: 20 instead of 10 GB/s per core.
 constexpr Word kWordsToStream = 1u << 17;
 
 // A cache line of words; the compiler splits it into whatever registers the target has.
 typedef Word Line __attribute__((vector_size(kWordsPerLine * sizeof(Word))));
 
-// The product of pattern_word() grows by its multiplier from word to word, so that additions do instead.
+// From word to word, the product in pattern_word() grows by its multiplier, so additions replace
+// multiplications.
 BYTEWAYS_INLINE void first_products(Line& line, Word product) {
   for (Word k = 0; k < kWordsPerLine; ++k) line[k] = product + k * kMultiplier;
 }
@@ -39,7 +40,7 @@ BYTEWAYS_INLINE void fill_words(Word* words, Word count, Word product) {
   for (Word k = 0; i < count; ++i, ++k) words[i] = products[k] ^ (products[k] >> 32);
 }
 
-// All bits that differ anywhere in the words.
+// All bits that differ from the pattern in any word.
 BYTEWAYS_INLINE Word differing_bits(const Word* words, Word count, Word product) {
   Line products;
   first_products(products, product);
@@ -122,7 +123,7 @@ Share touched_share(const PatternArguments& arguments, const TeamMember& member)
                   std::max(kWordsPerLine, arguments.stride) / arguments.stride * arguments.stride, member);
 }
 
-// Writes block after block: `make(words, count, j)` makes the words that belong at j.
+// Writes block by block: `make(words, count, j)` generates the words at position j.
 template <typename Make>
 void write_blocks(Word* words, const Share& share, Make make) {
   if (share.end - share.begin < kWordsToStream || !can_stream()) {

@@ -1,4 +1,5 @@
-// The pause between two operations of a flow: holds its queue, and next to nothing else, for a given time.
+// The pause between two operations of a flow: holds its queue for a given time, using almost no other
+// resources.
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/service/arguments.hpp"
 

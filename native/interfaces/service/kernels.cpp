@@ -1,4 +1,4 @@
-// The device kernels that serve every measurement.
+// Registers the device kernels that every measurement uses.
 #include "interfaces/service/arguments.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
 

@@ -1,4 +1,4 @@
-// The data that proves a transfer: a pattern that depends on key and index, a poison, and the check of every
+// The data that prove a transfer: a pattern that depends on key and index, poison, and the check of every
 // word.
 #include "interfaces/device/finding.cuh"
 #include "interfaces/service/arguments.hpp"
@@ -28,7 +28,7 @@ __device__ inline Bytes16 pack(Word low, Word high) {
 __device__ inline Word low_word(const Bytes16& pair) { return pair.x | Word{pair.y} << 32; }
 __device__ inline Word high_word(const Bytes16& pair) { return pair.z | Word{pair.w} << 32; }
 
-// Words before the first 16-byte boundary: 0 or 1.
+// Number of words before the first 16-byte boundary: 0 or 1.
 __device__ inline Word head_of(const PatternArguments& arguments) {
   const Word head = (reinterpret_cast<Word>(arguments.words) >> 3) & 1;
   return head < arguments.count ? head : arguments.count;

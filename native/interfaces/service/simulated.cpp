@@ -1,4 +1,4 @@
-// The gate, the data, the occupation and the pause on the simulated machine.
+// The gate, the data, the occupation and the pause kernel on the simulated machine.
 #include <atomic>
 
 #include "interfaces/service/arguments.hpp"
@@ -7,7 +7,7 @@
 namespace byteways::sim {
 namespace {
 
-constexpr double kLineBytes = 64;  // what a word costs that is touched alone
+constexpr double kLineBytes = 64;  // cost of touching a single word
 
 void gate(Kernels& kernels, Operation& operation, const GateArguments& arguments, const KernelLaunch&) {
   kernels.must_be_real(arguments.word);

@@ -1,4 +1,4 @@
-// The host's stores: words made in vector registers, written with ordinary stores.
+// The host's stores: words generated in vector registers, written by regular stores.
 #include <cstring>
 
 #include "interfaces/store/arguments.hpp"
@@ -15,7 +15,8 @@ constexpr Word kWordsPerLine = 8;
 
 typedef Word Line __attribute__((vector_size(kWordsPerLine * sizeof(Word))));
 
-// The product of pattern_word() grows by its multiplier from word to word, so that additions do instead.
+// From word to word, the product in pattern_word() grows by its multiplier, so additions replace
+// multiplications.
 BYTEWAYS_INLINE void store_words(Word* words, Word count, Word index) {
   Line products;
   for (Word k = 0; k < kWordsPerLine; ++k) products[k] = (index + k) * kMultiplier;
@@ -57,7 +58,7 @@ void store_kernel(const StoreArguments& arguments, const TeamMember& member) {
     loop(reinterpret_cast<Word*>(static_cast<std::byte*>(arguments.data) + begin),
          (share.end - share.begin) / sizeof(Word), arguments.key + begin / sizeof(Word));
     slot = slot + 1 == arguments.slots ? 0 : slot + 1;
-    member.wait();  // an operation is over when all of its words are there
+    member.wait();  // an operation ends when all of its words are written
   }
 }
 

@@ -1,5 +1,5 @@
-// Interface `store`: stores of 16 bytes and no loads. The words are made in registers, by one multiplication
-// and one fold each, which takes less time than the memory does.
+// Interface `store`: stores of 16 bytes without loads. Words are generated in registers by one multiplication
+// and one fold each, which is faster than memory.
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/store/arguments.hpp"
 
@@ -19,7 +19,7 @@ BYTEWAYS_KERNEL(1024) store(StoreArguments arguments) {
 #pragma unroll 4
   for (Word i = grid_thread(); i < count; i += threads)
     store_streaming(to + i, pattern_pair(arguments.key, first + 2 * i));
-  fence_system();  // the stores have arrived, wherever the buffer is, before the kernel ends
+  fence_system();  // completes the stores, wherever the buffer is, before the kernel ends
 }
 
 }  // namespace byteways

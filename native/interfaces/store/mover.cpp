@@ -1,4 +1,4 @@
-// Interface `store`: the executor's own stores and no loads, into one buffer that each operation fills with
+// Interface `store`: the executor's own stores, without loads, into one buffer that each operation fills with
 // the pattern.
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 namespace byteways {
 namespace {
 
-// A copy whose source is in registers.
+// A copy from registers.
 Flow into_buffer(Flow flow) {
   if (flow.source != flow.destination)
     throw Unsupported("store", "buffers", "it writes one buffer", flow.executor->name());

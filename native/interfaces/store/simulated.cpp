@@ -1,4 +1,4 @@
-// The kernel that only writes on the simulated machine.
+// The write-only kernel on the simulated machine.
 #include <algorithm>
 
 #include "interfaces/store/arguments.hpp"
@@ -21,7 +21,7 @@ void store(Kernels& kernels, Operation& operation, const StoreArguments& argumen
                       {launch.mechanism(), launch.executor, launch.executor, reached.place,
                        bytes * static_cast<double>(operations), 1, launch.threads(), cached, reached.part});
   operation.never_ends = kernels.hangs(launch.executor, reached.place);
-  const Word different = std::min(operations, slots.count);  // the others change nothing more
+  const Word different = std::min(operations, slots.count);  // further ones have no effect
   operation.on_end = [=, &kernels, place = reached.place] {
     for (Word k = first + operations - different; k < first + operations; ++k) {
       const Range to = slots.at(k);

@@ -1,5 +1,5 @@
-// The host's STREAM kernels and the data that proves them: one loop over cache lines of doubles for each,
-// compiled once per register width and chosen at run time. Plain stores, as a compiled STREAM has them.
+// The host's STREAM kernels and their verification data: loops over cache lines of doubles, compiled for each
+// register width and selected at run time. Regular stores, like a compiled STREAM.
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +15,7 @@ using Word = unsigned long long;
 constexpr Word kMultiplier = 0x9E3779B97F4A7C15ull;  // of pattern_word()
 constexpr Word kPerLine = 8;
 constexpr Word kLineBytes = kPerLine * sizeof(double);
-constexpr Word kWordsPerBlock = 1024;  // examined at once; stays in the nearest cache
+constexpr Word kWordsPerBlock = 1024;  // checked at once; fits in the nearest cache
 
 typedef Word Words __attribute__((vector_size(kLineBytes)));
 typedef double Doubles __attribute__((vector_size(kLineBytes)));
@@ -28,7 +28,7 @@ BYTEWAYS_INLINE Doubles computed(const Doubles& a, const Doubles& b) {
   return a;
 }
 
-// The share of an operation that one thread has. Shares begin at lines; what is left of a line is done alone.
+// One thread's share of an operation. Shares begin at cache lines; a partial line is processed separately.
 template <unsigned operation>
 BYTEWAYS_INLINE void stream_words(double* destination, const double* first, const double* second,
                                   Word count) {
@@ -51,7 +51,7 @@ BYTEWAYS_INLINE void stream_words(double* destination, const double* first, cons
   }
 }
 
-// Doubles of the pattern from a line of products key + index times the multiplier on.
+// Doubles of the pattern, from a line of products (key + index) × multiplier.
 BYTEWAYS_INLINE Words pattern_line(const Words& products) {
   const Words words = products ^ (products >> 32);
   return 0x3FF0000000000000ull | ((words >> 12) & ~3ull);
@@ -73,7 +73,7 @@ BYTEWAYS_INLINE void fill_words(Word* words, Word count, Word index) {
   for (; i < count; ++i) words[i] = stream_word(pattern_word(index, i));
 }
 
-// All bits that differ anywhere in the words.
+// All bits that differ from the expected result in any word.
 template <unsigned operation>
 BYTEWAYS_INLINE Word differing_bits(const Word* words, Word count, Word first, Word second) {
   Words a, b, differing = {};
@@ -146,7 +146,7 @@ void stream_kernel(const StreamArguments& arguments, const TeamMember& member) {
         reinterpret_cast<double*>(destination), reinterpret_cast<const double*>(at(arguments.first, slot)),
         reinterpret_cast<const double*>(second), (share.end - share.begin) / sizeof(double));
     slot = slot + 1 == arguments.slots ? 0 : slot + 1;
-    member.wait();  // an operation is over when all of its words are there
+    member.wait();  // an operation ends when all of its words are written
   }
 }
 

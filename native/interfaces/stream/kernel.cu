@@ -1,5 +1,5 @@
 // Interfaces `stream-copy`, `stream-scale`, `stream-add` and `stream-triad`: the four loops of STREAM over
-// doubles, two of them with each load and store.
+// doubles, with two doubles per load and store.
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/stream/arguments.hpp"
 
@@ -28,7 +28,7 @@ __device__ inline Bytes16 computed(const Bytes16& first, const Bytes16& second) 
   return a.bytes;
 }
 
-// kStreamInFlight elements from i on, `step` apart; of a part of an array those below `count` only.
+// kStreamInFlight elements from i on, `step` apart; if not `whole`, only those below `count`.
 template <unsigned int operation, bool whole>
 __device__ inline void stream_some(Bytes16* destination, const Bytes16* first, const Bytes16* second, Word i,
                                    Word step, Word count) {
@@ -46,7 +46,7 @@ __device__ inline void stream_some(Bytes16* destination, const Bytes16* first, c
       store_streaming(destination + i + k * step, computed<operation>(a[k], b[k]));
 }
 
-// Whole passes in tiles that are contiguous in memory; less than a pass is spread over all blocks.
+// Whole passes in tiles that are contiguous in memory; the rest is spread over all blocks.
 template <unsigned int operation>
 __device__ inline void stream(const StreamArguments& arguments) {
   const Word slot = arguments.slots > 1 ? arguments.first_operation % arguments.slots : 0;

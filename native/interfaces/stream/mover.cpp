@@ -1,6 +1,6 @@
-// Interfaces `stream-copy`, `stream-scale`, `stream-add` and `stream-triad`: the loops of STREAM on a CPU's
-// team of threads or a GPU. Sources hold doubles whose sums and products are exact, so that every word of the
-// result is known, whatever the order of operations.
+// Interfaces `stream-copy`, `stream-scale`, `stream-add` and `stream-triad`: the loops of STREAM on a CPU
+// thread team or a GPU. Sources hold doubles whose sums and products are exact, so every word of the result
+// is known, whatever the order of operations.
 #include <algorithm>
 
 #include "interfaces/copying_mover.hpp"
@@ -13,10 +13,10 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kSpotCheckWords = 512;  // of each piece that is looked at after a sample
-constexpr unsigned kBytesPerThread = kStreamInFlight * kAccessBytes;  // of each array
+constexpr std::uint64_t kSpotCheckWords = 512;                        // per piece checked after a sample
+constexpr unsigned kBytesPerThread = kStreamInFlight * kAccessBytes;  // per array
 constexpr std::uint64_t kSecondKey = std::uint64_t{1}
-                                     << 61;  // from the first source's pattern to the second's
+                                     << 61;  // offset between the patterns of the two sources
 
 constexpr const char* kKernelNames[] = {"stream_copy", "stream_scale", "stream_add",
                                         "stream_triad"};  // by operation
@@ -49,7 +49,7 @@ class StreamMover final : public CopyingMover {
     use_own_kernel(executor().is_host() ? team_of(flow) : grid(away));
     set_payload((two ? 2 : 1) * flow.size_bytes, flow.size_bytes);
     traits_.bytes_per_operation =
-        (two ? 3 : 2) * flow.size_bytes;  // as STREAM counts: all that is read or written
+        (two ? 3 : 2) * flow.size_bytes;  // as STREAM counts: bytes read plus bytes written
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
@@ -72,7 +72,7 @@ class StreamMover final : public CopyingMover {
     });
   }
 
-  // A piece behind the first spoiled word and one behind the last.
+  // Checks a piece after the first spoiled word and one after the last.
   CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
                          std::uint64_t first_index, std::uint64_t) override {
     const std::uint64_t last = (words - 1) / stride * stride;
@@ -97,9 +97,9 @@ class StreamMover final : public CopyingMover {
         {reinterpret_cast<unsigned long long*>(buffer.data()), words, key, 0, 0, kStreamCopy, nullptr});
   }
 
-  // Own memory: a block for every tile, gone when it is done. Small arrays are spread over the whole device.
-  // Of a destination that is not the executor's own, stores have to arrive before a block ends, so blocks
-  // stay and go on, as those of the interface `kernel` do.
+  // Local memory: one block per tile, which ends with it. Small arrays are spread over the whole device. For
+  // a remote destination, stores must complete before a block ends, so blocks are persistent, as in interface
+  // `kernel`.
   LaunchShape grid(bool away) const {
     const KernelInfo info = executor().runtime->kernel_info(executor().ordinal, name_);
     const unsigned threads = std::min(flow_.count("threads", kBlockThreads), info.max_threads);

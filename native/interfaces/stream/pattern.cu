@@ -1,5 +1,5 @@
-// The data that proves a STREAM kernel: sources of doubles that follow the pattern, and the check of every
-// result against what the operation makes of them.
+// The data that prove a STREAM kernel: sources of doubles that follow the pattern, and the check of every
+// result.
 #include "interfaces/device/finding.cuh"
 #include "interfaces/stream/arguments.hpp"
 

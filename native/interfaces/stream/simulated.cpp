@@ -1,4 +1,4 @@
-// The STREAM kernels on the simulated machine, and those that prove them.
+// The STREAM kernels and their verification on the simulated machine.
 #include <algorithm>
 
 #include "interfaces/stream/arguments.hpp"
@@ -35,7 +35,7 @@ void stream(Kernels& kernels, Operation& operation, const StreamArguments& argum
   kernels.costs().add(operation, pass);
   for (const Place& place : pass.reads)
     operation.never_ends = operation.never_ends || kernels.hangs(place, pass.write);
-  const Word different = std::min(operations, slots);  // the others change nothing more
+  const Word different = std::min(operations, slots);  // further ones have no effect
   operation.on_end = [=, &kernels] {
     for (Word k = first + operations - different; k < first + operations; ++k) {
       for (const Place& place : pass.reads)
