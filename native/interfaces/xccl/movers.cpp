@@ -22,7 +22,7 @@ void describe(Traits& traits, const XcclCommunicator& xccl, const std::string& w
   traits.engine_evidence = xccl.library_name() + ": " + what;
 }
 
-// One collective: `words` of the whole size, `block` of one rank's part of it.
+// Arguments of a collective: `words` of the whole size, `block` words per rank.
 struct Call {
   XcclCommunicator& ranks;
   const std::byte* source;
@@ -31,8 +31,7 @@ struct Call {
   Stream& stream;
 };
 
-// The blocks that each rank sends to and receives from each other, as nccl-tests makes what the library has
-// no function for.
+// Exchanges a block between every two ranks, like nccl-tests: the library has no function for it.
 void alltoall(const Call& c) {
   c.ranks.group([&] {
     for (int other = 0; other < c.ranks.size(); ++other) {
@@ -116,7 +115,7 @@ class XcclCollective final : public CollectiveMover {
   Function function_ = nullptr;
 };
 
-// Messages between two ranks: one each operation, or one each way.
+// Messages between two ranks: one per operation, or one in each direction.
 class XcclMessages final : public RankMover {
  public:
   XcclMessages(Session& session, const Flow& flow)

@@ -1,4 +1,4 @@
-// The C functions of NCCL, which RCCL has too, under the same names. Own declarations: no header is needed.
+// The C functions of NCCL, which RCCL has under the same names. Declared here, so no header is needed.
 #pragma once
 #include <cstddef>
 

@@ -10,7 +10,7 @@ namespace {
 bool is_amd(const XcclOptions& options) { return options.vendor == "hip"; }
 const char* library_of(const XcclOptions& options) { return is_amd(options) ? "rccl" : "nccl"; }
 
-// "2.28.9" of 22809; before 2.9 the numbers had one digit less: 2708 is 2.7.8.
+// Formats 22809 as "2.28.9"; before 2.9 the numbers had one digit less: 2708 is 2.7.8.
 std::string version_text(int version) {
   const int major = version < 10000 ? version / 1000 : version / 10000;
   const int rest = version < 10000 ? version % 1000 : version % 10000;
@@ -72,7 +72,7 @@ XcclCommunicator::XcclCommunicator(std::shared_ptr<const Xccl> library, const Co
   check("ncclGetUniqueId", made);
   if (bytes.size() != sizeof id.bytes) throw Error("ncclGetUniqueId", "no id", "rank 0 has none");
   std::memcpy(id.bytes, bytes.data(), sizeof id.bytes);
-  session.service_stream(device).lend();  // the library takes the GPU that is current
+  session.service_stream(device).lend();  // the library uses the current GPU
   check("ncclCommInitRank", table.init_rank(&comm_, size_, id, rank_));
 }
 
@@ -132,7 +132,7 @@ void XcclCommunicator::group(const std::function<void()>& body) {
   try {
     body();
   } catch (...) {
-    library_->table().group_end();  // the first failure is the one to tell
+    library_->table().group_end();  // the first failure is the one to report
     throw;
   }
   check("ncclGroupEnd", library_->table().group_end());

@@ -15,7 +15,7 @@ namespace byteways {
 
 struct XcclOptions {
   std::string vendor;                    // "cuda": NCCL, "hip": RCCL
-  std::vector<std::string> directories;  // where it may lie, beside the linker's own folders
+  std::vector<std::string> directories;  // searched besides the linker's own folders
   std::string simulator;                 // its library on a simulated machine
 };
 
@@ -55,7 +55,7 @@ class XcclCommunicator {
 
   void allreduce(const void* source, void* destination, std::size_t count, int type, Stream& stream);
   void reduce(const void* source, void* destination, std::size_t count, int type, int root, Stream& stream);
-  // `count` of these two is of one rank's block.
+  // In these two, `count` is the number of elements in one rank's block.
   void reduce_scatter(const void* source, void* destination, std::size_t count, int type, Stream& stream);
   void allgather(const void* source, void* destination, std::size_t count, int type, Stream& stream);
   void broadcast(const void* source, void* destination, std::size_t count, int type, int root,

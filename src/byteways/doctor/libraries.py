@@ -12,12 +12,12 @@ VENDORS = {
     **dict.fromkeys(("cuda-driver", "nvrtc", "nvml"), "NVIDIA"),
     **dict.fromkeys(("hip", "hiprtc", "hsa"), "AMD"),
 }
-#: Libraries without which only some cases are lost, and which these are.
+#: Optional libraries and the cases that need them.
 OPTIONAL = {
     "mpi": "cases of several processes",
     **dict.fromkeys(("nccl", "rccl"), "the interfaces xccl and xccl-ping-pong"),
 }
-#: Names of a search that are printed; all of them are in --json.
+#: Number of searched names printed; --json has all.
 SEARCHED_SHOWN = 2
 
 _FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
@@ -43,11 +43,11 @@ def check_libraries(
 
 
 def check_optional(report: Mapping[str, Any], environment: Mapping[str, str], needed_by: str) -> Check:
-    """A library that only some cases need: its absence is no problem.
+    """Checks a library that only some cases need, so its absence is not a problem.
 
     Args:
         report: Fields of `_core.LibraryReport`.
-        environment: A library that a variable names (BYTEWAYS_LIBMPI) must be usable.
+        environment: A library named by a variable (BYTEWAYS_LIBMPI) must be usable.
         needed_by: The cases that need it.
     """
     name = str(report["library"])

@@ -58,15 +58,13 @@ class Interface:
     writes: bool = True  # False: it only reads
     #: Patterns if source and destination belong to different processes; empty: runs in one process.
     between_ranks: tuple[str, ...] = ()
-    counted: int = 1  # how often an operation's bandwidth counts its size: of "read+write", every array
-    partner: bool = False  # a second device takes part, written `partner` in a suite
-    worker: str = (
-        "native"  # which kind of worker measures it: those with other libraries have processes apart
-    )
-    refused: str = ""  # what an executor of another kind is told; empty: refusal() has a sentence
-    library: str = ""  # the library that carries it out beside MPI: "xccl" is NCCL or RCCL
-    needs: str = ""  # what a device has to be known to have that executes it; empty: nothing special
-    # For planning: bytes/s of one CPU thread, whether all cores of a domain take part, seconds of one call.
+    counted: int = 1  # how many arrays of an operation's size the bandwidth counts ("read+write")
+    partner: bool = False  # a second device responds, written `partner` in a suite
+    worker: str = "native"  # the kind of worker that measures it: other libraries run in separate processes
+    refused: str = ""  # message for an unsupported kind of executor; empty: default of refusal()
+    library: str = ""  # library that implements it besides MPI: "xccl" is NCCL or RCCL
+    needs: str = ""  # property that the executing device must be known to have; empty: none
+    # For planning: bytes/s of one CPU thread, whether it uses all cores of a domain, and seconds per call.
     cpu_bytes_per_s: float = 0
     team: bool = False
     call_s: Mapping[str, float] = field(default_factory=dict)
@@ -418,7 +416,7 @@ OPTIONS: Mapping[str, Option] = {
     option.name: option for row in INTERFACES.values() for option in (*COMMON, *row.options)
 }
 
-#: What the one word of an interface that moves none but is timed takes: its size in bytes.
+#: Size in bytes of the word of interfaces that are timed without moving data.
 WORD_BYTES = 8
 
 

@@ -96,7 +96,7 @@ def _device(core: ModuleType, session: Session, device: Device) -> dict[str, Any
 
 
 def _interfaces(core: ModuleType, session: Session, device: Device, lost: str = "") -> dict[str, Any]:
-    """What the device can execute, by interface.
+    """Returns what the device can execute, by interface.
 
     Args:
         lost: Why the child that compiled the device's kernels failed; empty if it succeeded.
@@ -149,7 +149,7 @@ def _mpi_offer(simulated: bool) -> dict[str, Any]:
 
 
 def _xccl_offer(core: ModuleType, vendor: str, simulated: bool) -> dict[str, Any]:
-    """Whether NCCL ("cuda") or RCCL ("hip") is there."""
+    """Whether NCCL ("cuda") or RCCL ("hip") is available."""
     report = _xccl_report(core, vendor, simulated)
     return {"available": report.usable, "reason": report.reason}
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         XcclCommunicator,
     )
 
-#: Slots of a buffer begin at multiples of it (native/interfaces/rank_mover.cpp).
+#: Alignment of slots within a buffer (native/interfaces/rank_mover.cpp).
 _SLOT_ALIGNMENT_BYTES = 256
 #: Options of the measurement; all others belong to the flow.
 _MEASURE_OPTIONS = ("gate", "batch", "energy", "timing")
@@ -42,8 +42,8 @@ class RankMeasurer:
 
     Args:
         core: The native module.
-        session: With every runtime of the machine.
-        mpi: Started; all ranks have one of these.
+        session: Has every runtime of the machine.
+        mpi: Initialised MPI; every rank has one.
         simulator: The simulator's library, on a simulated machine.
     """
 
@@ -119,7 +119,7 @@ class RankMeasurer:
             return {"status": "failed", "reason": str(error)}
 
     def _group(self, case: Case) -> Communicator | None:
-        """The ranks of the case, numbered in its order; None on a rank that takes no part. Collective."""
+        """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""
         members = _members(case)
         if members not in self._groups:
             mine = self._mpi.world.rank
@@ -128,16 +128,16 @@ class RankMeasurer:
         return self._groups[members]
 
     def _buffers(self, case: Case) -> tuple[Buffer | None, Buffer | None]:
-        """What this rank sends from and receives into, allocated."""
+        """Allocates and returns this rank's send and receive buffer."""
         sends, receives = own_ends(case, self._mpi.world.rank)
         first, last = sends or receives, receives or sends
-        assert first is not None and last is not None  # a rank that takes part has an end
+        assert first is not None and last is not None  # a participating rank has at least one end
         local = replace(case, flows=(PlannedFlow(first, last, first.device),))
         taken = self._arena.take(local, self._cache)[0]
         return taken[0] if sends else None, taken[-1] if receives else None
 
     def _library(self, case: Case) -> Xccl | None:
-        """NCCL or RCCL, if the case is one of theirs. Raises UnsupportedError when it is not there."""
+        """Returns NCCL or RCCL if the case uses it. Raises UnsupportedError if it is not available."""
         if INTERFACES[case.interface].library != "xccl":
             return None
         if self._xccl is None:
@@ -153,7 +153,9 @@ class RankMeasurer:
         buffers: tuple[Buffer | None, Buffer | None],
         library: Xccl | None,
     ) -> Flow:
-        """This rank's flow. Collective where `library` is given: the ranks make its communicator once."""
+        """Returns this rank's flow. Collective if `library` is given: the ranks create its communicator
+        once.
+        """
         device = self._own_device(case)
         options = {
             name: int(value) if isinstance(value, bool) else value
@@ -212,7 +214,7 @@ class RankMeasurer:
 
 
 def _members(case: Case) -> tuple[int, ...]:
-    """Ranks of the world that take part, in the order of their numbers in the case's communicator."""
+    """Returns the participating world ranks in the order of the case's communicator."""
     return tuple(dict.fromkeys(rank for flow in case.flows for rank in flow.ranks))
 
 
