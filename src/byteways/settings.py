@@ -145,9 +145,7 @@ def _no_worker(chosen: str, cause: str) -> BytewaysError:
 
 
 def module_command(module: str) -> tuple[str, ...]:
-    """Returns program and first arguments to run a byteways module that the current directory cannot
-    shadow.
-    """
+    """Returns the command that runs a byteways module, which the current directory cannot shadow."""
     return (sys.executable, str(Path(__file__).with_name("start.py")), module)
 
 

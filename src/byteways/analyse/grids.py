@@ -1,6 +1,4 @@
-"""Two-dimensional tables of values as plain data: GPU matrices, host memory, first touch, latency.
-Unformatted.
-"""
+"""Two-dimensional tables of unformatted values: GPU matrices, host memory, first touch, latency."""
 
 from __future__ import annotations
 
@@ -134,9 +132,7 @@ def _labelled(members: Sequence[Cell]) -> list[tuple[str, Cell]]:
 
 
 def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
-    """Returns copies within a GPU whose case ids are not in `shown`, a row per interface; None without
-    any.
-    """
+    """Returns copies within a GPU whose case ids are not in `shown`, by interface; None without any."""
     local = at_largest(_of_kind(unidirectional(found), "gpu"), size_bytes)
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.device, cell) for label, cell in _labelled(members)]

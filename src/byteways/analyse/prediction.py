@@ -252,9 +252,7 @@ class _Ways:
         return self._uses[key]
 
     def capacities(self, interface: str, names: set[str]) -> dict[str, float]:
-        """Returns bytes/s by arc: the highest load measured, or the nominal rate times the best fraction of
-        its kind.
-        """
+        """Returns bytes/s by arc: the highest load measured, or nominal rate × best fraction of its kind."""
         found = {}
         for name in names:
             arc, most = self._arcs[name], self._best.get(interface, {}).get(name, 0.0)

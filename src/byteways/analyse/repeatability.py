@@ -165,9 +165,7 @@ def _tail(t: float, freedom: float) -> float:
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """Returns the regularised incomplete beta function by continued fraction (Abramowitz and Stegun,
-    26.5.8).
-    """
+    """Regularised incomplete beta function by continued fraction (Abramowitz and Stegun, 26.5.8)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):

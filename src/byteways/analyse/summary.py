@@ -182,9 +182,7 @@ class Cell:
 
     @property
     def stays(self) -> bool:
-        """Whether pages stay where the path says: not managed (they migrate), first touched by their
-        owner.
-        """
+        """Whether pages stay where the path says: not managed, and first touched by their owner."""
         ends = self.source, self.destination
         return all(not is_managed(end.memory) and end.first_touch in (None, end.device) for end in ends)
 

@@ -100,9 +100,7 @@ def multiple(claim: Claim) -> str:
 
 
 def unranked(names: Sequence[str]) -> str:
-    """'copy and torch-copy are not ranked: their samples are too noisy,'; for separate but unreliable
-    intervals.
-    """
+    """'copy and torch-copy are not ranked: their samples are too noisy,', for unreliable intervals."""
     return f"{listed(list(names))} are not ranked: their samples are too noisy,"
 
 

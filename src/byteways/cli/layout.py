@@ -1,6 +1,4 @@
-"""Tables and lists for the terminal: by Rich with wrapping on a terminal, as aligned text with one line per
-row in a pipe.
-"""
+"""Tables and lists for the terminal: wrapped by Rich on a terminal, one line per row in a pipe."""
 
 from __future__ import annotations
 

@@ -131,9 +131,7 @@ def _fold(rows: Sequence[_Row], column: str) -> list[_Row]:
 
 
 def _text(values: Sequence[str], head: str) -> str:
-    """Formats `1, 2, 4`, or `4 KiB to 1 GiB (10)`; for executors `gpu0 or gpu1`, as one value may be
-    several.
-    """
+    """Formats `1, 2, 4`, or `4 KiB to 1 GiB (10)`; executors as `gpu0 or gpu1`."""
     if head == "by":
         return " or ".join(values)
     if len(values) <= _LISTED:

@@ -229,9 +229,7 @@ def _print(
 
 
 def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
-    """Returns the tables of the report's section for the terminal, worded for a simulated run if it is
-    one.
-    """
+    """Returns the tables of the report's section for the terminal, worded for a simulated run if needed."""
     from byteways.analyse.subjects.study import topic_of
     from byteways.cli.layout import Lines, Table
 

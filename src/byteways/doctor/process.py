@@ -132,9 +132,7 @@ def check_cache(cache: Path | None) -> Check:
 
 
 def _unsafe(cache: Path) -> str:
-    """Returns why the native core rejects this folder (native/runtimes/gpu/cache_files.cpp); '' if it does
-    not.
-    """
+    """Returns why the native core rejects this folder (native/runtimes/gpu/cache_files.cpp), or ''."""
     found = cache.stat()
     if found.st_uid != os.geteuid():
         return "belongs to another user"

@@ -1,6 +1,4 @@
-"""Upper limits on the number of cases in a plan: a product of axes grows fast, so report the count at
-once.
-"""
+"""Upper limits on the number of cases in a plan: a product of axes grows fast."""
 
 from __future__ import annotations
 

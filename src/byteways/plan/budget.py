@@ -171,9 +171,7 @@ class _Deal:
         self.waiting[name] = kept
 
     def _in_turn(self, tier: int) -> Iterator[Wanted]:
-        """Yields and removes the waiting cases of a priority, always from the sweep with the least time so
-        far.
-        """
+        """Yields and removes waiting cases of a priority, always from the sweep with the least time."""
         queues: dict[str, list[Wanted]] = {}
         others: dict[str, list[Wanted]] = {}
         for name, items in self.waiting.items():

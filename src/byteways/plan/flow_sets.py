@@ -211,9 +211,7 @@ def _closed(
 
 
 def _width(topology: Topology, a: str, b: str) -> float:
-    """Returns the nominal bytes/s between two GPUs; 0 if the route crosses other GPUs, whose links it
-    shares.
-    """
+    """Returns the nominal bytes/s between two GPUs; 0 if the route crosses other GPUs."""
     way = route(topology, a, b)
     if not way or set(nodes_of(a, way)[1:-1]) & set(topology.names("gpu")):
         return 0.0

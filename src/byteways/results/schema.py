@@ -23,9 +23,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def _object(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the schema of a type and of the types in it. Additional fields are allowed for later minor
-    versions.
-    """
+    """Returns the schema of a type and of nested types. Additional fields are allowed for later versions."""
     schema = msgspec.json.schema(kind)
     definitions: dict[str, Any] = schema["$defs"]
     return definitions.pop(schema["$ref"].rpartition("/")[2]), definitions

@@ -1,6 +1,4 @@
-"""A buffer pool across cases: allocating, touching and registering a GiB takes longer than measuring with
-it.
-"""
+"""A buffer pool: allocating, touching and registering a GiB takes longer than measuring with it."""
 
 from __future__ import annotations
 
@@ -120,9 +118,7 @@ class Arena:
             return None
 
     def _take(self, key: Key, wanted: int, needed: list[tuple[Key, int]]) -> Buffer:
-        """Returns a pooled buffer of exactly this size (a larger one has more slots to rotate over), or a
-        new one.
-        """
+        """Returns a pooled buffer of exactly this size (a larger one would rotate further), or a new one."""
         kept = self._buffers.get(key)
         if kept is not None and kept.bytes == wanted:
             self._buffers.move_to_end(key)

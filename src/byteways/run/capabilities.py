@@ -161,9 +161,7 @@ def _xccl_report(core: ModuleType, vendor: str, simulated: bool) -> LibraryRepor
 
 
 def _package_offer(name: str, simulated: bool) -> dict[str, Any]:
-    """Whether the Python package for this worker kind is installed; does not import it, which takes
-    seconds.
-    """
+    """Whether the Python package for this worker kind is installed, without the slow import."""
     if simulated:
         return {"available": False, "reason": f"{name} does not run on a simulated machine"}
     found = importlib.util.find_spec(name) is not None
@@ -200,9 +198,7 @@ def _granted(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, d
 
 
 def _proved(core: ModuleType, session: Session, executor: str, owner: str, memory: str) -> dict[str, Any]:
-    """Tests one pair. An error (out of memory, lost GPU) becomes the reason for this pair and spares the
-    others.
-    """
+    """Tests one pair. An error (out of memory, lost GPU) becomes the reason for this pair only."""
     try:
         return _offer(session.prove_peer(executor, owner, memory))
     except core.Error as error:

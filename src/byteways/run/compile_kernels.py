@@ -43,9 +43,7 @@ def risky_architectures(devices: Iterable[Any], libraries: Iterable[Any]) -> lis
 
 
 def compile_in_child(architecture: str, cache: Path | None, command: Sequence[str] = COMMAND) -> str:
-    """Fills the cache, or only compiles without one. Returns '' on success, otherwise how the child
-    failed.
-    """
+    """Fills the cache, or only compiles without one. Returns '' or how the child failed."""
     try:
         done = subprocess.run(
             [*command, architecture, str(cache or "")],

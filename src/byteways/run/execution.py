@@ -156,9 +156,7 @@ class Execution:
     def _repeat(
         self, conductor: Conductor, repetition: Repetition, on_round: Callable[[int, int], None]
     ) -> None:
-        """Runs additional rounds until the time is over; cases that did not start are withdrawn from the
-        plan.
-        """
+        """Runs additional rounds until the time is over, and withdraws cases that did not start."""
         until = repetition.until(self.started)
         cases, number = self.remaining, repetition.next_round
         while True:

@@ -202,9 +202,7 @@ def _error_warnings(old: Reading, new: Reading) -> list[Warning]:
 
 
 def _sendings(case: Case, flow: Flow) -> list[tuple[str, str]]:
-    """(from, to) of each array that crosses links; a STREAM kernel moves each array from or to its
-    executor.
-    """
+    """(from, to) of each array that crosses links; STREAM moves each array from or to its executor."""
     if not counts_as_stream(case.interface_of(flow)):
         return [(flow.source.device, flow.destination.device)]
     read, written = case.arrays_of(flow)

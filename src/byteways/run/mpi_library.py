@@ -57,9 +57,7 @@ def open_mpi(simulator: str = "") -> _core.Mpi:
 
 
 def mpi_report() -> dict[str, Any]:
-    """Returns the fields of `_core.LibraryReport`; the process should load no other libraries that may
-    conflict.
-    """
+    """Returns the fields of `_core.LibraryReport`; call it where no other library may conflict."""
     from byteways import _core
 
     report = _core.mpi_report(str(native_folder()), mpi_directories())

@@ -226,9 +226,7 @@ def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
 
 
 def _by_path(case: Case, rates: list[float]) -> dict[str, float]:
-    """Returns rates by path; flows on the same path (background load may share it) are summed. Flows that
-    move no bytes are absent.
-    """
+    """Returns rates by path, summed over flows on the same path; without flows that move no bytes."""
     total: dict[str, float] = defaultdict(float)
     for flow, rate in zip(case.flows, rates, strict=True):
         if figure_of(case.interface_of(flow)) == "bandwidth":
@@ -300,9 +298,7 @@ def _parts(measurement: Measurement) -> dict[str, float] | None:
 
 
 def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mapping[str, int]) -> list[Warning]:
-    """Returns a warning for each buffer whose pages are not in the NUMA domain of the CPU that first touched
-    them.
-    """
+    """Returns a warning for each buffer with pages outside the NUMA domain of its first toucher."""
     found: dict[str, Warning] = {}
     for flow, held in zip(case.flows, buffers, strict=True):
         for planned, buffer in _planned(case, flow, held):

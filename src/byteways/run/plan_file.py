@@ -159,9 +159,7 @@ def _lines(cases: Iterable[PlannedCase], told: set[str]) -> Iterator[bytes]:
 def _take(
     data: Mapping[str, Any], planned: dict[tuple[str, int], PlannedCase], cases: dict[str, Case]
 ) -> None:
-    """Adds the content of a line. Raises ValueError, KeyError, TypeError or AttributeError if it is
-    invalid.
-    """
+    """Adds a line. Raises ValueError, KeyError, TypeError or AttributeError if it is invalid."""
     if "withdrawn" in data:
         for key in converted(data["withdrawn"], list[tuple[str, int]]):
             planned.pop(key, None)

@@ -224,9 +224,7 @@ class WorkerProcess:
         self.hello = hello
 
     def _receive(self, channel: Channel, timeout_s: float) -> dict[str, Any]:
-        """Returns the next message. Raises ConnectionClosed if the worker is gone, WorkerLost on invalid
-        data or time-out.
-        """
+        """Returns the next message. Raises ConnectionClosed, or WorkerLost on invalid data or time-out."""
         deadline = time.monotonic() + timeout_s
         while True:
             left = deadline - time.monotonic()

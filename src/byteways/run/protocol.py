@@ -29,9 +29,7 @@ from typing import Any
 
 
 class Unavailable(Exception):  # noqa: N818 - a reason, told as such
-    """What the case requires is not available here: the case is skipped with this reason, without a
-    failure.
-    """
+    """Something that the case requires is not available here: it is skipped with this reason."""
 
 
 class ConnectionClosed(Exception):  # noqa: N818 - a state, not a mistake

@@ -70,9 +70,7 @@ class RankMeasurer:
 
     @classmethod
     def open(cls, mpi: Mpi, simulator: str = "", machine: str = "") -> RankMeasurer:
-        """Opens every runtime of this machine, or of the simulated one described by the sheet `machine`, as
-        all ranks do.
-        """
+        """Opens every runtime of this machine, or of the simulated one that sheet `machine` describes."""
         from byteways import _core
 
         session = _core.Session(
@@ -153,9 +151,7 @@ class RankMeasurer:
         buffers: tuple[Buffer | None, Buffer | None],
         library: Xccl | None,
     ) -> Flow:
-        """Returns this rank's flow. Collective if `library` is given: the ranks create its communicator
-        once.
-        """
+        """Returns this rank's flow. Collective if `library` is given, to create its communicator once."""
         device = self._own_device(case)
         options = {
             name: int(value) if isinstance(value, bool) else value

@@ -73,9 +73,7 @@ class Simulation:
             return probe(simulated, self.model.name)
 
     def topology(self, devices: Mapping[str, Mapping[str, Any]] | None = None) -> Topology:
-        """Returns the topology in the form of real discovery. `devices`: as a simulated worker reports
-        them.
-        """
+        """Returns the topology as discovery does. `devices`: as a simulated worker reports them."""
         from byteways.machines.topology import topology_of
 
         return topology_of(self.model, devices, self.faults)

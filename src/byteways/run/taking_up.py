@@ -1,6 +1,4 @@
-"""Resumes an interrupted run: finds the missing cases, and checks that machine, code and suite are
-unchanged.
-"""
+"""Resumes an interrupted run: finds missing cases; checks that machine, code and suite are unchanged."""
 
 from __future__ import annotations
 

@@ -186,9 +186,7 @@ def _study(
 
 
 def _places(data: Mapping[str, Any]) -> dict[str, Place]:
-    """Returns the places of [places], each ordered pair of `grid` (`gpu0>gpu1`), and `grid` × `hosts` both
-    ways.
-    """
+    """Returns the places of [places], ordered pairs of `grid` (`gpu0>gpu1`), and `grid` × `hosts`."""
     places = {}
     for name, entry in data["places"].items():
         _PLACE.check(f"place '{name}'", entry)

@@ -78,9 +78,7 @@ def memory_of(topology: Topology, name: str) -> Arc:
 
 
 def host_memory(topology: Topology) -> Arc:
-    """Returns the memory of all NUMA domains without shared GPU memory: firmware does not list modules by
-    domain.
-    """
+    """Returns the memory of all NUMA domains without GPU memory: firmware lists no modules by domain."""
     limit, source = topology.host_memory_limit_bytes_per_s, topology.host_memory_limit_source
     return Arc("host memory", None, "memory", source, limit, source)
 
@@ -91,9 +89,7 @@ def package_gpu(topology: Topology, cpu: str) -> Device | None:
 
 
 def one_memory(topology: Topology, a: str, b: str) -> Device | None:
-    """Returns the GPU whose memory (of known nominal rate) two devices share; None if they do not share
-    one.
-    """
+    """Returns the GPU whose memory (of known nominal rate) two devices share; None without one."""
     for gpu, cpu in ((topology.device(a), b), (topology.device(b), a)):
         if gpu.shares_memory_with == cpu:
             return gpu

@@ -230,9 +230,7 @@ def _unopened(sysfs: Path) -> list[str]:
 def _cpu_device(
     name: str, domain: NumaDomain, cpus: Cpus, fields: Mapping[str, Any], owner: Device | None
 ) -> Device:
-    """Returns the device of a NUMA domain; `owner` is a GPU in the same package that shares its memory, if
-    any.
-    """
+    """Returns the device of a NUMA domain; `owner` is a GPU in the same package with the same memory."""
     return Device(
         name,
         "cpu",

@@ -113,9 +113,7 @@ class Kfd:
 
 
 def architecture(gfx_target_version: int) -> str | None:
-    """Returns `gfx90a` for 90010: two digits each for minor version and stepping, which the name has in
-    hex.
-    """
+    """Returns `gfx90a` for 90010: two digits each for minor version and stepping, hexadecimal in the name."""
     if gfx_target_version <= 0:
         return None
     major, rest = divmod(gfx_target_version, 10000)

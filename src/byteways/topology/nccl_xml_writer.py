@@ -106,9 +106,7 @@ def _architecture(device: Device) -> dict[str, str]:
 
 
 def _pci_class(device: Device) -> str:
-    """Returns the PCI class: 3D controller; AMD: display controller up to gfx90a, then processing
-    accelerator.
-    """
+    """Returns the PCI class: 3D controller, display controller (AMD up to gfx90a), or accelerator."""
     architecture = device.architecture or ""
     if not architecture.startswith("gfx"):
         return "0x030200"

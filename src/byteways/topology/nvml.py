@@ -65,8 +65,6 @@ def match(fields: Mapping[str, Any], devices: Sequence[ManagementDevice]) -> Man
 
 
 def memory_peak(device: ManagementDevice) -> float | None:
-    """Returns nominal memory bandwidth in bytes/s, reads plus writes: clock × bus width × 2 transfers per
-    clock.
-    """
+    """Returns nominal memory bandwidth in bytes/s, shared by reads and writes: clock × bus width × 2."""
     rate = device.memory_clock_mhz * 1e6 * device.memory_bus_bits / 8 * 2
     return rate or None

@@ -136,9 +136,7 @@ def _package_gpu(topology: Topology, name: str) -> str:
 
 
 def _over_peers(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
-    """Returns the widest route between two GPUs over forwarding GPUs; among equals the one with fewest
-    links.
-    """
+    """Returns the widest route over forwarding GPUs; among equals the one with fewest links."""
     cpus = set(topology.names("cpu"))
     links = [link for link in topology.links if link.kind == _FORWARDED and not {link.a, link.b} & cpus]
     first, last = sorted((source, destination), key=_natural)

@@ -103,9 +103,7 @@ def _clock(path: Path) -> int | None:
 
 
 def _temperature(hwmon: Path) -> int | None:
-    """Returns degrees of the hottest spot of the die ("junction") if available, otherwise of the first
-    sensor.
-    """
+    """Returns degrees Celsius of the "junction" sensor if available, otherwise of the first sensor."""
     labels = {_text(label): label for label in hwmon.glob("temp*_label")}
     label = labels.get("junction", hwmon / "temp1_label")
     millidegrees = _number(label.with_name(label.name.replace("_label", "_input")))

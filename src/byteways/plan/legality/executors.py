@@ -100,9 +100,7 @@ def cores_refusal(question: Question) -> str | None:
 
 
 def environment_refusal(question: Question) -> str | None:
-    """Variables must be read by some runtime: otherwise the result would look like the effect of a
-    setting.
-    """
+    """Some runtime must read each variable: otherwise the result looks like the effect of a setting."""
     case, capabilities = question.case, question.found
     touchers = [buffer.first_touch for flow in case.flows for buffer in flow.buffers if buffer.first_touch]
     devices = [name for name in (*case.devices, *touchers) if kind_of(name) == "gpu"] or list(case.executors)

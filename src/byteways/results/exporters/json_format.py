@@ -1,6 +1,4 @@
-"""`{"simulated": …, "manifest": …, "records": […]}`: all fields, and on request the `samples` of each
-record.
-"""
+"""`{"simulated": …, "manifest": …, "records": […]}`: all fields, on request with `samples`."""
 
 from __future__ import annotations
 
