@@ -1,4 +1,4 @@
-"""`byteways export`: to a file or a pipe, damage told, unknown formats refused."""
+"""`byteways export`: output to a file or a pipe, reports of damaged lines, refusal of unknown formats."""
 
 from __future__ import annotations
 

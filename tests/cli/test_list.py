@@ -93,7 +93,7 @@ def test_patterns_say_how_many_gpus_they_need(patchy: None, capsys: pytest.Captu
 
 
 def test_other_tools_names_are_listed(bare: None, capsys: pytest.CaptureFixture[str]) -> None:
-    """Catches a list that hides what else `--only` takes for a word."""
+    """Catches a list that omits other words accepted by `--only`."""
     text = printed(capsys, "interfaces")
     assert re.search(r"^  copy: cudaMemcpyAsync, .*hipMemcpyAsync, .*CE, ", text, re.MULTILINE)
     (pinned,) = (one for one in answer(capsys, "memory")["memory"] if one["name"] == "pinned")

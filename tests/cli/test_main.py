@@ -93,7 +93,7 @@ def test_error_with_its_cause(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 
 def test_the_unexpected(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Would catch a traceback that nobody asked for, or none where it was."""
+    """Catches a traceback without --debug, or none with it."""
 
     def breaks(words: list[str]) -> int:
         assert words == ["run"], "--debug is taken out wherever it stands"
@@ -165,9 +165,7 @@ def test_reader_that_has_gone_before_an_error() -> None:
 
 
 def test_disk_full_of_output() -> None:
-    """`byteways list > FILE` on a full disk; would catch a user who is told to report that, or is told
-    nothing.
-    """
+    """`byteways list > FILE` on a full disk; catches advice to report a bug, or a missing error message."""
     with Path("/dev/full").open("wb") as full:
         done = to_output(full.fileno(), "list", "suites")
     assert done.returncode == 2

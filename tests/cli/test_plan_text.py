@@ -108,7 +108,7 @@ def test_a_plan_of_the_full_suite_adds_up() -> None:
 
 
 def test_the_full_suite_can_be_read() -> None:
-    """Catches a plan of a thousand cases that nobody reads."""
+    """Catches a plan of a thousand cases that is printed line by line."""
     plan = make_plan(load("full"), *machines.h200x4(), budget_s=100000)
     assert len(plan.cases) > 2000
     assert len(lines(plan_blocks(plan))) < 450

@@ -46,7 +46,7 @@ def test_reads_the_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Would catch a traceback for a folder that is none, or a place that cannot be written."""
+    """Catches a traceback for a folder without a run, or for an unwritable path."""
     assert main(["report", str(tmp_path)]) == 2
     assert "is not a run folder" in capsys.readouterr().err
     folder = sample_run.cpu_only().write(tmp_path / "run")

@@ -140,7 +140,7 @@ def test_wrong_options(suite: Path, tmp_path: Path, arguments: tuple[str, ...], 
     "arguments", [("--size", "0"), ("--size", "3KB"), ("--only", "foo=bar"), ("--only", "size=3KB")]
 )
 def test_filters_are_read_before_the_machine(suite: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    """Would catch a slip of the pen that is told only after every GPU was opened."""
+    """Catches a typing error that is reported only after every GPU was opened."""
     done = run(tmp_path, str(suite), *arguments)
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {arguments[0]}")

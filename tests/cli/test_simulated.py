@@ -262,7 +262,7 @@ def test_usage_errors_come_before_anything_runs(
 
 
 def test_mixed_runs_are_refused(folder: Path) -> None:
-    """Would catch simulated figures beside measured ones."""
+    """Catches simulated values mixed with measured ones."""
     simulated, measured = RunFolder(folder / "S"), RunFolder(folder / "M")
     refuse_mix([simulated, simulated])
     refuse_mix([measured])

@@ -84,7 +84,7 @@ def _cases() -> list[Case]:
 
 @pytest.mark.parametrize("sheet", [toy.nvidia(noise=0.01), toy.amd(noise=0.01)], ids=["nvidia", "amd"])
 def test_the_order_of_cases_does_not_matter(sheet: str) -> None:
-    """Catches whatever leaks from one case of a worker into the next: here each case is the first once."""
+    """Catches state that leaks between cases of a worker: here each case runs first once."""
 
     def measured(order: list[int]) -> dict[str, Any]:
         measurer, found, cases = Measurer.open(sheet), {}, _cases()

@@ -48,7 +48,7 @@ def test_links_of_two_kinds_between_two_devices_both_show(tmp_path: Path) -> Non
 def test_xml_of_nccl_out_and_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Catches XML beside other output on stdout, and a file that is judged by its name."""
+    """Catches other output on stdout besides the XML, and a file whose type is guessed from its name."""
     topology = synthetic.h200x4(tmp_path).topology()
     monkeypatch.setattr(view, "this_machine", lambda: topology)
     view.topo(as_nccl_xml=True)

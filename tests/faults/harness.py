@@ -66,7 +66,7 @@ TIGHT = SUITE.replace("budget_s = 60", "budget_s = 12").replace(
 
 @dataclass
 class Watcher:
-    """Observer that keeps what it is told."""
+    """Observer that records its calls."""
 
     records: list[Record] = field(default_factory=list)
     on_tick: Callable[[], None] = lambda: None

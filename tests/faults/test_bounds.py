@@ -99,7 +99,7 @@ def test_what_is_no_file(kind: str, tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_products_are_counted_before_they_are_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Would catch a minute of silence before somebody is told that a suite has a million cases."""
+    """Catches a minute without output before a suite of a million cases is refused."""
     file = tmp_path / "s.toml"
     blocks = ", ".join(str(number) for number in range(1, 1001))
     threads = ", ".join(str(number) for number in range(32, 1025, 32))

@@ -163,7 +163,7 @@ def test_streams_that_wait_for_each_other(play: Play) -> None:
 
 @pytest.mark.parametrize("machine", ["crusher-mi250x", "h200-x4"])
 def test_clocks_held_back(play: Play, machine: str) -> None:
-    """Would catch slow clocks that nobody is told of, and links that they slow down."""
+    """Catches slow clocks without a warning, and links that depend on these clocks."""
     _, records, told = play("throttle:gpu0:0.7", "--rounds", "3", machine=machine)
     if machine == "h200-x4":
         assert any("GPU clocks were throttled" in text and "gpu0" in text for text in told), told

@@ -1,4 +1,4 @@
-"""Files of the current directory never become code of a run, whatever they are called."""
+"""Files in the current directory never become code of a run, whatever their names."""
 
 from __future__ import annotations
 

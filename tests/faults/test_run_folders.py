@@ -111,7 +111,7 @@ def test_plan_of_a_repeated_suite_grows(command: Command) -> None:
 
 
 def test_samples_and_plan_beside_the_records(command: Command) -> None:
-    """Would catch samples that stay in the record, or a record whose samples nobody finds."""
+    """Catches samples that stay in the record, or samples that cannot be found for a record."""
     assert command.new().returncode == 0
     run = RunFolder(command.folder)
     for record in run.records:

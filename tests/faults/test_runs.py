@@ -27,9 +27,7 @@ def events(command: Command) -> Callable[[], list[str]]:
 
 
 def test_worker_killed_at_random_times(command: Command, worker_pids: Callable[[], list[int]]) -> None:
-    """20 kills -9 of whatever worker is there; would catch a lost record, a doubled case, a run that gives
-    up.
-    """
+    """Kills the current worker 20 times; catches a lost record, a duplicate case, a run that gives up."""
     random.seed(20)
     kills = 0
     while kills < 20:

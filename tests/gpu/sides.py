@@ -53,7 +53,7 @@ def gpus(session: _core.Session) -> list[_core.Device]:
 
 
 def has_bulk_copies(session: _core.Session) -> bool:
-    """Whether kernel-bulk runs: never on the HIP side, whatever carries it out."""
+    """Whether kernel-bulk runs: never on the HIP side, whichever library implements that."""
     return session.offers_kernel("gpu0", "copy_bulk").available
 
 

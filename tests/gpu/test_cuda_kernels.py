@@ -109,7 +109,7 @@ SIZES = [1, 8, 15, 16, 17, 4096, 65_528, 1_000_001, 3 * 2**20, 9 * 2**20 + 24]
 
 
 def test_a_part_of_a_word_is_checked_by_its_bytes(device: Device) -> None:
-    """Catches a byte beside what was copied that passes, and one of it that is not looked at."""
+    """Catches a change next to the copied bytes that passes, and a copied byte that is not checked."""
     stride, slots, poison = 32, 100, 0xBADC0FFEE0DDF00D
     mask = 0xFFFFFF
     rest = poison & ~mask

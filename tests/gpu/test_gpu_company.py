@@ -72,7 +72,7 @@ def test_pauses_set_the_load(session: _core.Session, interface: str, more: dict[
 
 
 def test_a_local_load_makes_the_walk_wait(session: _core.Session) -> None:
-    """Catches a load that ends before the walk, or that never ran beside it."""
+    """Catches a load that ends before the pointer chase, or that never overlaps it."""
     alone = session.measure([walk(session)], options()).time_ns.median
     load = transfer(session, "gpu0", "kernel", 64 * MIB, blocks=128)
     beside = session.measure([walk(session), load], options(interference=True))

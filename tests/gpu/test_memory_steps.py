@@ -103,7 +103,7 @@ def test_mapping_to_a_peer_and_what_comes_after(
 
 
 def test_what_has_no_handle_says_so(session: _core.Session) -> None:
-    """Catches a driver's bare error for memory whose handles are of another kind."""
+    """Catches a raw driver error for memory whose handles are of another kind."""
     for memory in ("pool", "vmm"):
         with pytest.raises(_core.UnsupportedError, match="other kinds"):
             session.allocate("gpu0", memory, 4 * MIB, "gpu0").handle()

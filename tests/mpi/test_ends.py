@@ -1,4 +1,4 @@
-"""A rank that ends before the others: nobody waits for it for ever, and no process is left."""
+"""A rank that ends before the others: no rank waits forever, and no process is left."""
 
 from __future__ import annotations
 

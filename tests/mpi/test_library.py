@@ -62,7 +62,7 @@ def report(
     environment: Mapping[str, str] | None = None,
     shims: str | None = None,
 ) -> dict[str, Any]:
-    """What a process of its own finds: a library that was loaded stays loaded."""
+    """Results of a child process, because a loaded library stays loaded."""
     asked = json.dumps([shims or str(native_folder()), directories or [], loaded or []])
     done = subprocess.run(
         [sys.executable, "-c", REPORT, asked],
@@ -128,7 +128,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 def test_what_the_process_uses_is_taken(tmp_path: Path) -> None:
-    """Catches a second MPI beside the one in use, and a choice between two of them."""
+    """Catches a second MPI loaded besides the one in use, and a choice between two of them."""
     one = fake(tmp_path / "one", "libmpi.so.12", "Some Vendor MPI 1")
     two = fake(tmp_path / "two", "libmpi.so.40", "Some Vendor MPI 2")
     used = report(loaded=[str(one)])
@@ -161,7 +161,7 @@ def test_folders_are_searched_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", ["1", "4"])
 def test_the_library_of_another_launcher_is_refused(size: str) -> None:
-    """Catches N worlds of one rank; a job of one rank needs no launcher of its own."""
+    """Catches N jobs of one rank each; a job of one rank needs no launcher."""
     jobs.require(jobs.MPICH)
     library = str(jobs.WHEELS / "mpich/lib/libmpi.so.12")
     found = report(environment={"BYTEWAYS_LIBMPI": library, "OMPI_COMM_WORLD_SIZE": size})

@@ -114,7 +114,7 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
 
 @pytest.mark.parametrize("installation", jobs.RUNS, ids=lambda each: each.name)
 def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, tmp_path: Path) -> None:
-    """Catches a killed rank that takes the run with it, one that nobody names, and ranks that are left."""
+    """Catches a killed rank that ends the run or is not named, and ranks that are left over."""
     jobs.require(installation)
     run = subprocess.Popen(
         command(installation, tmp_path),
@@ -156,7 +156,7 @@ def ranks_of(tmp_path: Path) -> list[int]:
 
 
 def test_pairs_without_the_first_rank_are_measured(tmp_path: Path) -> None:
-    """Catches the answer of rank 0, which takes no part, in place of the figures of those that do."""
+    """Catches the answer of rank 0, which does not take part, instead of the participants' results."""
     jobs.require(jobs.MPICH)
     words = command(jobs.MPICH, tmp_path, "--only", "sweep=latency")
     words[words.index("--ranks") + 1] = "3"
@@ -170,7 +170,7 @@ def test_pairs_without_the_first_rank_are_measured(tmp_path: Path) -> None:
 
 
 def test_more_ranks_than_the_launcher_starts(tmp_path: Path) -> None:
-    """Catches a run that goes on with fewer ranks than it was told, or that hangs."""
+    """Catches a run that continues with fewer ranks than requested, or that hangs."""
     jobs.require(jobs.MPICH)
     words = command(jobs.MPICH, tmp_path)
     words[words.index("--launcher") + 1] = f"{jobs.MPICH.mpiexec} -n 1 env ASKED={{ranks}}"

@@ -69,7 +69,7 @@ class RuntimeCompiler:
 
 
 def open_hiprtc() -> tuple[str, RuntimeCompiler] | None:
-    """The first library here that holds hipRTC: one of its own, or HIP's, and its file name."""
+    """Returns the first library that contains hipRTC, its own or the HIP runtime, with its file name."""
     for stem in ("libhiprtc.so", "libamdhip64.so"):
         for suffix in ("", ".7", ".6", ".5"):
             try:

@@ -1,4 +1,4 @@
-"""Toy machines for the simulator, and a process of its own for each: a process plays one machine only."""
+"""Toy machines for the simulator, each in its own process: a process simulates one machine only."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def amd(**overrides: Any) -> str:
 def play(
     sheet: str, scene: Callable[[_core.Session], Any], environment: Mapping[str, str] | None = None
 ) -> Any:
-    """What `scene` returns for a session on the machine, from a process of its own; as JSON gives it back."""
+    """Returns the JSON result of `scene` for a session on the machine, run in a separate process."""
     return apart(lambda: scene(_core.Session(simulator=simulator_path(), machine=sheet)), environment)
 
 

@@ -81,7 +81,7 @@ def gone(team: _core.Team, ends: str) -> None:
 
 
 def gone_for_good(team: _core.Team) -> list[str]:
-    """What ranks are told each time they ask one that has left."""
+    """The error on ranks whenever they query one that has left."""
     said = []
     for question in ("first", "second") if team.rank() == 0 else ():
         try:

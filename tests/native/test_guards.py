@@ -59,7 +59,7 @@ def test_teams_of_nothing_and_of_too_many(interface: str, option: str) -> None:
 
 
 def test_bulk_copies_without_chunks() -> None:
-    """Catches chunks and stages of nothing taken for the ones that nobody asked for."""
+    """Catches explicit zero chunks and stages that are taken for the defaults."""
     for option in ("chunk_bytes", "stages", "blocks"):
         assert "less than one" in refusal("kernel-bulk", "gpu0", **{option: 0})
     assert "more than the most, 32" in refusal("kernel-bulk", "gpu0", stages=33)
@@ -79,7 +79,7 @@ def test_pieces_and_pauses_of_less_than_nothing() -> None:
 
 
 def together(flows: Any, sheet: str = "", **options: Any) -> str:
-    """Why flows do not run beside each other; '' when they do."""
+    """Returns why flows do not run concurrently; '' if they do."""
 
     def scene(session: _core.Session) -> str:
         session.prove_peer("gpu0", "gpu1")
@@ -178,7 +178,7 @@ def test_cores_beyond_an_int(here: _core.Session) -> None:
 
 
 def test_words_that_do_not_fit(here: _core.Session) -> None:
-    """Catches a flag of which only a part is in its buffer."""
+    """Catches a flag that is only partly within its buffer."""
     ends = [here.allocate(*CPU, size, "cpu0") for size in (8, 4)]
     with pytest.raises(_core.Error, match="does not fit"):
         here.measure([_core.Flow(*ends, "cpu0", "ping-pong", 8, partner="cpu0")], toy.options())

@@ -30,7 +30,7 @@ def hip(folder: Path) -> Path:
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """No CUDA driver, whatever this machine has."""
+    """Hides the CUDA driver, if this machine has one."""
     monkeypatch.setenv("BYTEWAYS_LIBCUDA", "/nosuch/libcuda.so")
     return monkeypatch
 
@@ -182,7 +182,7 @@ def test_memory_beyond_what_attributes_tell(use_hip: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize(("memory", "flags"), [("pinned", 0x60000003), ("pinned-noncoherent", 0xA0000001)])
 def test_flags_of_pinned_memory(use_hip: pytest.MonkeyPatch, memory: str, flags: int) -> None:
-    """Catches hipHostMallocMapped beside NonCoherent: older versions then give coherent memory."""
+    """Catches hipHostMallocMapped together with NonCoherent: older versions then give coherent memory."""
     session = _core.Session()
     session.allocate("cpu0", memory, 4096, "cpu0")
     getenv = ctypes.CDLL(None).getenv  # what the library set is no part of os.environ

@@ -71,5 +71,5 @@ def test_plain_memory_is_staged() -> None:
 
 
 def test_versions_that_were_not_read_have_no_rule() -> None:
-    """Catches a rule that is claimed for a runtime nobody looked into."""
+    """Catches a copy rule for a runtime version whose sources were not read."""
     assert _core.copy_rule("hip", HIP_5_2, {}, 0, 1, 64 * MIB) == ("", "")

@@ -68,7 +68,7 @@ def machine(code: bytes) -> tuple[int, int]:
 
 
 def test_every_source_compiles(objects: dict[str, bytes]) -> None:
-    """Catches device source that only clang takes: hipRTC has built-in definitions of its own."""
+    """Catches device source that only clang accepts: hipRTC has its own built-in definitions."""
     for source, code in objects.items():
         assert machine(code) == (EM_AMDGPU, MACHINES["gfx90a"]), source
 

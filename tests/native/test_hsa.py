@@ -180,7 +180,7 @@ def test_without_engines_a_kernel_copies(variable: str, destination: str, way: s
 def test_refused(
     machine: str, source: str, destination: str, executor: str, engine: int, reason: str
 ) -> None:
-    """Catches a copy that goes somewhere else than it was told, without a word."""
+    """Catches a copy to a wrong place without an error."""
     with pytest.raises(AssertionError, match=reason):
         toy.play(machine, measured(source, destination, executor, toy.MIB, engine))
 

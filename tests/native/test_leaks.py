@@ -45,7 +45,7 @@ class Failing:
 
 
 def test_memory_of_a_pool_goes_back_where_waiting_for_it_fails(failing: Failing) -> None:
-    """Catches memory that nobody owns: it was allocated in a queue that then reported an error."""
+    """Catches a memory leak: the allocation was made in a queue that then reported an error."""
     failing.begin("cuStreamSynchronize")
     with pytest.raises(_core.Error, match="cuStreamSynchronize"):
         failing.session.allocate("gpu0", "pool", MIB, "gpu0")

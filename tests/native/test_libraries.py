@@ -105,7 +105,7 @@ def test_override_that_names_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_folders_are_searched_after_the_dynamic_linker(driver: Path, tmp_path: Path) -> None:
-    """Catches folders that are never looked into, and a found library whose origin is not told."""
+    """Catches folders that are never searched, and a found library whose path is not reported."""
     packages = tmp_path / "site-packages" / "nvidia" / "lib"
     packages.mkdir(parents=True)
     (packages / "libcuda.so.1").write_bytes(driver.read_bytes())

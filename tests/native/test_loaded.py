@@ -25,7 +25,7 @@ def chase(session: _core.Session, executor: str, owner: str, memory: str) -> _co
 
 
 def loaded(executor: str, owner: str, interface: str, **more: Any) -> Any:
-    """Latency alone and beside a load over gpu0>gpu1, and that load in bytes/s."""
+    """Returns latency alone and under load over gpu0>gpu1, and that load in bytes/s."""
     memory = "pageable" if owner.startswith("cpu") else "device"
 
     def scene(session: _core.Session) -> Any:
@@ -118,7 +118,7 @@ def test_pages_that_move_once_beside_a_load() -> None:
 @pytest.mark.parametrize("sheet", [toy.nvidia, toy.amd])
 @pytest.mark.parametrize(("executor", "memory"), [("gpu0", "device"), ("cpu0", "pageable")])
 def test_compute_takes_the_time_of_its_arithmetic(sheet: Any, executor: str, memory: str) -> None:
-    """Catches work that is not shared by the multiprocessors, or a result that nobody checks."""
+    """Catches work that the multiprocessors do not share, or a result that is not checked."""
 
     def scene(session: _core.Session) -> Any:
         buffer = session.allocate(executor, memory, MIB, executor)
@@ -150,7 +150,7 @@ def test_compute_keeps_most_of_its_speed_beside_a_copy() -> None:
 
 
 def test_a_load_that_moves_no_bytes_is_refused() -> None:
-    """Catches a disturber whose rate would be told in bytes although it has none."""
+    """Catches a background flow without bytes whose rate is reported in bytes."""
 
     def scene(session: _core.Session) -> str:
         load = toy.flow(session, ("gpu0", "device"), ("gpu0", "device"), "gpu0", "kernel", LOAD)

@@ -191,7 +191,7 @@ def test_a_missing_simulator_is_no_fault_of_the_model() -> None:
 
 
 def flows_of_all_gpus(model: MachineModel) -> tuple[Flow, ...]:
-    """Copies of every GPU to and from the pinned memory of the domain beside it."""
+    """Copies of every GPU to and from pinned memory of its nearest NUMA domain."""
     found = []
     for gpu, domain in enumerate(model.wholes("gpu.domains")):
         host, device = Buffer(f"cpu{domain}", "pinned"), Buffer(f"gpu{gpu}", "device")
@@ -243,7 +243,7 @@ def test_pages_move_no_faster_than_links(name: str) -> None:
 
 
 def outcome(name: str, case: Case) -> dict[str, Any]:
-    """Of the case on a machine model, from a process of its own."""
+    """Measures the case on a machine model in a separate process."""
 
     def measured() -> dict[str, Any]:
         request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}

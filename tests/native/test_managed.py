@@ -56,14 +56,14 @@ def test_a_prefetch_moves_pages_every_way(sheet: str, source: str, to: str, exec
 
 @BOTH
 def test_pages_of_a_far_domain_are_brought_back_to_it(sheet: str) -> None:
-    """Catches a host that is one place: pages of cpu1 that come back to cpu0, beside the GPU that calls."""
+    """Catches a host treated as one place: pages of cpu1 that return to cpu0, next to the calling GPU."""
     told = toy.play(sheet, lambda session: seen(far_prefetch(session, "cpu1", "gpu0").before))
     assert told == [["pages", 256, {"cpu1": 256}, "host"]]
 
 
 @pytest.mark.parametrize(("sheet", "lands"), [(toy.nvidia(), "cpu1"), (toy.amd(), "cpu0")])
 def test_a_prefetch_names_a_domain_where_the_call_can(sheet: str, lands: str) -> None:
-    """Catches a prefetch to cpu1 that ends beside the GPU, and a runtime that says it could do better."""
+    """Catches a prefetch to cpu1 that lands next to the GPU, and a runtime that claims better support."""
 
     def scene(session: _core.Session) -> list[Any]:
         offered = session.offers_call("gpu0", "prefetch-to-domain")
@@ -103,7 +103,7 @@ def test_a_prefetch_that_does_nothing_is_seen() -> None:
 
 @pytest.mark.parametrize("size", [8, 1000, PAGE + 8, 3 * PAGE, 2 * toy.MIB + 8])
 def test_sizes_that_are_no_multiple_of_a_page(size: int) -> None:
-    """Catches operations that share a page, of which the second would find its bytes moved already."""
+    """Catches operations that share a page: the second would find its bytes already migrated."""
 
     def scene(session: _core.Session) -> list[Any]:
         measured = prefetch(session, "cpu0", "gpu0", "gpu0", size, 16 * toy.MIB)

@@ -32,7 +32,7 @@ def options(**values: object) -> _core.MeasureOptions:
 def copy(
     session: _core.Session, size: int, *, room: int | None = None, cold: bool = True, **more: int
 ) -> _core.Flow:
-    """One core's memcpy between two buffers of its own."""
+    """One core's memcpy between two separate buffers."""
     source, destination = (session.allocate("cpu0", "pageable", room or size, "cpu0") for _ in range(2))
     return _core.Flow(source, destination, "cpu0", "memcpy", size, cold=cold, **more)
 
@@ -86,7 +86,7 @@ def test_flows_on_two_streams_are_not_serialised() -> None:
 
 @pytest.mark.parametrize("streams", [(0, 0), (0, 1)])
 def test_flows_of_this_host_have_a_window(session: _core.Session, streams: tuple[int, int]) -> None:
-    """Catches marks of the host's own threads of which no window, or a longer one than the whole, is made."""
+    """Catches marks of host threads that give no window, or one longer than the whole run."""
     measured = session.measure([copy(session, 4 * MIB, stream=stream) for stream in streams], options())
     assert measured.verified
     assert 0 <= measured.window_ns <= measured.end_to_end_ns
@@ -295,7 +295,7 @@ def test_sizes_that_cannot_be_copied_are_refused(session: _core.Session, size: i
 
 
 def test_one_buffer_is_no_copy(session: _core.Session) -> None:
-    """Catches a copy onto itself, which verifies whatever happens."""
+    """Catches a copy onto itself, which would always verify."""
     buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")
     with pytest.raises(_core.UnsupportedError, match="one buffer"):
         session.measure([_core.Flow(buffer, buffer, "cpu0", "memcpy", MIB)], options())

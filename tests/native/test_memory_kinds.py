@@ -26,7 +26,7 @@ def moved(session: _core.Session, source: _core.Buffer, executor: str, interface
 
 
 def test_pages_that_nobody_tells_are_not_assumed() -> None:
-    """Catches a page size of device memory that was taken for granted; a mapping's granule is told."""
+    """Catches an assumed page size of device memory; the mapping's granule is reported."""
 
     def scene(session: _core.Session) -> list[int]:
         return [
@@ -107,7 +107,7 @@ def test_a_mapping_that_does_not_fit_is_out_of_memory() -> None:
 
 @SHEETS
 def test_pages_are_where_they_were_first_touched(sheet: str) -> None:
-    """Catches pages that lie beside the thread which allocates, whoever touched them first."""
+    """Catches pages placed near the allocating thread instead of the first toucher."""
 
     def scene(session: _core.Session) -> dict[str, Any]:
         found = {}

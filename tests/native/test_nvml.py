@@ -48,8 +48,8 @@ def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Manage
 
 
 def test_users_of_a_gpu(nvml: _core.Management) -> None:
-    """Catches a misread process list, memory that is not told taken for 16 EiB, and a list that is not told
-    taken for an empty one.
+    """Catches a misread process list, unknown memory taken for 16 EiB, and an unknown list taken for an
+    empty one.
     """
     use = nvml.use("GPU-1")
     assert use.processes_known and use.utilisation_percent == 97

@@ -102,5 +102,5 @@ def test_batches_fit_the_queue() -> None:
     ],
 )
 def test_refusals(source: tuple[str, str], more: dict[str, Any], why: str) -> None:
-    """Catches a route that is none and is measured as one."""
+    """Catches an impossible route that is measured as one."""
     assert why in routed(toy.nvidia(), source, GPU, **more)

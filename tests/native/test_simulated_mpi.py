@@ -44,7 +44,7 @@ def ping_pong(machine: Machine, buffers: Callable[[int], int], size: int, trips:
 
 
 def test_a_small_message_takes_what_the_parameters_say() -> None:
-    """Catches an overhead that is charged twice, or by nobody."""
+    """Catches an overhead that is charged twice, or not at all."""
 
     def scene() -> list[float]:
         machine = Machine(toy.nvidia())

@@ -1,4 +1,4 @@
-"""Copies of any number of bytes: each is checked by its bytes, and nothing beside them may change."""
+"""Copies of any number of bytes: every byte is checked, and no byte next to them may change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def measured(
 @pytest.mark.parametrize("cold", [True, False])
 @pytest.mark.parametrize("size", SIZES)
 def test_on_this_machine(size: int, cold: bool) -> None:
-    """Catches sizes that are rounded to words, and slots that are checked by what lies beside them."""
+    """Catches sizes that are rounded to words, and slots that are checked by neighbouring bytes."""
     session = _core.Session(gpus=False)
     ends = ("cpu0", "pageable"), ("cpu0", "pageable"), "cpu0", "memcpy"
     found = measured(session, ends, size, cold)
@@ -51,7 +51,7 @@ def test_by_a_simulated_engine(size: int) -> None:
 @pytest.mark.parametrize("size", [1, 3, 8, 12])
 @pytest.mark.parametrize("fault", ["skip:cpu0>gpu0", "corrupt:cpu0>gpu0:word=0"])
 def test_what_did_not_arrive_is_found(size: int, fault: str) -> None:
-    """Catches a last byte that nobody looks at."""
+    """Catches a last byte that is not checked."""
     sheet = toy.nvidia(faults__0=fault)
 
     def scene(session: _core.Session) -> Any:

@@ -149,7 +149,7 @@ def test_drift_is_a_trend_of_the_whole_series() -> None:
 
 
 def test_two_modes_are_told_from_one_and_from_close_ones() -> None:
-    """Catches a median between two groups that nobody is told about, and a warning for steps below 1 %."""
+    """Catches a median between two modes without a warning, and a warning for steps below 1 %."""
     high = np.random.default_rng(4).random(90) < 0.4
     assert "bimodal" in found(noise(3) * np.where(high, 1.1, 1))
     assert "bimodal" not in found(noise(3) * np.where(high, 1.007, 1))

@@ -114,7 +114,7 @@ def test_wrong_words_are_found(interface: str, fault: str, size: int) -> None:
 
 
 def test_arrays_that_are_missing_or_too_many_are_refused() -> None:
-    """Catches a second source that is read though there is none, or ignored though it was named."""
+    """Catches reads of a second source that does not exist, or a named one that is ignored."""
     session = _core.Session(gpus=False)
     for interface, arrays in (
         ("stream-triad", ("cpu0:pageable",) * 2),

@@ -57,7 +57,7 @@ def test_operations_that_a_graph_leaves_out_are_found() -> None:
 
 
 def test_a_batch_never_has_a_slot_twice() -> None:
-    """Catches copies of one batch that write the same bytes, whose order nobody promises."""
+    """Catches copies of one batch that write the same bytes, although their order is undefined."""
     got = submitted(toy.nvidia(), "copy", "batch", 64 * KIB, room=3)
     assert got["verified"] and got["gated"]
 

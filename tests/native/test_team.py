@@ -134,8 +134,8 @@ def test_a_barrier_holds_all(ranks: Ranks) -> None:
 
 
 def test_a_failure_ends_the_phase_on_all_ranks(ranks: Ranks) -> None:
-    """Catches ranks that wait for one that failed, errors without its number and cause, and a team that is of
-    no use afterwards.
+    """Catches ranks that wait for a failed one, errors without its number and cause, and an unusable team
+    afterwards.
     """
     results = ranks.play(3, contract.failing_phase)
     assert results[1] == ["no room", 2.0]
@@ -176,7 +176,7 @@ def test_ranks_that_lose_step_are_told(ranks: Ranks) -> None:
 
 
 def test_teams_that_cannot_be(ranks: Ranks) -> None:
-    """Catches a team of nobody, and a broadcast from a rank that is not there."""
+    """Catches an empty team, and a broadcast from a rank that does not exist."""
     with pytest.raises(_core.Error, match="0 ranks are no team"):
         _core.run_thread_team(0, lambda team: None)
     results = ranks.play(2, contract.broadcast_from_nobody)

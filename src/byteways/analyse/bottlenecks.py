@@ -136,7 +136,7 @@ def _explain(
 def _candidates(
     found: Sequence[Resource], cases: Sequence[Together], held: Sequence[int], seen: Sequence[Seen]
 ) -> list[_Candidate]:
-    """Returns resources that could limit LEAST_CASES cases; merges those with equal users, keeping all names."""
+    """Returns resources that could limit LEAST_CASES cases; merges equal users, keeping all names."""
     by_users: dict[object, _Candidate] = {}
     for resource in found:
         members = [_Members(uses) for uses in resource.uses]

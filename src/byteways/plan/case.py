@@ -237,7 +237,7 @@ class Case:
         return flow.interface or self.interface
 
     def buffers_of(self, flow: Flow) -> tuple[Buffer, ...]:
-        """Returns sources then destination, or the single buffer; a missing second source equals the first."""
+        """Returns sources, destination, or the single buffer; the second source defaults to the first."""
         row = INTERFACES[self.interface_of(flow)]
         if row.buffers == "one":
             return (flow.source,)

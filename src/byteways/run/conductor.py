@@ -267,7 +267,7 @@ class Conductor:
             self._last_loss[blame] = reason
 
     def _given_up(self, planned: PlannedCase) -> str | None:
-        """Returns why the case is skipped: too many workers lost on its executor, with or without settings."""
+        """Returns why the case is skipped: too many workers lost on its executor (any settings)."""
         for device in planned.case.executors:
             for blame in ((device, ()), (device, _settings(planned))):
                 if (lost := self._losses[blame]) >= LOSSES_PER_DEVICE:

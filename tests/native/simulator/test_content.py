@@ -35,7 +35,7 @@ def test_pages(play: Play) -> None:
 
 
 def test_sums_are_those_of_their_words(play: Play) -> None:
-    """Would catch a sum that is shifted, that is of other elements, or that a run's end cuts off."""
+    """Catches a sum that is shifted, covers other elements, or is cut off at the end of a run."""
     told = play("sums")
     assert told["wrong"] == [["0"]] and int(told["checked"][0][0]) == 500 * 3 * 64
     assert told["elements"] == [[str(0x0201), "1", "15"]]  # bytes do not carry

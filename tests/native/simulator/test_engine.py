@@ -29,7 +29,9 @@ def test_shares(play: Play, toy: str, rates: list[float]) -> None:
 
 
 def test_shares_are_max_min_fair(play: Play) -> None:
-    """Would catch, in random cases, an overfull resource and a flow that could have more at nobody's cost."""
+    """Catches, in random cases, an overloaded resource and a flow whose rate could grow at no flow's
+    expense.
+    """
     assert play("fairness") == {"cases": [["2000"]], "beyond": [["0"]], "unfair": [["0"]]}
 
 

@@ -1,4 +1,4 @@
-"""The ways that bytes take on a simulated machine are those that `topo` shows of it."""
+"""Routes on a simulated machine equal those that `topo` shows for it."""
 
 from __future__ import annotations
 

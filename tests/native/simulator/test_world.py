@@ -54,7 +54,7 @@ def test_wait_captures_the_record(play: Play) -> None:
 
 
 def test_a_graph_may_not_be_destroyed_while_it_runs(play: Play) -> None:
-    """Would catch a graph that goes too early and nobody notices, and one that may never go."""
+    """Catches a graph that starts too early without an error, and one that never may start."""
     told = play("graphs", sim.nvidia())
     assert number(told, "ended-takes") == pytest.approx(2 * COPY_NS + ENQUEUE_NS, abs=0.02)
     for key in ("ended-recorded", "ended", "ended-next", "running-recorded"):
@@ -117,7 +117,7 @@ def test_hardware_queues(play: Play, queues: int, faults: dict[str, str], walks:
 
 
 def test_occupied_multiprocessors(play: Play) -> None:
-    """Would catch a kernel that finds room where there is none, and an engine that is taken for a kernel."""
+    """Catches a kernel that starts without free threads, and an engine that is treated as a kernel."""
     told = play("occupied", sim.nvidia())
     assert told["before"] == [["0"]]
     assert told["running"] == [["64"]]

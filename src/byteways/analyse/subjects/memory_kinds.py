@@ -1,4 +1,4 @@
-"""Memory kind × first touch × interface, by direction and varied end, as in schieffer2025, figures 6 and 7."""
+"""Memory kind × first touch × interface, by direction and end, as in schieffer2025, figures 6 and 7."""
 
 from __future__ import annotations
 
