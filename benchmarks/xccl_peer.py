@@ -144,7 +144,8 @@ def main() -> int:
     _, launcher, mpi = find_launcher(arguments.mpi)
     asked = subprocess.run([arguments.torch, str(PROGRAM), "--library"], capture_output=True, text=True)
     if asked.returncode:
-        raise SystemExit(f"{arguments.torch}: no PyTorch with NCCL or RCCL: {asked.stderr.strip()[-200:]}")
+        why = "".join(asked.stderr.strip().splitlines()[-1:])
+        raise SystemExit(f"{arguments.torch} has no PyTorch with NCCL or RCCL: {why}")
     loaded = read_answer(asked.stdout)
     version = version_text(loaded["version"])
     print(f"{mpi}; PyTorch loads {loaded['library']}, version {version}")
