@@ -74,6 +74,15 @@ def table_of_ranks(run: RunData, data: Data) -> bool:
     return False
 
 
+def table_of_another_library(run: RunData, data: Data) -> bool:
+    for topic in data["topics"]:
+        for table in topic["tables"] if topic["anchor"] in ("messages", "collectives") else ():
+            library, _, others = table["title"].partition(", ")
+            table["title"] = f"{'MPI' if library != 'MPI' else 'NCCL'}, {others}"
+            return table["headings"][0] == "size"
+    return False
+
+
 def result_time(run: RunData, data: Data) -> bool:
     for cell in data["cells"]:
         if cell.get("counts") == "bus":

@@ -26,13 +26,24 @@ FACTORS: Mapping[str, Callable[[int], float]] = {
     "reduce": lambda n: 1.0,
 }
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-#: Columns of the table of messages, with the interface and pattern that they tell of.
+#: Columns of the table of messages: whether they tell of round trips, and of which pattern.
 _MESSAGES = {
-    "latency, µs": ("mpi-ping-pong", "unidirectional"),
-    "unidirectional, GB/s": ("mpi", "unidirectional"),
-    "bidirectional, GB/s": ("mpi", "bidirectional"),
+    "latency, µs": (True, "unidirectional"),
+    "unidirectional, GB/s": (False, "unidirectional"),
+    "bidirectional, GB/s": (False, "bidirectional"),
 }
+_TRIP = "-ping-pong"
 _TIMINGS = ("pipelined", "isolated")
+#: How the evidence of a library begins that is not MPI.
+_EVIDENCE = re.compile(r"(\w+) [\d.]+: ")
+
+
+def library_of(record: Mapping[str, Any]) -> str:
+    """What titles of tables begin with."""
+    if record["interface"].startswith("mpi"):
+        return "MPI"
+    told = _EVIDENCE.match(record.get("engine_evidence") or "")
+    return told[1] if told else "NCCL or RCCL"
 
 
 def ranks_of(record: Mapping[str, Any]) -> int:
@@ -66,18 +77,19 @@ def rank_table_statements(run: RunData, data: Mapping[str, Any]) -> Iterator[Sta
 
 
 def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
-    path = table["title"].partition(",")[0]
+    library, path, *_ = table["title"].split(", ")
     asked = re.search(r"window of (\d+)$", table["title"])
     for row in table["rows"]:
         for heading, text in zip(table["headings"], row, strict=True):
             if heading not in _MESSAGES or not text:
                 continue
-            interface, pattern = _MESSAGES[heading]
-            window = asked[1] if asked and interface == "mpi" else None
+            trip, pattern = _MESSAGES[heading]
+            window = asked[1] if asked and not trip else None
             cases = [
                 case
                 for case in run.cases.values()
-                if case.record["interface"] == interface
+                if library_of(case.record) == library
+                and case.record["interface"].endswith(_TRIP) == trip
                 and case.record["pattern"] == pattern
                 and (">" not in path or case.record["path"].replace("<>", ">") == path)
                 and case.record["options"].get("window") == (int(window) if window else None)
@@ -93,7 +105,8 @@ def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement
 
 def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
     title = table["title"]
-    ranks, (timing, *_) = title.partition(", ")[0], [one for one in _TIMINGS if one in title]
+    library, ranks, *_ = title.split(", ")
+    timing = next(one for one in _TIMINGS if one in title)
     is_time = title.endswith("time, µs")
     for row in table["rows"]:
         for pattern, text in zip(table["headings"][1:], row[1:], strict=True):
@@ -102,7 +115,7 @@ def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statem
             cases = [
                 case
                 for case in run.cases.values()
-                if case.record["interface"] == "mpi"
+                if library_of(case.record) == library
                 and case.record["pattern"] == pattern
                 and case.record["path"] == f"{pattern}:{ranks}"
                 and case.record["options"].get("timing", "pipelined") == timing
@@ -118,7 +131,7 @@ def _fits(case: Case, title: str, size: str) -> bool:
     record = case.record
     value, unit = size.split(" ")
     ends = dict.fromkeys(record[end].partition(":")[2].partition("@")[0] for end in ("source", "destination"))
-    latency = record["interface"] == "mpi-ping-pong"  # stands beside bandwidths of any cache and window
+    latency = record["interface"].endswith(_TRIP)  # stands beside bandwidths of any cache and window
     return (
         bool(case.values)
         and Number(value, "", "").is_one_of([record["size_bytes"] / _UNITS[unit]])

@@ -206,10 +206,14 @@ NEAREST: tuple[Nearest, ...] = (
     Nearest(
         "all_to_host, host_to_all", NVBANDWIDTH, "fan-in, fan-out", "theirs adds up separate measurements"
     ),
-    Nearest("osu_bw, osu_bibw", OSU, "copy, unidirectional or bidirectional", "theirs calls MPI"),
-    Nearest("osu_latency", OSU, "ping-pong", "theirs sends messages by MPI; ours stores one word and polls"),
-    Nearest("sendrecv_perf", "nccl-tests", "bidirectional", "theirs calls NCCL"),
-    Nearest("all_reduce_perf, busbw", "nccl-tests", "–", "collectives are not measured"),
+    Nearest(
+        "osu_bw, osu_bibw", OSU, "mpi, unidirectional or bidirectional", "ours in host memory; `xccl` on GPUs"
+    ),
+    Nearest("osu_latency", OSU, "mpi-ping-pong", "ours in host memory; `xccl-ping-pong` on GPUs"),
+    Nearest("sendrecv_perf", "nccl-tests", "xccl, bidirectional", "ours is the sum of both directions"),
+    Nearest(
+        "all_reduce_perf, busbw", "nccl-tests", "xccl, allreduce", "ours sums 64-bit integers, slowest rank"
+    ),
     Nearest("subexecutors (SEs)", TRANSFERBENCH, "option blocks; option threads on CPUs", ""),
     Nearest("(G0->G1->G2)", TRANSFERBENCH, "gpu0>gpu2 with executor gpu1, access remote", ""),
     Nearest("rocm-bandwidth-test -a, -A", "rocm-bandwidth-test", "copy, uni- and bidirectional", ""),

@@ -10,7 +10,11 @@ from tests.report import run_builder
 from tests.report.run_builder import KIB, MIB, Builder
 
 HOST = "cpu0:pageable"
+#: The GPU of each rank's own number.
+DEVICE = "gpu*:device"
 EVIDENCE = "windows of {} messages, each acknowledged"
+#: What a record of interface `xccl` has instead.
+BY_XCCL = "NCCL 2.28.3: send and receive between two GPUs, one process each"
 
 
 def ends(source: int, destination: int, place: str = HOST) -> tuple[str, str, str]:
@@ -26,6 +30,28 @@ def send(build: Builder, size: int, rate: float, *, window: int = 64, **more: ob
     build.records[-build.rounds :] = [replace(record, engine_evidence=told) for record in last]
 
 
+def send_xccl(
+    build: Builder, size: int, rate: float, between: tuple[int, int] = (0, 1), **more: object
+) -> None:
+    """Messages of NCCL from one rank's GPU to another's, each rank with the GPU of its number."""
+    first, second = between
+    flows = [(f"{first}/gpu{first}:device", f"{second}/gpu{second}:device", f"gpu{first}")]
+    build.measure("xccl", flows, rate, size=size, **more)  # type: ignore[arg-type]
+    told_by_xccl(build)
+
+
+def trip_xccl(build: Builder, size: int, round_trip_ns: float) -> None:
+    flows = [("0/gpu0:device", "1/gpu1:device", "gpu0")]
+    build.measure("xccl-ping-pong", flows, 1.0, size=size, latency_ns=round_trip_ns, cache="warm")
+    told_by_xccl(build)
+
+
+def told_by_xccl(build: Builder, evidence: str = BY_XCCL) -> None:
+    """The last case was of that library."""
+    last = build.records[-build.rounds :]
+    build.records[-build.rounds :] = [replace(record, engine_evidence=evidence) for record in last]
+
+
 def both_ways(build: Builder, size: int, rate: float) -> None:
     flows = [ends(0, 1), ends(1, 0)]
     rates = {"0/cpu0>1/cpu0": rate / 2, "1/cpu0>0/cpu0": rate / 2}
@@ -37,13 +63,20 @@ def trip(build: Builder, size: int, round_trip_ns: float) -> None:
 
 
 def together(
-    build: Builder, pattern: str, size: int, time_ns: float, ranks: int = 4, timing: str = "pipelined"
+    build: Builder,
+    pattern: str,
+    size: int,
+    time_ns: float,
+    ranks: int = 4,
+    timing: str = "pipelined",
+    interface: str = "",
+    place: str = HOST,
 ) -> None:
     """An operation of all ranks; the record has what the run would write."""
     options = {} if timing == "pipelined" else {"timing": timing}
-    others = tuple((end, end) for end in (Flow.from_json(_own(rank)).source for rank in range(1, ranks)))
-    flow = replace(Flow.from_json(_own(0)), others=others)
-    interface = "mpi-barrier" if pattern == "barrier" else "mpi"
+    interface = interface or ("mpi-barrier" if pattern == "barrier" else "mpi")
+    flow, *further = (Flow.from_json(_own(rank, place)) for rank in range(ranks))
+    flow = replace(flow, others=tuple((one.source, one.source) for one in further))
     case = Case(interface, pattern, (flow,), size, "warm", options)
     rate = size / time_ns
     build.measure(interface, [(HOST, HOST, "cpu0")], rate, size=size, cache="warm")
@@ -54,6 +87,8 @@ def together(
             "case_id": case.case_id,
             "pattern": pattern,
             "path": case.path,
+            "executor": ",".join(case.executors),
+            "access": case.access,
             "source": str(flow.source),
             "destination": str(flow.destination),
             "flows": [flow.to_json()],
@@ -70,10 +105,13 @@ def together(
                 "other_count": {"counts": "algorithm", "bytes_per_s": algorithm},
             }
         build.records[number] = replace(record, **fields)  # type: ignore[arg-type]
+    if interface == "xccl":
+        told_by_xccl(build, f"NCCL 2.28.3: {pattern} among {ranks} GPUs, one process each")
 
 
-def _own(rank: int) -> dict[str, str]:
-    return {"source": f"{rank}/{HOST}", "destination": f"{rank}/{HOST}", "executor": "cpu0"}
+def _own(rank: int, place: str) -> dict[str, str]:
+    own = place.replace("*", str(rank))
+    return {"source": f"{rank}/{own}", "destination": f"{rank}/{own}", "executor": own.partition(":")[0]}
 
 
 def sent() -> Builder:

@@ -237,7 +237,7 @@ def _collective_tables() -> list[dict[str, Any]]:
     figures = {"time, µs": "400", "bus bandwidth, GB/s": "3.93"}
     return [
         {
-            "title": f"0-3/cpu0, pageable memory, pipelined: {what}",
+            "title": f"MPI, 0-3/cpu0, pageable memory, pipelined: {what}",
             "headings": ["size", "allreduce"],
             "rows": [["1 MiB", told]],
         }

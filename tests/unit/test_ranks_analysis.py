@@ -48,8 +48,8 @@ def test_messages_table(tmp_path: Path) -> None:
     """Catches round trips told as latency, windows mixed in one table, and figures in the wrong row."""
     index = sent_run(tmp_path)
     default, single = topic_of(index, "messages").tables
-    assert default.title == "0/cpu0>1/cpu0, pageable memory, warm, default window"
-    assert single.title == "0/cpu0>1/cpu0, pageable memory, warm, window of 1"
+    assert default.title == "MPI, 0/cpu0>1/cpu0, pageable memory, warm, default window"
+    assert single.title == "MPI, 0/cpu0>1/cpu0, pageable memory, warm, window of 1"
     assert column(default, "size") == ["8 B", "4 KiB", "64 KiB", "1 MiB", "64 MiB"]
     assert column(default, "latency, µs") == ["0.42", "1.3", "", "", ""]
     assert column(default, "unidirectional, GB/s") == ["0.02", "3", "5", "9", "8"]
@@ -65,7 +65,7 @@ def test_messages_plot_has_the_plain_copy_of_the_same_caches(tmp_path: Path) -> 
     moved = messages._plain(index.cells, messages.messages(index.cells))
     assert [cell.record.cache for cell in moved] == ["warm"]
     (plot,) = topic_of(index, "messages").plots
-    assert [line.label for line in plot.lines] == ["mpi, warm", "mpi, window=1, warm"]
+    assert [line.label for line in plot.lines] == ["MPI, warm", "MPI, window=1, warm"]
     assert plot.x_sizes and plot.y_log
 
 
@@ -76,7 +76,7 @@ def test_message_findings(tmp_path: Path) -> None:
     where = "Between ranks of one NUMA domain"
     assert f"{where}, an MPI message of 8 B takes 420 ns" in told
     assert f"{where}, MPI messages reach 9 GB/s at 1 MiB and half of that at 64 KiB" in told
-    beside = f"{where}, messages of 64 MiB: memcpy is 50 % faster than mpi: 12 vs 8 GB/s"
+    beside = f"{where}, messages of 64 MiB: memcpy is 50 % faster than MPI: 12 vs 8 GB/s"
     assert beside in told
     gain = (
         f"{where}, messages of 4 KiB: a window of 64 messages is 2 times as fast as a window of 1: "
@@ -96,7 +96,7 @@ def test_messages_as_fast_as_a_copy_tie(tmp_path: Path) -> None:
     build.measure("memcpy", [(HOST, HOST, "cpu0")], 9.0, size=MIB, cache="warm")
     build.measure("memcpy", [("cpu0:hugepage", "cpu0:hugepage", "cpu0")], 20.0, size=MIB, cache="warm")
     told = titles(Index(RunFolder(build.write(tmp_path))))
-    tie = "messages of 1 MiB: no significant difference between mpi and memcpy, 9 and 9 GB/s"
+    tie = "messages of 1 MiB: no significant difference between MPI and memcpy, 9 and 9 GB/s"
     assert [title for title in told if "messages of" in title] == [f"Between ranks of one NUMA domain, {tie}"]
 
 
@@ -124,8 +124,8 @@ def test_messages_between_gpus_are_no_matrix(tmp_path: Path) -> None:
     assert {cell.record.interface for cell in matrix.members()} == {"copy"}
     told = titles(index)
     where = "Between ranks with a GPU each (NVLink4 ×18)"
-    assert f"{where}, messages of 1 MiB: mpi is 50 % faster than copy: 300 vs 200 GB/s" in told
-    assert not any(title.startswith("Between GPUs") and "mpi" in title for title in told)
+    assert f"{where}, messages of 1 MiB: MPI is 50 % faster than copy: 300 vs 200 GB/s" in told
+    assert not any(title.startswith("Between GPUs") and "mpi" in title.lower() for title in told)
     assert topic_of(index, "messages").plots == ()  # of one size
 
 
@@ -141,9 +141,9 @@ def test_many_paths_share_a_table(tmp_path: Path) -> None:
     index = Index(RunFolder(build.write(tmp_path)))
     titles_ = [table.title for table in topic_of(index, "messages").tables]
     assert titles_ == [
-        "Between ranks with a GPU each (NVLink4 ×18), median of 12 paths, device memory, warm, "
+        "MPI, between ranks with a GPU each (NVLink4 ×18), median of 12 paths, device memory, warm, "
         "default window",
-        "0/cpu0>1/cpu0, pageable memory, warm, default window",
+        "MPI, 0/cpu0>1/cpu0, pageable memory, warm, default window",
     ]
     assert not any("outlier" in title for title in titles(index))
 
@@ -152,7 +152,7 @@ def test_collective_tables_by_timing(tmp_path: Path) -> None:
     """Catches timings in one table, times of the wrong count, and algorithm for bus bandwidth."""
     index = all_ranks(tmp_path)
     times, rates, isolated, isolated_rates = topic_of(index, "collectives").tables
-    assert times.title == "0-3/cpu0, pageable memory, warm, pipelined: time, µs"
+    assert times.title == "MPI, 0-3/cpu0, pageable memory, warm, pipelined: time, µs"
     assert column(times, "size") == ["8 B", "1 MiB"]
     assert column(times, "allreduce") == ["1.2", "400"]
     assert column(times, "broadcast") == ["", "300"]
@@ -160,7 +160,7 @@ def test_collective_tables_by_timing(tmp_path: Path) -> None:
     assert column(rates, "allreduce") == ["0.01", "3.93"]  # 1.5 × 1 MiB in 400 µs
     assert column(rates, "broadcast") == ["", "3.5"]
     assert "nccl-tests" in rates.note
-    assert isolated.title == "0-3/cpu0, pageable memory, warm, isolated: time, µs"
+    assert isolated.title == "MPI, 0-3/cpu0, pageable memory, warm, isolated: time, µs"
     assert column(isolated, "allreduce") == ["2.5"] and isolated.headings == ("size", "allreduce")
     assert isolated.note.startswith("Isolated: ") and "barrier" not in isolated.note
     assert len(isolated_rates.rows) == 1
@@ -171,8 +171,8 @@ def test_collective_findings(tmp_path: Path) -> None:
     index = all_ranks(tmp_path)
     found = [finding for finding in findings(index) if "allreduce" in finding.title]
     assert {finding.title for finding in found} == {
-        "allreduce of 4 ranks, pipelined: 1.2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
-        "allreduce of 4 ranks, isolated: 2.5 µs at 8 B",
+        "MPI allreduce of 4 ranks, pipelined: 1.2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
+        "MPI allreduce of 4 ranks, isolated: 2.5 µs at 8 B",
     }
     assert not any(finding.claims for finding in findings(index))
     assert not any(collectives.collectives(index.ranked))

@@ -11,12 +11,14 @@ from byteways.analyse.selection import label_order
 from byteways.analyse.subjects.ranks import (
     gb_figure,
     is_wide,
+    library,
     memory,
     note_of,
     point,
     settings,
     time_said,
     us_figure,
+    versions,
 )
 from byteways.analyse.summary import Cell, Part, Run, group_by
 from byteways.analyse.topic import Line, Plot, Table, Topic
@@ -25,7 +27,7 @@ from byteways.plan.interfaces import BARRIER, COLLECTIVES
 from byteways.plan.options import TIMING
 from byteways.units import format_size
 
-LEAD = "Operations of all ranks; the time is that of the last rank."
+LEAD = "Operations of all ranks, each table by one library; the time is that of the last rank."
 #: Table notes: what each timing means.
 TIMINGS = {
     "pipelined": "Pipelined: operations follow each other without a pause",
@@ -74,19 +76,19 @@ def time_of(cell: Cell) -> Part:
     return Part(time_ns, time_ns * cell.value / cell.high, time_ns * cell.value / cell.low)
 
 
-def _alike(cell: Cell) -> tuple[str, str, str, str]:
-    """Returns the grouping key of a table; different timings never share one."""
-    return members_of(cell), memory(cell), timing(cell), settings(cell, TIMING.name)
+def _alike(cell: Cell) -> tuple[str, str, str, str, str]:
+    """Returns the grouping key of a table; different libraries and timings never share one."""
+    return library(cell), members_of(cell), memory(cell), timing(cell), settings(cell, TIMING.name)
 
 
-def _order(alike: tuple[str, str, str, str]) -> tuple[object, ...]:
-    ranks, where, how, others = alike
-    return label_order(ranks), where, TIMING.words.index(how), others
+def _order(alike: tuple[str, str, str, str, str]) -> tuple[object, ...]:
+    name, ranks, where, how, others = alike
+    return name, label_order(ranks), where, TIMING.words.index(how), others
 
 
 def _waits_alike(cell: Cell) -> Hashable:
     """Returns the key that matches barriers to collectives; without memory: barriers have none."""
-    return members_of(cell), timing(cell), cell.variant.environment
+    return library(cell), members_of(cell), timing(cell), cell.variant.environment
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -103,6 +105,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         waited = waiting.get(_waits_alike(members[0]), [])
         tables += _tables(title, members, waited)
         plots += _plot(title, members)
+    plots += _comparisons(moving)
     beside = {_waits_alike(cell) for cell in moving}
     if alone := [cell for key, cells in waiting.items() if key not in beside for cell in cells]:
         tables.append(_barriers(alone))
@@ -125,7 +128,7 @@ def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list
     headings, figures = ("size", *patterns), tuple(range(len(patterns) + 1))
     barriers_us = [us_figure(time_of(cell), cell) for cell in waited]
     told = (f"a barrier takes {value} µs" for value in barriers_us)
-    note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], *told)
+    note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], versions(members), *told)
     return [
         Table(f"{title}: time, µs", headings, tuple(times), figures, note),
         Table(
@@ -133,7 +136,7 @@ def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list
             headings,
             tuple(rates),
             figures,
-            note_of(rates, BUS),
+            note_of(rates, BUS, versions(members)),
             tuple(shares),
         ),
     ]
@@ -152,16 +155,41 @@ def _barriers(waited: Sequence[Cell]) -> Table:
 def _plot(title: str, members: Sequence[Cell]) -> list[Plot]:
     """Plots bus bandwidth over size, a line for each pattern with at least two sizes."""
     by_pattern = group_by(members, lambda cell: cell.record.pattern)
-    lines = tuple(
-        Line(pattern, tuple(point(cell, cell.record.size_bytes) for cell in _by_size(by_pattern[pattern])))
-        for pattern in COLLECTIVES
-        if len(by_pattern.get(pattern, [])) > 1
-    )
-    if not lines:
-        return []
+    lines = [
+        _line(pattern, by_pattern[pattern]) for pattern in COLLECTIVES if len(by_pattern.get(pattern, [])) > 1
+    ]
+    return [_drawn(title, lines)] if lines else []
+
+
+def _comparisons(moving: Sequence[Cell]) -> list[Plot]:
+    """Plots each operation that several libraries carry out among as many ranks, one line per library."""
+    plots = []
+    alike = group_by(moving, lambda cell: (cell.record.pattern, ranks_of(cell), timing(cell)))
+    for (pattern, ranks, how), some in alike.items():
+        groups = group_by(some, _alike)
+        groups = {key: cells for key, cells in groups.items() if len(cells) > 1}
+        if len({name for name, *_ in groups}) > 1:
+            lines = [_line(_worked_on(key, groups), groups[key]) for key in sorted(groups, key=_order)]
+            plots.append(_drawn(f"{pattern} of {ranks} ranks, {how}", lines))
+    return plots
+
+
+def _worked_on(alike: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> str:
+    """`NCCL, device memory, warm`, with the ranks where others differ in nothing else."""
+    name, ranks, *rest = alike
+    same = [one for one in others if (one[0], *one[2:]) == (name, *rest)]
+    where, _, settings_ = rest
+    return ", ".join(part for part in (name, ranks * (len(same) > 1), where, settings_) if part)
+
+
+def _line(label: str, members: Sequence[Cell]) -> Line:
+    return Line(label, tuple(point(cell, cell.record.size_bytes) for cell in _by_size(members)))
+
+
+def _drawn(title: str, lines: Sequence[Line]) -> Plot:
     caption = "Bus bandwidth as nccl-tests defines it, with its 95 % interval."
     wide = is_wide(each for line in lines for each in line.points)
-    return [Plot(title, caption, "size", "bus bandwidth, GB/s", lines, x_sizes=True, y_log=wide)]
+    return Plot(title, caption, "size", "bus bandwidth, GB/s", tuple(lines), x_sizes=True, y_log=wide)
 
 
 def _by_size(cells: Sequence[Cell]) -> list[Cell]:
@@ -172,18 +200,23 @@ def allreduce(index: Index) -> Iterator[Finding]:
     """Reports the time of the smallest and the bus bandwidth of the largest size, for most ranks."""
     told = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == TOLD]
     waiting = group_by(barriers(index.between_ranks), _waits_alike)
-    for some in group_by(told, lambda cell: _alike(cell)[1:]).values():
+    for some in group_by(told, _but_members).values():
         most = max(map(ranks_of, some))
         widest = [cell for cell in some if ranks_of(cell) == most]
         for members in group_by(widest, members_of).values():
             yield _finding(members, most, waiting.get(_waits_alike(members[0]), []))
 
 
+def _but_members(cell: Cell) -> tuple[str, ...]:
+    name, _, *others = _alike(cell)
+    return name, *others
+
+
 def _finding(members: Sequence[Cell], ranks: int, waited: Sequence[Cell]) -> Finding:
     ordered = _by_size(members)
     first, last = ordered[0], ordered[-1]
     title = (
-        f"{TOLD} of {ranks} ranks, {timing(first)}: {time_said(time_of(first))} at "
+        f"{library(first)} {TOLD} of {ranks} ranks, {timing(first)}: {time_said(time_of(first))} at "
         f"{format_size(first.record.size_bytes)}"
     )
     if last is not first:

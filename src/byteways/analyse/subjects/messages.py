@@ -8,38 +8,42 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from byteways.analyse.claim import TIE
 from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.phrases import count, rate, sentence, span
+from byteways.analyse.phrases import count, listed, rate, sentence, span
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import between_ranks, label_order, unidirectional
 from byteways.analyse.subjects.ranks import (
     gb_figure,
     is_wide,
+    library,
     memory,
     note_of,
     point,
     settings,
     time_said,
     us_figure,
+    versions,
     where,
 )
 from byteways.analyse.summary import Cell, Group, Part, Run, group_by, pool
 from byteways.analyse.topic import Line, Plot, Table, Topic
 from byteways.analyse.wording import difference, tie
 from byteways.plan.case import OF_ALL_RANKS
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import INTERFACES, figure_of
+from byteways.plan.options import WINDOW
 from byteways.units import format_size
 
 LEAD = (
-    "Messages of MPI from one rank to another. Latency is half of a round trip, one message at a time. "
-    "Bandwidth is of messages in windows: the receiver acknowledges a window before the sender starts the "
-    "next. Bidirectional is the sum of both directions."
+    "Messages from one rank to another; each table and each line is of one library. Latency is half of a "
+    "round trip, one message at a time. Bandwidth by MPI is of messages in windows: the receiver "
+    "acknowledges a window before the sender starts the next. Bandwidth by NCCL or RCCL is of messages "
+    "enqueued back to back on both GPUs. Bidirectional is the sum of both directions."
 )
 #: From this number of paths of one class on, they share a table with their median.
 MOST_PATHS = 3
 #: The window in the evidence text of a record (native/interfaces/mpi/messages.cpp).
 _WINDOW = re.compile(r"windows of (\d+) message")
-#: Interfaces that move the same bytes within one process by one call.
-PLAIN = ("memcpy", "copy")
+#: Moves the same bytes inside one process, with one call or one launch.
+PLAIN = ("memcpy", "copy", "kernel")
 
 MESSAGE_LATENCY, MESSAGE_BANDWIDTH, BESIDE_COPY, WINDOW_GAIN = 424.0, 423.0, 462.0, 380.0
 
@@ -72,8 +76,13 @@ def _one_way(cell: Cell) -> str:
 
 
 def _setting(cell: Cell) -> tuple[str, str]:
-    """Returns the grouping key of a table: the settings except the window."""
-    return memory(cell), settings(cell, "window")
+    """What messages of one table have alike but their library and window."""
+    return memory(cell), settings(cell, WINDOW.name)
+
+
+def _has_windows(cell: Cell) -> bool:
+    """Whether its messages are sent in windows at all."""
+    return WINDOW in INTERFACES[cell.record.interface].options
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -84,9 +93,11 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         return None
     tables: list[Table] = []
     plots: list[Plot] = []
-    for members in _places(index, cells):
-        title = ", ".join(part for part in (_ends(index, members), *_setting(members[0])) if part)
-        tables += _tables(title, members)
+    places = _places(index, cells)
+    for members in places:
+        tables += _tables(f"{library(members[0])}, {_title(index, members)}", members)
+    for title, some in group_by(places, lambda members: _title(index, members)).items():
+        members = [cell for place in some for cell in place]
         plots += _plot(title, members, _plain(found, members))
     return Topic("messages", "Messages between ranks", LEAD, tuple(tables), tuple(plots))
 
@@ -94,8 +105,9 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 def _places(index: Index, cells: Sequence[Cell]) -> list[list[Cell]]:
     """Groups messages by path, or by link class if it has many paths."""
     places = []
-    # Ignore the cache state: latency has none and must join bandwidth of any cache state.
-    for members in group_by(cells, lambda cell: (where(index, cell), _memories(cell))).values():
+    # Latency has no cache state of its own, and stands beside the bandwidth whatever that is measured with.
+    alike = group_by(cells, lambda cell: (library(cell), where(index, cell), _memories(cell)))
+    for members in alike.values():
         by_path = group_by(members, _one_way)
         many = len(by_path) > MOST_PATHS
         for some in [members] if many else [by_path[path] for path in sorted(by_path, key=label_order)]:
@@ -103,6 +115,11 @@ def _places(index: Index, cells: Sequence[Cell]) -> list[list[Cell]]:
             rates = group_by([cell for cell in some if not is_latency(cell)], _setting)
             places += [[*same, *latencies] for same in rates.values()] or [latencies]
     return places
+
+
+def _title(index: Index, members: Sequence[Cell]) -> str:
+    """Whom the messages are between, and what they have alike whatever the library."""
+    return ", ".join(part for part in (_ends(index, members), *_setting(members[0])) if part)
 
 
 def _memories(cell: Cell) -> tuple[str, str]:
@@ -114,25 +131,28 @@ def _ends(index: Index, members: Sequence[Cell]) -> str:
     paths = dict.fromkeys(map(_one_way, members))
     if len(paths) <= MOST_PATHS:
         return next(iter(paths))
-    return f"{where(index, members[0])}, median of {count(len(paths), 'path')}"
+    between = where(index, members[0])
+    return f"{between[0].lower()}{between[1:]}, median of {count(len(paths), 'path')}"
 
 
 def _tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
     """Yields a table for each window; each includes the latency, which has no window."""
     rates = [cell for cell in members if not is_latency(cell)]
     latency = [cell for cell in members if is_latency(cell)]
-    windows = group_by(rates, lambda cell: cell.record.options.get("window"))
+    windows = group_by(rates, lambda cell: cell.record.options.get(WINDOW.name))
     default = windows.pop(None, [])
     if default or not rates:
         sizes = {cell.record.size_bytes for cell in (*default, *latency)}
-        yield _table(f"{title}, default window" if default else title, sizes, (*default, *latency))
+        told = f"{title}, default window" if any(map(_has_windows, default)) else title
+        yield _table(told, sizes, (*default, *latency))
     for asked, some in sorted(windows.items(), key=lambda item: int(item[0] or 0)):
         sizes = {cell.record.size_bytes for cell in some}
         yield _table(f"{title}, window of {asked}", sizes, (*some, *latency))
 
 
 def _table(title: str, sizes: Iterable[int], members: Sequence[Cell]) -> Table:
-    rows = []
+    rows: list[tuple[str, ...]] = []
+    windows = any(map(_has_windows, members))
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
     for size in sorted(sizes):
         of = group_by(by_size[size], lambda cell: (is_latency(cell), cell.record.pattern))
@@ -152,14 +172,17 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Cell]) -> Table:
             )
         )
     headings = ("size", "latency, µs", "unidirectional, GB/s", "bidirectional, GB/s", "messages in a window")
-    return Table(title, headings, tuple(rows), (0, 1, 2, 3, 4), note_of(rows))
+    shown = len(headings) if windows else len(headings) - 1
+    rows = [row[:shown] for row in rows]
+    note = note_of(rows, versions(members))
+    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
 
 
 def _plot(title: str, members: Sequence[Cell], plain: Sequence[Cell]) -> list[Plot]:
     """Plots bandwidth over size of messages and of copies within one process."""
     rates = [cell for cell in members if not is_latency(cell)]
     lines = []
-    rates.sort(key=lambda cell: (cell.record.pattern != "unidirectional", "window" in cell.record.options))
+    rates.sort(key=lambda cell: (cell.record.pattern != "unidirectional", WINDOW.name in cell.record.options))
     for label, some in group_by([*rates, *plain], _label).items():
         sizes = group_by(some, lambda cell: cell.record.size_bytes)
         points = tuple(point(pool(same), size) for size, same in sorted(sizes.items()))
@@ -168,13 +191,16 @@ def _plot(title: str, members: Sequence[Cell], plain: Sequence[Cell]) -> list[Pl
         return []
     caption = "Medians with their 95 % intervals."
     if plain:
-        caption += " Interfaces without MPI move the same bytes within one process."
+        names = dict.fromkeys(cell.record.interface for cell in plain)
+        caption += f" Within one process the same bytes are moved by {listed([*names])}."
     wide = is_wide(each for line in lines for each in line.points)
     return [Plot(title, caption, "size", "GB/s", tuple(lines), x_sizes=True, y_log=wide)]
 
 
 def _label(cell: Cell) -> str:
-    label = cell.variant.label(memory=False)
+    label = cell.variant.label(memory=False, access=not between_ranks(cell))
+    if between_ranks(cell):
+        label = library(cell) + label.removeprefix(cell.record.interface)
     return f"{label}, sum of both directions" if cell.record.pattern == "bidirectional" else label
 
 
@@ -196,7 +222,8 @@ def latency(index: Index) -> Iterator[Finding]:
         smallest = pool([cell for cell in some if cell.record.size_bytes == size])
         first = smallest.cells[0]
         lead = _lead(index, first, trips)
-        title = f"{lead}, an MPI message of {format_size(size)} takes {time_said(half(smallest))}"
+        time = time_said(half(smallest))
+        title = f"{lead}, an {library(first)} message of {format_size(size)} takes {time}"
         detail = f"Half of a round trip, {_paths(smallest)}, {memory(first)}{_with(first)}."
         yield finding(title, detail, MESSAGE_LATENCY, (smallest,))
 
@@ -204,14 +231,15 @@ def latency(index: Index) -> Iterator[Finding]:
 def _lead(index: Index, cell: Cell, others: Iterable[Cell]) -> str:
     """Names where the ranks are, with the settings that distinguish these messages from others there."""
     place = where(index, cell)
-    differing = {_setting(other) for other in others if where(index, other) == place}
+    alike = [other for other in others if where(index, other) == place and library(other) == library(cell)]
+    differing = set(map(_setting, alike))
     told = (part for part in _setting(cell) if part) if len(differing) > 1 else ()
     return ", ".join((place, *told))
 
 
-def _alike(index: Index, cells: Iterable[Cell]) -> dict[tuple[str, Hashable], list[Cell]]:
-    """Groups cells by location of the ranks and settings; only these are pooled."""
-    return group_by(cells, lambda cell: (where(index, cell), cell.variant))
+def _alike(index: Index, cells: Iterable[Cell]) -> dict[tuple[str, str, Hashable], list[Cell]]:
+    """By library, where both ranks are and how the messages are sent: only these are pooled."""
+    return group_by(cells, lambda cell: (library(cell), where(index, cell), cell.variant))
 
 
 def _paths(group: Group) -> str:
@@ -246,7 +274,7 @@ def bandwidth(index: Index) -> Iterator[Finding]:
         middle = next(at for at, group in sizes.items() if 2 * group.value >= best.value)
         first = best.cells[0]
         lead = _lead(index, first, plain)
-        title = f"{lead}, MPI messages reach {rate(best)} GB/s at {format_size(size)}"
+        title = f"{lead}, {library(first)} messages reach {rate(best)} GB/s at {format_size(size)}"
         quoted = [best]
         if middle != size:
             title += f" and half of that at {format_size(middle)}"
@@ -256,7 +284,7 @@ def bandwidth(index: Index) -> Iterator[Finding]:
 
 
 def beside_copy(index: Index) -> Iterator[Finding]:
-    """Compares messages with plain copies of the same memory at the largest common size."""
+    """Messages beside plain copies of the same memory, at the largest size that messages and copies have."""
     sent = [cell for cell in _single_direction(index) if "window" not in cell.record.options]
     for some in _alike(index, sent).values():
         # Only default copies; take them from all cells because `index.ranked` has no messages.
@@ -272,32 +300,39 @@ def beside_copy(index: Index) -> Iterator[Finding]:
         ways = group_by(
             [cell for cell in copies if cell.record.size_bytes == size], lambda cell: cell.variant
         )
-        plain = max(map(pool, ways.values()), key=lambda group: group.value)
+        rising = sorted(map(pool, ways.values()), key=lambda group: group.value)
+        fastest = {group.cells[0].record.interface: group for group in rising}
+        plain = sorted(fastest.values(), key=lambda group: -group.value)
         lead = f"{_lead(index, some[0], sent)}, messages of {format_size(size)}"
         yield from _beside(lead, _by_size(some)[size], plain, len(ways) + 1)
 
 
-def _beside(lead: str, sent: Group, plain: Group, ways: int) -> Iterator[Finding]:
-    first, name = sent.cells[0], plain.cells[0].record.interface
-    names = "mpi", name
-    claim = compare(sent, plain, kind="messages", ways=ways, match=_bytes_moved, names=names)
-    if claim.differ:
-        title = f"{lead}: {difference(claim)}"
-    elif claim.verdict == TIE:
-        title = f"{lead}: {tie(claim, names)}, {rate(sent)} and {rate(plain)} GB/s"
-    else:
-        return
-    detail = (
-        f"{memory(first)}{_with(first)}; {name} moves the same bytes within one process, "
-        f"{plain.cells[0].record.path}."
-    )
-    yield finding(title, sentence(detail), BESIDE_COPY, (sent, plain), [claim])
+def _beside(lead: str, sent: Group, plain: Sequence[Group], ways: int) -> Iterator[Finding]:
+    """The title tells of the fastest interface within one process, the detail of the others."""
+    first = sent.cells[0]
+    claims, told = [], []
+    for other in plain:
+        names = library(first), other.cells[0].record.interface
+        claim = compare(sent, other, kind="messages", ways=ways, match=_bytes_moved, names=names)
+        if claim.differ:
+            told.append(difference(claim))
+        elif claim.verdict == TIE:
+            told.append(f"{tie(claim, names)}, {rate(sent)} and {rate(other)} GB/s")
+        elif told:  # no one thing is true of all paths
+            continue
+        else:
+            return
+        claims.append(claim)
+    fastest = plain[0].cells[0].record
+    place = f"{fastest.interface} moves the same bytes within one process, {fastest.path}"
+    detail = "; ".join([f"{memory(first)}{_with(first)}", place, *told[1:]]) + "."
+    yield finding(f"{lead}: {told[0]}", sentence(detail), BESIDE_COPY, (sent, *plain), claims)
 
 
 def window_gain(index: Index) -> Iterator[Finding]:
     """Compares many messages in flight with one, at the size with the largest difference."""
     places = group_by(
-        _single_direction(index), lambda cell: (where(index, cell), memory(cell), settings(cell, "window"))
+        _single_direction(index), lambda cell: (library(cell), where(index, cell), *_setting(cell))
     )
     for some in places.values():
         alike = group_by(some, lambda cell: (cell.record.size_bytes, window(cell)))

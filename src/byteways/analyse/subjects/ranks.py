@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from byteways.analyse.phrases import supported
@@ -9,6 +10,7 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import kind
 from byteways.analyse.summary import Cell, Group, Part
 from byteways.analyse.topic import PlotPoint
+from byteways.plan.interfaces import INTERFACES
 from byteways.units import format_bandwidth, format_size
 
 #: Beginning of a sentence about two ranks, by kind of pair (selection.KINDS).
@@ -20,7 +22,12 @@ BETWEEN = {
     "cpu-gpu": "From a rank's host memory to another's GPU",
     "gpu-cpu": "From a rank's GPU to another's host memory",
 }
-#: Bandwidth ratio above which a plot needs a logarithmic axis.
+#: What an interface is called that needs no library beside MPI, and one whose records do not tell which of
+#: both vendors' it was.
+MPI, UNTOLD = "MPI", "NCCL or RCCL"
+#: How the evidence of a record begins that names its library (native/interfaces/xccl/movers.cpp).
+_LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
+#: Bandwidths that differ by more want a logarithmic axis.
 WIDE = 100.0
 #: Suffix of a value with a warning, and the table note on it.
 MARK, MARKED = "*", "* has a warning (listed below)"
@@ -30,6 +37,20 @@ def where(index: Index, cell: Cell) -> str:
     """`Between ranks with a GPU each (NVLink4 ×18)`."""
     wires = index.link_class(cell)
     return f"{BETWEEN[kind(cell)]} ({wires})" if wires else BETWEEN[kind(cell)]
+
+
+def library(cell: Cell) -> str:
+    """What carried out the message or the operation: `MPI`, `NCCL`, `RCCL`."""
+    if not INTERFACES[cell.record.interface].library:
+        return MPI
+    told = _LIBRARY.match(cell.record.engine_evidence or "")
+    return told["name"] if told else UNTOLD
+
+
+def versions(cells: Iterable[Cell]) -> str:
+    """`NCCL 2.28.3`, of libraries whose records tell; empty of MPI, whose version the run has."""
+    found = (_LIBRARY.match(cell.record.engine_evidence or "") for cell in cells if library(cell) != MPI)
+    return ", ".join(dict.fromkeys(f"{told['name']} {told['version']}" for told in found if told))
 
 
 def memory(cell: Cell) -> str:

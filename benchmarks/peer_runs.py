@@ -1,0 +1,130 @@
+"""What comparisons with other programs of several ranks share: launcher, runs of byteways, turns, ratios."""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from byteways.analyse.repeatability import student
+from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
+
+#: What was measured: its name and its size in bytes.
+Key = tuple[str, int]
+#: Nanoseconds of one operation.
+Times = Mapping[Key, float]
+
+#: Open MPI refuses to start as root, which a container often is.
+_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+#: How the text of `mpiexec --version` tells Open MPI; its launcher was called OpenRTE.
+_OPEN_MPI = ("Open MPI", "OpenRTE")
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Of this process, with what a launcher needs."""
+    return {**os.environ, **_AS_ROOT, **more}
+
+
+def launcher_of(prefix: str, version: str) -> str:
+    """The launcher's words with `{ranks}`; both programs bind their threads themselves.
+
+    Args:
+        prefix: What stands before `mpiexec`: a folder with a slash at its end, or nothing.
+        version: What `mpiexec --version` prints.
+    """
+    unbound = " --bind-to none" if any(name in version for name in _OPEN_MPI) else ""
+    return f"{prefix}mpiexec -n {{ranks}}{unbound}"
+
+
+def find_launcher(installation: Path | None) -> tuple[str, str, str]:
+    """Prefix of its programs, launcher and first line of its version.
+
+    Args:
+        installation: Folder with bin/mpiexec; None: that in PATH.
+    """
+    prefix = f"{installation}/bin/" if installation else ""
+    words = [f"{prefix}mpiexec", "--version"]
+    told = subprocess.run(words, capture_output=True, text=True, env=environment()).stdout
+    return prefix, launcher_of(prefix, told), told.splitlines()[0] if told else "unknown MPI"
+
+
+def launched(launcher: str, ranks: int, words: Sequence[str], environment: Mapping[str, str]) -> str:
+    """What a program prints that `ranks` processes run."""
+    command = [*launcher.replace("{ranks}", str(ranks)).split(), *words]
+    return subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout
+
+
+def own_records(
+    out: Path, suite: str, launcher: str, ranks: int, environment: Mapping[str, str]
+) -> list[Record]:
+    """Records of a suite that byteways runs.
+
+    Args:
+        out: Folder of the run, which does not exist yet; the suite is put beside it.
+        suite: Its text.
+        launcher: With `{ranks}`.
+        ranks: How many processes.
+        environment: Of byteways.
+
+    Raises:
+        RuntimeError: A case has no verified result.
+    """
+    file = out.with_suffix(".toml")
+    file.write_text(suite, encoding="utf-8")
+    words = [sys.executable, "-m", "byteways", "run", str(file), "--out", str(out)]
+    words += ["--no-report", "--ranks", str(ranks), "--launcher", launcher]
+    subprocess.run(words, check=True, env=environment, stdout=subprocess.DEVNULL)
+    records = list(RunFolder(out).records)
+    for record in records:
+        if not record.verified or record.time_ns is None:
+            raise RuntimeError(f"{record.interface} {record.path} {record.size_bytes}: {record.reason}")
+    return records
+
+
+def ratio_text(ratios: Sequence[float]) -> str:
+    """Median of ratios with the 95 % interval of the mean of their logarithms (Student's t).
+
+    Args:
+        ratios: Two at least.
+    """
+    logs = [math.log(one) for one in ratios]
+    half = student(0.05, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    centre = statistics.fmean(logs)
+    low, high = math.exp(centre - half), math.exp(centre + half)
+    return f"ratio {statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})"
+
+
+def in_turns(pairs: int, ours: Callable[[int], Times], theirs: Callable[[int], Times]) -> Iterator[str]:
+    """Runs both in turns; a line for each operation with both medians and the ratio of our time to theirs.
+
+    Args:
+        pairs: How many runs of each, two at least.
+        ours: A run of byteways, by number.
+        theirs: A run of the other program; both have the same keys.
+    """
+    found: defaultdict[Key, list[tuple[float, float]]] = defaultdict(list)
+    for number in range(pairs):
+        mine, other = ours(number), theirs(number)
+        for key, value in other.items():
+            found[key].append((mine[key], value))
+    for (name, size), both in found.items():
+        mine_ns, other_ns = (statistics.median(values) for values in zip(*both, strict=True))
+        text = ratio_text([a / b for a, b in both])
+        yield f"{name:10}{size:11}{mine_ns:12.0f} and {other_ns:12.0f} ns, {text}"
+
+
+def pairs_of(text: str) -> int:
+    """Of the option `--pairs`.
+
+    Raises:
+        ValueError: One pair has no interval.
+    """
+    if (pairs := int(text)) < 2:
+        raise ValueError("an interval needs two pairs at least")
+    return pairs
