@@ -23,7 +23,7 @@ LEAKS = re.compile(
 )
 #: Which GPUs a GPU test may use is the tester's to say; every other test is to see none of it.
 GPU_CHOICE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-#: A run waits for the disk after every record. In memory nothing waits; the tests need a small part of these bytes.
+#: A run waits for the disk after every record; in memory nothing does. The tests need a part of these bytes.
 IN_MEMORY, IN_MEMORY_BYTES = "/dev/shm", 4 << 30
 
 
@@ -42,7 +42,7 @@ def gpus_wanted(config: pytest.Config) -> bool:
 
 
 def fits_in_memory() -> bool:
-    """Whether temporary folders may lie in memory: the file system there is large enough, and runs programs."""
+    """Whether temporary folders may lie in memory: its file system has room, and runs programs."""
     try:
         found = os.statvfs(IN_MEMORY)
     except OSError:

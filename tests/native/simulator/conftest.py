@@ -28,7 +28,7 @@ def _is_entry_point(source: Path) -> bool:
 
 
 def _built(source: Path, changed_s: float) -> Path | None:
-    """The object that the build made of a source; None where it has none that is newer than source and headers.
+    """The object that the build made of a source; None where none is newer than the source and all headers.
 
     Args:
         changed_s: When the last header changed.
