@@ -19,6 +19,10 @@ JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
 PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 # Folders are listed too: their time stamps tell of files that came or went.
 NATIVE := $(shell find native) CMakeLists.txt
+# Without kept bytecode each of the hundreds of processes that the tests start compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+# A mutant may have the length and the second of the module before it, whose bytecode would run in its place.
+mutants: export PYTHONDONTWRITEBYTECODE := 1
 CPP := $(shell find native $(wildcard tests) \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -type f)
 
 help: ## list the targets

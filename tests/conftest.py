@@ -23,6 +23,8 @@ LEAKS = re.compile(
 )
 #: Which GPUs a GPU test may use is the tester's to say; every other test is to see none of it.
 GPU_CHOICE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+#: A run waits for the disk after every record; in memory nothing does. The tests need a part of these bytes.
+IN_MEMORY, IN_MEMORY_BYTES = "/dev/shm", 4 << 30
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +41,16 @@ def gpus_wanted(config: pytest.Config) -> bool:
     return "not gpu" not in config.getoption("markexpr")
 
 
+def fits_in_memory() -> bool:
+    """Whether temporary folders may lie in memory: its file system has room, and runs programs."""
+    try:
+        found = os.statvfs(IN_MEMORY)
+    except OSError:
+        return False
+    runs = not found.f_flag & os.ST_NOEXEC
+    return runs and os.access(IN_MEMORY, os.W_OK) and found.f_bavail * found.f_frsize >= IN_MEMORY_BYTES
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Cleans this process's environment before any test module is imported; child processes inherit it."""
     for name in [name for name in os.environ if LEAKS.fullmatch(name)]:
@@ -46,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not gpus_wanted(config):
         for name in GPU_CHOICE:
             os.environ.pop(name, None)
+    if "TMPDIR" not in os.environ and fits_in_memory():
+        os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = IN_MEMORY
     cache = tempfile.mkdtemp(prefix="byteways-test-cache-")
     config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
     os.environ["BYTEWAYS_CACHE"] = cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 import contradictions
 from scripts.unpack_examples import recorded
+from tests.cli.called import byteways
 
 PROGRAM = [sys.executable, "-m", "byteways"]
 
@@ -33,7 +33,8 @@ def test_a_recorded_run(name: str, tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_simulated_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a figure or sentence that a run contradicts, with link classes and settings that differ."""
     folder = tmp_path / "run"
-    command = [*PROGRAM, "run", "quick", "--machine", "frontier-mi250x", "--out", str(folder)]
-    subprocess.run(command, capture_output=True, check=True)
+    options = ("--machine", "frontier-mi250x", "--out", str(folder))
+    done = byteways(tmp_path, "run", "quick", *options)
+    assert done.returncode == 0, done.stderr
     status, text = account(folder, tmp_path, capsys)
     assert status == 0, text

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-RUN = [sys.executable, "-m", "byteways"]
+from tests.cli.called import byteways
 
 
 def ran(folder: Path, suite: str, machine: str, *filters: str) -> list[dict[str, Any]]:
     """The records of the first round of a suite that was simulated."""
     only = [word for each in filters for word in ("--only", each)]
-    command = [*RUN, "run", suite, "--machine", machine, "--rounds", "3", "--out", str(folder), *only]
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=240)
+    options = ("--machine", machine, "--rounds", "3", "--out", str(folder))
+    done = byteways(folder.parent, "run", suite, *options, *only)
+    assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in (folder / "measurements.jsonl").read_text().splitlines()]
     return [record for record in records if record["round"] == 0]
 
 
 def shown(folder: Path) -> dict[str, Any]:
-    command = [*RUN, "show", str(folder), "--json"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    done = byteways(folder.parent, "show", str(folder), "--json")
+    assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +13,7 @@ from byteways.cli import main
 from byteways.studies import names
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
-
-
-def byteways(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "byteways", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+from tests.cli.called import byteways
 
 
 @pytest.fixture(scope="module")

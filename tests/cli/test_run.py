@@ -17,6 +17,7 @@ from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
 from byteways.run.recording import unmeasured
+from tests.cli.called import byteways
 
 SUITE = """\
 name = "tiny"
@@ -43,14 +44,7 @@ def suite(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "byteways", "run", *arguments],
-        cwd=folder,
-        env={**os.environ, "BYTEWAYS_GPUS": "0", **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return byteways(folder, "run", *arguments, **{"BYTEWAYS_GPUS": "0", **variables})
 
 
 def test_whole_run(suite: Path, tmp_path: Path) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from byteways.results.simulated import worded
 from byteways.run.pace import Pace
 from byteways.run.simulation import DEADLINE_S, Simulation, simulated_deadline_s
 from byteways.settings import recorded_environment
+from tests.cli import called
 from tests.faults.harness import FAKE, SUITE, TIGHT, planned
 
 MARK = "SIMULATED by byteways from the model h200-x4 (not measured)"
@@ -30,14 +29,7 @@ MACHINE = "h200-x4"
 
 
 def byteways(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "byteways", *arguments],
-        cwd=folder,
-        env={**os.environ, "BYTEWAYS_WORKER": shlex.join(FAKE), **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return called.byteways(folder, *arguments, **{"BYTEWAYS_WORKER": shlex.join(FAKE), **variables})
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.measuring import Measurer
+from tests.cli.called import byteways
 from tests.native import simulated as toy
 
 MACHINE = "h200-x4"
@@ -22,15 +20,8 @@ MACHINE = "h200-x4"
 OWN = ("started_at", "wall_s", "worker")
 
 
-def byteways(folder: Path, *arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "byteways", "run", *arguments, "--no-report"],
-        cwd=folder,
-        env={**os.environ},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+def run(folder: Path, *arguments: str) -> None:
+    done = byteways(folder, "run", *arguments, "--no-report")
     assert done.returncode == 0, done.stderr
 
 
@@ -45,7 +36,7 @@ def records(run: Path) -> dict[tuple[str, int], dict[str, Any]]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("whole")
-    byteways(place, "quick", "--machine", MACHINE, "--out", "R")
+    run(place, "quick", "--machine", MACHINE, "--out", "R")
     return place / "R"
 
 
@@ -60,7 +51,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(whole: Path, tmp_path: Path, 
     (resumed / "measurements.jsonl").write_bytes(b"".join(lines[:cut]) + part)
     manifest = json.loads((resumed / "run.json").read_text(encoding="utf-8"))
     (resumed / "run.json").write_text(json.dumps({**manifest, "state": "interrupted"}), encoding="utf-8")
-    byteways(tmp_path, "--resume", "R")
+    run(tmp_path, "--resume", "R")
     assert records(resumed) == records(whole)
 
 

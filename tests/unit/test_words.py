@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,10 +53,10 @@ _WORD = {words: re.compile(rf"(?<![\w`_-])(?:{words})(?![\w_-])", re.IGNORECASE)
 
 def strings(path: Path) -> Iterator[str]:
     """Literals of a Python file, f-strings as one text, without docstrings and single words."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
             yield "".join(map(str, parts))
@@ -78,7 +79,10 @@ def visible() -> Iterator[tuple[str, str]]:
         yield path.relative_to(ROOT).as_posix(), re.sub(r"`[^`\n]*`", "", text)
 
 
-TEXTS = [(where, " ".join(text.split())) for where, text in visible()]
+@functools.cache
+def texts() -> list[tuple[str, str]]:
+    """The same, spaces folded; not read by every process that only collects these tests."""
+    return [(where, " ".join(text.split())) for where, text in visible()]
 
 
 @pytest.mark.parametrize("words", PRIVATE)
@@ -86,7 +90,7 @@ def test_private_words_are_not_used(words: str) -> None:
     """Catches a private word that a reader from the field would have to look up."""
     found = [
         f"{where}: …{text[max(match.start() - 40, 0) : match.end() + 40]}…"
-        for where, text in TEXTS
+        for where, text in texts()
         for match in _WORD[words].finditer(text)
     ]
     assert not found, f"say {PRIVATE[words]}"
@@ -94,8 +98,8 @@ def test_private_words_are_not_used(words: str) -> None:
 
 def test_all_that_is_read_is_searched() -> None:
     """Catches a search that finds no strings, which would pass for ever."""
-    places = {where for where, _ in TEXTS}
+    places = {where for where, _ in texts()}
     assert {"README.md", "src/byteways/cli/run.py", "quick.toml"} <= places
     assert any(where.endswith(".j2") for where in places)
-    assert len(TEXTS) > 2000
+    assert len(texts()) > 2000
     assert _WORD[r"agents?"].search("list agents here") and not _WORD[r"agents?"].search("between_agents")

@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from byteways.machines.model import MachineModel
+from byteways.machines.model import ASSUMED, FITTED, NOMINAL, MachineModel
 from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
 from byteways.plan.interfaces import INTERFACES, figure_of, moves_pages
-
-ASSUMED, FITTED, NOMINAL = "assumed", "fitted", "nominal"
 
 
 def rests_on(case: Case, model: MachineModel) -> list[str]:
     """Returns which of `assumed`, `fitted`, `nominal` (published) the case's numbers are, in this order."""
     used = {prefix for flow in case.flows for prefix in _used(case, flow, model)}
-    kinds = {kind for prefix in used for kind in _kinds(model, prefix)}
+    # What a model leaves out says nothing.
+    kinds = {kind for prefix in used for kind in model.kinds.get(prefix, ())}
     return [kind for kind in (ASSUMED, FITTED, NOMINAL) if kind in kinds]
-
-
-def _kinds(model: MachineModel, prefix: str) -> Iterator[str]:
-    """Yields the kinds of numbers of a key, or of all keys of a table; missing keys yield nothing."""
-    for key, fact in model.facts.items():
-        if fact.source and (key == prefix or key.startswith(f"{prefix}.")):
-            yield ASSUMED if fact.assumed else FITTED if fact.fitted else NOMINAL
 
 
 def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
@@ -112,21 +104,14 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
         yield f"rates.{rate}-{'host' if device.startswith('cpu') else 'peer'}-{access}"
 
 
-def _pairs(model: MachineModel) -> Iterator[tuple[int, frozenset[str]]]:
-    """Yields bundles with their two ends."""
-    for index in range(model.count("links")):
-        for pair in model.texts(f"links.{index}.pairs"):
-            yield index, frozenset(pair.split("-"))
-
-
 def _joining(model: MachineModel, a: str, b: str) -> set[int]:
     """Returns the bundles that connect two devices directly or through one switch; empty if GPUs forward."""
-    direct = {index for index, ends in _pairs(model) if ends == {a, b}}
+    direct = {index for index, ends in model.bundles if ends == {a, b}}
     if direct:
         return direct
-    at_a, at_b = ({*(end for _, ends in _pairs(model) if one in ends for end in ends)} for one in (a, b))
+    at_a, at_b = ({*(end for _, ends in model.bundles if one in ends for end in ends)} for one in (a, b))
     switches = {node for node in at_a & at_b if not node.startswith(("cpu", "gpu"))}
-    return {index for index, ends in _pairs(model) if ends & switches and ends & {a, b}}
+    return {index for index, ends in model.bundles if ends & switches and ends & {a, b}}
 
 
 def _links(model: MachineModel, a: str, b: str) -> Iterator[str]:
@@ -134,7 +119,7 @@ def _links(model: MachineModel, a: str, b: str) -> Iterator[str]:
     if a == b:
         return
     joining = _joining(model, a, b)
-    for index in sorted(joining or {index for index, ends in _pairs(model) if ends & {a, b}}):
+    for index in sorted(joining or {index for index, ends in model.bundles if ends & {a, b}}):
         yield f"links.{index}.peak_bytes_per_s"
     if not joining and a.startswith("gpu") and b.startswith("gpu"):
         yield "gpu.routed_efficiency"

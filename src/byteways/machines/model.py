@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 #: Value of a fact; a tuple for a list of numbers or names.
 Value = str | int | float | bool | tuple[str | int | float, ...]
 
 #: Kinds of sources outside the table of sources.
 ASSUMED, FITTED = "assumed", "fitted"
+#: What a number is that a source states.
+NOMINAL = "nominal"
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,13 @@ class Fact:
     @property
     def fitted(self) -> bool:
         return self.source.startswith(f"{FITTED}:")
+
+    @property
+    def kind(self) -> str:
+        """`assumed`, `fitted` or `nominal`; empty for names."""
+        if not self.source:
+            return ""
+        return ASSUMED if self.assumed else FITTED if self.fitted else NOMINAL
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,25 @@ class MachineModel:
         start = f"{array}."
         indices = {key[len(start) :].split(".")[0] for key in self.facts if key.startswith(start)}
         return len(indices)
+
+    @cached_property
+    def kinds(self) -> Mapping[str, frozenset[str]]:
+        """Kinds of numbers by key, and by table those of all keys in it; every simulated record asks."""
+        found: dict[str, set[str]] = {}
+        for key, fact in self.facts.items():
+            parts = key.split(".") if fact.source else ()
+            for end in range(len(parts)):
+                found.setdefault(".".join(parts[: end + 1]), set()).add(fact.kind)
+        return {prefix: frozenset(kinds) for prefix, kinds in found.items()}
+
+    @cached_property
+    def bundles(self) -> tuple[tuple[int, frozenset[str]], ...]:
+        """Index in `links` and the two ends of every bundle of links."""
+        return tuple(
+            (index, frozenset(pair.split("-")))
+            for index in range(self.count("links"))
+            for pair in self.texts(f"links.{index}.pairs")
+        )
 
     def text_of(self, key: str) -> str:
         return str(self.facts[key].value)

@@ -219,6 +219,7 @@ def _link_arc(
     return replace(arc, limit=None, limit_source=f"the caches of {executor.name} may absorb the traffic")
 
 
+@cached
 def _memory(topology: Topology, device: str) -> Arc:
     if topology.device(device).kind == "cpu" and package_gpu(topology, device) is None:
         return host_memory(topology)

@@ -82,6 +82,8 @@ class Measurer:
         self._exporter = Exporter()
         addresses = {device.name: device.pci_address for device in devices if not self._on_host[device.name]}
         self._simulated = bool(simulator)
+        #: Searched once: a simulated machine is opened for every case.
+        self._libraries = library_directories() if simulator else []
         uuids = {device.name: device.uuid for device in devices if device.uuid}
         self._health = HealthMonitor(core, uuids, simulator, None if simulator else SysfsHealth(addresses))
         #: None on a simulated machine, which nobody else can use.
@@ -98,7 +100,8 @@ class Measurer:
         from byteways import _core
 
         simulator, began_s = simulator_path() if machine else "", time.monotonic()
-        return cls(_core, _open(_core, simulator, machine), simulator, machine, began_s)
+        session = _open(_core, simulator, machine, library_directories())
+        return cls(_core, session, simulator, machine, began_s)
 
     def restart(self, key: int) -> None:
         """Begins the simulated machine anew, so that a case depends on its key and not on those before it.
@@ -114,7 +117,7 @@ class Measurer:
         except self.core.Error:
             gc.collect()  # an exception's traceback may hold buffers in a cycle
             self.core.restart_machine(self._simulator, self._machine, key)
-        self.session = _open(self.core, self._simulator, self._machine)
+        self.session = _open(self.core, self._simulator, self._machine, self._libraries)
         self._arena = Arena(self.core, self.session, self._memory, self._first_gpus)
 
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -288,10 +291,10 @@ def _first_gpus(devices: Sequence[Device]) -> dict[str, str]:
     return {device.name: first[device.runtime] for device in devices if device.runtime in first}
 
 
-def _open(core: ModuleType, simulator: str, machine: str) -> Session:
+def _open(core: ModuleType, simulator: str, machine: str, libraries: Sequence[str]) -> Session:
     """A session with every runtime of this machine, or of the simulated one."""
     session: Session = core.Session(
-        library_directories=library_directories(),
+        library_directories=libraries,
         kernel_cache=str(kernel_cache() or ""),
         gpus=gpus_wanted(),
         simulator=simulator,

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cache import cached, headers, version
+from tests.cache import HEADERS, ROOT, cached, headers, version
 
 HERE = Path(__file__).parent
-NATIVE = HERE.parents[2] / "native"
+NATIVE = ROOT / "native"
+#: Where the build of the package leaves the objects of the simulator's library.
+BUILT = "build/*/CMakeFiles/byteways_sim.dir"
 
 #: What a toy printed: key -> the values of each of its lines.
 Told = dict[str, list[list[str]]]
@@ -25,10 +27,23 @@ def _is_entry_point(source: Path) -> bool:
     return source.stem.endswith("api") or source.stem.startswith("api")
 
 
+def _built(source: Path, changed_s: float) -> Path | None:
+    """The object that the build made of a source; None where none is newer than the source and all headers.
+
+    Args:
+        changed_s: When the last header changed.
+    """
+    found = [*ROOT.glob(f"{BUILT}/{source.relative_to(ROOT)}.o")]
+    newest = max(found, key=lambda path: path.stat().st_mtime, default=None)
+    if newest is None or newest.stat().st_mtime <= max(source.stat().st_mtime, changed_s):
+        return None
+    return newest
+
+
 @pytest.fixture(scope="session")
 def toys() -> Path:
-    """The program; the simulator's sources but for the vendors' entry points are part of it. Of what changed
-    since the last session, a source is compiled alone, a header with all sources.
+    """The program; the simulator's sources but for the vendors' entry points are part of it, as the build has
+    compiled them. Of what changed since, a source is compiled alone, a header with all sources.
     """
     sources = [each for each in (NATIVE / "simulator").glob("*.cpp") if not _is_entry_point(each)]
     sources += (NATIVE / "interfaces").glob("*/simulated.cpp")
@@ -37,7 +52,12 @@ def toys() -> Path:
     command = ["g++", *options, f"-I{NATIVE}", f"-I{HERE}"]
     common = [version("g++"), *options, headers(NATIVE, HERE)]
 
+    changed_s = max(path.stat().st_mtime for path in NATIVE.rglob("*") if path.suffix in HEADERS)
+
     def compiled(source: Path) -> Path:
+        if built := _built(source, changed_s):
+            return built
+
         def make(path: Path) -> None:
             subprocess.run([*command, "-c", source, "-o", path], check=True)
 
@@ -47,7 +67,7 @@ def toys() -> Path:
         objects = list(pool.map(compiled, sorted(sources)))
     return cached(
         "toys",
-        [*common, *(path.name for path in objects)],
+        [*common, *objects],
         lambda path: subprocess.run([*command, *objects, "-o", path], check=True),
     )
 

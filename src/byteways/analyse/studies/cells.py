@@ -11,7 +11,7 @@ from byteways.analyse.studies.hardware import Hardware
 from byteways.analyse.studies.places import Located, locate
 from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
-from byteways.plan.case import Case, Flow
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES, OF_ALL
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
@@ -214,10 +214,11 @@ class Sheet:
         A place without a model has the values of all machines that no other place names.
         """
         elsewhere = {other.model for other in self.study.places.values() if other.model}
+        told = _told(line, place)
         found = []
         for value in self.study.values:
             there = value.machine == place.model if place.model else value.machine not in elsewhere
-            if there and _is_at(value, line, place, self.study.ambient):
+            if there and _is_at(value, line, told, self.study.ambient):
                 found.append(Published(value, value.size_bytes, part_of(value, line)))
         return found
 
@@ -295,15 +296,15 @@ def _twice(line: Line, devices: Sequence[str]) -> str:
     return flow.source.device if letters and flow.source.device == flow.destination.device else ""
 
 
-def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bool:
-    """Whether the published value belongs to the line at the place, by the source's devices and memory."""
-    extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
-    missing = [name for name in line.environment if name not in value.environment]
-    if value.options or value.pattern != line.pattern or missing or set(extra) - set(ambient):
-        return False
+#: Metric (None: any), method, and source, destination and executor: what the source calls a figure of a line.
+_Told = tuple[str | None, str, tuple[Buffer, Buffer, str]]
+
+
+def _told(line: Line, place: Place) -> list[_Told]:
+    """How the source tells figures of the line at the place, by its own devices and memory."""
     devices = tuple(_told_device(device, place) for device in place.devices)
-    ends = (value.source, value.destination, value.executor)
     own = line.ends[0]
+    found = []
     for told in line.published:
         as_told = Ends(
             told.get("source", own.source),
@@ -311,15 +312,22 @@ def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bo
             told.get("executor", own.executor),
         )
         flow = as_told.flow(devices)
-        if told.get("metric", value.metric) != value.metric:
-            continue
-        if value.method == told.get("method", line.interface) and ends == (
-            flow.source,
-            flow.destination,
-            flow.executor,
-        ):
-            return True
-    return False
+        ends = (flow.source, flow.destination, flow.executor)
+        found.append((told.get("metric"), told.get("method", line.interface), ends))
+    return found
+
+
+def _is_at(value: Value, line: Line, told: Sequence[_Told], ambient: Sequence[str]) -> bool:
+    """Whether the source's value is one of a line that it tells so."""
+    extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
+    missing = [name for name in line.environment if name not in value.environment]
+    if value.options or value.pattern != line.pattern or missing or set(extra) - set(ambient):
+        return False
+    ends = (value.source, value.destination, value.executor)
+    return any(
+        metric in (None, value.metric) and method == value.method and there == ends
+        for metric, method, there in told
+    )
 
 
 def _told_device(device: str, place: Place) -> str:

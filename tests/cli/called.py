@@ -1,0 +1,34 @@
+"""`byteways` called within the test's process, for tests of what it prints, writes and refuses.
+
+A process of its own imports the program anew, which takes longer than most of what is tested. Tests of the
+process itself (signals, closed streams, imports, terminals) start one. Workers are processes either way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+from byteways.cli import main
+
+
+def byteways(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The command line in a folder, with more environment variables; what a process of it would give."""
+    out, err, before = io.StringIO(), io.StringIO(), Path.cwd()
+    os.chdir(folder)
+    try:
+        with (
+            mock.patch.dict(os.environ, variables),
+            mock.patch.object(sys, "argv", ["byteways", *arguments]),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            status = main(arguments)
+    finally:
+        os.chdir(before)
+    return subprocess.CompletedProcess(["byteways", *arguments], status, out.getvalue(), err.getvalue())
