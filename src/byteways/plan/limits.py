@@ -1,8 +1,8 @@
-"""The physical limit of a case, and whether what was measured exceeds it on any link or memory of its path.
+"""The physical limit of a case, and whether a measurement exceeds it on any link or memory of its path.
 
-Bytes over time beyond the raw signalling rate of a link, or beyond what a memory's pins carry, did not go
-that way: the figure is wrong, whatever the cause. Routes and sums are those of peaks.py. A limit that nobody
-tells is None with the reason, and never guessed; no vendor tells one of copy engines.
+Bytes over time beyond a link's raw signalling rate, or a memory's pin rate, cannot have taken that path: the
+value is wrong, whatever the cause. Routes and sums are those of peaks.py. Unknown limits are None with the
+reason, never guessed; no vendor publishes one for copy engines.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from byteways.topology.capacity import Arc, host_memory, maximum_flow, memory_of
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
-#: Timers and links have clocks of their own, which differ by some 10⁻⁴.
+#: Timers and links have different clocks, with relative deviations of about 10⁻⁴.
 TOLERANCE = 1.001
-#: Memory moves the bytes of a pass only where those are more than so many times the caches on the path.
+#: A memory limits a pass only if its bytes exceed this multiple of the caches on the path.
 CACHES_EXCEEDED = 2
-#: Names of a sentence that lists resources; the rest is counted.
+#: Maximum number of resources that a sentence lists; the others are counted.
 _NAMED = 4
 
 
 @dataclass(frozen=True)
 class Limit:
-    """In bytes/s, in the same count as the case's bandwidth, with the resources that set it and their source;
-    None with the reason when it is unknown.
+    """A limit in bytes/s, in the byte count of the case's bandwidth, with the limiting resources and their
+    source; None with the reason if unknown.
     """
 
     bytes_per_s: float | None
@@ -39,7 +39,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Excess:
-    """What was measured over a resource, or of the whole case, beyond what can be."""
+    """A measured rate of a resource, or of the whole case, beyond its limit."""
 
     resource: str
     bytes_per_s: float
@@ -48,24 +48,24 @@ class Excess:
 
 @dataclass
 class _Resources:
-    """What the flows of a case use: how often each way takes each resource, and what these carry at most."""
+    """How often each path of a case's flows uses each resource, and the resources' limits."""
 
     ways: list[list[Counter[str]]] = field(default_factory=list)  # [flow][path of a route]
-    arcs: dict[str, Arc] = field(default_factory=dict)  # with limits as they are for this case
-    closed: str | None = None  # a flow's path that no link joins
+    arcs: dict[str, Arc] = field(default_factory=dict)  # with their limits for this case
+    closed: str | None = None  # a flow's path without a link
 
     def limits(self) -> dict[str, float]:
         return {name: arc.limit for name, arc in self.arcs.items() if arc.limit is not None}
 
 
 def limit(topology: Topology, case: Case, distinct_bytes: Mapping[str, int] | None = None) -> Limit:
-    """The physical limit of the figure that `case` reports.
+    """Returns the physical limit of the value that `case` reports.
 
     Args:
-        topology: Of the machine that runs the case.
-        case: With devices of that machine.
-        distinct_bytes: Bytes that all flows touch before an address repeats, of `source` and `destination`;
-            None: not known, so that no memory is counted.
+        topology: The machine that runs the case.
+        case: A case with devices of that machine.
+        distinct_bytes: Bytes that all flows touch before an address repeats, by `source` and `destination`;
+            None: unknown, so memories impose no limit.
     """
     if figure_of(case.interface) != "bandwidth":
         return Limit(None, f"{case.interface} measures time, which has no physical limit here")
@@ -93,15 +93,15 @@ def excess(
     distinct_bytes: Mapping[str, int] | None,
     directions: Mapping[str, float],
 ) -> Excess | None:
-    """The resource that the flows exceed together by most; None: they exceed none that is known.
+    """Returns the resource with the largest excess; None if no known limit is exceeded.
 
     Args:
-        topology: Of the machine that ran the case.
-        case: With devices of that machine.
+        topology: The machine that ran the case.
+        case: A case with devices of that machine.
         distinct_bytes: See limit().
-        directions: Measured bytes/s by path of a flow, of those that disturb too.
+        directions: Measured bytes/s by path, including background flows.
     """
-    flows = [flow for flow in case.flows if case.interface_of(flow) != "route"]  # limit() has its paths
+    flows = [flow for flow in case.flows if case.interface_of(flow) != "route"]  # limit() checks its paths
     if stranger_of(topology, flows):
         return None
     used = _used(topology, case, flows, distinct_bytes)
@@ -117,12 +117,12 @@ def excess(
 
 
 def excess_of_pages(topology: Topology, flow: Flow, bytes_per_s: float) -> Excess | None:
-    """Whether the pages that a flow moved, of one of its ends or of both, exceed the links between its ends.
+    """Checks the rate of pages migrated by a flow against the links between its ends.
 
     Args:
-        topology: Of the machine that ran the case.
-        flow: With managed memory.
-        bytes_per_s: Of whole pages.
+        topology: The machine that ran the case.
+        flow: A flow with managed memory.
+        bytes_per_s: Rate in whole pages.
     """
     if stranger_of(topology, [flow]) or flow.source.device == flow.destination.device == flow.executor:
         return None
@@ -131,12 +131,12 @@ def excess_of_pages(topology: Topology, flow: Flow, bytes_per_s: float) -> Exces
     ]
     known = {arc.name: arc.limit for arc in links if arc.limit is not None}
     if len(known) < len({arc.name for arc in links}) or not known:
-        return None  # pages may have come over the link of unknown rate alone
+        return None  # all pages may have used the link of unknown rate
     return worst([Excess(f"{', '.join(known)}, by pages", bytes_per_s, min(known.values()))])
 
 
 def worst(found: Iterable[Excess]) -> Excess | None:
-    """The one that is exceeded by most; None: none is."""
+    """Returns the resource with the largest excess; None if there is none."""
     beyond = [one for one in found if one.bytes_per_s > TOLERANCE * one.limit_bytes_per_s]
     return max(beyond, key=lambda one: one.bytes_per_s / one.limit_bytes_per_s, default=None)
 
@@ -189,7 +189,7 @@ def _used(
 def _shares(
     case: Case, flow: Flow, distinct_bytes: Mapping[str, int] | None
 ) -> list[tuple[Buffer, float | None]]:
-    """Each array of a flow with the distinct bytes that are touched in it; None: not known."""
+    """Returns each array of a flow with its distinct bytes; None: unknown."""
     buffers = case.buffers_of(flow)
     alike = all(other.interface is None and other.size_bytes is None for other in case.flows)
     if distinct_bytes is None or not alike:
@@ -207,7 +207,7 @@ def _shares(
 def _link_arc(
     topology: Topology, case: Case, flow: Flow, arc: Arc, shares: list[tuple[Buffer, float | None]]
 ) -> Arc:
-    """The link, without a limit where the executor's own loads and stores may stay within its caches."""
+    """Returns the link, without a limit if the executor's loads and stores may stay in its caches."""
     executor = topology.device(flow.executor)
     by_loads = executor.kind == "cpu" or INTERFACES[case.interface_of(flow)].category == "direct access"
     if not by_loads or case.cache_of(flow) == "cold":
@@ -227,9 +227,9 @@ def _memory(topology: Topology, device: str) -> Arc:
 
 
 def _beyond_caches(topology: Topology, memory: Arc, touched: float | None, near: Iterable[str]) -> Arc:
-    """The memory with what it carries of bytes that caches may hold in part, or no limit where they may all.
+    """Returns the memory with its limit for bytes that caches may partly hold; no limit if they may hold all.
 
-    Of every pass over the bytes the caches serve at most what they hold, whatever they replace.
+    In each pass, caches serve at most as many bytes as they hold, whatever their replacement policy.
     """
     if memory.limit is None:
         return memory

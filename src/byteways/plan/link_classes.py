@@ -1,4 +1,4 @@
-"""One group of flows for each class of links, as `pairs = "per-link-class"` asks of a sweep (pure)."""
+"""One group of flows per link class, for `pairs = "per-link-class"` in a sweep (pure)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from byteways.plan.flow_sets import Ends, Group
 from byteways.plan.legality import kind_of
 from byteways.topology.model import Topology
 
-#: A group with the executor of each of its flows.
+#: A group of flows with the executor of each.
 Assigned = tuple[Group, tuple[str, ...]]
-#: Name of the class of links that a path takes, by source and destination device.
+#: Returns the link class of a path, from source and destination device.
 LinkClass = Callable[[str, str], str]
 
 
 def representatives(
     assigned: Sequence[Assigned], link_class: LinkClass, shared_on: Topology | None = None
 ) -> list[Assigned]:
-    """The first (so of lowest indices) of each class: equal links and memories, devices in the same roles.
+    """Returns the first group (lowest indices) of each class: equal links, memories and roles of devices.
 
-    With `shared_on`, the machine, groups also differ in which of their links several flows share.
+    With `shared_on` (the machine), classes also differ in which links several flows share.
     """
 
     kept: dict[object, Assigned] = {}
     parts: dict[tuple[Ends, str], _FlowPart] = {}  # there are n² flows, and up to n⁴ groups of them
     for group, executors in assigned:
-        order: dict[str, int] = {}  # by first appearance, so that gpu2>gpu3 plays what gpu0>gpu1 does
+        order: dict[str, int] = {}  # by first appearance, so that gpu2>gpu3 equals gpu0>gpu1
         signature: list[object] = []
         for flow in zip(group, executors, strict=True):
             part = parts.get(flow)
@@ -42,10 +42,10 @@ def representatives(
 
 @dataclass(frozen=True)
 class _FlowPart:
-    """What of a flow decides whether two groups are of one class."""
+    """The part of a flow that determines the class of its group."""
 
-    devices: tuple[str, ...]  # those that play a role in it
-    kind: tuple[str, ...]  # of these devices, of its memories and links
+    devices: tuple[str, ...]  # the devices with a role in it
+    kind: tuple[str, ...]  # kinds of these devices, of its memories and links
 
 
 def _flow_part(ends: Ends, executor: str, link_class: LinkClass) -> _FlowPart:

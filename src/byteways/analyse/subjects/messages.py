@@ -76,7 +76,7 @@ def _one_way(cell: Cell) -> str:
 
 
 def _setting(cell: Cell) -> tuple[str, str]:
-    """What messages of one table have alike but their library and window."""
+    """Returns the settings that messages of one table share, except library and window."""
     return memory(cell), settings(cell, WINDOW.name)
 
 
@@ -118,7 +118,7 @@ def _places(index: Index, cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def _title(index: Index, members: Sequence[Cell]) -> str:
-    """Whom the messages are between, and what they have alike whatever the library."""
+    """Names the ranks and the settings that the messages share, without the library."""
     return ", ".join(part for part in (_ends(index, members), *_setting(members[0])) if part)
 
 

@@ -40,7 +40,7 @@ def where(index: Index, cell: Cell) -> str:
 
 
 def library(cell: Cell) -> str:
-    """What carried out the message or the operation: `MPI`, `NCCL`, `RCCL`."""
+    """Returns the library that executed the message or collective: `MPI`, `NCCL`, `RCCL`."""
     if not INTERFACES[cell.record.interface].library:
         return MPI
     told = _LIBRARY.match(cell.record.engine_evidence or "")
