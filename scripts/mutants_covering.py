@@ -206,9 +206,7 @@ def _lines(tree: Path, folder: Path) -> dict[str, dict[str, list[str]]]:
             by_line = found.setdefault(str(Path(file).relative_to(tree)), {})
             for line, names in data.contexts_by_lineno(file).items():
                 by_line.setdefault(str(line), set()).update(name for name in names if name)
-    return {
-        file: {line: sorted(names) for line, names in by_line.items()} for file, by_line in found.items()
-    }
+    return {file: {line: sorted(names) for line, names in by_line.items()} for file, by_line in found.items()}
 
 
 def covering(tree: Path, jobs: int) -> Covering:

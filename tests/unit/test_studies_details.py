@@ -45,7 +45,11 @@ VALUES = [
         HOLDS,
         "51.00 GB/s, 1.02 × the published 50.00 GB/s (copy, quad, 1 GiB); expected ± 3 %",
     ),
-    ({"of": [QUAD, "kernel@dual/1GiB"], "published": True, "within": 0.25}, HOLDS, f"{BOTH}; expected ± 25 %"),
+    (
+        {"of": [QUAD, "kernel@dual/1GiB"], "published": True, "within": 0.25},
+        HOLDS,
+        f"{BOTH}; expected ± 25 %",
+    ),
     ({"of": [QUAD, "kernel@dual/1GiB"], "published": True}, FAILS, f"{BOTH}; expected ± 10 %"),
 ]
 
