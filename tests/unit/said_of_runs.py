@@ -1,4 +1,4 @@
-"""All that analysis says of a run, and planning of a suite, as text to be compared with files of tests/unit/said.
+"""All that is said of a run, and planned for a machine, as text to be compared with files of tests/unit/said.
 
     python -m tests.unit.said_of_runs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import pairwise
 from math import exp, log, sqrt
 from pathlib import Path
 
@@ -251,7 +252,7 @@ def test_the_thirds_of_a_series(rounds: int, third: int, freedom: int) -> None:
     early, late = (
         exp(sum(log(value) for value in some) / third) for some in (values[:third], values[-third:])
     )
-    steps = [log(b / a) for a, b in zip(values[:-1], values[1:], strict=True)]
+    steps = [log(b / a) for a, b in pairwise(values)]
     deviation = sqrt(sum(step**2 for step in steps) / len(steps) / 2)
     half = student(for_many(1), freedom) * deviation * sqrt(2 / third)
     assert claim.effect == pytest.approx(late / early)
@@ -276,7 +277,7 @@ def test_the_thirds_of_a_series(rounds: int, third: int, freedom: int) -> None:
     ],
 )
 def test_a_lead_that_samples_do_not_bear_out(low: float, high: float, verdict: str, told: bool) -> None:
-    """Catches a plain tie that is called unsteady, or a fall of 5 % within noisy samples that is a plain tie."""
+    """Catches a plain tie called unsteady, and a fall of 5 % within noisy samples called a plain tie."""
     claim = replace(beside([400.0], [400.0]), verdict=verdict, low=low, high=high, effect=sqrt(low * high))
     assert unsteady(claim) is told
 

@@ -202,5 +202,4 @@ def test_whose_processes_are_ours(
     listed = Management([(pid, "compute") for pid in tree])
     asked = GpuUsers(CORE, listed, {"gpu0": "GPU-1"}, {}, tmp_path, Clock(), began_s=99.5)  # type: ignore[arg-type]
     told = asked.before(["gpu0"])["gpu0"].processes or ()
-    ours = set(tree) - foreign
     assert {one.pid for one in told} == foreign
