@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from byteways.analyse.findings import findings
 from byteways.analyse.summary import cells
 from byteways.analyse.topic import Plot, Table
 from byteways.analyse.topics import topics
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.limits import limit
+from byteways.plan.options import Option
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
 from byteways.results.run_folder import RunFolder
@@ -147,6 +150,24 @@ def of_plan(machine: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def of_interfaces() -> str:
+    """What planning knows of each interface, a line for each field that is not as of most."""
+    lines: list[str] = []
+    for name, row in INTERFACES.items():
+        lines.append(f"# {name}")
+        for field in fields(row):
+            if (value := getattr(row, field.name)) != field.default and field.name != "meaning":
+                lines.append(f"{field.name}: {_plainly(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _plainly(value: object) -> str:
+    """Options by their names: their bounds are in the reference of suites."""
+    if isinstance(value, tuple):
+        return ", ".join(value_.name if isinstance(value_, Option) else str(value_) for value_ in value)
+    return ", ".join(f"{name} {value[name]}" for name in value) if isinstance(value, Mapping) else str(value)
+
+
 def _of_recorded(name: str) -> str:
     return of_run(recorded(name))
 
@@ -160,6 +181,7 @@ def _of_built(make: Callable[[], Builder]) -> str:
 TEXTS: Mapping[str, Callable[[], str]] = {
     **{name.replace("/", "-"): partial(_of_recorded, name) for name in RECORDED},
     **{f"built-{name}": partial(_of_built, make) for name, make in BUILT.items()},
+    "interfaces": of_interfaces,
     **{f"plan-{name}": partial(of_plan, name) for name in PLANNED},
 }
 

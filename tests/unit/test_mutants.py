@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mutants_covering
-from mutants_covering import Covering, within_functions
+from mutants_covering import Covering, outdated, together, within_functions, without
 
 SOURCE = """\
 LIMIT = 1
@@ -58,3 +58,51 @@ def test_the_time_for_tests_is_kept(cover: Covering, monkeypatch: pytest.MonkeyP
 def test_lines_within_functions() -> None:
     """Catches a constant taken for code that a test runs."""
     assert within_functions(SOURCE) == {5, 9}
+
+
+def test_the_most_particular_files_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches files of many tests that have little to do with a line run before those that are about it."""
+    monkeypatch.setattr(mutants_covering, "FOREMOST", 2)
+    seconds = {f"{file}.py::{number}": 1.0 for file in "abc" for number in range(4)}
+    names = ["a.py::0", "b.py::0", "c.py::0", "a.py::1", "a.py::2", "c.py::1"]
+    assert Covering(seconds, {}).foremost(names) == ["a.py::0", "c.py::0", "a.py::1", "a.py::2", "c.py::1"]
+
+
+@pytest.mark.parametrize(
+    ("after", "files"),
+    [
+        ({}, set()),
+        ({"tests/unit/test_a.py": "9"}, {"tests/unit/test_a.py"}),
+        ({"tests/unit/test_new.py": "1"}, {"tests/unit/test_new.py"}),
+        ({"tests/unit/helper.py": "1"}, set()),
+        ({"tests/unit/conftest.py": "1"}, None),
+        ({"tests/conftest.py": "9"}, None),
+        ({"src/byteways/a.py": "9"}, None),
+        ({"src/byteways/a.py": None}, None),
+        ({"tests/unit/test_a.py": None}, {"tests/unit/test_a.py"}),
+    ],
+    ids=str,
+)
+def test_what_is_measured_again(after: dict[str, str | None], files: set[str] | None) -> None:
+    """Catches a line that an old map says no test runs, and a quarter of an hour for one new test."""
+    before = {"src/byteways/a.py": "1", "tests/conftest.py": "1", "tests/unit/test_a.py": "1"}
+    now = {name: digest for name, digest in {**before, **after}.items() if digest is not None}
+    assert outdated(before, now) == files
+
+
+def test_a_map_is_renewed_in_part() -> None:
+    """Catches lines of a test that is gone, and of one that runs others now."""
+    old = {
+        "seconds": {"a.py::one": 1.0, "b.py::one": 2.0},
+        "tests": {"s.py": {"1": ["a.py", "a.py::one", "b.py::one"]}},
+    }
+    left = without(old, {"a.py"})
+    assert left == {"seconds": {"b.py::one": 2.0}, "tests": {"s.py": {"1": ["b.py::one"]}}}
+    new = {
+        "seconds": {"a.py::two": 3.0},
+        "tests": {"s.py": {"1": ["a.py::two"], "2": ["a.py"]}, "t.py": {"4": ["a.py::two"]}},
+    }
+    assert together(left, new) == {
+        "seconds": {"b.py::one": 2.0, "a.py::two": 3.0},
+        "tests": {"s.py": {"1": ["a.py::two", "b.py::one"], "2": ["a.py"]}, "t.py": {"4": ["a.py::two"]}},
+    }
