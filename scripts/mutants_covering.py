@@ -140,15 +140,35 @@ def digests() -> dict[str, str]:
     }
 
 
-def outdated(before: Mapping[str, str], now: Mapping[str, str]) -> set[str] | None:
-    """Test files that came, went or changed; None where more did, so that any test may run other lines.
+def outdated(
+    before: Mapping[str, str], now: Mapping[str, str], imports: Mapping[str, Collection[str]]
+) -> set[str] | None:
+    """Test files to measure again: those that came, went or changed, or import other tests that did; None
+    where sources changed, or what pytest finds by itself, so that any test may run other lines.
 
-    Of other files a new one is nothing to tests that did not change, unless pytest finds it by itself.
+    Args:
+        before: Digests by file, when lines were measured.
+        now: The same, now.
+        imports: Files of tests that each file of tests imports.
     """
     changed = {name for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
-    tests = {name for name in changed if name.startswith("tests/") and Path(name).name.startswith("test_")}
-    others = {name for name in changed - tests if name in before or Path(name).name == "conftest.py"}
-    return None if others else tests
+    if any(not name.startswith("tests/") or Path(name).name == "conftest.py" for name in changed):
+        return None
+    while more := {name for name, used in imports.items() if changed & set(used)} - changed:
+        changed |= more
+    return {name for name in changed if Path(name).name.startswith("test_")}
+
+
+def imports_of_tests() -> dict[str, set[str]]:
+    """Files of tests by the file of tests that imports them."""
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "tests").rglob("*.py"):
+        used = found.setdefault(str(path.relative_to(ROOT)), set())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "tests":
+                module = (node.module or "").replace(".", "/")
+                used |= {f"{module}.py", *(f"{module}/{name.name}.py" for name in node.names)}
+    return found
 
 
 def without(found: Mapping[str, Any], files: Collection[str]) -> dict[str, Any]:
@@ -232,7 +252,7 @@ def covering(tree: Path, jobs: int) -> Covering:
     kept = BUILD / "covering.json"
     found = json.loads(kept.read_text()) if kept.is_file() else {}
     now = digests()
-    changed = outdated(found["digests"], now) if "digests" in found else None
+    changed = outdated(found["digests"], now, imports_of_tests()) if "digests" in found else None
     if changed is None or changed:
         print("measuring which tests run which lines (kept until sources or tests change)", flush=True)
         if changed is None:

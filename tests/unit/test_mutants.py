@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mutants_covering
-from mutants_covering import Covering, outdated, together, within_functions, without
+from mutants_covering import Covering, imports_of_tests, outdated, together, within_functions, without
 
 SOURCE = """\
 LIMIT = 1
@@ -69,12 +69,13 @@ def test_the_most_particular_files_come_first(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("after", "files"),
+    ("after", "wanted"),
     [
         ({}, set()),
         ({"tests/unit/test_a.py": "9"}, {"tests/unit/test_a.py"}),
         ({"tests/unit/test_new.py": "1"}, {"tests/unit/test_new.py"}),
-        ({"tests/unit/helper.py": "1"}, set()),
+        ({"tests/unit/new_helper.py": "1"}, set()),
+        ({"tests/helper.py": "9"}, {"tests/unit/test_a.py"}),
         ({"tests/unit/conftest.py": "1"}, None),
         ({"tests/conftest.py": "9"}, None),
         ({"src/byteways/a.py": "9"}, None),
@@ -83,11 +84,13 @@ def test_the_most_particular_files_come_first(monkeypatch: pytest.MonkeyPatch) -
     ],
     ids=str,
 )
-def test_what_is_measured_again(after: dict[str, str | None], files: set[str] | None) -> None:
+def test_what_is_measured_again(after: dict[str, str | None], wanted: set[str] | None) -> None:
     """Catches a line that an old map says no test runs, and a quarter of an hour for one new test."""
-    before = {"src/byteways/a.py": "1", "tests/conftest.py": "1", "tests/unit/test_a.py": "1"}
+    files = ("src/byteways/a.py", "tests/conftest.py", "tests/helper.py", "tests/unit/test_a.py")
+    before = dict.fromkeys((*files, "tests/unit/test_b.py"), "1")
+    imports = {"tests/unit/test_a.py": {"tests/scene.py"}, "tests/scene.py": {"tests/helper.py"}}
     now = {name: digest for name, digest in {**before, **after}.items() if digest is not None}
-    assert outdated(before, now) == files
+    assert outdated(before, now, imports) == wanted
 
 
 def test_a_map_is_renewed_in_part() -> None:
@@ -106,3 +109,11 @@ def test_a_map_is_renewed_in_part() -> None:
         "seconds": {"b.py::one": 2.0, "a.py::two": 3.0},
         "tests": {"s.py": {"1": ["a.py::two", "b.py::one"], "2": ["a.py"]}, "t.py": {"4": ["a.py::two"]}},
     }
+
+
+def test_tests_import_helpers() -> None:
+    """Catches a helper whose tests are not measured again after it changed."""
+    found = imports_of_tests()
+    assert "tests/unit/machines.py" in found["tests/unit/test_budget.py"]
+    assert "tests/report/few_records.py" in found["tests/unit/test_compare.py"]
+    assert "tests/report/run_builder.py" in found["tests/report/rank_runs.py"]
