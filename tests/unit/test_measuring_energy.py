@@ -23,7 +23,9 @@ def case(interface: str = "copy", pattern: str = "unidirectional") -> Case:
     return Case(interface, pattern, flows, 4096)
 
 
-def answered(case: Case, *, simulated: bool = False, broken: bool = False) -> tuple[dict[str, Any], list[Any]]:
+def answered(
+    case: Case, *, simulated: bool = False, broken: bool = False
+) -> tuple[dict[str, Any], list[Any]]:
     """The field, and how operations were sustained."""
     asked: list[Any] = []
 
@@ -41,7 +43,7 @@ def answered(case: Case, *, simulated: bool = False, broken: bool = False) -> tu
     measurer.core = SimpleNamespace(UnsupportedError=UnsupportedError)  # type: ignore[assignment]
     measurer.session = session  # type: ignore[assignment]
     measurer._meter = SimpleNamespace(measure=measure)  # type: ignore[assignment]
-    measurer._flows = lambda case, buffers: ["flows"]  # type: ignore[method-assign, assignment, misc, return-value]
+    measurer._flows = lambda case, buffers: ["flows"]  # type: ignore
     return measurer._energy(case, ["gpu0", "gpu1"], []), asked
 
 
