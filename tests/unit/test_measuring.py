@@ -1,4 +1,4 @@
-"""What a worker answers about energy: figures, or the reason why there are none."""
+"""What a worker answers about energy, and which GPUs of a runtime it takes memory from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.measuring import Measurer
+from byteways.run.measuring import Measurer, _first_gpus
 
 SIZES = (1 << 20, 3 << 20)
 
@@ -49,7 +49,7 @@ def answered(
 
 @pytest.mark.parametrize("pattern", ["unidirectional", "interference"])
 def test_energy_of_all_flows(pattern: str) -> None:
-    """Catches energy per byte of the first flow alone, and a load that is sustained as if it were measured."""
+    """Catches energy per byte of the first flow alone, and a load sustained as if it were measured."""
     found, asked = answered(case(pattern=pattern))
     assert found == {"devices": ["gpu0", "gpu1"], "bytes": sum(SIZES)}
     assert asked == [(["flows"], 0.5, pattern == "interference")]
@@ -67,3 +67,21 @@ def test_why_there_is_no_energy(interface: str, simulated: bool, broken: bool, r
     """Catches a case that is lost because a GPU has no counter, and energy of a machine model."""
     found, asked = answered(case(interface), simulated=simulated, broken=broken)
     assert found == {"reason": reason} and not asked
+
+
+@pytest.mark.parametrize(
+    ("devices", "first"),
+    [
+        ("cpu0 host, gpu0 cuda, gpu1 cuda", {}),
+        ("cpu0 host", {}),
+        (
+            "cpu0 host, gpu0 cuda, gpu1 hip, gpu2 cuda, gpu3 hip",
+            {"gpu0": "gpu0", "gpu1": "gpu1", "gpu2": "gpu0", "gpu3": "gpu1"},
+        ),
+    ],
+)
+def test_the_first_gpu_of_each_runtime(devices: str, first: dict[str, str]) -> None:
+    """Catches memory of one runtime handed to GPUs of another, and buffers kept apart where one will do."""
+    pairs = (words.split() for words in devices.split(", "))
+    found = [SimpleNamespace(name=name, runtime=runtime) for name, runtime in pairs]
+    assert _first_gpus(found) == first  # type: ignore[arg-type]
