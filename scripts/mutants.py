@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import shlex
 import sys
 import time
 from collections import Counter
@@ -35,6 +36,8 @@ EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
 _NOT_FOUND = "ERROR: not found"
 #: Below this share of caught mutants the program fails.
 LEAST = 0.85
+#: Stops at the first failure.
+PYTEST = "venv/bin/python -m pytest -x -q -p no:cacheprovider -p no:xdist --hypothesis-seed=0"
 #: A mutant that takes so much longer than its tests do hangs, and that is noticed.
 HANG_S = 60.0
 
@@ -44,14 +47,17 @@ def enter(trees: Any) -> None:
     os.chdir(trees.get())
 
 
-def caught(mutant: Mutant, tests: Sequence[str], limit_s: float) -> bool:
-    """Whether any of the tests fails, or hangs, with this mutant in the tree of this process."""
-    if not tests:
+def caught(mutant: Mutant, stages: Sequence[Sequence[str]], limit_s: float) -> bool:
+    """Whether any of the tests fails, or hangs, with this mutant in the tree of this process: those of the
+    first stage, then those of the second.
+    """
+    commands = []
+    for number, names in enumerate(filter(None, stages)):
+        Path(f"tests-{number}.txt").write_text("".join(f"{name}\n" for name in names))
+        commands.append(f"{PYTEST} @tests-{number}.txt")
+    if not commands:
         return False
-    names = Path("tests.txt")
-    names.write_text("".join(f"{name}\n" for name in tests))
-    command = "venv/bin/python -m pytest -x -q -p no:cacheprovider -p no:xdist --hypothesis-seed=0 @tests.txt"
-    result = mutate_and_test([mutant.spec], command, limit_s)
+    result = mutate_and_test([mutant.spec], shlex.join(["sh", "-c", " && ".join(commands)]), limit_s)
     if result.worker_outcome != "normal" or _NOT_FOUND in result.output:
         raise RuntimeError(result.output)
     return bool(result.is_killed)
@@ -69,7 +75,9 @@ def run(chosen: Sequence[Mutant], cover: Covering, trees: Sequence[Path], until:
         for mutant in chosen:
             tests = cover.of(mutant.spec.module_path, mutant.lines)
             limit_s = HANG_S + 3 * sum(cover.seconds[name] for name in tests)
-            waiting[pool.submit(caught, mutant, tests, limit_s)] = mutant
+            first = cover.foremost(tests)
+            stages = first, [name for name in tests if name not in set(first)]
+            waiting[pool.submit(caught, mutant, stages, limit_s)] = mutant
         for done in as_completed(waiting):
             if done.cancelled():
                 continue

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,22 @@ PACKAGE = Path("src", "byteways")
 FOLDERS = ("analyse", "plan", "results", "run")
 #: Tests of one mutant, the fastest first, take as long together; others that cover its lines are not run.
 TESTS_S = 20.0
+#: Files of tests that are run first.
+FOREMOST = 6
 #: Tests that cover these folders. Native tests measure, which takes longer and says little of Python.
-TESTS = ("tests/unit", "tests/report", "tests/cli", "tests/faults")
+TESTS = ("tests/unit", "tests/report", "tests/cli", "tests/faults", "tests/mpi")
 #: What is copied, so that a mutant is seen nowhere else. All else is linked.
 COPIED = ("src", "tests")
+#: What `measure` finds of no tests.
+NOTHING: Mapping[str, Any] = {"seconds": {}, "tests": {}}
+#: Workers end with os._exit, a launcher becomes its command: what they ran counts, too.
 COVERAGE = """\
 [run]
 parallel = true
 sigterm = true
+patch =
+    _exit
+    execv
 data_file = {folder}/covered
 source_pkgs = {packages}
 context = ${{MUTANTS_TEST-}}
@@ -61,6 +69,15 @@ class Covering:
         files = {name for name in names if "::" not in name}
         names |= {name for name in self.seconds if name.partition("::")[0] in files}
         return self._in_turn(names & self.seconds.keys())
+
+    def foremost(self, names: Sequence[str]) -> list[str]:
+        """Of the tests of a mutant those of a few files, of which the greatest part is among them: they are
+        likely to fail, and collected in a tenth of the time that all take.
+        """
+        whole = Counter(name.partition("::")[0] for name in self.seconds)
+        here = Counter(name.partition("::")[0] for name in names)
+        files = sorted(here, key=lambda file: -here[file] / whole[file])[:FOREMOST]
+        return [name for name in names if name.partition("::")[0] in files]
 
     def _in_turn(self, names: Iterable[str]) -> list[str]:
         """The fastest test of every file, then the second of each, until `TESTS_S` are over."""
@@ -97,6 +114,9 @@ def make_tree(folder: Path) -> None:
     for path in ROOT.iterdir():
         if path.name not in (*COPIED, ".git", ".venv", "build"):
             (folder / path.name).symlink_to(path)
+    # Wheels of MPI, where tests look for them; byteways itself must not be found there.
+    (folder / ".venv").mkdir()
+    (folder / ".venv" / "mpi").symlink_to(ROOT / ".venv" / "mpi")
     native = importlib.util.find_spec("byteways._core")
     if native is None or native.origin is None:
         sys.exit("error: the native core is not built\nhint: make setup")
@@ -111,19 +131,72 @@ def make_tree(folder: Path) -> None:
     (packages / "tree.pth").write_text("".join(f"{line}\n" for line in [*lines, start]))
 
 
-def state() -> str:
-    """A digest of sources and tests."""
-    found = hashlib.sha256()
-    for name in COPIED:
-        for path in sorted((ROOT / name).rglob("*.py")):
-            found.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
-    return found.hexdigest()
+def digests() -> dict[str, str]:
+    """A digest of each file of sources and tests, by its relative name."""
+    return {
+        str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for name in COPIED
+        for path in sorted((ROOT / name).rglob("*.py"))
+    }
 
 
-def measure(tree: Path, jobs: int) -> dict[str, Any]:
-    """Runs the tests under coverage; only those count that pass."""
-    import coverage  # of the extra `mutants`
+def outdated(
+    before: Mapping[str, str], now: Mapping[str, str], imports: Mapping[str, Collection[str]]
+) -> set[str] | None:
+    """Test files to measure again: those that came, went or changed, or import other tests that did; None
+    where sources changed, or what pytest finds by itself, so that any test may run other lines.
 
+    Args:
+        before: Digests by file, when lines were measured.
+        now: The same, now.
+        imports: Files of tests that each file of tests imports.
+    """
+    changed = {name for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
+    if any(not name.startswith("tests/") or Path(name).name == "conftest.py" for name in changed):
+        return None
+    while more := {name for name, used in imports.items() if changed & set(used)} - changed:
+        changed |= more
+    return {name for name in changed if Path(name).name.startswith("test_")}
+
+
+def imports_of_tests() -> dict[str, set[str]]:
+    """Files of tests by the file of tests that imports them."""
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "tests").rglob("*.py"):
+        used = found.setdefault(str(path.relative_to(ROOT)), set())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "tests":
+                module = (node.module or "").replace(".", "/")
+                used |= {f"{module}.py", *(f"{module}/{name.name}.py" for name in node.names)}
+    return found
+
+
+def without(found: Mapping[str, Any], files: Collection[str]) -> dict[str, Any]:
+    """What `measure` found, less that of some test files."""
+
+    def kept(name: str) -> bool:
+        return name.partition("::")[0] not in files
+
+    seconds = {name: took for name, took in found["seconds"].items() if kept(name)}
+    tests = {
+        file: {line: list(filter(kept, names)) for line, names in by_line.items()}
+        for file, by_line in found["tests"].items()
+    }
+    return {"seconds": seconds, "tests": tests}
+
+
+def together(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """What `measure` found of different test files."""
+    tests = {file: dict(by_line) for file, by_line in one["tests"].items()}
+    for file, by_line in other["tests"].items():
+        lines = tests.setdefault(file, {})
+        for line, names in by_line.items():
+            lines[line] = sorted({*lines.get(line, ()), *names})
+    return {"seconds": {**one["seconds"], **other["seconds"]}, "tests": tests}
+
+
+def measure(tree: Path, jobs: int, files: Iterable[str]) -> dict[str, Any]:
+    """Runs tests under coverage; only those count that pass."""
     folder = BUILD / "coverage"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -143,7 +216,7 @@ def measure(tree: Path, jobs: int) -> dict[str, Any]:
         "-q",
         "-p",
         "mutants_coverage",
-        *TESTS,
+        *files,
     ]
     command += ["-p", "no:cacheprovider", "-n", str(jobs), "--dist", "worksteal"]
     with (folder / "log").open("w") as log:
@@ -153,27 +226,42 @@ def measure(tree: Path, jobs: int) -> dict[str, Any]:
         seconds |= json.loads(path.read_text())
     if not seconds:
         sys.exit(f"error: no test passed under coverage\nhint: {folder / 'log'} says why")
-    tests: dict[str, dict[int, set[str]]] = {}
+    return {"seconds": seconds, "tests": _lines(tree, folder)}
+
+
+def _lines(tree: Path, folder: Path) -> dict[str, dict[str, list[str]]]:
+    """Tests by file and line, of what all processes have written."""
+    import coverage  # of the extra `mutants`
+
+    found: dict[str, dict[str, set[str]]] = {}
     for path in folder.glob("covered.*"):
         data = coverage.CoverageData(basename=str(path))
-        data.read()
+        try:
+            data.read()
+        except coverage.exceptions.DataError:  # of a worker that was killed while it wrote
+            continue
         for file in data.measured_files():
-            by_line = tests.setdefault(str(Path(file).relative_to(tree)), {})
+            by_line = found.setdefault(str(Path(file).relative_to(tree)), {})
             for line, names in data.contexts_by_lineno(file).items():
-                by_line.setdefault(line, set()).update(name for name in names if name)
-    lines = {
-        file: {line: sorted(names) for line, names in by_line.items()} for file, by_line in tests.items()
-    }
-    return {"seconds": seconds, "tests": lines}
+                by_line.setdefault(str(line), set()).update(name for name in names if name)
+    return {file: {line: sorted(names) for line, names in by_line.items()} for file, by_line in found.items()}
 
 
 def covering(tree: Path, jobs: int) -> Covering:
     """What `measure` found for these sources and tests, now or earlier."""
     kept = BUILD / "covering.json"
     found = json.loads(kept.read_text()) if kept.is_file() else {}
-    if found.get("state") != state():
+    now = digests()
+    changed = outdated(found["digests"], now, imports_of_tests()) if "digests" in found else None
+    if changed is None or changed:
         print("measuring which tests run which lines (kept until sources or tests change)", flush=True)
-        found = {"state": state(), **measure(tree, jobs)}
+        if changed is None:
+            measured = measure(tree, jobs, TESTS)
+        else:
+            files = sorted(name for name in changed & now.keys() if name.startswith(TESTS))
+            again = measure(tree, jobs, files) if files else NOTHING
+            measured = together(without(found, changed), again)
+        found = {"digests": now, **measured}
         kept.write_text(json.dumps(found))
     tests = {
         file: {int(line): names for line, names in by_line.items()}

@@ -87,7 +87,8 @@ def mutants(file: Path, folder: str, draw: random.Random) -> Iterator[Mutant]:
     for start, end in places:
         name, operator, occurrence = draw.choice(found[start, end])
         after = mutate_code(source, operator, occurrence)
-        if after and _runs_differently(source, after) and not _thaws(source, start, after):
+        unseen = _is_for_types(source, start) or _thaws(source, start, after)
+        if after and not unseen and _runs_differently(source, after):
             yield Mutant(
                 folder,
                 MutationSpec(file, name, occurrence, start, end),
@@ -105,6 +106,11 @@ def _thaws(before: str, start: Place, after: str) -> bool:
     """Whether a frozen class may be changed then: that is what the type checker refuses, not a test."""
     line, changed = before.splitlines()[start[0] - 1], after.splitlines()[start[0] - 1]
     return "frozen=True" in line and line.replace("frozen=True", "frozen=False") == changed
+
+
+def _is_for_types(before: str, start: Place) -> bool:
+    """Whether it is the condition of imports that only the type checker wants: tests do not see them."""
+    return before.splitlines()[start[0] - 1] == "if TYPE_CHECKING:"
 
 
 def _runs_differently(before: str, after: str) -> bool:

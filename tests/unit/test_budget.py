@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from byteways.plan.budget import Load, Wanted
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import PATTERN_BYTES_PER_S, Estimator
+from byteways.plan.footprint import buffers
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load, parse
 from byteways.topology.model import Capabilities, Topology
@@ -120,3 +124,56 @@ def test_an_estimate_holds_filling_and_checking(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Estimator, "_preparation_s", lambda *_: 0.0)
     each_pass_s = (4 << 30) / PATTERN_BYTES_PER_S["cpu"]
     assert whole_s - estimator.case_s(copied, 0.01) > 2 * 1.5 * each_pass_s
+
+
+def wanted(source: str, destination: str, size: int = 4 << 20, **more: Any) -> Wanted:
+    ends = Buffer.parse(source), Buffer.parse(destination)
+    case = Case("memcpy", "unidirectional", (Flow(*ends, "cpu0"),), size, "warm", **more)
+    return Wanted(case, SimpleNamespace(case_budget_s=0.01), 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("further", "allocations", "starts"),
+    [
+        (wanted("cpu0:pageable", "cpu0:pageable"), (), 0),
+        (wanted("cpu0:pageable", "cpu0:pinned"), ("cpu0:pinned",), 0),
+        (wanted("cpu0:pinned", "cpu0:pinned"), ("cpu0:pinned", "cpu0:pinned"), 0),
+        (
+            wanted("cpu0:pageable", "cpu0:pageable", environment={"OMP_NUM_THREADS": "1"}),
+            ("cpu0:pageable", "cpu0:pageable"),
+            1,
+        ),
+    ],
+    ids=["the same buffers", "one more", "two more", "another process"],
+)
+def test_what_is_there_is_not_paid_for_again(
+    further: Wanted, allocations: tuple[str, ...], starts: int
+) -> None:
+    """Catches a plan that allocates again for every case, or never, and workers that start for nothing: with
+    rounds, every round pays for its own.
+    """
+    estimator = Estimator(*TWO_CORES)
+
+    def paid(item: Wanted, *allocated: str) -> float:
+        sizes = {str(buffer): size for buffer, size in buffers(item.case, TWO_CORES[1])}
+        return sum(estimator.allocation_s(Buffer.parse(one), sizes[one]) for one in allocated)
+
+    spent = Load(estimator, 3)
+    first = wanted("cpu0:pageable", "cpu0:pageable")
+    alone_s = estimator.case_s(first.case, 0.01, 3)
+    buffers_s = paid(first, "cpu0:pageable", "cpu0:pageable")
+    assert spent.started_s() == estimator.start_s()
+    assert spent.cost(first) == pytest.approx(
+        (alone_s + buffers_s, estimator.start_s() + 3 * (alone_s + buffers_s))
+    )
+    assert spent.add(first).estimated_s == pytest.approx(alone_s + buffers_s)
+    assert (
+        spent.total_s == spent.started_s() == pytest.approx(estimator.start_s() + 3 * (alone_s + buffers_s))
+    )
+    round_s = estimator.case_s(further.case, 0.01, 3)
+    round_s += paid(further, *allocations)
+    start_s = starts * 3 * estimator.further_start_s()
+    assert spent.cost(further) == pytest.approx((round_s, start_s + 3 * round_s))
+    assert spent.empty().cost(first) == pytest.approx(
+        (alone_s + buffers_s, estimator.start_s() + 3 * (alone_s + buffers_s))
+    )

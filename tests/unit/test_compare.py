@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from math import exp, sqrt
+from itertools import pairwise
+from math import exp, log, sqrt
 from pathlib import Path
 
 import pytest
 
-from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, Claim
-from byteways.analyse.compare import compare, moved, rank, summed
+from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim
+from byteways.analyse.compare import compare, moved, rank, summed, unsteady
 from byteways.analyse.phrases import supported, times
 from byteways.analyse.repeatability import Spread, for_many, student
 from byteways.analyse.results_index import Index
@@ -235,6 +236,92 @@ def test_a_slow_drift_moves() -> None:
     (cell,) = found(on(PAIRS[0], 400.0))
     (claim,) = moved([(cell, values)])
     assert claim.trails and claim.effect == pytest.approx(0.98, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "third", "freedom"), [(3, 1, 1), (4, 1, 2), (6, 2, 3), (9, 3, 5), (10, 3, 6), (12, 4, 7)]
+)
+def test_the_thirds_of_a_series(rounds: int, third: int, freedom: int) -> None:
+    """Catches ends of the wrong length, and steps counted as if they were independent: rounds that alternate
+    by 2 % around a rise differ by the rise, within Student's t of two thirds of the steps.
+    """
+    values = [400 * GB * exp(0.01 * (-1) ** number) for number in range(rounds)]
+    values[-third:] = [value * exp(0.5) for value in values[-third:]]
+    (cell,) = found(on(PAIRS[0], 400.0))
+    (claim,) = moved([(cell, values)])
+    early, late = (
+        exp(sum(log(value) for value in some) / third) for some in (values[:third], values[-third:])
+    )
+    steps = [log(b / a) for a, b in pairwise(values)]
+    deviation = sqrt(sum(step**2 for step in steps) / len(steps) / 2)
+    half = student(for_many(1), freedom) * deviation * sqrt(2 / third)
+    assert claim.effect == pytest.approx(late / early)
+    assert (claim.low, claim.high) == pytest.approx((claim.effect * exp(-half), claim.effect * exp(half)))
+    assert [(one.name, one.value) for one in (claim.first, claim.second)] == [
+        ("last third", pytest.approx(late)),
+        ("first third", pytest.approx(early)),
+    ]
+    ends = (claim.first.low, claim.first.high)
+    assert ends == pytest.approx((late * exp(-half), late * exp(half)))
+    assert (claim.kind, claim.comparisons, claim.pairs) == ("moved", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict", "told"),
+    [
+        (0.9, 1.3, TIE, False),  # the interval has 1
+        (1.02, 1.08, TIE, True),
+        (0.92, 0.98, TIE, True),
+        (1.001, 1.015, TIE, False),  # less than any lead
+        (1.02, 1.08, LEADS, False),
+    ],
+)
+def test_a_lead_that_samples_do_not_bear_out(low: float, high: float, verdict: str, told: bool) -> None:
+    """Catches a plain tie called unsteady, and a fall of 5 % within noisy samples called a plain tie."""
+    claim = replace(beside([400.0], [400.0]), verdict=verdict, low=low, high=high, effect=sqrt(low * high))
+    assert unsteady(claim) is told
+
+
+@pytest.mark.parametrize(
+    ("ratio", "half", "few", "verdict"),
+    [
+        (1.02, 0.001, False, LEADS),
+        (1.02, 0.03, False, TIE),
+        (0.98, 0.001, False, TRAILS),
+        (0.98, 0.03, False, TIE),
+        (1.009, 0.001, False, TIE),
+        (1 / 1.009, 0.001, False, TIE),
+        (1.09, 0.001, True, TIE),
+        (1.11, 0.001, True, LEADS),
+        (1 / 1.09, 0.001, True, TIE),
+        (1 / 1.11, 0.001, True, TRAILS),
+    ],
+)
+def test_the_least_lead(ratio: float, half: float, few: bool, verdict: str) -> None:
+    """Catches a lead below 1 %, or below 10 % of samples that drift, and one that is within its interval."""
+    more = {"warnings": [Warning("drift", 3.0, 6.0, "More time.")]} if few else {}
+    first, second = found(on(PAIRS[0], 400.0 * ratio), on(PAIRS[0], 400.0, "kernel", **more))
+    spread = Spread(half / student(for_many(1), 10.0) / sqrt(2) / Spread(1.0, 1.0).of_median(3), 5.0)
+    claim = compare(replace(first, spread=spread), replace(second, spread=spread))
+    assert claim.verdict == verdict
+    assert claim.effect == pytest.approx(ratio)
+    assert claim.high / claim.effect == pytest.approx(exp(half))
+
+
+def test_the_parts_of_a_sum_bring_their_own_freedom() -> None:
+    """Catches a sum as certain as its largest part: variances add, and so do degrees of freedom (Welch)."""
+    parts = found(on(PAIRS[0], 300.0), on(PAIRS[1], 100.0))
+    wide, narrow = Spread(0.02, 4.0), Spread(0.04, 6.0)
+    whole = summed([replace(parts[0], spread=wide), replace(parts[1], spread=narrow)])
+    squares = (0.75 * 0.02) ** 2, (0.25 * 0.04) ** 2
+    assert whole.value == 400 * GB
+    assert whole.spread.deviation == pytest.approx(sqrt(sum(squares)))
+    assert whole.spread.freedom == pytest.approx(
+        sum(squares) ** 2 / (squares[0] ** 2 / 4 + squares[1] ** 2 / 6)
+    )
+    assert (whole.low, whole.high) == pytest.approx(whole.spread.interval(400 * GB, 3))
+    assert not whole.spread.shared
+    assert summed([parts[0], replace(parts[1], spread=replace(narrow, shared=True))]).spread.shared
 
 
 def test_words_need_a_lead() -> None:

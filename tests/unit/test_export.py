@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import polars
+import pytest
 
 from byteways.results.exporters import FORMATS, parquet_format
 from byteways.results.exporters.csv_format import COLUMNS
@@ -156,3 +157,20 @@ def test_parquet_of_an_empty_run_has_the_same_types() -> None:
 def test_every_typed_column_exists() -> None:
     """Would catch a column that was renamed in the table of the CSV alone."""
     assert {*parquet_format.WHOLE, *parquet_format.TRUTH, *parquet_format.NUMBER} <= {*COLUMNS}
+
+
+def test_formats() -> None:
+    """Catches samples promised in a CSV, or refused for the formats that hold them; a text file in binary."""
+    told = {name: (one.binary, one.takes_samples) for name, one in FORMATS.items()}
+    assert told == {"csv": (False, False), "json": (False, True), "parquet": (True, True)}
+
+
+@pytest.mark.parametrize("where", ["record", "manifest"])
+def test_json_has_no_word_that_json_does_not_know(where: str) -> None:
+    """Catches `NaN` in an export, which no other reader of JSON takes."""
+    build = one_case()
+    manifest, records = build.manifest(), [replace(build.records[0], wall_s=float("nan"))]
+    if where == "manifest":
+        manifest, records = {**manifest, "wall_s": float("inf")}, build.records
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        FORMATS["json"].write(manifest, records, io.StringIO(), None)

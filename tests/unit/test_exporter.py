@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import byteways
 from byteways.run import exporter
 from byteways.run.exporter import Exporter, ExporterLost
 
@@ -69,3 +74,53 @@ def test_a_silent_child_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     with pytest.raises(ExporterLost):
         Exporter().handle("gpu0", "device", 4096)
     assert time.monotonic() - began < 60
+
+
+class NativeError(Exception):
+    """In place of that of the native core."""
+
+
+def served(
+    monkeypatch: pytest.MonkeyPatch, requests: str, allocate: Callable[..., object]
+) -> tuple[int, list[str], int]:
+    """Exit status and answers of the exporting process to these requests, and how many sessions it opened."""
+    opened = []
+
+    def session(**_: object) -> SimpleNamespace:
+        opened.append(1)
+        return SimpleNamespace(allocate=allocate)
+
+    core = SimpleNamespace(Error=NativeError, Session=session)
+    monkeypatch.setattr(byteways, "_core", core, raising=False)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(requests))
+    reader, writer = os.pipe()
+    status = exporter.main([str(writer)])
+    with os.fdopen(reader) as answers:  # ends: the other end was closed
+        return status, answers.read().splitlines(), len(opened)
+
+
+def test_what_is_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches memory of another device, kind or size behind a handle, and a session for each request."""
+    asked = []
+
+    def allocate(*arguments: object) -> SimpleNamespace:
+        asked.append(arguments)
+        return SimpleNamespace(handle=lambda: f"0{len(asked)}")
+
+    found = served(monkeypatch, "gpu1 pool 4096\ngpu0 device 8192\n", allocate)
+    assert found == (0, ["handle 01", "handle 02"], 1)
+    assert asked == [("gpu1", "pool", 4096, "gpu1"), ("gpu0", "device", 8192, "gpu0")]
+
+
+@pytest.mark.parametrize(("sizes", "status"), [("12", 1), ("21", 0)])
+def test_why_nothing_is_exported(monkeypatch: pytest.MonkeyPatch, sizes: str, status: int) -> None:
+    """Catches a message of two lines that answers two requests, and a failure that ends as a success."""
+
+    def allocate(device: str, memory: str, size: int, owner: str) -> SimpleNamespace:
+        if size == 2:
+            raise NativeError("out of memory\r\nat once")
+        return SimpleNamespace(handle=lambda: "0a")
+
+    requests = "".join(f"gpu0 device {size}\n" for size in sizes)
+    answers = {"1": "handle 0a", "2": "error out of memory  at once"}
+    assert served(monkeypatch, requests, allocate) == (status, [answers[size] for size in sizes], 1)

@@ -177,3 +177,29 @@ def test_processes_of_amds_driver(tmp_path: Path) -> None:
     found = GpuUsers(CORE, None, {}, addresses, tmp_path, Clock()).before(["gpu0", "gpu1"])  # type: ignore[arg-type]
     assert found["gpu0"] == GpuUse((GpuProcess(4711, "hipblas", "compute", 2**30),), 0.85)
     assert found["gpu1"] == GpuUse((), None)
+
+
+@pytest.mark.parametrize(
+    ("own", "parent", "foreign"),
+    [
+        (50, 40, {2, 30, 60, 61}),
+        (50, 1, {2, 30, 40, 60, 61}),  # its conductor has ended
+        (2, 40, {30, 60, 61}),
+    ],
+    ids=["a worker", "an orphan", "an early number"],
+)
+def test_whose_processes_are_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: int, parent: int, foreign: set[int]
+) -> None:
+    """Catches every process of the machine taken for ours because all descend from 1, a grandchild told as
+    another user, and a conductor's other children told so.
+    """
+    monkeypatch.setattr(os, "getpid", lambda: own)
+    monkeypatch.setattr(os, "getppid", lambda: parent)
+    tree = {2: 1, 30: 1, 40: 30, 50: 40, 51: 50, 52: 51, 60: 1, 61: 60}
+    for pid, above in tree.items():
+        process(tmp_path, pid, f"p{pid}", above)
+    listed = Management([(pid, "compute") for pid in tree])
+    asked = GpuUsers(CORE, listed, {"gpu0": "GPU-1"}, {}, tmp_path, Clock(), began_s=99.5)  # type: ignore[arg-type]
+    told = asked.before(["gpu0"])["gpu0"].processes or ()
+    assert {one.pid for one in told} == foreign

@@ -205,3 +205,20 @@ def test_a_launch_is_said_in_both_paces(tmp_path: Path) -> None:
     )
     (claim,) = found.claims
     assert claim.differ
+
+
+def test_columns_of_calls(tmp_path: Path) -> None:
+    """Catches figures that stand to the left, and the columns of one table taken for those of the other."""
+    build = sample_run.Builder(sample_run.topology(2))
+    ends = [("gpu0:device", "gpu1:device", "gpu0")]
+    build.measure("copy", ends, 0.5, size=KIB)
+    build.measure("copy", ends, 0.1, size=KIB, options={"pace": "one-at-a-time"})
+    call = [("gpu0:device", "gpu0:device", "gpu0")]
+    build.measure("launch", call, 0.0, size=8, cache="warm", latency_ns=2100.0)
+    topic = told(build, tmp_path, "calls")
+    assert topic is not None
+    assert [(table.title, table.headings[: len(table.headings) - 3]) for table in topic.tables] == [
+        ("Calls", ("call",)),
+        ("Small copies", ("copy", "size")),
+    ]
+    assert [table.numeric for table in topic.tables] == [(1, 2, 3), (1, 2, 3, 4)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mutants_covering
-from mutants_covering import Covering, within_functions
+from mutants_covering import Covering, imports_of_tests, outdated, together, within_functions, without
 
 SOURCE = """\
 LIMIT = 1
@@ -58,3 +58,62 @@ def test_the_time_for_tests_is_kept(cover: Covering, monkeypatch: pytest.MonkeyP
 def test_lines_within_functions() -> None:
     """Catches a constant taken for code that a test runs."""
     assert within_functions(SOURCE) == {5, 9}
+
+
+def test_the_most_particular_files_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches files of many tests that have little to do with a line run before those that are about it."""
+    monkeypatch.setattr(mutants_covering, "FOREMOST", 2)
+    seconds = {f"{file}.py::{number}": 1.0 for file in "abc" for number in range(4)}
+    names = ["a.py::0", "b.py::0", "c.py::0", "a.py::1", "a.py::2", "c.py::1"]
+    assert Covering(seconds, {}).foremost(names) == ["a.py::0", "c.py::0", "a.py::1", "a.py::2", "c.py::1"]
+
+
+@pytest.mark.parametrize(
+    ("after", "wanted"),
+    [
+        ({}, set()),
+        ({"tests/unit/test_a.py": "9"}, {"tests/unit/test_a.py"}),
+        ({"tests/unit/test_new.py": "1"}, {"tests/unit/test_new.py"}),
+        ({"tests/unit/new_helper.py": "1"}, set()),
+        ({"tests/helper.py": "9"}, {"tests/unit/test_a.py"}),
+        ({"tests/unit/conftest.py": "1"}, None),
+        ({"tests/conftest.py": "9"}, None),
+        ({"src/byteways/a.py": "9"}, None),
+        ({"src/byteways/a.py": None}, None),
+        ({"tests/unit/test_a.py": None}, {"tests/unit/test_a.py"}),
+    ],
+    ids=str,
+)
+def test_what_is_measured_again(after: dict[str, str | None], wanted: set[str] | None) -> None:
+    """Catches a line that an old map says no test runs, and a quarter of an hour for one new test."""
+    files = ("src/byteways/a.py", "tests/conftest.py", "tests/helper.py", "tests/unit/test_a.py")
+    before = dict.fromkeys((*files, "tests/unit/test_b.py"), "1")
+    imports = {"tests/unit/test_a.py": {"tests/scene.py"}, "tests/scene.py": {"tests/helper.py"}}
+    now = {name: digest for name, digest in {**before, **after}.items() if digest is not None}
+    assert outdated(before, now, imports) == wanted
+
+
+def test_a_map_is_renewed_in_part() -> None:
+    """Catches lines of a test that is gone, and of one that runs others now."""
+    old = {
+        "seconds": {"a.py::one": 1.0, "b.py::one": 2.0},
+        "tests": {"s.py": {"1": ["a.py", "a.py::one", "b.py::one"]}},
+    }
+    left = without(old, {"a.py"})
+    assert left == {"seconds": {"b.py::one": 2.0}, "tests": {"s.py": {"1": ["b.py::one"]}}}
+    new = {
+        "seconds": {"a.py::two": 3.0},
+        "tests": {"s.py": {"1": ["a.py::two"], "2": ["a.py"]}, "t.py": {"4": ["a.py::two"]}},
+    }
+    assert together(left, new) == {
+        "seconds": {"b.py::one": 2.0, "a.py::two": 3.0},
+        "tests": {"s.py": {"1": ["a.py::two", "b.py::one"], "2": ["a.py"]}, "t.py": {"4": ["a.py::two"]}},
+    }
+
+
+def test_tests_import_helpers() -> None:
+    """Catches a helper whose tests are not measured again after it changed."""
+    found = imports_of_tests()
+    assert "tests/unit/machines.py" in found["tests/unit/test_budget.py"]
+    assert "tests/report/few_records.py" in found["tests/unit/test_compare.py"]
+    assert "tests/report/run_builder.py" in found["tests/report/rank_runs.py"]

@@ -245,3 +245,11 @@ def test_sentences_that_differ_in_devices_are_one() -> None:
     assert {stands[sentence] for sentence in told[:3]} == {"gpu0 has no vmm memory: no (gpu1, gpu2 too)"}
     assert stands[told[3]] == told[3]
     assert stands[told[5]] == "gpu0 cannot touch cpu0:pageable@gpu0 first (and 1 like it)"
+
+
+def test_what_sentences_have_alike_is_said_once() -> None:
+    """Catches "and 2 like it" where only one device differs, and devices left out where two do."""
+    one = [f"gpu0 has no path to gpu{number}" for number in (1, 2, 3)]
+    assert set(folded(one).values()) == {"gpu0 has no path to gpu1 (gpu2, gpu3 too)"}
+    two = ["gpu0 has no path to gpu1", "gpu1 has no path to gpu2"]
+    assert set(folded(two).values()) == {"gpu0 has no path to gpu1 (and 1 like it)"}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from byteways.plan.case import MEMORIES, Buffer, Case
-from byteways.plan.footprint import footprint
+from byteways.plan.footprint import buffers, footprint
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
 from byteways.topology.model import Capabilities, Offer
@@ -319,3 +319,11 @@ def test_streams_are_judged_by_all_of_their_arrays() -> None:
     on_cores = case("stream-copy", "cpu0:pageable", "cpu0:pageable", "cpu0")
     assert "exceed" in (reason(replace(on_cores, options={"threads": 3}), TWO_CORES) or "")
     assert "no blocks" in (reason(replace(on_cores, options={"blocks": 2}), TWO_CORES) or "")
+
+
+def test_pages_need_room_at_both_ends() -> None:
+    """Catches pages that move to a GPU that has no room for them."""
+    moved = case("prefetch", "cpu0:managed", "gpu0:managed", "gpu0")
+    ((_, size),) = buffers(moved, H200X4[1])
+    assert size > 0
+    assert footprint(moved, H200X4[1]) == {"cpu0": size, "gpu0": size}

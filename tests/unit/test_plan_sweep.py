@@ -276,3 +276,16 @@ def test_when_is_no_cause_for_a_note() -> None:
     host = ends("cpu*:pageable", "cpu*:pageable", "memcpy")
     assert expansion(f'{host}when = "with-gpu"', TWO_CORES) == Expansion((), ())
     assert expansion(f'{host}when = "without-gpu"', TWO_CORES).cases
+
+
+def test_the_flow_beside_has_its_own_executor() -> None:
+    """Catches a load that the first flow's device issues in place of its own, or over its path."""
+    beside = 'beside_source = "gpu2:device"\nbeside_destination = "gpu3:device"\nexecutor = "source"\n'
+    way = 'beside_interface = "kernel"\nbeside_size = ["1MiB", "4MiB"]\n'
+    found = cases(f'{ends("gpu0:device", "gpu1:device")}pattern = "interference"\n{beside}{way}')
+    flows = [
+        [(str(flow.source), flow.executor, flow.interface, flow.size_bytes) for flow in case.flows]
+        for case in found
+    ]
+    first = ("gpu0:device", "gpu0", None, None)
+    assert flows == [[first, ("gpu2:device", "gpu2", "kernel", size << 20)] for size in (1, 4)]

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from byteways.analyse.bottlenecks import explanations
 from byteways.analyse.findings import findings
-from byteways.analyse.prediction import Predictions, even_shares, predictions
+from byteways.analyse.prediction import Predictions, _rates, even_shares, predictions
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects import contention as together
 from byteways.analyse.subjects.contention import plots
 from byteways.analyse.summary import cells
+from byteways.plan.case import Buffer, Flow
 from byteways.results.run_folder import RunFolder
 from byteways.topology.capacity import maximum_flow
 from tests.report import sample_run
@@ -172,3 +173,26 @@ def test_even_shares_are_possible_and_leave_nobody_idle(
     assert all(full & set(use) for use in flows)
     most, _ = maximum_flow(flows, capacities)
     assert sum(shares) <= most * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [
+        (["cpu0>gpu0", "cpu0>gpu1"], (30e9, 20e9)),
+        (["cpu0>gpu1", "cpu0>gpu0"], (20e9, 30e9)),
+        (["cpu0>gpu0"], (30e9,)),
+        (["cpu0>gpu0", "cpu0>gpu0"], None),  # two flows of one path
+        (["cpu0>gpu0", "cpu0>gpu2"], None),  # one that nobody measured
+    ],
+)
+def test_rates_of_flows(tmp_path: Path, paths: list[str], told: tuple[float, ...] | None) -> None:
+    """Catches the sum of two flows of one path taken for each of them, and rates in another order."""
+    build = sample_run.Builder(sample_run.topology(4))
+    from_host(build, {"gpu0": 30.0, "gpu1": 20.0})
+    (cell,) = cells(RunFolder(build.write(tmp_path / "run")).records)
+    flows = [
+        Flow(Buffer("cpu0", "pinned"), Buffer(gpu, "device"), gpu)
+        for gpu in (path.partition(">")[2] for path in paths)
+    ]
+    found = _rates(cell, flows)
+    assert found is None if told is None else found == pytest.approx(told)

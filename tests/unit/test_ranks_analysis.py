@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -226,3 +227,22 @@ def test_report_has_tables_and_charts(tmp_path: Path) -> None:
     assert lines[0]["y"][-1] == pytest.approx(1.5 * MIB / 400e3 * 1e9 / GB, rel=1e-3)
     text = render(page)
     assert "bus bandwidth, GB/s" in text
+
+
+def test_only_settings_that_differ_there_are_told(tmp_path: Path) -> None:
+    """Catches a lead with the memory of messages that have no rival between these ranks, and one without it
+    where two kinds of messages would read alike.
+    """
+    build = Builder(run_builder.topology(2))
+    trip(build, 8, 840.0)
+    for place in ("gpu0:device", "gpu1:device"):
+        flows = [(f"0/{place}", f"1/{place}", place.partition(":")[0])]
+        build.measure("mpi-ping-pong", flows, 1.0, size=8, latency_ns=9000.0, cache="warm")
+    index = Index(RunFolder(build.write(tmp_path)))
+    trips = messages.messages(index.between_ranks)
+    host = trips[0]
+    assert messages._lead(index, host, trips) == "Between ranks of one NUMA domain"
+    pinned = replace(host.record, source="0/cpu0:pinned", destination="1/cpu0:pinned", case_id="pinned")
+    other = replace(host, record=pinned)
+    told = messages._lead(index, host, [*trips, other])
+    assert told == "Between ranks of one NUMA domain, pageable memory, warm"

@@ -129,3 +129,21 @@ def test_nothing_to_repeat_ends() -> None:
     repetition = repetition_of([skipped], Options(for_s=60.0), False)
     assert repetition is not None
     assert repetition.over(1)
+
+
+def test_readings_go_by_their_time(tmp_path: Path) -> None:
+    """Catches an error counter that falls because a later round stands first in the file, and a load of the
+    host told as a GPU's clock.
+    """
+    build = soak([400] * 4, pcie_replays=[7, 8, 9, 12], power_mw=[300000, 310000, 305000, 0])
+    build.records[:] = build.records[::-1]
+    build.records[0] = replace(
+        build.records[0], health={**(build.records[0].health or {}), "host": {"before": {"load": 1.0}}}
+    )
+    run = opened(build, tmp_path)
+    (topic,) = [topic for topic in topics(run, cells(run.records)) if topic.anchor == "series"]
+    table = topic.tables[1]
+    assert [row[0] for row in table.rows] == ["gpu0"]
+    row = dict(zip(table.headings, table.rows[0], strict=True))
+    assert row["PCIe replays"] == "5"
+    assert row["power, W"] == "300 to 310"

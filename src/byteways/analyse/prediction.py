@@ -10,7 +10,7 @@ section 6.5.2) are predicted, too.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -170,7 +170,7 @@ def _together(
     """Returns a case with its predictions."""
     caps = tuple(part.value for part in alone)
     uses = [ways.of(flow) for flow in flows]
-    capacities = ways.capacities(cell.record.interface, {name for use in uses for name in use})
+    capacities = ways.capacities(cell.record.interface, dict.fromkeys(name for use in uses for name in use))
     own = {_own(index): cap for index, cap in enumerate(caps)}
     bounded = [Counter({**use, _own(index): 1}) for index, use in enumerate(uses)]
     most, full = maximum_flow(bounded, {**capacities, **own})
@@ -251,7 +251,7 @@ class _Ways:
             self._uses[key] = Counter(arc.name for arc in way)
         return self._uses[key]
 
-    def capacities(self, interface: str, names: set[str]) -> dict[str, float]:
+    def capacities(self, interface: str, names: Iterable[str]) -> dict[str, float]:
         """Returns bytes/s by arc: the highest load measured, or nominal rate × best fraction of its kind."""
         found = {}
         for name in names:

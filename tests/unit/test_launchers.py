@@ -1,0 +1,88 @@
+"""Launchers of MPI by what they print of themselves, and the report on MPI of another process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from byteways.run import launchers, mpi_library
+from byteways.run.launchers import Launcher, find_launcher
+
+OPEN = ("{path}", "-n", "{ranks}", "--bind-to", "none")
+PLAIN = ("{path}", "-n", "{ranks}")
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "words"),
+    [
+        ("mpiexec (Open MPI) 5.0.8", "Open MPI", OPEN),
+        ("mpiexec (OpenRTE) 4.1.4", "Open MPI", OPEN),
+        ("PRTE 3.0", "Open MPI", OPEN),
+        ("prterun (PRRTE) 3.0.2", "Open MPI", OPEN),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.9", "Intel MPI", PLAIN),
+        ("HYDRA build details:\n    Version: 4.3", "MPICH", PLAIN),
+        ("something else", "mpiexec", PLAIN),
+    ],
+)
+def test_families(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, name: str, words: tuple[str, ...]
+) -> None:
+    """Catches ranks that a launcher binds to cores of its choice, and options that another MPI refuses."""
+    path = tmp_path / "mpiexec"
+    path.write_text(f"#!/bin/sh\ncat <<'END'\n{version}\nEND\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    found = find_launcher("mpiexec", {"PATH": str(tmp_path)})
+    assert (found.name, found.words) == (name, tuple(word.replace("{path}", str(path)) for word in words))
+    crowded = ("--oversubscribe",) if name == "Open MPI" else ()
+    assert found.crowded_words == crowded
+    assert found.environment == ({"I_MPI_PIN": "0"} if name == "Intel MPI" else {})
+
+
+def test_words_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a command with two counts of ranks, or with none."""
+    path = tmp_path / "srun"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    where = {"PATH": str(tmp_path)}
+    assert find_launcher("srun --exclusive", where).words == (str(path), "--exclusive", "-n", "{ranks}")
+    assert find_launcher("srun -N1 -n {ranks}", where).words == (str(path), "-N1", "-n", "{ranks}")
+
+
+def test_root_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches Open MPI that does not start in a container, and a user's settings changed elsewhere."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert launchers._mpi("/mpiexec", "Open MPI").environment == {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+
+
+def test_crowded_ranks() -> None:
+    """Catches ranks that share cores without what that needs, and such words where each has its own."""
+    launcher = Launcher("x", ("mpi", "-n", "{ranks}"), crowded_words=("--more",))
+    assert launcher.command(3, ["program"]) == ["mpi", "-n", "3", "program"]
+    assert launcher.command(3, ["program"], crowded=True) == ["mpi", "-n", "3", "--more", "program"]
+
+
+def report(monkeypatch: pytest.MonkeyPatch, program: str) -> dict[str, object]:
+    monkeypatch.setattr(mpi_library, "module_command", lambda _: (sys.executable, "-S", "-c", program))
+    return mpi_library.mpi_report_of_child()
+
+
+def test_the_report_is_the_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a library that prints while it is loaded, taken for its own report."""
+    assert report(monkeypatch, "print('{}'); print('hello'); print('{\"usable\": true}')") == {"usable": True}
+
+
+@pytest.mark.parametrize("program", ["raise SystemExit(3)", "", "print('no JSON')"])
+def test_a_library_that_ends_its_process(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    """Catches a broken library that ends byteways, or that counts as usable."""
+    found = report(monkeypatch, program)
+    assert (found["usable"], found["library"], found["searched"]) == (False, "mpi", [])
+    assert str(found["reason"]).startswith("the process that loads it fails: ")
+    assert "BYTEWAYS_LIBMPI" in str(found["hint"])

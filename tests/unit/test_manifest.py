@@ -1,0 +1,21 @@
+"""The manifest at the end of a run and of its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from byteways.results.manifest import finish
+
+
+@pytest.mark.parametrize(
+    ("before", "part", "whole"),
+    [({}, 1.5, 1.5), ({"wall_s": None}, 1.5, 1.5), ({"wall_s": 2.25}, 1.5, 3.75), ({}, 0.12345, 0.123)],
+    ids=["the first part", "a part that was lost", "a second part", "milliseconds"],
+)
+def test_parts_add_up(before: dict[str, Any], part: float, whole: float) -> None:
+    """Catches a resumed run that took as long as its last part, and a second that nobody measured."""
+    found = finish({"suite": "quick", "state": "running", **before}, "complete", part)
+    assert (found["state"], found["wall_s"], found["suite"]) == ("complete", whole, "quick")
+    assert found["finished_at"].startswith("20")

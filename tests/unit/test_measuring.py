@@ -1,0 +1,87 @@
+"""What a worker answers about energy, and which GPUs of a runtime it takes memory from."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.run.measuring import Measurer, _first_gpus
+
+SIZES = (1 << 20, 3 << 20)
+
+
+class UnsupportedError(Exception):
+    pass
+
+
+def case(interface: str = "copy", pattern: str = "unidirectional") -> Case:
+    ends = Buffer("gpu0", "device"), Buffer("gpu1", "device")
+    flows = tuple(Flow(*ends, "gpu0", size_bytes=size) for size in SIZES)
+    return Case(interface, pattern, flows, 4096)
+
+
+def answered(
+    case: Case, *, simulated: bool = False, broken: bool = False
+) -> tuple[dict[str, Any], list[Any]]:
+    """The field, and how operations were sustained."""
+    asked: list[Any] = []
+
+    def measure(devices: list[str], sustain: Any, moved_bytes: int) -> dict[str, Any]:
+        if broken:
+            raise UnsupportedError("no counter of energy")
+        sustain(0.5)
+        return {"devices": devices, "bytes": moved_bytes}
+
+    session = SimpleNamespace(
+        sustain=lambda flows, slice_s, interference: asked.append((flows, slice_s, interference))
+    )
+    measurer = object.__new__(Measurer)
+    measurer._simulated = simulated
+    measurer.core = SimpleNamespace(UnsupportedError=UnsupportedError)  # type: ignore[assignment]
+    measurer.session = session  # type: ignore[assignment]
+    measurer._meter = SimpleNamespace(measure=measure)  # type: ignore[assignment]
+    measurer._flows = lambda case, buffers: ["flows"]  # type: ignore
+    return measurer._energy(case, ["gpu0", "gpu1"], []), asked
+
+
+@pytest.mark.parametrize("pattern", ["unidirectional", "interference"])
+def test_energy_of_all_flows(pattern: str) -> None:
+    """Catches energy per byte of the first flow alone, and a load sustained as if it were measured."""
+    found, asked = answered(case(pattern=pattern))
+    assert found == {"devices": ["gpu0", "gpu1"], "bytes": sum(SIZES)}
+    assert asked == [(["flows"], 0.5, pattern == "interference")]
+
+
+@pytest.mark.parametrize(
+    ("interface", "simulated", "broken", "reason"),
+    [
+        ("copy", True, False, "energy is not modelled"),
+        ("pointer-chase", False, False, "pointer-chase moves no bytes, so energy per GB is undefined"),
+        ("copy", False, True, "no counter of energy"),
+    ],
+)
+def test_why_there_is_no_energy(interface: str, simulated: bool, broken: bool, reason: str) -> None:
+    """Catches a case that is lost because a GPU has no counter, and energy of a machine model."""
+    found, asked = answered(case(interface), simulated=simulated, broken=broken)
+    assert found == {"reason": reason} and not asked
+
+
+@pytest.mark.parametrize(
+    ("devices", "first"),
+    [
+        ("cpu0 host, gpu0 cuda, gpu1 cuda", {}),
+        ("cpu0 host", {}),
+        (
+            "cpu0 host, gpu0 cuda, gpu1 hip, gpu2 cuda, gpu3 hip",
+            {"gpu0": "gpu0", "gpu1": "gpu1", "gpu2": "gpu0", "gpu3": "gpu1"},
+        ),
+    ],
+)
+def test_the_first_gpu_of_each_runtime(devices: str, first: dict[str, str]) -> None:
+    """Catches memory of one runtime handed to GPUs of another, and buffers kept apart where one will do."""
+    pairs = (words.split() for words in devices.split(", "))
+    found = [SimpleNamespace(name=name, runtime=runtime) for name, runtime in pairs]
+    assert _first_gpus(found) == first  # type: ignore[arg-type]

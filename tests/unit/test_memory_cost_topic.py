@@ -1,0 +1,203 @@
+"""What a report says of the cost of memory: every column of its tables, its plots, and what pays off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects.memory_cost import dearest, pay_offs, registering, topic
+from byteways.analyse.summary import cells
+from byteways.analyse.topic import Topic
+from byteways.results.record import Record, Warning
+from tests.report.few_records import GIB, MIB, Fixture, flow, in_rounds, record
+
+
+def step(
+    interface: str, memory: str, took_ns: float, size: int = MIB, executor: str = "gpu0", **more: Any
+) -> Record:
+    return record(interface, [flow(memory, memory, executor)], took_ns, size, **more)
+
+
+def copied(
+    source: str, destination: str, took_ns: float, size: int = MIB, executor: str = "gpu0", **more: Any
+) -> Record:
+    return record("copy", [flow(source, destination, executor)], size / took_ns * 1e9, size, **more)
+
+
+def scene(registered_ns: float, size: int = MIB, gpu: str = "gpu0", *, back: bool = False) -> list[Record]:
+    """Registering takes 150 µs with what undoes it, a copy of pageable memory 100 µs."""
+    pair = f"{gpu}:device", "cpu0:{}"
+    source, destination = pair if back else pair[::-1]
+    return [
+        step("register", "cpu0:pageable", 100e3, size, gpu),
+        step("unregister", "cpu0:pageable", 50e3, size, gpu),
+        copied(source.format("pageable"), destination.format("pageable"), 100e3, size, gpu),
+        copied(source.format("registered"), destination.format("registered"), registered_ns, size, gpu),
+    ]
+
+
+def told(*records: Record) -> Topic:
+    found = topic(None, cells(in_rounds(records)))  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+MADE = [
+    step("allocate", "cpu0:pinned", 5e3, 4096, "cpu0"),
+    step("allocate", "cpu0:pinned", 700e3, MIB, "cpu0", warnings=[Warning("noisy", 0.2, 0.01, "")]),
+    step("allocate", "cpu0:pinned", 40e6, GIB // 16, "cpu0"),
+    step("allocate", "cpu0:pageable", 2e3, 4096, "cpu0"),
+    step("allocate", "cpu0:pageable", 3e6, GIB // 32, "cpu0", options={}),
+    step("free", "gpu0:pool", 4e6, GIB // 16, "gpu0", options={"pool": "kept"}),
+    step("map-peer", "gpu1:vmm", 9e3, MIB),
+    step("map-peer", "gpu1:vmm", 9e3, GIB),
+]
+
+
+def test_the_table_of_steps() -> None:
+    """Catches a figure under another size, a cost per GiB from too small a piece, one of no difference, and a
+    warning that is not marked.
+    """
+    table = told(*MADE).tables[0]
+    sizes = ("4 KiB", "1 MiB", "32 MiB", "64 MiB", "1 GiB")
+    assert table.headings == ("step", "memory", "devices", "options", *sizes, "per GiB")
+    assert table.rows == (
+        ("allocate", "pinned", "cpu0", "", "5 µs", "700 µs*", "", "40 ms", "", "640 ms"),
+        ("allocate", "pageable", "cpu0", "", "2 µs", "", "3 ms", "", "", ""),
+        ("free", "pool", "gpu0", "pool=kept", "", "", "", "4 ms", "", ""),
+        ("map-peer", "vmm", "gpu0 of gpu1", "", "", "9 µs", "", "", "9 µs", "none"),
+    )
+    assert (table.numeric, table.note) == ((4, 5, 6, 7, 8, 9), "* has a warning")
+    assert told(*MADE[3:]).tables[0].note == ""
+
+
+def test_the_plots_of_steps() -> None:
+    """Catches nanoseconds on an axis of microseconds, linear axes, lines of one point or of two steps."""
+    plots = told(*MADE).plots
+    assert [(plot.title, plot.x_label, plot.y_label) for plot in plots] == [
+        ("allocate vs size", "size", "µs"),
+        ("map-peer vs size", "size", "µs"),
+    ]
+    assert all(plot.x_sizes and plot.x_log and plot.y_log for plot in plots)
+    lines = {line.label: line.points for plot in plots for line in plot.lines}
+    assert list(lines) == ["pinned, cpu0", "pageable, cpu0", "vmm, gpu0 of gpu1"]
+    assert [(point.x, point.y, point.text) for point in lines["pageable, cpu0"]] == [
+        (4096, 2.0, "4 KiB: 2 µs"),
+        (GIB // 32, 3000.0, "32 MiB: 3 ms"),
+    ]
+    for point in (point for points in lines.values() for point in points):
+        assert point.low is not None and point.high is not None
+        assert 0.97 * point.y < point.low < point.y < point.high < 1.03 * point.y
+
+
+def test_the_table_of_pay_offs() -> None:
+    """Catches columns that are swapped, rows out of order, and "never" of what nobody can tell."""
+    records = [*scene(20e3, GIB), *scene(20e3), *scene(100e3, gpu="gpu1"), *scene(200e3, gpu="gpu2")]
+    steps, table = told(*records).tables
+    assert steps.title == "Time of a call, by size"
+    assert table.headings[2:] == (
+        "register and unregister",
+        "copy of pageable",
+        "copy of registered",
+        "pays off after copies",
+    )
+    assert table.rows == (
+        ("cpu0>gpu0", "1 MiB", "150 µs", "100 µs", "20 µs", "2"),
+        ("cpu0>gpu0", "1 GiB", "150 µs", "100 µs", "20 µs", "2"),
+        ("cpu0>gpu1", "1 MiB", "150 µs", "100 µs", "100 µs", "open"),
+        ("cpu0>gpu2", "1 MiB", "150 µs", "100 µs", "200 µs", "never"),
+    )
+    assert table.numeric == (1, 2, 3, 4, 5)
+    assert len(told(*scene(20e3)[:3]).tables) == 1
+
+
+@pytest.mark.parametrize(
+    "unlike",
+    [
+        {"cache": "warm"},
+        {"options": {"piece_bytes": MIB}},
+        {"environment": {"HSA_ENABLE_SDMA": "0"}},
+        {"pattern": "interference"},
+        {"source": "cpu0:registered@gpu0"},
+        {"destination": "gpu0:vmm"},
+        {"source": "cpu0:pinned"},
+        {"source": "gpu1:registered"},
+        {"interface": "kernel"},
+        {"size_bytes": 2 * MIB},
+    ],
+    ids=str,
+)
+def test_copies_that_no_program_makes_by_default(unlike: dict[str, Any]) -> None:
+    """Catches a pay-off by copies of another kind than those that registering is for."""
+    records = scene(20e3)
+    assert len(pay_offs(cells(in_rounds(records)))) == 1
+    records[3] = replace(records[3], **unlike)
+    assert pay_offs(cells(in_rounds(records))) == []
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2, 3])
+def test_all_four_figures_are_needed(gone: int) -> None:
+    """Catches a pay-off of three figures, or one that takes what registering another memory costs."""
+    records = scene(20e3)
+    assert pay_offs(cells(in_rounds([*records[:gone], *records[gone + 1 :]]))) == []
+    if gone < 2:
+        name = ("register", "unregister")[gone]
+        for other in (
+            step(name, "cpu0:hugepage", 1e3),
+            step(name, "cpu0:pageable", 1e3, options={"touched": "no"}),
+            step(name, "cpu1:pageable", 1e3),
+            step(name, "cpu0:pageable", 1e3, executor="gpu1"),
+            step(name, "cpu0:pageable", 1e3, 2 * MIB),
+        ):
+            assert pay_offs(cells(in_rounds([*records[:gone], *records[gone + 1 :], other]))) == []
+
+
+def test_sentences_of_both_directions() -> None:
+    """Catches the worst pair hidden by a better one, a smaller size told for the largest, and directions
+    taken for each other.
+    """
+    out = [*scene(20e3), *scene(50e3, GIB), *scene(90e3, GIB, "gpu1")]
+    to_gpu, from_gpu = registering(Index(Fixture([*out, *scene(20e3, back=True)[2:]])))
+    assert to_gpu.title == "Registering 1 GiB pays off after 15 copies to a GPU"
+    assert to_gpu.detail == (
+        "cpu0>gpu1: register and unregister take 150 µs, a copy of pageable memory 100 µs, one of registered "
+        "memory 90 µs."
+    )
+    assert from_gpu.title == "Registering 1 MiB pays off after 2 copies from a GPU"
+    assert from_gpu.detail.startswith("gpu0>cpu0: ")
+
+
+def test_sentences_without_a_pay_off() -> None:
+    """Catches "never" where the two are equal, and a worse size that is not told."""
+    [equal] = registering(Index(Fixture(scene(100e3))))
+    assert equal.title.startswith("Registering 1 MiB for copies to a GPU: ")
+    assert "never" not in equal.title
+    [never] = registering(Index(Fixture(scene(200e3))))
+    assert never.title == "Registering 1 MiB for copies to a GPU never pays off"
+    [mixed] = registering(Index(Fixture([*scene(200e3), *scene(20e3, GIB)])))
+    assert mixed.title == "Registering 1 GiB pays off after 2 copies to a GPU"
+    assert "one of registered memory 20 µs; " in mixed.detail and "1 MiB" in mixed.detail
+
+
+def test_the_dearest_is_compared_at_a_common_size() -> None:
+    """Catches 1 GiB of one memory beside 64 MiB of another, and two that have no size in common."""
+    dear = [step("allocate", "cpu0:pinned", took, size, "cpu0") for size, took in ((4096, 1e3), (GIB, 9e8))]
+    cheap = [
+        step("allocate", "cpu0:pageable", took, size, "cpu0")
+        for size, took in ((4096, 1e3), (GIB // 16, 1e6), (GIB, 2e7))
+    ]
+    [found] = dearest(Index(Fixture([*dear, *cheap])))
+    assert found.title == "Allocation cost per GiB: 900 ms for pinned memory, 20 ms for pageable"
+    assert found.detail == "Increment per GiB from the smallest to the largest size."
+    (claim,) = found.claims
+    assert (claim.first.value, claim.second.value) == (9e8, 2e7)
+    assert claim.comparisons == 1
+    apart = [step("allocate", "cpu0:pageable", 1e6, MIB, "cpu0")]
+    apart += [step("allocate", "cpu0:pageable", 2e7, GIB // 2, "cpu0")]
+    assert not list(dearest(Index(Fixture([*dear, *apart]))))
+    smallest = [step("allocate", "cpu0:pageable", 1e3, size, "cpu0") for size in (4096, GIB)]
+    [found] = dearest(Index(Fixture([*dear, *smallest])))
+    assert found.title.endswith("for pinned memory, no more than for the smallest size for pageable")

@@ -1,0 +1,140 @@
+"""What becomes of a measurement between ranks: the figure of each pattern, its count, and corruption."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.results.record import Record
+from byteways.run.rank_outcome import outcome_of_ranks
+from tests.unit.test_outcome import measurement
+
+SIZE = 1 << 20
+ENDS = [Buffer("cpu0", "pageable", rank=rank) for rank in range(4)]
+TO, BACK = (Flow(ENDS[one], ENDS[other], "cpu0") for one, other in ((0, 1), (1, 0)))
+ALL = Flow(ENDS[0], ENDS[0], "cpu0", others=tuple((end, end) for end in ENDS[1:]))
+RATE = SIZE / 1000.0 * 1e9
+PATHS = "0/cpu0>1/cpu0", "1/cpu0>0/cpu0"
+
+
+def case(interface: str, pattern: str, *flows: Flow) -> Case:
+    return Case(interface, pattern, flows, SIZE)
+
+
+def outcome(case: Case, *, pages: tuple[int, ...] = (4096, 4096), **fields: Any) -> dict[str, Any]:
+    ends = [SimpleNamespace(page_bytes=bytes_) if bytes_ >= 0 else None for bytes_ in pages]
+    measured = SimpleNamespace(**{**vars(measurement()), **fields})
+    return outcome_of_ranks(case, measured, ends)  # type: ignore[arg-type]
+
+
+FIGURES = [
+    (case("mpi-barrier", "barrier", ALL), {"latency_ns": 1000.0, "counts": "call"}),
+    (
+        case("mpi-ping-pong", "unidirectional", TO),
+        {"latency_ns": 1000.0, "half_round_trip_ns": 500.0, "counts": "round-trip"},
+    ),
+    (
+        case("mpi", "allreduce", ALL),
+        {
+            "bandwidth_bytes_per_s": 1.5 * RATE,
+            "counts": "bus",
+            "other_count": {"counts": "algorithm", "bytes_per_s": RATE},
+        },
+    ),
+    (
+        case("mpi", "unidirectional", TO),
+        {"bandwidth_bytes_per_s": RATE, "directions": {PATHS[0]: RATE}, "counts": "per-direction"},
+    ),
+    (
+        case("mpi", "bidirectional", TO, BACK),
+        {
+            "bandwidth_bytes_per_s": 2 * RATE,
+            "directions": dict.fromkeys(PATHS, RATE),
+            "counts": "sum-of-directions",
+        },
+    ),
+]
+NAMES = {"latency_ns", "half_round_trip_ns", "bandwidth_bytes_per_s", "directions", "counts", "other_count"}
+
+
+@pytest.mark.parametrize(("case", "figures"), FIGURES, ids=[one.pattern for one, _ in FIGURES])
+def test_figures(case: Case, figures: dict[str, Any]) -> None:
+    """Catches a barrier with a bandwidth, a round trip for half of one, one direction for the sum of both,
+    and a collective's bytes over time told as what its links carry.
+    """
+    found = outcome(case)
+    assert {name: found[name] for name in NAMES & found.keys()} == figures
+    assert found["time_ns"]["median"] == 1000.0
+
+
+def test_every_field_is_a_field_of_a_record() -> None:
+    """Catches a field that no reader of a run finds."""
+    found = outcome(case("mpi", "unidirectional", TO), host_ns=7.0, discarded=[])
+    assert found.keys() - {"samples"} <= set(Record.__dataclass_fields__)
+    assert found["status"] == "measured" and found["reason"] is None
+    assert (found["gated"], found["batch"], found["host_ns"]) == (False, 4, 7.0)
+    assert found["samples_ns"][0] == pytest.approx(999.1234, rel=1e-6)
+    assert found["distinct_bytes"] == {"source": 1, "destination": 2}
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    """Catches a zero for a time that nobody took, and figures of no sample."""
+    found = outcome(case("mpi", "unidirectional", TO), pages=(-1, 0), samples_ns=[])
+    gone = {"host_ns", "discarded_samples", "page_bytes", "time_ns", "bandwidth_bytes_per_s"}
+    assert not gone & found.keys()
+    told = outcome(case("mpi", "unidirectional", TO), pages=(2 << 20, -1))
+    assert told["page_bytes"] == {"source": 2 << 20}
+
+
+def test_samples_are_kept() -> None:
+    """Catches a sample that was thrown away without a word, and one whose reason is another's."""
+    thrown = [SimpleNamespace(reason="late", time_ns=5.0), SimpleNamespace(reason="cut", time_ns=6.0)]
+    times = [SimpleNamespace(host_ns=3.0), SimpleNamespace(host_ns=4.0)]
+    found = outcome(case("mpi", "unidirectional", TO), discarded=thrown, times=times)
+    assert found["discarded_samples"] == 2
+    assert found["samples"]["host_ns"] == [3.0, 4.0]
+    assert found["samples"]["discarded"] == [
+        {"reason": "late", "time_ns": 5.0},
+        {"reason": "cut", "time_ns": 6.0},
+    ]
+
+
+def test_verification_is_told() -> None:
+    """Catches "every word" of a sample, or the other way round, and warnings without their figures."""
+    warned = [SimpleNamespace(id="noisy", observed=0.2, required=0.01)]
+    few, every = (
+        outcome(case("mpi", "unidirectional", TO), verified_every_sample=whole, warnings=warned)
+        for whole in (False, True)
+    )
+    assert few["verification"] != every["verification"]
+    assert "every" in every["verification"]
+    (warning,) = few["warnings"]
+    assert (warning["id"], warning["observed"], warning["required"]) == ("noisy", 0.2, 0.01)
+
+
+def test_corruption() -> None:
+    """Catches a wrong word that is measured as if it were right, and data that nobody looked at."""
+    wrong = SimpleNamespace(
+        ok=False, checked_bytes=65536, bad_count=3, first_offset_bytes=8, expected=10, got=11
+    )
+    flows = [SimpleNamespace(verification=wrong)]
+    found = outcome(case("mpi", "unidirectional", TO), flows=flows)
+    assert found["status"] == "corrupt"
+    assert found["reason"] == (
+        "0/cpu0>1/cpu0: 3 wrong words in 65536 bytes, the first at byte 8: expected 0x000000000000000a, got "
+        "0x000000000000000b"
+    )
+    assert found["corruption"] == {
+        "path": "0/cpu0>1/cpu0",
+        "first_offset_bytes": 8,
+        "expected": "0x000000000000000a",
+        "got": "0x000000000000000b",
+        "bad_words": 3,
+    }
+    for flows in ([], [SimpleNamespace(verification=None)]):
+        unseen = outcome(case("mpi", "unidirectional", TO), flows=flows, verified=False)
+        assert (unseen["status"], unseen["reason"]) == ("corrupt", "the data were not verified")
+        assert outcome(case("mpi", "unidirectional", TO), flows=flows)["status"] == "measured"
