@@ -64,6 +64,14 @@ def test_message_findings_name_the_library(tmp_path: Path) -> None:
     assert f"{WHERE}, NCCL messages reach 360 GB/s at 1 GiB and half of that at 512 KiB" in told
 
 
+def test_half_of_the_bandwidth_has_a_smaller_size_below_it(tmp_path: Path) -> None:
+    """Catches the smallest size told as the one where half is reached, which may be far below it."""
+    build = Builder(run_builder.topology(2))
+    for size, rate in ((MIB, 340.0), (GIB, 360.0)):
+        send_xccl(build, size, rate)
+    assert f"{WHERE}, NCCL messages reach 360 GB/s at 1 GiB" in titles(read(build, tmp_path))
+
+
 def test_messages_of_both_libraries_share_a_plot(tmp_path: Path) -> None:
     """Catches lines that the legend does not tell apart, and a caption that is true of MPI alone."""
     build = Builder(run_builder.topology(2))

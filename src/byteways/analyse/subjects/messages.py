@@ -276,7 +276,7 @@ def bandwidth(index: Index) -> Iterator[Finding]:
         lead = _lead(index, first, plain)
         title = f"{lead}, {library(first)} messages reach {rate(best)} GB/s at {format_size(size)}"
         quoted = [best]
-        if middle != size:
+        if min(sizes) < middle < size:  # else no size shows where it begins
             title += f" and half of that at {format_size(middle)}"
             quoted.append(sizes[middle])
         detail = f"{sentence(_paths(best))}, {memory(first)}{_with(first)}, interval {span(best)} GB/s."
