@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -82,3 +83,26 @@ def test_no_commit_of_somebody_elses_checkout(package: Path, monkeypatch: pytest
     (installed.parents[1] / ".git" / "HEAD").write_text("c0ffee\n")
     monkeypatch.setattr(code_version.byteways, "__file__", str(installed / "__init__.py"))
     assert code_version.commit() is None
+
+
+@pytest.mark.parametrize("name", ["_core.abi3.so", "_core.cpython-311.so", "libbyteways_sim.so"])
+def test_the_native_core_counts_wherever_it_is(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Catches a native core that was built anew, beside an editable package, and is the same code by name."""
+    assert package.is_dir()
+    native = tmp_path / "site-packages"
+    native.mkdir()
+    (native / "other.so").write_text("no part of it")
+    spec = SimpleNamespace(origin=str(native / "_core.so"))
+    monkeypatch.setattr(code_version.importlib.util, "find_spec", lambda _: None)
+    alone = digest()
+    monkeypatch.setattr(code_version.importlib.util, "find_spec", lambda _: spec)
+    assert digest() == alone
+    seen = {alone}
+    for content in ("one", "other"):
+        (native / name).write_text(content)
+        seen.add(digest())
+    assert len(seen) == 3
+    spec.origin = None
+    assert digest() == alone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -196,3 +197,23 @@ def test_rates_of_flows(tmp_path: Path, paths: list[str], told: tuple[float, ...
     ]
     found = _rates(cell, flows)
     assert found is None if told is None else found == pytest.approx(told)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "gpus"),
+    [
+        (["cpu0>gpu0", "cpu0>gpu1"], {"gpu0", "gpu1"}),
+        (["cpu0>gpu0", "gpu1>cpu0"], {"gpu0", "gpu1"}),
+        (["cpu0>gpu0", "gpu0>gpu1"], set()),
+        (["cpu0>gpu0", "gpu1>gpu1"], set()),
+        (["cpu0>gpu0", "cpu0>cpu0"], set()),
+        (["cpu0>cpu1"], set()),
+    ],
+)
+def test_gpus_of_a_fan(pairs: list[str], gpus: set[str]) -> None:
+    """Catches a flow within a GPU or between GPUs that is drawn as one more GPU of the host."""
+    flows = []
+    for pair in pairs:
+        source, _, destination = pair.partition(">")
+        flows.append(Flow(Buffer(source, "device"), Buffer(destination, "device"), source))
+    assert together._gpus(SimpleNamespace(flows=flows)) == gpus  # type: ignore[arg-type]

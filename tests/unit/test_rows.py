@@ -110,3 +110,13 @@ def test_table(tmp_path: Path) -> None:
         ("packing", "64 B", "8 KiB", "20.00", "100.0"),
         ("packing", "4 KiB", "8 KiB", "380.0", "340.0"),
     )
+
+
+def test_a_shape_of_one_interface_hides_no_other() -> None:
+    """Catches shapes that are not compared because one before them has no rival."""
+    build = sample_run.Builder(sample_run.topology(2))
+    options = {"width_bytes": 32, "pitch_bytes": 8192, "strided": "source"}
+    build.measure("copy-2d", [("gpu0:device", "gpu1:device", "gpu0")], 9.0, size=16 * MIB, options=options)
+    build.records += built().records
+    found = rivals(cells(build.records))
+    assert [each.shape.width_bytes for each in found] == [64, 4096]
