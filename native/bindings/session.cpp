@@ -34,7 +34,8 @@ Measurement measure_flows(Session& session, const nb::sequence& flows, const Mea
   nb::gil_scoped_release unlocked;
   SoloTeam alone;
   Team& ranks = team == nullptr ? alone : *team;
-  if (dynamic_cast<MpiTeam*>(&ranks) == nullptr) return measure(session, kept.made, options, ranks);
+  const bool may_use_python = team != nullptr && dynamic_cast<MpiTeam*>(team) == nullptr;
+  if (may_use_python) return measure(session, kept.made, options, ranks);
   Measurement measured;
   session.clock().carry([&] { measured = measure(session, kept.made, options, ranks); });
   return measured;

@@ -33,6 +33,9 @@ class Clock {
   // Whether time advances while threads wait for each other. Virtual time advances only when a thread reads
   // it.
   virtual bool runs_by_itself() const = 0;
+  // Called between two looks at what another thread or device brings about: virtual time, which stands still
+  // meanwhile, advances by this.
+  virtual void pass(Nanoseconds) {}
   // Runs `body`, which must not use Python, and returns when it has ended. Simulated ranks take turns many times
   // in what they do together: that of all of them is done on one thread then, which is not the caller's.
   virtual void carry(const std::function<void()>& body) { body(); }

@@ -35,20 +35,25 @@ Timeline::Actor* Timeline::self() {
   return found == actors_.end() ? nullptr : &found->second;
 }
 
+void Timeline::list_actors() {
+  in_order_.clear();
+  for (auto& [rank, actor] : actors_) in_order_.push_back(&actor);
+}
+
 Timeline::Actor* Timeline::least() {
   Actor* least = nullptr;
-  for (auto& [rank, actor] : actors_)
-    if (actor.runs() && (least == nullptr || actor.clock < least->clock)) least = &actor;
+  for (Actor* const actor : in_order_)
+    if (actor->runs() && (least == nullptr || actor->clock < least->clock)) least = actor;
   return least;
 }
 
 // When all wait, the first that does lets the next thing happen.
 Timeline::Actor* Timeline::next_to_go() {
   if (Actor* const runs = least()) return runs->state == Actor::State::running ? runs : nullptr;
-  const auto found = std::find_if(actors_.begin(), actors_.end(), [](const auto& each) {
-    return each.second.state == Actor::State::waiting;
+  const auto found = std::find_if(in_order_.begin(), in_order_.end(), [](const Actor* each) {
+    return each->state == Actor::State::waiting;
   });
-  return found == actors_.end() ? nullptr : &found->second;
+  return found == in_order_.end() ? nullptr : *found;
 }
 
 void Timeline::pass_on() {
@@ -64,7 +69,11 @@ void Timeline::wake_everyone() {
 
 void Timeline::rest(Lock& lock, Actor& actor) {
   Fibre* const fibre = Fibre::current();
-  if (fibre == nullptr) return actor.turned.wait(lock);
+  if (fibre == nullptr) {
+    actor.turned.wait(lock);
+    ++thread_turns_;
+    return;
+  }
   actor.fibre = fibre;
   ThreadState* const state = act_for(nullptr);
   fibre->rest();  // the mutex stays locked: it is the next fibre's, or the carrier's
@@ -117,6 +126,7 @@ void Timeline::join(Lock& lock, int rank, int size) {
     size_ = size;
     ++team_;
     for (int each = 0; each < size; ++each) actors_[each].clock = host_;
+    list_actors();
   }
   if (size != size_) throw Failure(Code::invalid, "ranks of another size have joined");
   Actor& me = actors_.at(rank);
@@ -157,22 +167,23 @@ void Timeline::close(Lock& lock, int rank, Actor::State how) {
     size_ = 0;
     ++team_;
   }
+  list_actors();
   wake_everyone();
   pass_on();
   (void)lock;
 }
 
 bool Timeline::any_done() const {
-  return std::any_of(actors_.begin(), actors_.end(), [](const auto& each) {
-    return each.second.state == Actor::State::waiting && each.second.wait->done();
+  return std::any_of(in_order_.begin(), in_order_.end(), [](const Actor* each) {
+    return each->state == Actor::State::waiting && each->wait->done();
   });
 }
 
 void Timeline::wake(Picoseconds at) {
-  for (auto& [rank, actor] : actors_) {
-    if (actor.state != Actor::State::waiting || !actor.wait->done()) continue;
-    actor.state = Actor::State::running;
-    actor.clock = std::max(actor.clock, at);
+  for (Actor* const actor : in_order_) {
+    if (actor->state != Actor::State::waiting || !actor->wait->done()) continue;
+    actor->state = Actor::State::running;
+    actor->clock = std::max(actor->clock, at);
   }
 }
 
@@ -239,7 +250,7 @@ void Timeline::fail_all() {
     text += std::exchange(before, "; ");
     text += rank < 0 ? "a thread that is no rank" : "rank " + std::to_string(rank);
     if (actor.state == Actor::State::waiting)
-      text += " waits for " + actor.wait->what;
+      text += " waits for " + actor.wait->what();
     else
       text += actor.state == Actor::State::dead ? " is dead" : " has left";
   }
@@ -261,7 +272,7 @@ void Timeline::wait_for_restart(Lock& lock, const std::function<bool()>& ready) 
   };
   const auto done = [&] { return std::all_of(actors_.begin(), actors_.end(), stands_still) && ready(); };
   if (actors_.empty() || done()) return;
-  wait_until(lock, {done, "all others to wait in MPI, to restart the machine"});
+  wait_until(lock, {done, [] { return "all others to wait in MPI, to restart the machine"; }});
 }
 
 }  // namespace byteways::sim

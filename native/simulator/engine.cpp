@@ -176,8 +176,9 @@ void Engine::settle() {
     for (Queue* queue : active_)
       if (queue->operations.front()->state_ == Operation::State::queued && start_of(*queue) <= now_)
         waiting_.emplace_back(start_of(*queue), queue);
-    std::stable_sort(waiting_.begin(), waiting_.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (waiting_.size() > 1)
+      std::stable_sort(waiting_.begin(), waiting_.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [since, queue] : waiting_)
       if (can_start(*queue->operations.front())) {
         start(*queue);

@@ -87,6 +87,12 @@ const char* bwsim_last_error() { return last_error.c_str(); }
 std::int64_t bwsim_now() {
   return ask(std::int64_t{-1}, [](World& world) { return world.now_ns(); });
 }
+void bwsim_pass(std::int64_t nanoseconds) {
+  ask(0, [nanoseconds](World& world) {
+    world.pass(nanoseconds);
+    return 0;
+  });
+}
 std::uint64_t bwsim_start_timer(std::int64_t delay_ns, void (*action)(void*), void* data) {
   return ask(std::uint64_t{0},
              [&](World& world) { return world.start_timer(delay_ns, [action, data] { action(data); }); });
@@ -218,6 +224,11 @@ void bwsim_leave() {
   Timeline& time = Timeline::of_process();
   Lock lock(time.mutex());
   time.leave(lock);
+}
+std::uint64_t bwsim_thread_turns() {
+  Timeline& time = Timeline::of_process();
+  const Lock lock(time.mutex());
+  return time.thread_turns();
 }
 int bwsim_carry(void (*body)(void*), void* data) {
   return attempt([&] {

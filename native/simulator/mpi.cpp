@@ -78,8 +78,9 @@ void Mpi::hit_by_faults(Call& call) {
       throw failure(Code::device_lost, " dies in its call ");
     }
   if (faults.find(Fault::Kind::rank_never_enters, rank) != nullptr)
-    time.wait_until(call.lock, {[] { return false; },
-                                std::string("nothing: it never enters ") + call.name + " (fault)", true});
+    time.wait_until(call.lock,
+                    {[] { return false; },
+                     [&] { return std::string("nothing: it never enters ") + call.name + " (fault)"; }, true});
 }
 
 int Mpi::keep_text(const std::string& text) {
@@ -143,12 +144,11 @@ std::shared_ptr<Request> Mpi::start_receive(Call& call, const Route& route, void
 }
 
 void Mpi::wait(Call& call, const std::vector<std::shared_ptr<Request>>& requests) {
-  const std::string in = std::string(" in ") + call.name;
   try {
     for (const auto& request : requests) {
       if (request->done) continue;
-      Timeline::of_process().wait_until(call.lock, {[&request] { return request->done; },
-                                                    "rank " + std::to_string(request->peer) + in, true});
+      const auto whom = [&] { return "rank " + std::to_string(request->peer) + " in " + call.name; };
+      Timeline::of_process().wait_until(call.lock, {[&request] { return request->done; }, whom, true});
     }
   } catch (const Failure&) {
     for (const auto& request : requests) messages_.withdraw(request);

@@ -61,6 +61,7 @@ class SimulatedWorld final : public World {
   void configure(const Settings& settings) override;
   void configure_first(const Settings& settings);  // nobody else has the machine, or the mutex is held
   std::int64_t now_ns() override;
+  void pass(std::int64_t nanoseconds) override;
   std::uint64_t start_timer(std::int64_t delay_ns, std::function<void()> action) override;
   void cancel_timer(std::uint64_t ticket) override;
 

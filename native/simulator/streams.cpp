@@ -90,7 +90,7 @@ void Streams::submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> oper
   const std::uint64_t depth = std::max(1u, model_->gpu.queue_depth);
   const auto has_room = [&stream, depth] { return stream.submitted - stream.completed < depth; };
   if (on_gpu && !has_room())
-    time_->wait_until(lock, {has_room, "room in a queue of " + name_of(stream.place)});
+    time_->wait_until(lock, {has_room, [&] { return "room in a queue of " + name_of(stream.place); }});
   operation->ready = time_->now() + picoseconds(on_gpu ? model_->calls.launch_ns : 0);
   operation->actor = operation->latch.actor = Timeline::actor();
   operation->completed = &stream.completed;

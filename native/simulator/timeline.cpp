@@ -74,6 +74,7 @@ void Timeline::wait_until(Lock& lock, const Wait& wait) {
   if (actors_.empty()) return wait_alone(lock, wait);
   const int key = std::min(kNoActor, actors_.begin()->first) - 1;
   Actor& me = actors_[key];
+  list_actors();
   me.state = Actor::State::running;
   me.clock = std::max(host_, engine_->now());
   try {

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "simulator/engine.hpp"
 #include "simulator/fibre.hpp"
@@ -31,8 +32,8 @@ using Lock = std::unique_lock<std::mutex>;  // of the one mutex that guards the 
 // What a thread waits for.
 struct Wait {
   std::function<bool()> done;
-  std::string what = "its operations";  // of a message: `rank 0 waits for …`
-  bool in_mpi = false;                  // the machine may be restarted meanwhile
+  std::function<std::string()> what;  // of a message: `rank 0 waits for …`
+  bool in_mpi = false;                // the machine may be restarted meanwhile
 };
 
 class Timeline {
@@ -60,6 +61,8 @@ class Timeline {
   // Another number for each set of actors, from the first that joins until the last has left.
   std::uint64_t team() const { return team_; }
 
+  std::uint64_t thread_turns() const { return thread_turns_; }
+
   Picoseconds now() const;
   // Every call's first act: what the host wrote into gates' words before it is seen, the call takes its time,
   // and timers go off that are due by then.
@@ -70,7 +73,6 @@ class Timeline {
   // nothing is left at all, throws Failure (internal) that says which actor waits for what, or never returns
   // if an operation hangs: as a real driver would.
   void wait_until(Lock& lock, const Wait& wait);
-  void wait_until(Lock& lock, std::function<bool()> done) { wait_until(lock, {std::move(done)}); }
   // Waits until all other actors wait in MPI, have left or have not joined, and `ready` says so, too.
   void wait_for_restart(Lock& lock, const std::function<bool()>& ready);
 
@@ -90,6 +92,7 @@ class Timeline {
   };
 
   Actor* self();               // null for a thread that is no actor
+  void list_actors();
   Actor* least();              // of those that run or are still to join, null when there is none
   bool is_turn_of(const Actor& actor) { return least() == &actor; }
   Actor* next_to_go();         // null: nobody can, before another has joined
@@ -114,7 +117,9 @@ class Timeline {
   int size_ = 0;
   std::uint64_t team_ = 0;
   std::function<void(int)> gone_;
-  std::map<int, Actor> actors_;  // by rank; below 0: threads that wait and are no actors
+  std::map<int, Actor> actors_;   // by rank; below 0: threads that wait and are no actors
+  std::vector<Actor*> in_order_;  // of ranks: the same, to look at all of them
+  std::uint64_t thread_turns_ = 0;      // waits of threads for their turns that have ended
   int carried_ = 0;                     // fibres that have not ended
   bool carrier_is_there_ = false;
   std::condition_variable to_carry_;    // of the carrier: it may be a fibre's turn

@@ -1,6 +1,7 @@
 // See world.hpp and simulated_world.hpp: time, health, and the one machine of the process.
 #include "simulator/world.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -24,6 +25,11 @@ std::int64_t SimulatedWorld::now_ns() {
   Lock lock = enter(model_.calls.clock_ns);
   time_.catch_up();
   return time_.now() / 1000;
+}
+
+void SimulatedWorld::pass(std::int64_t nanoseconds) {
+  const Lock lock = enter(static_cast<double>(std::max<std::int64_t>(0, nanoseconds)));
+  time_.catch_up();
 }
 
 std::uint64_t SimulatedWorld::start_timer(std::int64_t delay_ns, std::function<void()> action) {
@@ -66,7 +72,7 @@ Range SimulatedWorld::range_of_call(const void* data, std::uint64_t bytes) const
 void SimulatedWorld::wait_for_all(Lock& lock) {
   const int actor = Timeline::actor();
   if (engine_.idle(actor)) return;
-  time_.wait_until(lock, {[this, actor] { return engine_.idle(actor); }, "all that it enqueued"});
+  time_.wait_until(lock, {[this, actor] { return engine_.idle(actor); }, [] { return "all that it enqueued"; }});
 }
 
 namespace {

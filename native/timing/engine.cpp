@@ -16,6 +16,9 @@ constexpr double kStartLimitNs = 1e8;  // time limit for all blocks of the spinn
 // alone; a copy by a kernel did not progress at all.
 constexpr std::uint64_t kMostProbedBytes = 16 << 20;
 constexpr double kPatienceNs = 1e8;
+// Virtual time: each look comes later than the last by this part of the time waited. By a step of a clock's
+// reading, ranks that wait for each other would take turns millions of times.
+constexpr Nanoseconds kLooks = 20;
 
 // Occupies every multiprocessor of a device until it goes out of scope.
 class Occupation {
@@ -61,8 +64,11 @@ class Occupation {
 template <class Condition>
 bool wait_until(Session& session, double limit_ns, Condition condition) {
   const Nanoseconds begin = session.clock().now();
-  while (!condition())
-    if (static_cast<double>(session.clock().now() - begin) > limit_ns) return false;
+  while (!condition()) {
+    const Nanoseconds waited = session.clock().now() - begin;
+    if (static_cast<double>(waited) > limit_ns) return false;
+    session.clock().pass(waited / kLooks);
+  }
   return true;
 }
 

@@ -128,13 +128,15 @@ void Team::report(std::string_view phase, const std::exception_ptr& failure) {
 void Team::together(std::string_view name, const std::function<void()>& phase) {
   if (size() == 1) return phase();
   failure_known_ = false;
+  std::exception_ptr failure;
   try {
     phase();
   } catch (...) {
-    if (!failure_known_) report(name, std::current_exception());
-    throw;
+    failure = std::current_exception();
   }
-  barrier(name);
+  if (!failure) return barrier(name);
+  if (!failure_known_) report(name, failure);
+  std::rethrow_exception(failure);
 }
 
 }  // namespace byteways

@@ -32,6 +32,7 @@ class SimulatedClock final : public Clock {
   Nanoseconds now() override { return machine_->now(); }
   std::unique_ptr<Watchdog> watchdog(std::function<void()> action) override;
   bool runs_by_itself() const override { return false; }
+  void pass(Nanoseconds time) override { machine_->pass(time); }
   void carry(const std::function<void()>& body) override;
 
  private:

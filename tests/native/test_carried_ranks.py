@@ -1,0 +1,155 @@
+"""Ranks of one simulated machine that measure together: on one thread, with the same figures every time."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from byteways import _core
+from byteways.run.mpi_library import open_mpi
+from byteways.run.simulator import simulator_path
+from tests.native import simulated as toy
+
+#: What a case of two ranks may need to wake threads for: to join, to open sessions, to begin and to end.
+TURNS_OF_A_CASE = 200
+
+
+class Ranks:
+    """Two ranks, each a thread with a session of its own."""
+
+    def __init__(self, sheet: str) -> None:
+        self.machine = simulator_path(), sheet
+        self.kept: list[Any] = []
+        _core.load_machine(*self.machine)
+        library: Any = ctypes.CDLL(self.machine[0])
+        library.bwsim_thread_turns.restype = ctypes.c_uint64
+        self.turns: Callable[[], int] = library.bwsim_thread_turns
+
+    def buffer(self, session: _core.Session, device: str, memory: str, size: int) -> _core.Buffer:
+        self.kept.append(session.allocate(device, memory, size, device))
+        return self.kept[-1]
+
+    def play(self, measure: Callable[[int, _core.Session, _core.Mpi], Any], key: int = 1) -> list[Any]:
+        """What `measure` returns for each rank, or the text of its exception."""
+        _core.restart_machine(*self.machine, key)
+        results: list[Any] = [None, None]
+
+        def run(rank: int) -> None:
+            _core.join_machine(*self.machine, rank, 2)
+            try:
+                mpi = open_mpi(self.machine[0])
+                session = _core.Session(simulator=self.machine[0], machine=self.machine[1])
+                self.kept += [session, mpi]
+                results[rank] = measure(rank, session, mpi)
+            except Exception as error:
+                results[rank] = f"{type(error).__name__}: {error}"
+            finally:
+                _core.leave_machine(*self.machine)
+
+        threads = [threading.Thread(target=run, args=(rank,)) for rank in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.kept.clear()  # not before all have left: what is let go waits for its turn
+        return results
+
+    def between_ranks(self, interface: str, operation: str, size: int) -> list[Any]:
+        """A case of both ranks in host memory: samples, batch, and whether the data were right."""
+
+        def measure(rank: int, session: _core.Session, mpi: _core.Mpi) -> Any:
+            source, destination = (self.buffer(session, "cpu0", "pageable", size) for _ in range(2))
+            flow = _core.Flow(
+                source, destination, "cpu0", interface, size, ranks=mpi.world, operation=operation
+            )
+            found = session.measure([flow], options(), _core.MpiTeam(mpi.world))
+            return [found.samples_ns, found.batch, found.verified]
+
+        return self.play(measure)
+
+
+def options(gate: bool = False) -> _core.MeasureOptions:
+    made = _core.MeasureOptions()
+    made.gate, made.budget_s, made.key = gate, 0.1, 5
+    return made
+
+
+def test_turns_within_a_case_wake_no_threads() -> None:
+    """Catches ranks whose turns are changes between threads: each costs ten times what a message does."""
+
+    def scene() -> list[Any]:
+        ranks = Ranks(toy.nvidia(noise=0.01))
+        before = ranks.turns()
+        results = ranks.between_ranks("mpi-ping-pong", "unidirectional", 64)
+        return [results, ranks.turns() - before]
+
+    results, turns = toy.apart(scene)
+    for samples, batch, verified in results:
+        assert verified
+        assert len(samples) * batch * 2 > 2 * TURNS_OF_A_CASE  # messages that were timed
+    assert turns < TURNS_OF_A_CASE
+
+
+@pytest.mark.parametrize("size", [64, 4 * toy.MIB])
+def test_a_case_repeats_to_the_nanosecond(size: int) -> None:
+    """Catches noise that is drawn in the order in which threads happen to come, not in that of the clocks."""
+
+    def scene() -> list[Any]:
+        ranks = Ranks(toy.nvidia(noise=0.02))
+        return [ranks.between_ranks("mpi", "allreduce", size) for _ in range(6)]
+
+    runs = toy.apart(scene)
+    assert all(verified for _, _, verified in runs[0]), runs[0]
+    assert all(run == runs[0] for run in runs)
+
+
+@pytest.mark.parametrize("size", [64 * toy.KIB, 4 * toy.MIB])
+def test_a_sum_with_a_wrong_word_is_found(size: int) -> None:
+    """Catches a check of sums, word by word or of whole rules, that takes anything for a sum."""
+
+    def scene() -> list[Any]:
+        ranks = Ranks(toy.nvidia(faults__0="corrupt:cpu0>cpu0:word=3"))
+        return ranks.between_ranks("mpi", "allreduce", size)
+
+    results = toy.apart(scene)
+    assert not any(verified for _, _, verified in results), results
+
+
+@pytest.mark.parametrize("peer", [False, True])
+def test_ranks_that_measure_gated_copies_alone(peer: bool) -> None:
+    """Catches ranks that hang while each looks which engine copies, on its own GPU or on both: the clock
+    that one polls held the other back millions of times.
+    """
+
+    def scene() -> list[Any]:
+        ranks = Ranks(toy.amd(noise=0.01))
+
+        def measure(rank: int, session: _core.Session, mpi: _core.Mpi) -> Any:
+            own, other = f"gpu{rank}", f"gpu{1 - rank if peer else rank}"
+            source = ranks.buffer(session, own, "device", 64 * toy.MIB)
+            destination = ranks.buffer(session, other, "device", 64 * toy.MIB)
+            flow = _core.Flow(source, destination, own, "copy", toy.MIB)
+            found = session.measure([flow], options(gate=True))
+            return [found.gated, found.verified, len(found.samples_ns) > 0]
+
+        return ranks.play(measure)
+
+    assert toy.apart(scene) == [[True, True, True]] * 2
+
+
+def test_a_rank_that_fails_ends_the_case_of_all() -> None:
+    """Catches an exception that stays on the thread that carries the ranks, or ends it."""
+
+    def scene() -> list[Any]:
+        ranks = Ranks(toy.nvidia(faults__0="rank-throws:1:call=40"))
+        failed = ranks.between_ranks("mpi", "allreduce", 64)
+        return [failed, ranks.between_ranks("mpi", "allreduce", 64)]
+
+    failed, again = toy.apart(scene)
+    assert "rank 1 fails in its call 40 (fault)" in failed[1]
+    assert isinstance(failed[0], str)
+    assert failed == again
