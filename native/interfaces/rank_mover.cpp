@@ -106,7 +106,8 @@ void RankMover::look_at(const Arrival& arrival, std::uint64_t slot, std::uint64_
   const std::uint64_t index = (slot * stride_bytes_ + arrival.source_offset_bytes) / kWord + phase;
   const std::uint64_t offset = slot * stride_bytes_ + arrival.offset_bytes + phase * kWord;
   const int from = arrival.sum ? 0 : arrival.from;
-  const Strided look{stride, ~std::uint64_t{0}, kWordsOfRank, arrival.sum ? static_cast<unsigned>(ranks().size()) : 1};
+  const Strided look{stride, ~std::uint64_t{0}, kWordsOfRank,
+                     arrival.sum ? static_cast<unsigned>(ranks().size()) : 1};
   const CheckResult result = check(*session_, flow_.destination->device(), flow_.destination->data() + offset,
                                    words, key_of(from) + index, look);
   found.note(result, offset);

@@ -36,8 +36,9 @@ class Clock {
   // Called between two looks at what another thread or device brings about: virtual time, which stands still
   // meanwhile, advances by this.
   virtual void pass(Nanoseconds) {}
-  // Runs `body`, which must not use Python, and returns when it has ended. Simulated ranks take turns many times
-  // in what they do together: that of all of them is done on one thread then, which is not the caller's.
+  // Runs `body`, which must not use Python, and returns when it has ended. Simulated ranks take turns many
+  // times in what they do together: that of all of them is done on one thread then, which is not the
+  // caller's.
   virtual void carry(const std::function<void()>& body) { body(); }
 };
 Clock& host_clock();  // of the real host

@@ -50,9 +50,8 @@ Timeline::Actor* Timeline::least() {
 // When all wait, the first that does lets the next thing happen.
 Timeline::Actor* Timeline::next_to_go() {
   if (Actor* const runs = least()) return runs->state == Actor::State::running ? runs : nullptr;
-  const auto found = std::find_if(in_order_.begin(), in_order_.end(), [](const Actor* each) {
-    return each->state == Actor::State::waiting;
-  });
+  const auto found = std::find_if(in_order_.begin(), in_order_.end(),
+                                  [](const Actor* each) { return each->state == Actor::State::waiting; });
   return found == in_order_.end() ? nullptr : *found;
 }
 

@@ -1,6 +1,6 @@
-// A function with a stack of its own that can stop in the middle and go on later. Whoever resumes it runs it on
-// its own thread: to change between two of them costs a fraction of a microsecond, where to wake a thread costs
-// several.
+// A function with a stack of its own that can stop in the middle and go on later. Whoever resumes it runs it
+// on its own thread: to change between two of them costs a fraction of a microsecond, where to wake a thread
+// costs several.
 #pragma once
 #include <setjmp.h>
 #include <ucontext.h>

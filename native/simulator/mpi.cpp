@@ -78,9 +78,9 @@ void Mpi::hit_by_faults(Call& call) {
       throw failure(Code::device_lost, " dies in its call ");
     }
   if (faults.find(Fault::Kind::rank_never_enters, rank) != nullptr)
-    time.wait_until(call.lock,
-                    {[] { return false; },
-                     [&] { return std::string("nothing: it never enters ") + call.name + " (fault)"; }, true});
+    time.wait_until(
+        call.lock, {[] { return false; },
+                    [&] { return std::string("nothing: it never enters ") + call.name + " (fault)"; }, true});
 }
 
 int Mpi::keep_text(const std::string& text) {

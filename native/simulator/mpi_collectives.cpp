@@ -200,7 +200,8 @@ void Collective::reduce_scatter(const void* source, void* destination, std::uint
 void Collective::allgather(const void* source, void* destination, std::uint64_t block) {
   const auto place = [&](int each) { return at(destination, static_cast<std::uint64_t>(each) * block); };
   if (source != nullptr) copy(place(rank_), source, block);
-  const bool is_short = block * static_cast<std::uint64_t>(size_) <= Call::transfers().model().mpi.eager_bytes;
+  const bool is_short =
+      block * static_cast<std::uint64_t>(size_) <= Call::transfers().model().mpi.eager_bytes;
   if (is_short && std::has_single_bit(static_cast<unsigned>(size_))) {
     for (int mask = 1; mask < size_; mask *= 2) {
       const int other = rank_ ^ mask;

@@ -47,9 +47,9 @@ class Timeline {
   // joined. Throws Failure (invalid) for a rank that is there, and for another size.
   void join(Lock& lock, int rank, int size);
   void leave(Lock& lock);
-  // Runs `body` as this thread's and returns when it has ended: of an actor as a fibre of the carrier. It must
-  // throw nothing and hold no lock that another actor takes while it calls the machine. Python cannot run
-  // there.
+  // Runs `body` as this thread's and returns when it has ended: of an actor as a fibre of the carrier. It
+  // must throw nothing and hold no lock that another actor takes while it calls the machine. Python cannot
+  // run there.
   void carry(Lock& lock, const std::function<void()>& body);
   // What is to be done when an actor leaves or dies, under the mutex; kept for ever.
   void when_gone(std::function<void(int)> action) { gone_ = std::move(action); }
@@ -91,12 +91,12 @@ class Timeline {
     bool runs() const { return state == State::expected || state == State::running; }
   };
 
-  Actor* self();               // null for a thread that is no actor
+  Actor* self();  // null for a thread that is no actor
   void list_actors();
-  Actor* least();              // of those that run or are still to join, null when there is none
+  Actor* least();  // of those that run or are still to join, null when there is none
   bool is_turn_of(const Actor& actor) { return least() == &actor; }
-  Actor* next_to_go();         // null: nobody can, before another has joined
-  void pass_on();              // wakes it
+  Actor* next_to_go();  // null: nobody can, before another has joined
+  void pass_on();       // wakes it
   void wake_everyone();
   void rest(Lock& lock, Actor& actor);  // until something may have changed for it
   void carry_fibres();                  // what the carrier does, while there are any
@@ -117,13 +117,13 @@ class Timeline {
   int size_ = 0;
   std::uint64_t team_ = 0;
   std::function<void(int)> gone_;
-  std::map<int, Actor> actors_;   // by rank; below 0: threads that wait and are no actors
-  std::vector<Actor*> in_order_;  // of ranks: the same, to look at all of them
-  std::uint64_t thread_turns_ = 0;      // waits of threads for their turns that have ended
-  int carried_ = 0;                     // fibres that have not ended
+  std::map<int, Actor> actors_;     // by rank; below 0: threads that wait and are no actors
+  std::vector<Actor*> in_order_;    // of ranks: the same, to look at all of them
+  std::uint64_t thread_turns_ = 0;  // waits of threads for their turns that have ended
+  int carried_ = 0;                 // fibres that have not ended
   bool carrier_is_there_ = false;
-  std::condition_variable to_carry_;    // of the carrier: it may be a fibre's turn
-  std::condition_variable carried_out_; // a fibre has ended
+  std::condition_variable to_carry_;     // of the carrier: it may be a fibre's turn
+  std::condition_variable carried_out_;  // a fibre has ended
   Timers timers_;
   // Actions run without the mutex, for they may take one that is held by somebody who waits for this one:
   // which are under way, and on which thread.

@@ -72,7 +72,8 @@ Range SimulatedWorld::range_of_call(const void* data, std::uint64_t bytes) const
 void SimulatedWorld::wait_for_all(Lock& lock) {
   const int actor = Timeline::actor();
   if (engine_.idle(actor)) return;
-  time_.wait_until(lock, {[this, actor] { return engine_.idle(actor); }, [] { return "all that it enqueued"; }});
+  time_.wait_until(lock,
+                   {[this, actor] { return engine_.idle(actor); }, [] { return "all that it enqueued"; }});
 }
 
 namespace {

@@ -106,7 +106,7 @@ class World {
 
   // --- time
 
-  virtual std::int64_t now_ns() = 0;  // the host's clock; reading it takes calls.clock_ns
+  virtual std::int64_t now_ns() = 0;                // the host's clock; reading it takes calls.clock_ns
   virtual void pass(std::int64_t nanoseconds) = 0;  // the host's clock advances
   // Calls `action` once when the virtual time is reached, from inside whichever call makes time pass so far.
   // Returns a ticket for cancel_timer().

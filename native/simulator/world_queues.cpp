@@ -33,7 +33,8 @@ Stream* SimulatedWorld::default_stream(int gpu) {
 
 void SimulatedWorld::destroy(Stream* stream) {
   Lock lock = enter(model_.calls.enqueue_ns);
-  time_.wait_until(lock, {[stream] { return stream->idle(); }, [&] { return "a stream of " + name_of(stream->place); }});
+  time_.wait_until(
+      lock, {[stream] { return stream->idle(); }, [&] { return "a stream of " + name_of(stream->place); }});
   streams_.destroy(stream);
 }
 
@@ -172,13 +173,15 @@ void SimulatedWorld::synchronize(Event* event) {
   devices_.check(event->place);
   const std::shared_ptr<Mark> mark = event->mark;
   if (mark != nullptr)
-    time_.wait_until(lock, {[&mark] { return mark->done(); }, [&] { return "an event of " + name_of(event->place); }});
+    time_.wait_until(
+        lock, {[&mark] { return mark->done(); }, [&] { return "an event of " + name_of(event->place); }});
 }
 
 void SimulatedWorld::synchronize(Stream* stream) {
   Lock lock = enter(model_.calls.synchronize_ns);
   devices_.check(stream->place);
-  time_.wait_until(lock, {[stream] { return stream->idle(); }, [&] { return "a stream of " + name_of(stream->place); }});
+  time_.wait_until(
+      lock, {[stream] { return stream->idle(); }, [&] { return "a stream of " + name_of(stream->place); }});
 }
 
 double SimulatedWorld::elapsed_ns(Event* begin, Event* end) {
@@ -227,7 +230,8 @@ void SimulatedWorld::submit_copy(Lock& lock, const Range& to, const Range& from,
   operation->on_end = std::move(effect);
   streams_.submit(lock, *stream, std::move(operation), true);
   if (staged && !early)
-    time_.wait_until(lock, {[stream] { return stream->idle(); }, [&] { return "a stream of " + name_of(stream->place); }});
+    time_.wait_until(
+        lock, {[stream] { return stream->idle(); }, [&] { return "a stream of " + name_of(stream->place); }});
 }
 
 }  // namespace byteways::sim

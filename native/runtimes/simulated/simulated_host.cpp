@@ -335,7 +335,8 @@ std::unique_ptr<Allocation> SimulatedHost::map_pages(Memory memory, std::uint64_
 }
 
 void SimulatedHost::touch(void* data, std::uint64_t bytes) {
-  machine_->check(machine_->touch.symbol(), machine_->touch(std::max(0, machine_->bound_domain()), data, bytes));
+  machine_->check(machine_->touch.symbol(),
+                  machine_->touch(std::max(0, machine_->bound_domain()), data, bytes));
 }
 
 std::shared_ptr<void> SimulatedHost::place_thread(int numa_domain) {
