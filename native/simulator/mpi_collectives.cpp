@@ -196,21 +196,10 @@ void Collective::reduce_scatter(const void* source, void* destination, std::uint
   copy(destination, out, block);
 }
 
-// Recursive doubling of short blocks among a power of two of ranks, else a ring.
+// A ring.
 void Collective::allgather(const void* source, void* destination, std::uint64_t block) {
   const auto place = [&](int each) { return at(destination, static_cast<std::uint64_t>(each) * block); };
   if (source != nullptr) copy(place(rank_), source, block);
-  const bool is_short =
-      block * static_cast<std::uint64_t>(size_) <= Call::transfers().model().mpi.eager_bytes;
-  if (is_short && std::has_single_bit(static_cast<unsigned>(size_))) {
-    for (int mask = 1; mask < size_; mask *= 2) {
-      const int other = rank_ ^ mask;
-      const std::uint64_t bytes = static_cast<std::uint64_t>(mask) * block;
-      exchange(other, place(rank_ & ~(mask - 1)), bytes, other, place(other & ~(mask - 1)), bytes,
-               static_cast<std::uint64_t>(mask));
-    }
-    return;
-  }
   for (int step = 0; step + 1 < size_; ++step)
     exchange(beside(1), place(beside(-step)), block, beside(-1), place(beside(-step - 1)), block,
              static_cast<std::uint64_t>(step));
