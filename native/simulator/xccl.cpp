@@ -230,7 +230,8 @@ std::shared_ptr<Comm> Library::join(Lock& lock, std::uint64_t id, int size, int 
   if (comm->size() != size) throw Failure(Code::invalid, "the ranks name different numbers of ranks");
   comm->join(rank, gpu);
   const auto complete = [comm] { return comm->complete(); };
-  Timeline::of_process().wait_until(lock, {complete, [] { return std::string("all ranks to join a communicator of NCCL or RCCL"); }});
+  Timeline::of_process().wait_until(
+      lock, {complete, [] { return std::string("all ranks to join a communicator of NCCL or RCCL"); }});
   return comm;
 }
 

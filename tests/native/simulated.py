@@ -122,6 +122,7 @@ _MPI = {
     "gpu_aware": 1,
     "ipc_by_engine": 1,
 }
+_XCCL = {"channels": 4, "ll_up_to_bytes": 16 * KIB, "ll_step_ns": 900.0, "simple_step_ns": 2100.0}
 
 
 def _efficiency(way: str) -> float:
@@ -148,6 +149,7 @@ def _sheet(facts: Mapping[str, Any], **overrides: Any) -> str:
         ("calls", _CALLS),
         ("memory", _MEMORY),
         ("mpi", _MPI),
+        ("xccl", _XCCL),
     ):
         values.update({f"{table}.{key}": value for key, value in entries.items()})
     for way, fixed, rate in (("to", 2000.0, 4 * GB), ("from", 6000.0, 5 * GB)):
