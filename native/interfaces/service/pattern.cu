@@ -63,13 +63,18 @@ BYTEWAYS_KERNEL(512) poison(PatternArguments arguments) {
   write_words(arguments, ConstantValue{arguments.key});
 }
 
+__device__ inline Word expected_at(const PatternArguments& arguments, Word i) {
+  const SumValue value{arguments.key, arguments.key_step, arguments.first_index, arguments.terms};
+  return (value(i) & arguments.mask) | arguments.rest;
+}
+
 BYTEWAYS_KERNEL(512) check(PatternArguments arguments) {
   const Word thread = grid_thread(), threads = grid_threads();
   const SumValue value{arguments.key, arguments.key_step, arguments.first_index, arguments.terms};
   Finding finding;
   if (arguments.stride != 1) {
     for (Word i = thread * arguments.stride; i < arguments.count; i += threads * arguments.stride)
-      finding.compare(i, arguments.words[i], (value(i) & arguments.mask) | arguments.rest);
+      finding.compare(i, arguments.words[i], expected_at(arguments, i));
   } else {
     const Word head = head_of(arguments), pairs = (arguments.count - head) / 2;
     const auto* from = reinterpret_cast<const Bytes16*>(arguments.words + head);
