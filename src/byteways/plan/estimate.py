@@ -77,6 +77,8 @@ CHASE_BUILD_BYTES_PER_S = {"cpu": 1.7e9, "gpu": 5e9}
 #: flow.
 FIXED_S = {"cpu": 0.01, "gpu": 0.02}
 FLOW_S = 0.01
+#: Untimed work of a case in another process, which exports memory: 36 cases took a second each on 2 H200.
+SETUP_S = {"open-ipc": 1.0}
 #: Least duration of a batch (native/timing/single_sampler.cpp), by kind of executor.
 LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
 #: Least duration of the common window of concurrent flows, and least operations (native/timing/window.cpp).
@@ -142,7 +144,7 @@ class Estimator:
         sampling_s = max(min(samples * each_s, budget_s / rounds), LEAST_SAMPLES * each_s)
         warm_up_s = WARM_UP_OPERATIONS * operation_s
         energy_s = ENERGY_S if case.options.get("energy") else 0.0
-        fixed_s = FIXED_S[kind] + FLOW_S * (len(case.flows) - 1)
+        fixed_s = FIXED_S[kind] + FLOW_S * (len(case.flows) - 1) + SETUP_S.get(case.interface, 0.0)
         return fixed_s + 2 * preparation_s + warm_up_s + sampling_s + energy_s
 
     def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:

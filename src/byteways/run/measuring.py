@@ -148,7 +148,8 @@ class Measurer:
             return {"status": "skipped", "reason": reason}
         devices = devices_of(case)
         before = self._health.read(devices, oldest_s=FRESH_S)
-        users = self._users.before(devices) if self._users else {}
+        # The exporting process of open-ipc is a user of the GPU itself.
+        users = self._users.before(devices) if self._users and case.interface != "open-ipc" else {}
         measurement, buffers = self._measured(case, options)
         after = self._health.read(devices)
         users = self._users.after(users) if self._users else {}
