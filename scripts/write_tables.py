@@ -52,7 +52,8 @@ def settings_table() -> str:
 
 
 def recorded_list() -> str:
-    return ", ".join(f"`{name}`" for name in settings.RECORDED_VARIABLES) + ".\n"
+    names = (*settings.RECORDED_VARIABLES, *(f"{prefix}*" for prefix in settings.RECORDED_PREFIXES))
+    return ", ".join(f"`{name}`" for name in names) + ".\n"
 
 
 def warnings_table() -> str:

@@ -105,6 +105,8 @@ RECORDED_VARIABLES = (
     "OMP_NUM_THREADS",
     "SLURM_JOB_ID",
 )
+#: Beginnings of the variables that libraries of messages and collectives read; all of them are recorded.
+RECORDED_PREFIXES = ("NCCL_", "RCCL_", "UCX_", "OMPI_MCA_", "MPICH_")
 
 
 def gpus_wanted(environment: Mapping[str, str] = os.environ) -> bool:
@@ -171,9 +173,12 @@ def recorded_environment(
 
     Args:
         environment: Variables of the process.
-        simulated: Omits locations of vendor libraries, which a simulated run does not open.
+        simulated: Omits locations and settings of libraries, which a simulated run does not open.
     """
     kept = {name: environment[name] for name in RECORDED_VARIABLES if name in environment}
     if simulated:
         kept = {name: value for name, value in kept.items() if not name.startswith("BYTEWAYS_LIB")}
+    else:
+        read_by_libraries = sorted(name for name in environment if name.startswith(RECORDED_PREFIXES))
+        kept |= {name: environment[name] for name in read_by_libraries}
     return {**WORKER_ENVIRONMENT, **kept}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from byteways.results.manifest import finish
+from byteways.settings import recorded_environment
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,11 @@ def test_parts_add_up(before: dict[str, Any], part: float, whole: float) -> None
     found = finish({"suite": "quick", "state": "running", **before}, "complete", part)
     assert (found["state"], found["wall_s"], found["suite"]) == ("complete", whole, "quick")
     assert found["finished_at"].startswith("20")
+
+
+@pytest.mark.parametrize(("simulated", "kept"), [(False, {"NCCL_ALGO", "UCX_TLS"}), (True, set())])
+def test_settings_of_libraries_are_recorded(simulated: bool, kept: set[str]) -> None:
+    """Catches figures of NCCL or MPI without the settings of their libraries, and secrets recorded."""
+    environment = {"NCCL_ALGO": "Ring", "UCX_TLS": "sm", "MY_NCCL_TOKEN": "secret", "TOKEN": "secret"}
+    found = recorded_environment(environment, simulated)
+    assert {name for name in found if name in environment} == kept

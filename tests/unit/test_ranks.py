@@ -33,7 +33,8 @@ def host(domains: int = 1, cores: int = 8, gpus: int = 0) -> tuple[Topology, Cap
         Device(f"gpu{at}", "gpu", "toy", numa_domain=at * domains // max(1, gpus)) for at in range(gpus)
     ]
     names = [device.name for device in devices]
-    offers = {name: {"mpi": YES, "mpi-ping-pong": YES, "mpi-barrier": YES} for name in names}
+    own = ("mpi", "mpi-ping-pong", "mpi-barrier", "xccl")
+    offers = {name: dict.fromkeys(own, YES) for name in names}
     memory = {name: MEMORY if name.startswith("cpu") else {"device": YES} for name in names}
     fields: dict[str, Any] = {name: {"runtime": "host", "runtime_version": "1"} for name in names}
     return Topology("node", tuple(devices)), Capabilities(fields, memory, offers, host_memory_bytes=2**34)
@@ -45,6 +46,18 @@ def cases(sweep: str, ranks: int, *machine: Any) -> list[Case]:
 
 
 ENDS = 'source = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = ["8B", "1MiB"]\n'
+
+
+@pytest.mark.parametrize(("gpus", "ranks"), [(2, [(0, 1)]), (3, [(0, 1), (0, 1, 2)])])
+def test_collectives_of_gpus_are_those_of_ranks_that_have_one(
+    gpus: int, ranks: list[tuple[int, ...]]
+) -> None:
+    """Catches no case at all where there are more ranks than GPUs, and a rank without a GPU in a group."""
+    sweep = 'interface = "xccl"\npattern = "allreduce"\ngroups = "powers"\n'
+    ends = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsize = "8B"\n'
+    assert [case.ranks for case in cases(sweep + ends, 4, *host(1, 8, gpus))] == ranks
+    with pytest.raises(BytewaysError, match="no case"):
+        cases(sweep + ends, 4, *host(1, 8, 1))
 
 
 def test_ranks_have_a_gpu_each_and_cores_of_their_own() -> None:

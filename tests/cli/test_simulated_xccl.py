@@ -1,0 +1,68 @@
+"""NCCL and RCCL between ranks of simulated machines: verified, within their links, repeatable."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways.plan.interfaces import COLLECTIVES
+from tests.cli.called import byteways
+
+MIB = 2**20
+ENDS = 'interface = "xccl"\nsource = "gpu*:device"\ndestination = "gpu*:device"\ncache = "warm"\n'
+SUITE = f"""name = "toy"
+title = "Every operation of NCCL and RCCL"
+rounds = 1
+case_budget_s = 0.05
+[[sweep]]
+name = "collectives"
+{ENDS}pattern = {[*COLLECTIVES]}
+size = ["32KiB", "16MiB"]
+[[sweep]]
+name = "messages"
+{ENDS}pattern = ["unidirectional", "bidirectional"]
+pairs = "per-link-class"
+size = ["32KiB", "16MiB"]
+[[sweep]]
+name = "latency"
+{ENDS.replace("xccl", "xccl-ping-pong").replace('cache = "warm"', "")}pairs = "per-link-class"
+size = "8B"
+"""
+
+
+def run(folder: Path, name: str, *words: str) -> list[dict[str, Any]]:
+    (folder / "toy.toml").write_text(SUITE)
+    done = byteways(folder, "run", "toy.toml", "--out", name, "--no-report", *words)
+    assert done.returncode in (0, 1), done.stderr
+    return [json.loads(line) for line in (folder / name / "measurements.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("model", "ranks", "library"), [("h200-x4", 4, "NCCL"), ("elcap-mi300a", 2, "RCCL")])
+def test_every_operation_is_verified(tmp_path: Path, model: str, ranks: int, library: str) -> None:
+    """Catches an operation that leaves a wrong word anywhere, or that a link cannot carry so fast."""
+    records = run(tmp_path, "R", "--machine", model, "--ranks", str(ranks))
+    assert {one["status"] for one in records} == {"measured"}, [one["reason"] for one in records]
+    assert all(one["verified"] and one["engine"] == "xccl" for one in records)
+    assert all(one["engine_evidence"].startswith(library) for one in records)
+    assert {one["pattern"] for one in records} == {*COLLECTIVES, "unidirectional", "bidirectional"}
+    assert not any("beyond-limit" in {warning["id"] for warning in one["warnings"]} for one in records)
+    rates = {(one["pattern"], one["size_bytes"]): one.get("bandwidth_bytes_per_s") for one in records}
+    for pattern in COLLECTIVES:  # a large one is bound by links, a small one by its steps
+        assert rates[pattern, 16 * MIB] > 3 * rates[pattern, 32 * 1024]
+
+
+def test_repeated_figures_are_equal(tmp_path: Path) -> None:
+    """Catches figures that depend on how the operating system schedules the ranks."""
+    only = ("--machine", "h200-x4", "--ranks", "2", "--only", "size=32KiB")
+    first, second = (run(tmp_path, name, *only) for name in ("A", "B"))
+    assert [one["time_ns"] for one in first] == [one["time_ns"] for one in second]
+
+
+def test_a_wrong_word_on_the_way_is_found(tmp_path: Path) -> None:
+    """Catches a verification of messages between GPUs that sees nothing."""
+    words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "corrupt:gpu0>gpu1:word=7")
+    records = run(tmp_path, "R", *words, "--only", "pattern=unidirectional,size=16MiB")
+    assert [one["status"] for one in records] == ["corrupt"]
