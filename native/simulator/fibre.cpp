@@ -1,7 +1,6 @@
 // See fibre.hpp.
 #include "simulator/fibre.hpp"
 
-#include <cxxabi.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,6 +8,12 @@
 #include <utility>
 
 #include "simulator/world.hpp"
+
+// The Itanium C++ ABI (2.2.2, caught exceptions of a thread); libc++'s header does not declare it.
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
+}  // namespace __cxxabiv1
 
 namespace byteways::sim {
 namespace {
@@ -42,7 +47,7 @@ Fibre::~Fibre() { munmap(stack_, kStackBytes); }
 // A catch block that rests would otherwise find the exception of another fibre when it goes on.
 void Fibre::swap_exceptions(Exceptions& with) {
   Exceptions own;
-  void* const globals = abi::__cxa_get_globals();
+  void* const globals = __cxxabiv1::__cxa_get_globals();
   std::memcpy(&own, globals, sizeof own);
   std::memcpy(globals, &with, sizeof with);
   with = own;
