@@ -52,6 +52,12 @@ RankMover::RankMover(Session& session, const Flow& flow)
 
 void RankMover::note_evidence(const std::string& how) { traits_.engine_evidence = how; }
 
+void RankMover::require_ends(bool sends, bool receives) const {
+  if (ranks().size() != 2) throw Unsupported(flow_.interface, "ranks", "a message has two ends");
+  if ((sends && flow_.source == nullptr) || (receives && flow_.destination == nullptr))
+    throw Unsupported(flow_.interface, "buffers", "a rank lacks the buffer of its end");
+}
+
 std::uint64_t RankMover::key_of(int rank) const {
   return key_ + (static_cast<std::uint64_t>(rank) + 1) * kWordsOfRank;
 }

@@ -33,6 +33,8 @@ class RankMover : public Mover {
   // On this rank; empty where it receives nothing.
   virtual std::vector<Arrival> arrivals() const = 0;
 
+  // Throws Unsupported unless there are two ranks, and this one has the buffers of the ends that it plays.
+  void require_ends(bool sends, bool receives) const;
   const Communicator& ranks() const { return *flow_.ranks; }
   int rank() const { return flow_.ranks->rank(); }
   std::byte* source_slot(std::uint64_t operation) const { return slot(flow_.source, operation); }

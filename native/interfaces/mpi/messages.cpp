@@ -27,9 +27,7 @@ class Messages final : public RankMover {
       : RankMover(session, flow), window_(window_of(flow)), both_(flow.word("operation") == "bidirectional") {
     sends_ = rank() == 0 || both_;
     receives_ = rank() == 1 || both_;
-    if (ranks().size() != 2) throw Unsupported(flow.interface, "ranks", "a message has two ends");
-    if ((sends_ && flow.source == nullptr) || (receives_ && flow.destination == nullptr))
-      throw Unsupported(flow.interface, "buffers", "a rank lacks the buffer of its end");
+    require_ends(sends_, receives_);
     traits_.bytes_per_operation = flow.size_bytes;
     traits_.least_batch = window_;
     note_evidence("windows of " + std::to_string(window_) + (window_ == 1 ? " message" : " messages") +
@@ -68,9 +66,7 @@ class Messages final : public RankMover {
 class PingPong final : public RankMover {
  public:
   PingPong(Session& session, const Flow& flow) : RankMover(session, flow) {
-    if (ranks().size() != 2) throw Unsupported(flow.interface, "ranks", "a message has two ends");
-    if (flow.source == nullptr || flow.destination == nullptr)
-      throw Unsupported(flow.interface, "buffers", "each rank sends and receives");
+    require_ends(true, true);
     note_evidence("one message at a time, blocking send and receive");
   }
 

@@ -124,9 +124,7 @@ class XcclMessages final : public RankMover {
         both_(flow.word("operation") == "bidirectional") {
     sends_ = rank() == 0 || both_;
     receives_ = rank() == 1 || both_;
-    if (ranks().size() != 2) throw Unsupported(flow.interface, "ranks", "a message has two ends");
-    if ((sends_ && flow.source == nullptr) || (receives_ && flow.destination == nullptr))
-      throw Unsupported(flow.interface, "buffers", "a rank lacks the buffer of its end");
+    require_ends(sends_, receives_);
     traits_.bytes_per_operation = flow.size_bytes;
     describe(traits_, *xccl_, "send and receive between two GPUs, one process each");
   }
@@ -160,9 +158,7 @@ class XcclMessages final : public RankMover {
 class XcclPingPong final : public RankMover {
  public:
   XcclPingPong(Session& session, const Flow& flow) : RankMover(session, flow), xccl_(&require_xccl(flow)) {
-    if (ranks().size() != 2) throw Unsupported(flow.interface, "ranks", "a message has two ends");
-    if (flow.source == nullptr || flow.destination == nullptr)
-      throw Unsupported(flow.interface, "buffers", "each rank sends and receives");
+    require_ends(true, true);
     describe(traits_, *xccl_, "a message at a time between two GPUs, one process each");
     traits_.entries_per_operation = 2;
   }

@@ -126,6 +126,36 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
     )
 
 
+def _between_ranks(
+    meaning: str,
+    patterns: tuple[str, ...],
+    *,
+    options: tuple[Option, ...] = (),
+    figure: str = "bandwidth",
+    counts: str = "per-direction",
+    alone: bool = False,
+    library: str = "",
+) -> Interface:
+    """Returns the row of an interface of MPI or, with `library`, of NCCL and RCCL, which need GPUs."""
+    moves = BARRIER not in patterns
+    return Interface(
+        "message passing",
+        meaning,
+        {"gpu": ()} if library else {"cpu": (), "gpu": ()},
+        options,
+        figure=figure,
+        counts=counts,
+        granularity_bytes=8,
+        alone=alone,
+        by_call=True,
+        worker="ranks",
+        library=library,
+        between_ranks=patterns,
+        cpu_bytes_per_s=4e9 if moves and not library else 0,
+        refused=_OF_XCCL if library else "",
+    )
+
+
 def _one_way(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
     """Returns the row of an interface that only loads or only stores one buffer."""
     return Interface(
@@ -283,68 +313,34 @@ INTERFACES: Mapping[str, Interface] = {
         partner=True,
         one_word=True,
     ),
-    "mpi": Interface(
-        "message passing",
+    "mpi": _between_ranks(
         "MPI: messages in windows between two ranks, or a collective of several",
-        {"cpu": (), "gpu": ()},
-        (opt.WINDOW, opt.TIMING),
-        granularity_bytes=8,
-        by_call=True,
-        worker="ranks",
-        between_ranks=("unidirectional", "bidirectional", *COLLECTIVES),
-        cpu_bytes_per_s=4e9,
+        ("unidirectional", "bidirectional", *COLLECTIVES),
+        options=(opt.WINDOW, opt.TIMING),
     ),
-    "mpi-ping-pong": Interface(
-        "message passing",
+    "mpi-ping-pong": _between_ranks(
         "latency: an MPI message to another rank and back",
-        {"cpu": (), "gpu": ()},
+        ("unidirectional",),
         figure="latency",
         counts="round-trip",
-        granularity_bytes=8,
         alone=True,
-        by_call=True,
-        worker="ranks",
-        between_ranks=("unidirectional",),
-        cpu_bytes_per_s=4e9,
     ),
-    "mpi-barrier": Interface(
-        "message passing",
-        "MPI's barrier",
-        {"cpu": (), "gpu": ()},
-        (opt.TIMING,),
-        figure="time",
-        counts="call",
-        granularity_bytes=8,
-        alone=True,
-        by_call=True,
-        worker="ranks",
-        between_ranks=(BARRIER,),
+    "mpi-barrier": _between_ranks(
+        "MPI's barrier", (BARRIER,), options=(opt.TIMING,), figure="time", counts="call", alone=True
     ),
-    "xccl": Interface(
-        "message passing",
+    "xccl": _between_ranks(
         "NCCL or RCCL: messages between two ranks, or a collective of several, one GPU each",
-        {"gpu": ()},
-        (opt.TIMING,),
-        granularity_bytes=8,
-        by_call=True,
-        worker="ranks",
+        ("unidirectional", "bidirectional", *COLLECTIVES),
+        options=(opt.TIMING,),
         library="xccl",
-        between_ranks=("unidirectional", "bidirectional", *COLLECTIVES),
-        refused=_OF_XCCL,
     ),
-    "xccl-ping-pong": Interface(
-        "message passing",
+    "xccl-ping-pong": _between_ranks(
         "latency: a message of NCCL or RCCL to another rank's GPU and back",
-        {"gpu": ()},
+        ("unidirectional",),
+        library="xccl",
         figure="latency",
         counts="round-trip",
-        granularity_bytes=8,
         alone=True,
-        by_call=True,
-        worker="ranks",
-        library="xccl",
-        between_ranks=("unidirectional",),
-        refused=_OF_XCCL,
     ),
     "launch": Interface(
         "direct access",
