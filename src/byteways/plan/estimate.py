@@ -77,7 +77,8 @@ CHASE_BUILD_BYTES_PER_S = {"cpu": 1.7e9, "gpu": 5e9}
 #: flow.
 FIXED_S = {"cpu": 0.01, "gpu": 0.02}
 FLOW_S = 0.01
-#: Untimed work of a case in another process, which exports memory: 36 cases took a second each on 2 H200.
+#: Untimed work of a case in another process, which exports memory: a rough value, from the time by which a
+#: run of 36 such cases on 2 H200 was longer than planned.
 SETUP_S = {"open-ipc": 1.0}
 #: Least duration of a batch (native/timing/single_sampler.cpp), by kind of executor.
 LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
