@@ -9,53 +9,17 @@ from pathlib import Path
 
 from byteways import _core
 from byteways.run.library_paths import library_directories
+from tests.gpu.arguments import arguments
 
 KERNELS = ("fill", "poison", "check", "copy", "copy_bulk", "chase_build", "chase", "stream_copy", "ping_pong")
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
-class PatternArguments(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in ("words", "count", "key", "first_index", "stride", "result", "mask", "rest")
-    ]
-
-    def __init__(self, *fields: int, mask: int = 2**64 - 1, rest: int = 0) -> None:
-        super().__init__(*fields, mask=mask, rest=rest)
-
-
-class CopyArguments(ctypes.Structure):
-    _fields_ = [
-        *[
-            (name, ctypes.c_uint64)
-            for name in (
-                "source",
-                "destination",
-                "bytes",
-                "source_slots",
-                "source_stride",
-                "destination_slots",
-                "destination_stride",
-                "first_operation",
-                "operations",
-            )
-        ],
-        ("chunk_bytes", ctypes.c_uint32),
-        ("stages", ctypes.c_uint32),
-    ]
-
-
-class PingPongArguments(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in ("writes", "polls", "first", "rounds", "patience_ns", "leads", "rounds_done")
-    ]
-
-
-class ChaseArguments(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_uint64) for name in ("base", "lines", "line_bytes", "key", "start", "steps", "end")
-    ]
+PatternArguments = arguments("service", "PatternArguments")
+CopyArguments = arguments("kernel_copy", "CopyArguments")
+PingPongArguments = arguments("ping_pong", "PingPongArguments")
+ChaseArguments = arguments("pointer_chase", "ChaseArguments")
+StreamArguments = arguments("stream", "StreamArguments")
 
 
 class Device:
@@ -110,7 +74,7 @@ class Device:
         self,
         entry: str,
         shape: Sequence[int],
-        arguments: ctypes.Structure,
+        values: ctypes.Structure,
         shared_bytes: int = 0,
     ) -> None:
         """Launches (blocks, threads) and waits."""
@@ -118,6 +82,6 @@ class Device:
         if shared_bytes:
             self.call("cuFuncSetAttribute", kernel, MAX_DYNAMIC_SHARED, shared_bytes)
         blocks, threads = shape
-        parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
+        parameters = (ctypes.c_void_p * 1)(ctypes.addressof(values))
         self.call("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, shared_bytes, None, parameters, None)
         self.call("cuCtxSynchronize")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-
 import numpy as np
 import pytest
 
 from byteways import _core
-from tests.gpu.device import Device
+from tests.gpu.device import Device, StreamArguments
 from tests.gpu.sides import gpus, quick
 
 pytestmark = pytest.mark.gpu
@@ -18,14 +16,6 @@ ONE = ("stream-copy", "stream-scale")
 TWO = ("stream-add", "stream-triad")
 KERNELS = ONE + TWO
 GUARD = 64
-
-
-class StreamArguments(ctypes.Structure):
-    _fields_ = [
-        *((name, ctypes.c_uint64) for name in ("first", "second", "destination", "bytes", "slots", "stride")),
-        *((name, ctypes.c_uint64) for name in ("first_operation", "operations")),
-        ("fence", ctypes.c_uint32),
-    ]
 
 
 @pytest.fixture(scope="module")

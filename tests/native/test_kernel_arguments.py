@@ -1,0 +1,68 @@
+"""The argument blocks that tests on GPUs pass to kernels: those of the C++ headers, to the byte."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.gpu import device
+from tests.gpu.arguments import INTERFACES, arguments
+
+BLOCKS = [
+    block
+    for block in vars(device).values()
+    if isinstance(block, type) and issubclass(block, ctypes.Structure)
+]
+
+
+def test_layouts_and_defaults_are_those_of_the_compiler(tmp_path: Path) -> None:
+    """Catches a member that was added to a header and that tests would pass as what lies in memory there."""
+    assert device.PatternArguments in BLOCKS
+    lines = [f'#include "interfaces/{block.interface}/arguments.hpp"' for block in BLOCKS]
+    lines += ["#include <cstddef>", "#include <cstdio>", "#include <cstring>", "int main() {"]
+    expected = []
+    for block in BLOCKS:
+        name = block.__name__
+        lines.append(f'  {{ byteways::{name} block{{}}; std::printf("{name} %zu", sizeof block);')
+        expected.append(f"{name} {ctypes.sizeof(block)}")
+        for field, _ in block._fields_:
+            lines.append(f'  std::printf(" %zu", offsetof(byteways::{name}, {field}));')
+            expected[-1] += f" {getattr(block, field).offset}"
+        lines.append("  unsigned long long sum = 0, word = 0; (void)word;")
+        for field, _ in block._fields_:
+            lines.append(
+                f"  word = 0; std::memcpy(&word, &block.{field}, sizeof block.{field}); sum += word;"
+            )
+        lines.append('  std::printf(" %llu\\n", sum); }')
+        values = block()
+        expected[-1] += f" {sum(int(getattr(values, field)) for field, _ in block._fields_) % 2**64}"
+    source = tmp_path / "layout.cpp"
+    source.write_text("\n".join([*lines, "}"]) + "\n")
+    compiler = os.environ.get("CXX", "c++")
+    program = tmp_path / "layout"
+    subprocess.run(
+        [compiler, "-std=c++17", "-w", "-I", INTERFACES.parent, "-o", program, source],
+        check=True,
+        timeout=120,
+    )
+    said = subprocess.run([program], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert said.splitlines() == expected
+
+
+def test_what_is_not_understood_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a member of another type that would be left out, and all behind it shifted."""
+    header = tmp_path / "odd" / "arguments.hpp"
+    header.parent.mkdir()
+    header.write_text("struct OddArguments {\n  unsigned short narrow;\n};\n")
+    monkeypatch.setattr("tests.gpu.arguments.INTERFACES", tmp_path)
+    with pytest.raises(LookupError, match="not understood: unsigned short narrow"):
+        arguments("odd", "OddArguments")
+    header.write_text("struct OddArguments {\n  unsigned int several[2];\n};\nstruct MoreArguments {\n};\n")
+    with pytest.raises(LookupError, match="several"):
+        arguments("odd", "OddArguments")
+    with pytest.raises(LookupError, match="no structure Missing"):
+        arguments("odd", "Missing")
