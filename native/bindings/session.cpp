@@ -203,8 +203,6 @@ void bind_session(nb::module_& m) {
       .def(
           "handle_obstacle",
           [](const Session& session, const std::string& device) -> std::string {
-            if (!session.clock().runs_by_itself())
-              return "a simulated machine is played by one process, and there is no other's memory to open";
             return session.device(device).runtime->capability<ProcessHandles>().reason;
           },
           "device"_a)
@@ -233,6 +231,14 @@ void bind_session(nb::module_& m) {
           "device"_a, "memory"_a, "bytes"_a, "first_touch"_a, nb::kw_only(), "user"_a = "",
           nb::keep_alive<0, 1>(), nb::call_guard<nb::gil_scoped_release>())
       .def(
+          "open_exported",
+          [](Session& session, const std::string& device, std::uint64_t bytes, const std::string& opener,
+             const std::string& handle) {
+            return session.open_exported(session.device(device), bytes, session.device(opener), handle);
+          },
+          "device"_a, "bytes"_a, "opener"_a, "handle"_a, nb::keep_alive<0, 1>(),
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
           "free_bytes",
           [](const Session& session, const std::string& device) {
             return session.free_bytes(session.device(device));
@@ -246,6 +252,7 @@ void bind_session(nb::module_& m) {
         nb::call_guard<nb::gil_scoped_release>());
   m.def("join_machine", &join_machine, "simulator"_a, "machine"_a, "rank"_a, "size"_a,
         nb::call_guard<nb::gil_scoped_release>());
+  m.def("act_as_other_process", &act_as_other_process, "simulator"_a, "machine"_a, "other"_a);
   m.def("leave_machine", &leave_machine, "simulator"_a, "machine"_a,
         nb::call_guard<nb::gil_scoped_release>());
 }

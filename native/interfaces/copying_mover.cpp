@@ -173,23 +173,23 @@ void CopyingMover::restore() {
 
 void CopyingMover::prepare(std::uint64_t key) {
   key_ = key;
-  Device& destination = flow_.destination->device();
+  Device& destination = flow_.destination->service_device();
   const std::uint64_t words = words_in((slots_.count - 1) * slots_.stride_bytes + flow_.size_bytes);
   fill_sources(words);
   poison(*session_, destination, flow_.destination->data(), words, 1);
   for (Buffer* buffer : buffers()) {
-    Device& owner = buffer->device();
+    Device& owner = buffer->service_device();
     owner.runtime->synchronize(session_->service_stream(owner));
   }
 }
 
 void CopyingMover::fill_sources(std::uint64_t words) {
-  fill(*session_, flow_.source->device(), flow_.source->data(), words, key_);
+  fill(*session_, flow_.source->service_device(), flow_.source->data(), words, key_);
 }
 
 CheckResult CopyingMover::check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) {
   // pattern_word(key, index) depends on key + index only, so shifting the key shifts the index.
-  return check(*session_, flow_.destination->device(), data, words, key_ + first_index);
+  return check(*session_, flow_.destination->service_device(), data, words, key_ + first_index);
 }
 
 template <class Action>
@@ -210,7 +210,7 @@ CopyingMover::Spots CopyingMover::spots(std::uint64_t first_operation) const {
 }
 
 void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
-  Device& owner = flow_.destination->device();
+  Device& owner = flow_.destination->service_device();
   const Spots at = spots(first_operation);
   const std::uint64_t slot_words = slots_.stride_bytes / kWord, words = words_in(flow_.size_bytes);
   for_written(first_operation, count, [&](std::uint64_t slot, std::uint64_t slots) {
@@ -225,7 +225,7 @@ void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
 
 CheckResult CopyingMover::check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
                                      std::uint64_t first_index, std::uint64_t) {
-  return check(*session_, flow_.destination->device(), data, words, key_ + first_index, {stride});
+  return check(*session_, flow_.destination->service_device(), data, words, key_ + first_index, {stride});
 }
 
 Verification CopyingMover::spot_check(std::uint64_t first_operation, std::uint64_t count) {
@@ -256,7 +256,7 @@ void CopyingMover::check_word(std::uint64_t word, std::uint64_t first_slot, std:
   const std::uint64_t bytes = std::min(kWord, flow_.size_bytes - word * kWord);
   const std::uint64_t mask = bytes == kWord ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * bytes)) - 1;
   const CheckResult result =
-      check(*session_, flow_.destination->device(), flow_.destination->data() + first * kWord,
+      check(*session_, flow_.destination->service_device(), flow_.destination->data() + first * kWord,
             (count - 1) * stride + 1, key_ + first, {stride, mask});
   verification.note(result, first * kWord);
   verification.checked_bytes += count * bytes;

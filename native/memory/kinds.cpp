@@ -35,6 +35,8 @@ std::string_view memory_name(Memory memory) {
       return "pool";
     case Memory::vmm:
       return "vmm";
+    case Memory::ipc:
+      return "ipc";
   }
   return "unknown";
 }

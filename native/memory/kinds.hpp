@@ -18,6 +18,7 @@ enum class Memory {
   device_uncached,  // bypasses the GPU's caches
   pool,             // from a memory pool, allocated in stream order
   vmm,              // physical memory, mapped to addresses that were reserved for it
+  ipc,              // device memory of another process, opened by its IPC handle
 };
 inline constexpr Memory kMemories[] = {
     Memory::pageable,
@@ -33,6 +34,7 @@ inline constexpr Memory kMemories[] = {
     Memory::device_uncached,
     Memory::pool,
     Memory::vmm,
+    Memory::ipc,
 };
 
 std::string_view memory_name(Memory memory);
@@ -45,7 +47,7 @@ constexpr bool is_managed(Memory memory) {
 // A GPU's own memory.
 constexpr bool is_device(Memory memory) {
   return memory == Memory::device || memory == Memory::device_fine || memory == Memory::device_uncached ||
-         memory == Memory::pool || memory == Memory::vmm;
+         memory == Memory::pool || memory == Memory::vmm || memory == Memory::ipc;
 }
 // GPU memory that peer access does not cover: it must be opened to each other device separately.
 constexpr bool needs_grant(Memory memory) { return memory == Memory::pool || memory == Memory::vmm; }

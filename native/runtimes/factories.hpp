@@ -33,6 +33,9 @@ void restart_machine(const std::string& simulator, const std::string& sheet, std
 // ranks have to join: those that have wait for the others.
 void join_machine(const std::string& simulator, const std::string& sheet, int rank, int size);
 void leave_machine(const std::string& simulator, const std::string& sheet);
+// From now on the calling thread allocates and exports memory on the machine as another process would, or as
+// this one again.
+void act_as_other_process(const std::string& simulator, const std::string& sheet, bool other);
 // `first_gpu`: the session's number of the runtime's first GPU.
 std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options, int first_gpu,
                                    std::vector<LibraryReport>& reports);

@@ -137,6 +137,16 @@ std::unique_ptr<Buffer> Session::allocate(Device& device, Memory memory, std::ui
   return buffer;
 }
 
+std::unique_ptr<Buffer> Session::open_exported(Device& device, std::uint64_t bytes, Device& opener,
+                                               const std::string& handle) {
+  if (const Availability known = knows(opener, Memory::ipc, *device.runtime, device); !known.available)
+    throw Unsupported("open", "ipc", known.reason, opener.name());
+  require_possible(device, bytes);
+  return std::make_unique<Buffer>(
+      *this, device, device, *device.runtime,
+      opener.runtime->capability<ProcessHandles>()->open(handle, opener.ordinal, bytes), &opener);
+}
+
 std::unique_ptr<Allocation> Session::bare_block(Device& device, Memory memory, std::uint64_t bytes) {
   require_possible(device, bytes);
   const int domain = device.is_host() ? device.info.numa_domain : -1;
@@ -262,8 +272,10 @@ Availability Session::knows(const Device& device, Memory memory, const Runtime& 
 
 Availability Session::open_to(Device& executor, Buffer& buffer) {
   Device& owner = buffer.device();
-  if (owner.is_host() || &owner == &executor) return {true, {}};
   const Memory memory = buffer.allocation().memory();
+  if (memory == Memory::ipc && &buffer.service_device() != &executor)
+    return {false, "this memory of another process was opened for " + buffer.service_device().name() + " only"};
+  if (memory == Memory::ipc || owner.is_host() || &owner == &executor) return {true, {}};
   if (!needs_grant(memory)) return prove_peer(executor, owner);
   const Availability proved = prove_peer(executor, owner, memory);
   return proved.available

@@ -42,19 +42,23 @@ struct PageResidency {
   }
 };
 
-// A buffer: device, memory and first touch. The owning device fills and checks its words.
+// A buffer: device, memory and first touch.
 class Buffer {
  public:
   Buffer(Session& session, Device& device, Device& first_touch, Runtime& runtime,
-         std::unique_ptr<Allocation> allocation)
+         std::unique_ptr<Allocation> allocation, Device* opener = nullptr)
       : session_(&session),
         device_(&device),
         first_touch_(&first_touch),
         runtime_(&runtime),
-        allocation_(std::move(allocation)) {}
+        allocation_(std::move(allocation)),
+        opener_(opener) {}
   Session& session() const { return *session_; }
   Device& device() const { return *device_; }
   Device& first_touch() const { return *first_touch_; }
+  // The device that fills and checks its words: its own; of another process's memory the one that opened it,
+  // since its address is valid there only.
+  Device& service_device() const { return opener_ != nullptr ? *opener_ : *device_; }
   Runtime& runtime() const { return *runtime_; }  // that allocated the memory
   Allocation& allocation() const { return *allocation_; }
   std::byte* data() const { return allocation_->data(); }
@@ -68,6 +72,7 @@ class Buffer {
   Device* first_touch_;
   Runtime* runtime_;
   std::unique_ptr<Allocation> allocation_;
+  Device* opener_;
 };
 
 // Functions by which a device fills and checks memory. They need kernels, which are in a layer above the
@@ -99,6 +104,10 @@ class Session {
   // Allocates, then writes every page once from `first_touch`. `user`: the device that will use it, if known.
   std::unique_ptr<Buffer> allocate(Device& device, Memory memory, std::uint64_t bytes, Device& first_touch,
                                    const Device* user = nullptr);
+  // Opens memory of `device` that another process allocated, for `opener` alone. The other process must keep
+  // it as long as the buffer lives.
+  std::unique_ptr<Buffer> open_exported(Device& device, std::uint64_t bytes, Device& opener,
+                                        const std::string& handle);
   // Allocates an untouched block with the same calls as a program would.
   std::unique_ptr<Allocation> bare_block(Device& device, Memory memory, std::uint64_t bytes);
   // Moves the managed pages of bytes [first, end) to the buffer's device, with neighbouring pages that the

@@ -7,6 +7,7 @@
 #include "runtimes/gpu/memory_types.hpp"
 #include "simulator/api.hpp"
 #include "simulator/api_devices.hpp"
+#include "simulator/thread_state.hpp"
 #include "simulator/timeline.hpp"
 
 namespace byteways::sim {
@@ -50,37 +51,33 @@ class MemoryCalls {
       Vendor::world().release(data);
     });
   }
-  // Handles are for other processes: the ranks of this machine, which are threads that have joined.
+  // Handles are for other processes: the ranks of this machine, which are threads that have joined, or a thread
+  // that acts as another process. As CUDA does, the process that exported memory is refused.
   template <class Handle>
   static int get_handle(Handle* handle, void* data) {
     return answer([&] {
-      require(Timeline::actor() != kNoActor, code::kNotSupported);
       require(handle != nullptr, code::kInvalidValue);
       Vendor::world().owner_of(data);  // throws for what is no memory
-      const int rank = Timeline::actor();
+      const int exporter = process();
       *handle = {};
       std::memcpy(handle, &data, sizeof data);
-      std::memcpy(reinterpret_cast<std::byte*>(handle) + sizeof data, &rank, sizeof rank);
+      std::memcpy(reinterpret_cast<std::byte*>(handle) + sizeof data, &exporter, sizeof exporter);
     });
   }
   template <class Handle>
   static int open_handle(void** data, const Handle& handle) {
     return answer([&] {
-      require(Timeline::actor() != kNoActor, code::kNotSupported);
       require(data != nullptr, code::kInvalidValue);
       void* address = nullptr;
-      int rank = 0;
+      int exporter = 0;
       std::memcpy(&address, &handle, sizeof address);
-      std::memcpy(&rank, reinterpret_cast<const std::byte*>(&handle) + sizeof address, sizeof rank);
-      require(rank != Timeline::actor(), code::kInvalidContext);  // as CUDA refuses one of the same process
+      std::memcpy(&exporter, reinterpret_cast<const std::byte*>(&handle) + sizeof address, sizeof exporter);
+      require(exporter != process(), code::kInvalidContext);
       *data = Vendor::world().open_shared(address, Vendor::current_gpu());
     });
   }
   static int close_handle(void* data) {
-    return answer([&] {
-      require(Timeline::actor() != kNoActor, code::kNotSupported);
-      Vendor::world().owner_of(data);
-    });
+    return answer([&] { Vendor::world().owner_of(data); });
   }
   static int register_host(void* data, std::size_t bytes) {
     return answer([&] {
@@ -182,6 +179,8 @@ class MemoryCalls {
   }
 
  private:
+  static constexpr int kOtherProcess = -2;  // ranks have numbers from 0, a machine without ranks kNoActor
+  static int process() { return this_thread().other_process ? kOtherProcess : Timeline::actor(); }
   static int gpu_of(Pool pool) {
     const auto number = reinterpret_cast<std::uintptr_t>(pool);
     require(number >= 1, code::kInvalidHandle);

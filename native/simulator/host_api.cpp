@@ -220,6 +220,7 @@ int bwsim_join(int rank, int size) {
     time.join(lock, rank, size);
   });
 }
+void bwsim_act_as_other_process(int other) { this_thread().other_process = other != 0; }
 void bwsim_leave() {
   Timeline& time = Timeline::of_process();
   Lock lock(time.mutex());

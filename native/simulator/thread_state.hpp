@@ -7,6 +7,7 @@ namespace byteways::sim {
 
 struct ThreadState {
   int rank = kNoActor;     // as which it joined
+  bool other_process = false;  // exports memory as a process of its own
   bool dead = false;       // it was a rank, until a fault
   int bound_domain = -1;   // NUMA domain of its cores, -1: never bound
   int policy_domain = -1;  // of its memory policy, -1: none

@@ -356,6 +356,16 @@ class Session:
     def allocate(self, device: str, memory: str, bytes: int, first_touch: str, *, user: str = "") -> Buffer:
         """`user`: the device that will use it, whose runtime then gives host memory of the vendors' kinds."""
 
+    def open_exported(self, device: str, bytes: int, opener: str, handle: str) -> Buffer:
+        """Opens memory of `device` that another process allocated, for use by `opener` alone.
+
+        Args:
+            handle: Its IPC handle, in hexadecimal digits.
+
+        Raises:
+            Error: The driver refuses it: this process exported it, or there is no access to the device.
+        """
+
     def measure(
         self, flows: Sequence[Flow], options: MeasureOptions, team: Team | None = None
     ) -> Measurement:
@@ -387,6 +397,11 @@ def restart_machine(simulator: str, machine: str, key: int) -> None:
 def join_machine(simulator: str, machine: str, rank: int, size: int) -> None:
     """Makes the calling thread a rank of the machine, with a clock of its own, until leave_machine(). All
     ranks have to join."""
+
+def act_as_other_process(simulator: str, machine: str, other: bool) -> None:
+    """From now on this thread allocates and exports memory on the simulated machine as another process would,
+    or as this one again.
+    """
 
 def leave_machine(simulator: str, machine: str) -> None:
     """Ends what join_machine() began."""

@@ -48,7 +48,7 @@ class Compute final : public Mover {
   }
 
   void spoil(std::uint64_t, std::uint64_t) override {
-    Device& owner = flow_.source->device();
+    Device& owner = flow_.source->service_device();
     poison(*session_, owner, flow_.source->data(), written_, 1);
     owner.runtime->synchronize(session_->service_stream(owner));
   }
@@ -57,7 +57,7 @@ class Compute final : public Mover {
     Verification verification;
     verification.checked_bytes = written_ * sizeof(unsigned long long);
     verification.note(
-        check(*session_, flow_.source->device(), flow_.source->data(), written_, arguments_.key), 0);
+        check(*session_, flow_.source->service_device(), flow_.source->data(), written_, arguments_.key), 0);
     return verification;
   }
 

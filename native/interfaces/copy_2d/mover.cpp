@@ -52,7 +52,7 @@ class Copy2dMover : public CopyingMover {
  protected:
   Copy2dMover(Session& session, const Flow& flow)
       : CopyingMover(session, spanning(flow)), rows_(geometry_of(flow)) {
-    require_kernel(flow, flow.destination->device(), "check_2d");
+    require_kernel(flow, flow.destination->service_device(), "check_2d");
     set_payload(payload(), payload());
     traits_.granularity_bytes = rows_.width_bytes;
     checks_strided_ = false;  // rows and gaps are distinguished by their offset in the slot
@@ -63,7 +63,7 @@ class Copy2dMover : public CopyingMover {
   // Checks every word of the rows, and that the gaps between and after them still hold the destination's
   // poison.
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override {
-    Device& by = flow_.destination->device();
+    Device& by = flow_.destination->service_device();
     return found_by(*session_, by, [&](CheckResult* result) {
       const Check2dArguments arguments{reinterpret_cast<unsigned long long*>(data),
                                        words,

@@ -54,7 +54,7 @@ class Load final : public CopyingMover {
 
   void prepare(std::uint64_t key) override {
     arguments_.key = key;
-    Device& owner = flow_.destination->device();
+    Device& owner = flow_.destination->service_device();
     const std::uint64_t bytes = (slots_.count - 1) * slots_.stride_bytes + flow_.size_bytes;
     fill(*session_, owner, flow_.destination->data(), bytes / kWord, key);
     owner.runtime->synchronize(session_->service_stream(owner));

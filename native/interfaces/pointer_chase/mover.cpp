@@ -34,7 +34,7 @@ class Chase final : public Mover {
       throw Error("pointer-chase", "size", "the working set is larger than its buffer");
     require_access(session, flow);
     chase_ = require_kernel(flow, executor(), "chase");
-    require_kernel(flow, flow.source->device(), "chase_build");
+    require_kernel(flow, flow.source->service_device(), "chase_build");
     arguments_ = {flow.source->data(), lines_, line_bytes, 0, 0, 0, nullptr};
     traits_.walks = true;
     traits_.entries_per_operation = 0;
@@ -53,7 +53,7 @@ class Chase final : public Mover {
   }
 
   void prepare(std::uint64_t key) override {
-    Device& owner = flow_.source->device();
+    Device& owner = flow_.source->service_device();
     arguments_.key = key;
     owner.runtime->launch(owner.ordinal, owner.runtime->prepare(owner.ordinal, "chase_build"),
                           full_shape(owner, "chase_build", lines_), &arguments_, sizeof arguments_,

@@ -33,8 +33,8 @@ class StreamMover final : public CopyingMover {
     require_access(session, flow);
     kernel_ = require_kernel(flow, executor(), name_);
     for (const Buffer* source : {flow.source, flow.second_source})
-      if (source != nullptr) require_kernel(flow, source->device(), "stream_fill");
-    require_kernel(flow, flow.destination->device(), "stream_check");
+      if (source != nullptr) require_kernel(flow, source->service_device(), "stream_fill");
+    require_kernel(flow, flow.destination->service_device(), "stream_check");
     const bool away = &flow.destination->device() != &executor();
     arguments_ = {flow.source->data(),
                   two ? flow.second_source->data() : nullptr,
@@ -64,7 +64,7 @@ class StreamMover final : public CopyingMover {
   }
 
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override {
-    Device& by = flow_.destination->device();
+    Device& by = flow_.destination->service_device();
     return found_by(*session_, by, [&](CheckResult* result) {
       launch_pattern(by, "stream_check",
                      {reinterpret_cast<unsigned long long*>(data), words, key_, key_ + kSecondKey,
@@ -93,7 +93,7 @@ class StreamMover final : public CopyingMover {
 
   void fill_one(Buffer& buffer, std::uint64_t words, std::uint64_t key) {
     launch_pattern(
-        buffer.device(), "stream_fill",
+        buffer.service_device(), "stream_fill",
         {reinterpret_cast<unsigned long long*>(buffer.data()), words, key, 0, 0, kStreamCopy, nullptr});
   }
 

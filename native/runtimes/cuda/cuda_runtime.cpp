@@ -101,6 +101,10 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
           return {false, lacks};
         if (driver_->attribute_or(device, CudaTable::kDeviceMapsMemory, 0) != 0) return {true, {}};
         return {false, "the driver does not let a program map memory of this GPU"};
+      case Memory::ipc: {
+        const std::string lacks = gpu::lacking_of_handles(*driver_);
+        return {lacks.empty(), lacks};
+      }
       case Memory::registered:
         if (driver_->attribute(device, CudaTable::kDeviceHostPointerForRegistered) != 0) return {true, {}};
         return {false, "the GPU sees registered host memory at another address than the host"};

@@ -176,12 +176,17 @@ std::string lacking_of_mappings(const Vendor& vendor) {
                  vendor.set_access);
 }
 
+template <class Vendor>
+std::string lacking_of_handles(const Vendor& vendor) {
+  return lacking(vendor.get_handle, vendor.open_handle, vendor.close_handle);
+}
+
 // Another process's memory, opened by its handle.
 template <class Vendor>
 class OpenedMemory final : public VendorMemory<Vendor> {
  public:
   OpenedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, const MemoryHandle& handle)
-      : VendorMemory<Vendor>(std::move(driver), device, Memory::device, bytes) {
+      : VendorMemory<Vendor>(std::move(driver), device, Memory::ipc, bytes) {
     void* data = nullptr;
     this->driver_->call(device, this->driver_->open_handle, &data, handle, kOpenWithPeerAccess);
     this->data_ = static_cast<std::byte*>(data);

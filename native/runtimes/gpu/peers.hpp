@@ -61,7 +61,7 @@ class VendorHandles final : public ProcessHandles {
   explicit VendorHandles(std::shared_ptr<Vendor> driver) : driver_(std::move(driver)) {}
 
   std::string obstacle() const {
-    return lacking(driver_->get_handle, driver_->open_handle, driver_->close_handle);
+    return lacking_of_handles(*driver_);
   }
   std::string handle_of(Allocation& allocation) override {
     // A pool has handles where it was made for that, which the device's own was not; a mapping has a file

@@ -34,6 +34,9 @@ class GpuRuntime : public Runtime {
     if (!offered.available)
       throw Unsupported("allocate", std::string(memory_name(memory)), offered.reason,
                         driver_->name_of(device));
+    if (memory == Memory::ipc)
+      throw Unsupported("allocate", "ipc", "another process allocates it: open it by its handle",
+                        driver_->name_of(device));
     if (memory == Memory::pool) return std::make_unique<PoolMemory<Vendor>>(driver_, device, bytes);
     if (memory == Memory::vmm) return std::make_unique<MappedMemory<Vendor>>(driver_, device, bytes);
     if (is_device(memory)) return std::make_unique<DeviceMemory<Vendor>>(driver_, device, memory, bytes);

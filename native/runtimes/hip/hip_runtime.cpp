@@ -136,6 +136,10 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
         if (const std::string lacks = gpu::lacking_of_mappings(*driver_); !lacks.empty())
           return {false, lacks};
         return tried(memory, device);
+      case Memory::ipc: {
+        const std::string lacks = gpu::lacking_of_handles(*driver_);
+        return {lacks.empty(), lacks};
+      }
       case Memory::device_fine:
       case Memory::device_uncached:
       case Memory::registered:

@@ -381,6 +381,11 @@ void join_machine(const std::string& simulator, const std::string& sheet, int ra
   machine->check(machine->join.symbol(), machine->join(rank, size));
 }
 
+void act_as_other_process(const std::string& simulator, const std::string& sheet, bool other) {
+  LibraryReport report;
+  simulated::open_machine(simulator, sheet, report)->act_as_other_process(other ? 1 : 0);
+}
+
 void leave_machine(const std::string& simulator, const std::string& sheet) {
   LibraryReport report;
   simulated::open_machine(simulator, sheet, report)->leave();

@@ -34,7 +34,7 @@ PATTERNS = (
 #: Memory kinds; native/runtimes/runtime.hpp has the same names.
 MEMORIES = (
     *("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered"),
-    *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm"),
+    *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm", "ipc"),
 )
 CACHES = ("cold", "warm")
 
@@ -45,7 +45,7 @@ _BUFFER = re.compile(
 
 def is_device(memory: str) -> bool:
     """Whether the GPU itself owns memory of this kind."""
-    return memory in ("device", "device-fine", "device-uncached", "pool", "vmm")
+    return memory in ("device", "device-fine", "device-uncached", "pool", "vmm", "ipc")
 
 
 def needs_grant(memory: str) -> bool:

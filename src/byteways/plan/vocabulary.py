@@ -23,6 +23,7 @@ MEMORIES: Mapping[str, str] = {
     "device-uncached": "GPU memory that bypasses the GPU's caches",
     "pool": "GPU memory from the default pool, allocated in stream order",
     "vmm": "GPU memory mapped through the virtual memory management API",
+    "ipc": "GPU memory of another process, opened by its IPC handle",
 }
 
 PATTERNS: Mapping[str, str] = {

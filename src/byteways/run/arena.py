@@ -12,6 +12,7 @@ from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.interfaces import moves_pages, one_buffer
+from byteways.run.exporter import Exports
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Session
@@ -22,7 +23,7 @@ LOCKED = ("pinned", "pinned-noncoherent", "write-combined", "registered")
 KEPT_PART = 0.5
 
 #: Buffer, role, index among the buffers of that role, size in bytes (if several sizes are kept), and the GPU
-#: whose runtime allocates (if there are several runtimes).
+#: whose runtime allocates (if there are several runtimes) or which opens another process's memory.
 Key = tuple[PlannedBuffer, str, int, int, str]
 
 
@@ -53,6 +54,7 @@ class Arena:
         session: Allocates the buffers.
         memory_bytes: Memory of each device; 0 or missing means that only the allocator limits.
         first_gpus: First GPU of each GPU's runtime; empty if a single runtime serves all.
+        exports: Allocates `ipc` memory; None where no case has any.
     """
 
     def __init__(
@@ -61,15 +63,24 @@ class Arena:
         session: Session,
         memory_bytes: Mapping[str, int],
         first_gpus: Mapping[str, str] | None = None,
+        exports: Exports | None = None,
     ) -> None:
         self._first_gpus = first_gpus or {}
+        self._exports = exports
+        self._exported: dict[Key, int] = {}  # numbers of exported allocations
         self._core = core
         self._session = session
         self._memory_bytes = memory_bytes
         self._buffers: OrderedDict[Key, Buffer] = OrderedDict()  # least recently used first
 
+    @property
+    def has_exported(self) -> bool:
+        """Whether a buffer is another process's."""
+        return bool(self._exported)
+
     def clear(self) -> None:
-        self._buffers.clear()
+        for key in list(self._buffers):
+            self._drop(key)
 
     def renew(self) -> None:
         """Drops the buffers that a new round must allocate anew.
@@ -78,7 +89,7 @@ class Arena:
         (virtual machine with H200, 2026-11-22).
         """
         for key in [key for key in self._buffers if key[0].memory not in LOCKED]:
-            del self._buffers[key]
+            self._drop(key)
 
     def take(self, case: Case, cache_bytes: Callable[[str], int]) -> list[tuple[Buffer, ...]]:
         """Returns the buffers of every flow: sources, then destination; a single buffer may serve as both.
@@ -98,7 +109,8 @@ class Arena:
             wanted = flow_buffer_bytes(case, flow, cache_bytes)
             for role, buffer in sides:
                 size = wanted if buffer.memory in LOCKED else 0
-                user = self._first_gpus.get(flow.executor, "")
+                opened = buffer.memory == "ipc"
+                user = flow.executor if opened else self._first_gpus.get(flow.executor, "")
                 keys.append(((buffer, role, used[buffer, role], size, user), wanted))
                 used[buffer, role] += 1
         taken = self._all(keys)
@@ -123,14 +135,38 @@ class Arena:
         if kept is not None and kept.bytes == wanted:
             self._buffers.move_to_end(key)
             return kept
-        self._buffers.pop(key, None)
+        kept = None  # or it would still be held while the new one is allocated
+        self._drop(key)
         planned, user = key[0], key[-1]
         self._make_room(planned.device, wanted, {key for key, _ in needed})
-        made = self._session.allocate(
-            planned.device, planned.memory, wanted, planned.first_touch or planned.device, user=user
-        )
+        if planned.memory == "ipc":
+            made = self._open(key, wanted)
+        else:
+            made = self._session.allocate(
+                planned.device, planned.memory, wanted, planned.first_touch or planned.device, user=user
+            )
         self._buffers[key] = made
         return made
+
+    def _open(self, key: Key, wanted: int) -> Buffer:
+        """Returns new memory of another process."""
+        assert self._exports is not None
+        device, opener = key[0].device, key[-1]
+        number, handle = self._exports.allocate(device, "device", wanted)
+        try:
+            made = self._session.open_exported(device, wanted, opener, handle)
+        except self._core.Error:
+            self._exports.free(number)
+            raise
+        self._exported[key] = number
+        return made
+
+    def _drop(self, key: Key) -> None:
+        """Closes another process's memory before that process frees it."""
+        self._buffers.pop(key, None)
+        number = self._exported.pop(key, None)
+        if number is not None and self._exports is not None:
+            self._exports.free(number)
 
     def _make_room(self, device: str, wanted: int, needed: set[Key]) -> None:
         """Drops least recently used buffers until the new one fits the device's share."""
@@ -142,4 +178,4 @@ class Arena:
             if held + wanted <= KEPT_PART * limit:
                 return
             if key[0].device == device and key not in needed:
-                del self._buffers[key]
+                self._drop(key)

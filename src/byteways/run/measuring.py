@@ -17,7 +17,7 @@ from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
 from byteways.run.arena import Arena
 from byteways.run.energy import EnergyMeter
-from byteways.run.exporter import Exporter, ExporterLost
+from byteways.run.exporter import Exporter, ExporterLost, Exports, SimulatedExporter
 from byteways.run.health import FRESH_S, HealthMonitor, devices_of
 from byteways.run.health_users import GpuUsers
 from byteways.run.host_memory import host_memory_bytes
@@ -78,8 +78,10 @@ class Measurer:
             for device in devices
         }
         self._first_gpus = _first_gpus(devices)
-        self._arena = Arena(core, session, self._memory, self._first_gpus)
-        self._exporter = Exporter()
+        self._exporter: Exports = Exporter()
+        if simulator:
+            self._exporter = SimulatedExporter(core, lambda: self.session, (simulator, machine))
+        self._arena = Arena(core, session, self._memory, self._first_gpus, self._exporter)
         addresses = {device.name: device.pci_address for device in devices if not self._on_host[device.name]}
         self._simulated = bool(simulator)
         #: Searched once: a simulated machine is opened for every case.
@@ -111,6 +113,7 @@ class Measurer:
         if not self._simulated:
             return
         self._arena.clear()
+        self._exporter.close()
         del self._arena, self.session
         try:
             self.core.restart_machine(self._simulator, self._machine, key)
@@ -118,7 +121,7 @@ class Measurer:
             gc.collect()  # an exception's traceback may hold buffers in a cycle
             self.core.restart_machine(self._simulator, self._machine, key)
         self.session = _open(self.core, self._simulator, self._machine, self._libraries)
-        self._arena = Arena(self.core, self.session, self._memory, self._first_gpus)
+        self._arena = Arena(self.core, self.session, self._memory, self._first_gpus, self._exporter)
 
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """The outcome of a `measure` request, and whether a runtime is broken for good."""
@@ -134,6 +137,7 @@ class Measurer:
         except self.core.UnsupportedError as error:
             return _unsupported(case, str(error)), False
         except ExporterLost as error:
+            self._arena.clear()  # other memory of that process may be lost, too
             return {"status": "failed", "reason": str(error)}, False
         except self.core.OutOfMemoryError as error:
             return {"status": "failed", "reason": str(error)}, False
@@ -148,8 +152,8 @@ class Measurer:
             return {"status": "skipped", "reason": reason}
         devices = devices_of(case)
         before = self._health.read(devices, oldest_s=FRESH_S)
-        # The exporting process of open-ipc is a user of the GPU itself.
-        users = self._users.before(devices) if self._users and case.interface != "open-ipc" else {}
+        # The exporting process is a user of the GPU itself.
+        users = self._users.before(devices) if self._users and not _exports(case) else {}
         measurement, buffers = self._measured(case, options)
         after = self._health.read(devices)
         users = self._users.after(users) if self._users else {}
@@ -186,12 +190,20 @@ class Measurer:
 
     def _measured(self, case: Case, options: MeasureOptions) -> tuple[Measurement, list[tuple[Buffer, ...]]]:
         """Measures; when memory runs out in the middle, once more with nothing else kept."""
-        handle = ""
-        if case.interface == "open-ipc":
-            owned = case.flows[0].source
-            handle = self._exporter.handle(owned.device, owned.memory, case.size_bytes)
-        else:
+        if not _exports(case) and not self._arena.has_exported:
             self._exporter.close()  # no other process holds a GPU while other interfaces are measured
+        if case.interface != "open-ipc":
+            return self._with_buffers(case, options)
+        owned = case.flows[0].source
+        number, handle = self._exporter.allocate(owned.device, owned.memory, case.size_bytes)
+        try:
+            return self._with_buffers(case, options, handle)
+        finally:
+            self._exporter.free(number)
+
+    def _with_buffers(
+        self, case: Case, options: MeasureOptions, handle: str = ""
+    ) -> tuple[Measurement, list[tuple[Buffer, ...]]]:
         buffers: list[tuple[Buffer, ...]] = []
         try:
             buffers = self._arena.take(case, self._cache)
@@ -279,6 +291,13 @@ class Measurer:
             except self.core.Error:
                 return True
         return False
+
+
+def _exports(case: Case) -> bool:
+    """Whether another process allocates memory of the case."""
+    return case.interface == "open-ipc" or any(
+        buffer.memory == "ipc" for flow in case.flows for buffer in flow.buffers
+    )
 
 
 def _first_gpus(devices: Sequence[Device]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import itertools
 
 from byteways.plan import memory_steps
 from byteways.plan.case import is_managed, is_plain
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
 from byteways.plan.moving import moving_refusal
@@ -37,6 +38,21 @@ def step_refusal(question: Question) -> str | None:
         return reason
     if interface == "map-peer":
         return reach_refusal(Reach.OWN_OR_PEER, flow.executor, flow.source, question.there)
+    return None
+
+
+def ipc_refusal(question: Question) -> str | None:
+    """One GPU opens another process's memory, and its address is valid on that GPU only."""
+    if all(buffer.memory != "ipc" for buffer in question.flow.buffers):
+        return None
+    interface = question.interface
+    row = INTERFACES[interface]
+    if row.worker != "native" or row.between_ranks:
+        return f"{interface} allocates its own buffers, and ipc memory is another process's"
+    if row.partner or interface == "route":
+        return f"{interface} uses its buffers on several devices, and one GPU opens ipc memory"
+    if "copy_engine" in question.options:
+        return "an engine is chosen for memory of the same process, and ipc memory is another process's"
     return None
 
 

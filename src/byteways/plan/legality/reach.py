@@ -17,6 +17,7 @@ class Reach(Enum):
     SHARED = "only where the GPU's memory is shared with the host"
     ON_HOST = "only where the pages reside on the host: touching them elsewhere would migrate them"
     OWN_OR_PEER = "its own, or another GPU's with verified peer access"
+    NEVER = "never"
     PAGEABLE_ACCESS = "only where kernels may touch plain host memory"
 
 
@@ -34,6 +35,7 @@ _BY_CPU = {
     "device-uncached": Reach.SHARED,
     "pool": Reach.SHARED,
     "vmm": Reach.SHARED,
+    "ipc": Reach.NEVER,
 }
 _BY_GPU = {
     "pageable": Reach.PAGEABLE_ACCESS,
@@ -49,12 +51,14 @@ _BY_GPU = {
     "device-uncached": Reach.OWN_OR_PEER,
     "pool": Reach.OWN_OR_PEER,
     "vmm": Reach.OWN_OR_PEER,
+    "ipc": Reach.OWN_OR_PEER,
 }
 #: Copies by a CPU: pages kept on a GPU migrate to the core on demand.
 _BY_COPYING_CPU = {**_BY_CPU, "managed": Reach.ALWAYS, "managed-coarse": Reach.ALWAYS}
 #: Who may touch pages first: registered pages are touched before they are locked.
 _TOUCHED_BY = {"cpu": _BY_CPU, "gpu": {**_BY_GPU, "registered": Reach.PAGEABLE_ACCESS}}
-_BY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot access
+#: The runtime stages what its engines cannot access; another process's memory must be opened first.
+_BY_CALL = {**dict.fromkeys(_BY_GPU, Reach.ALWAYS), "ipc": Reach.OWN_OR_PEER}
 _BY_KIND = {"cpu": _BY_CPU, "gpu": _BY_GPU}
 
 #: (interface, kind of executor) -> memory -> condition. Missing pairs are refused.
@@ -83,6 +87,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "device-uncached": ("gpu",),
     "pool": ("gpu",),
     "vmm": ("gpu",),
+    "ipc": ("gpu",),
 }
 
 #: Memory placed on first write; all other memory is placed on allocation.
@@ -129,6 +134,8 @@ def buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
 def reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Capabilities) -> str | None:
     """Returns why the condition does not hold for this executor and buffer; None if it holds."""
     owner = buffer.device
+    if reach is Reach.NEVER:
+        return f"{buffer.memory} memory of {owner} is opened by a GPU, and {executor} is not one"
     if reach is Reach.SHARED and not capabilities.host_access.get(owner, False):
         what = f"{buffer.memory} memory of {owner}"
         return f"{executor} cannot address {what}, which is not shared with the host"

@@ -68,6 +68,7 @@ RULES: tuple[Rule, ...] = (
     Rule("an own buffer is memory of the executor", executors.result_refusal, _OWN),
     Rule("a runtime reads the variables that are set", executors.environment_refusal, whole_case=True),
     Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
+    Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),
     Rule("managed pages can migrate, or stay, as requested", calls.pages_refusal),
     Rule("PyTorch has tensors in this memory", calls.torch_refusal, _OF_TORCH),
     Rule("the step exists for this memory", calls.step_refusal, _STEPS),
