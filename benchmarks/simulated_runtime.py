@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from ctypes import byref, c_double, c_float, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any, ClassVar
 
+from kernel_arguments import arguments
+
 #: A device or host address, or a handle.
 Address = int
 _PAGEABLE = 0  # number of a Kind (world.hpp)
@@ -32,47 +34,10 @@ class CallError(RuntimeError):
     """A function of the simulated machine refused."""
 
 
-class _Gate(ctypes.Structure):
-    _fields_ = [("word", c_void_p), ("target", c_uint)]
-
-
-class _Pattern(ctypes.Structure):
-    _fields_ = [
-        ("words", c_void_p),
-        ("count", c_uint64),
-        ("key", c_uint64),
-        ("first_index", c_uint64),
-        ("stride", c_uint64),
-        ("result", c_void_p),
-    ]
-
-
-class _Copy(ctypes.Structure):
-    _fields_ = [
-        ("source", c_void_p),
-        ("destination", c_void_p),
-        ("bytes", c_uint64),
-        ("source_slots", c_uint64),
-        ("source_stride", c_uint64),
-        ("destination_slots", c_uint64),
-        ("destination_stride", c_uint64),
-        ("first_operation", c_uint64),
-        ("operations", c_uint64),
-        ("chunk_bytes", c_uint),
-        ("stages", c_uint),
-    ]
-
-
-class _Chase(ctypes.Structure):
-    _fields_ = [
-        ("base", c_void_p),
-        ("lines", c_uint64),
-        ("line_bytes", c_uint64),
-        ("key", c_uint64),
-        ("start", c_uint64),
-        ("steps", c_uint64),
-        ("end", c_void_p),
-    ]
+_Gate = arguments("service", "GateArguments")
+_Pattern = arguments("service", "PatternArguments")
+_Copy = arguments("kernel_copy", "CopyArguments")
+_Chase = arguments("pointer_chase", "ChaseArguments")
 
 
 class Runtime:
@@ -227,19 +192,19 @@ class Runtime:
     def launch_copy(
         self, destination: Address, source: Address, size: int, blocks: int, stream: Address
     ) -> None:
-        arguments = _Copy(source, destination, size, 1, size, 1, size, 0, 1, 0, 0)
-        self.launch("copy", arguments, blocks or self._multiprocessors, _THREADS, stream)
+        block = _Copy(source, destination, size, 1, size, 1, size, 0, 1, 0, 0)
+        self.launch("copy", block, blocks or self._multiprocessors, _THREADS, stream)
 
     def launch_bulk_copy(self, destination: Address, source: Address, size: int, stream: Address) -> None:
-        arguments = _Copy(source, destination, size, 1, size, 1, size, 0, 1, _CHUNK_BYTES, _STAGES)
-        self.launch("copy_bulk", arguments, self._multiprocessors, _THREADS, stream)
+        block = _Copy(source, destination, size, 1, size, 1, size, 0, 1, _CHUNK_BYTES, _STAGES)
+        self.launch("copy_bulk", block, self._multiprocessors, _THREADS, stream)
 
     def launch_touch(self, access: str, data: Address, size: int, stream: Address) -> None:
         """Stores or loads every word once."""
         result = self._result if access == "read" else 0
-        arguments = _Pattern(data, size // ctypes.sizeof(c_uint64), 0, 0, 1, result)
+        block = _Pattern(data, size // ctypes.sizeof(c_uint64), 0, 0, 1, result)
         name = "check" if access == "read" else "poison"
-        self.launch(name, arguments, self._multiprocessors, _THREADS, stream)
+        self.launch(name, block, self._multiprocessors, _THREADS, stream)
 
     def launch(self, name: str, block: ctypes.Structure, blocks: int, threads: int, stream: Address) -> None:
         parameters = (c_void_p * 1)(ctypes.addressof(block))
@@ -258,14 +223,14 @@ class Runtime:
     def chase_ns(self, executor: str, data: Address, lines: int, line_bytes: int, steps: int) -> float:
         """Time of a walk of `steps` loads through a random cycle that the same device wrote before."""
         end = self.allocate("cpu0:pinned", ctypes.sizeof(c_uint64))
-        arguments = _Chase(data, lines, line_bytes, 1, 0, steps, end)
+        block = _Chase(data, lines, line_bytes, 1, 0, steps, end)
         if executor.startswith("cpu"):
-            return self._host_chase_ns(int(executor[3:]), arguments)
+            return self._host_chase_ns(int(executor[3:]), block)
         self.select(int(executor[3:]))
         stream, begin, finish = self.stream(), self.event(), self.event()
-        self.launch("chase_build", arguments, self._multiprocessors, _THREADS, stream)
+        self.launch("chase_build", block, self._multiprocessors, _THREADS, stream)
         self.record(begin, stream)
-        self.launch("chase", arguments, 1, 1, stream)
+        self.launch("chase", block, 1, 1, stream)
         self.record(finish, stream)
         self.synchronize(stream)
         return self.elapsed_ns(begin, finish)
@@ -276,12 +241,12 @@ class Runtime:
         self._undo.append(lambda: self.host(f"destroy_{kind}", made))
         return made
 
-    def _host_chase_ns(self, domain: int, arguments: _Chase) -> float:
+    def _host_chase_ns(self, domain: int, block: ctypes.Structure) -> float:
         stream, begin, finish = (self._host_handle(kind, domain) for kind in ("stream", "event", "event"))
-        size = c_size_t(ctypes.sizeof(arguments))
+        size = c_size_t(ctypes.sizeof(block))
         for name in ("chase_build", "chase"):
             self.host("record", begin, stream)
-            self.host("launch", name.encode(), 1, byref(arguments), size, stream)
+            self.host("launch", name.encode(), 1, byref(block), size, stream)
             self.host("record", finish, stream)
             self.host("synchronize_stream", stream)
         elapsed = c_double()

@@ -1,4 +1,4 @@
-"""The argument blocks that tests on GPUs pass to kernels: those of the C++ headers, to the byte."""
+"""The argument blocks that tests and benchmarks pass to kernels: those of the C++ headers, to the byte."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
+import simulated_runtime
+from kernel_arguments import INTERFACES, arguments
 from tests.gpu import device
-from tests.gpu.arguments import INTERFACES, arguments
 
-BLOCKS = [
-    block
-    for block in vars(device).values()
+BLOCKS = {
+    block.__name__: block
+    for block in (*vars(device).values(), *vars(simulated_runtime).values())
     if isinstance(block, type) and issubclass(block, ctypes.Structure)
-]
+}
 
 
 def test_layouts_and_defaults_are_those_of_the_compiler(tmp_path: Path) -> None:
     """Catches a member that was added to a header and that tests would pass as what lies in memory there."""
-    assert device.PatternArguments in BLOCKS
-    lines = [f'#include "interfaces/{block.interface}/arguments.hpp"' for block in BLOCKS]
+    assert {"PatternArguments", "ChaseArguments"} <= set(BLOCKS)
+    lines = [f'#include "interfaces/{block.interface}/arguments.hpp"' for block in BLOCKS.values()]
     lines += ["#include <cstddef>", "#include <cstdio>", "#include <cstring>", "int main() {"]
     expected = []
-    for block in BLOCKS:
-        name = block.__name__
+    for name, block in BLOCKS.items():
         lines.append(f'  {{ byteways::{name} block{{}}; std::printf("{name} %zu", sizeof block);')
         expected.append(f"{name} {ctypes.sizeof(block)}")
         for field, _ in block._fields_:
@@ -58,7 +58,7 @@ def test_what_is_not_understood_is_refused(tmp_path: Path, monkeypatch: pytest.M
     header = tmp_path / "odd" / "arguments.hpp"
     header.parent.mkdir()
     header.write_text("struct OddArguments {\n  unsigned short narrow;\n};\n")
-    monkeypatch.setattr("tests.gpu.arguments.INTERFACES", tmp_path)
+    monkeypatch.setattr("kernel_arguments.INTERFACES", tmp_path)
     with pytest.raises(LookupError, match="not understood: unsigned short narrow"):
         arguments("odd", "OddArguments")
     header.write_text("struct OddArguments {\n  unsigned int several[2];\n};\nstruct MoreArguments {\n};\n")

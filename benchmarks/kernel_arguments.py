@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-INTERFACES = Path(__file__).resolve().parents[2] / "native" / "interfaces"
+INTERFACES = Path(__file__).resolve().parents[1] / "native" / "interfaces"
 #: A declaration: a type, whether it is a pointer, and the names with their defaults.
 _DECLARATION = re.compile(r"(?:const )?(unsigned long long|unsigned int|\w+)(\*?)\s+(.*)", re.DOTALL)
 _TYPES = {"unsigned long long": ctypes.c_uint64, "unsigned int": ctypes.c_uint32, "float": ctypes.c_float}
@@ -15,7 +15,7 @@ _TYPES = {"unsigned long long": ctypes.c_uint64, "unsigned int": ctypes.c_uint32
 
 @cache
 def arguments(interface: str, name: str) -> type[ctypes.Structure]:
-    """The structure `name` of an interface's arguments.hpp. Members that a test does not give have the
+    """The structure `name` of an interface's arguments.hpp. Members that are not given have the
     default of the header; one without a default is 0.
 
     Raises:
