@@ -49,16 +49,16 @@ void require_access(Session& session, const Flow& flow) {
   for (Buffer* buffer : {flow.source, flow.second_source, flow.destination}) {
     if (buffer == nullptr) continue;
     Device& owner = buffer->device();
-    if (flow.executor->is_host()) {
-      if (is_device(buffer->allocation().memory()) && !owner.info.host_access)
+    const Memory memory = buffer->allocation().memory();
+    if (flow.executor->is_host() && memory != Memory::ipc) {
+      if (is_device(memory) && !owner.info.host_access)
         throw Unsupported("access", flow.interface,
                           "a CPU thread cannot reach the memory of " + owner.name());
-    } else if (!owner.is_host() && &owner != flow.executor) {
+    } else if (!owner.is_host()) {
       const Availability proved = session.open_to(*flow.executor, *buffer);
       if (!proved.available)
         throw Unsupported("access", flow.interface, proved.reason, flow.executor->name());
-    } else if (owner.is_host() && !flow.executor->info.pageable_access &&
-               is_plain(buffer->allocation().memory())) {
+    } else if (is_plain(memory) && !flow.executor->info.pageable_access) {
       throw Unsupported(
           "access", flow.interface,
           "kernels of " + flow.executor->name() + " cannot reach pageable memory on this system");

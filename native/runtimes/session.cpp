@@ -274,7 +274,8 @@ Availability Session::open_to(Device& executor, Buffer& buffer) {
   Device& owner = buffer.device();
   const Memory memory = buffer.allocation().memory();
   if (memory == Memory::ipc && &buffer.service_device() != &executor)
-    return {false, "this memory of another process was opened for " + buffer.service_device().name() + " only"};
+    return {false,
+            "this memory of another process was opened for " + buffer.service_device().name() + " only"};
   if (memory == Memory::ipc || owner.is_host() || &owner == &executor) return {true, {}};
   if (!needs_grant(memory)) return prove_peer(executor, owner);
   const Availability proved = prove_peer(executor, owner, memory);

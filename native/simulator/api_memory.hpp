@@ -51,8 +51,8 @@ class MemoryCalls {
       Vendor::world().release(data);
     });
   }
-  // Handles are for other processes: the ranks of this machine, which are threads that have joined, or a thread
-  // that acts as another process. As CUDA does, the process that exported memory is refused.
+  // Handles are for other processes: the ranks of this machine, which are threads that have joined, or a
+  // thread that acts as another process. As CUDA does, the process that exported memory is refused.
   template <class Handle>
   static int get_handle(Handle* handle, void* data) {
     return answer([&] {

@@ -6,13 +6,13 @@
 namespace byteways::sim {
 
 struct ThreadState {
-  int rank = kNoActor;     // as which it joined
+  int rank = kNoActor;         // as which it joined
   bool other_process = false;  // exports memory as a process of its own
-  bool dead = false;       // it was a rank, until a fault
-  int bound_domain = -1;   // NUMA domain of its cores, -1: never bound
-  int policy_domain = -1;  // of its memory policy, -1: none
-  int cuda_gpu = -1;       // of its context, -1: none
-  int hip_device = 0;      // its current one
+  bool dead = false;           // it was a rank, until a fault
+  int bound_domain = -1;       // NUMA domain of its cores, -1: never bound
+  int policy_domain = -1;      // of its memory policy, -1: none
+  int cuda_gpu = -1;           // of its context, -1: none
+  int hip_device = 0;          // its current one
 };
 
 ThreadState& this_thread();

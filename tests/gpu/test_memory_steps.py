@@ -127,7 +127,7 @@ def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     if obstacle:
         pytest.skip(obstacle)
     exporter = Exporter()
-    handles = {exporter.handle("gpu0", "device", size) for size in (4 * MIB, 64 * MIB)}
+    handles = {exporter.allocate("gpu0", "device", size)[1] for size in (4 * MIB, 64 * MIB)}
     assert [len(handle) for handle in handles] == [128, 128]
     exporter.close()
     end = Buffer("gpu0", "device")
@@ -135,3 +135,23 @@ def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     request = {"case": case.identity(), "budget_s": 0.3, "precision": 0.05, "key": 1}
     outcome, broken = measurer.measure(request)
     assert not broken and outcome["status"] == "measured" and outcome["verified"], outcome
+
+
+@pytest.mark.parametrize("interface", ["copy", "kernel"])
+def test_transfers_to_memory_of_another_process(interface: str, pair: tuple[str, str]) -> None:
+    """Catches opened memory that its opener cannot use, and bytes that do not arrive in it."""
+    from byteways.plan.case import Buffer, Case, Flow
+    from byteways.run.measuring import Measurer
+
+    executor, owner = pair
+    measurer = Measurer.open()
+    obstacle = measurer.session.handle_obstacle(owner)
+    if obstacle:
+        pytest.skip(obstacle)
+    for ends in ((f"{executor}:device", f"{owner}:ipc"), (f"{owner}:ipc", f"{executor}:device")):
+        source, destination = (Buffer.parse(end) for end in ends)
+        flow = Flow(source, destination, executor)
+        case = Case(interface, "unidirectional", (flow,), 64 * MIB, "warm")
+        request = {"case": case.identity(), "budget_s": 0.3, "precision": 0.05, "key": 1}
+        outcome, broken = measurer.measure(request)
+        assert not broken and outcome["status"] == "measured" and outcome["verified"], outcome

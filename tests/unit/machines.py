@@ -12,7 +12,16 @@ GIB = 2**30
 
 HOST_MEMORY = ("pageable", "hugepage", "pinned", "write-combined", "registered", "managed")
 AMD_HOST_MEMORY = (*HOST_MEMORY, "pinned-noncoherent", "managed-coarse")
-AMD_GPU_MEMORY = ("device", "device-fine", "device-uncached", "pool", "vmm", "managed", "managed-coarse")
+AMD_GPU_MEMORY = (
+    "device",
+    "device-fine",
+    "device-uncached",
+    "pool",
+    "vmm",
+    "ipc",
+    "managed",
+    "managed-coarse",
+)
 CPU_INTERFACES = ("memcpy", "memcpy-mt", "memcpy-stream", "pointer-chase")
 GPU_INTERFACES = ("copy", "kernel", "kernel-bulk", "pointer-chase")
 YES = Offer(True)
@@ -141,7 +150,7 @@ def gpus(
                 name: {**dict.fromkeys(HOST_MEMORY, YES), "device": no("a CPU has no device memory")}
                 for name in topology.names("cpu")
             },
-            **{name: dict.fromkeys(("device", "pool", "vmm", "managed"), YES) for name in names},
+            **{name: dict.fromkeys(("device", "pool", "vmm", "ipc", "managed"), YES) for name in names},
         },
         interface={
             **{name: dict.fromkeys(CPU_INTERFACES, YES) for name in topology.names("cpu")},

@@ -228,6 +228,7 @@ def test_memory_globs_keep_to_what_an_device_can_own() -> None:
         "gpu1:device",
         "gpu1:device-fine",
         "gpu1:device-uncached",
+        "gpu1:ipc",
         "gpu1:managed",
         "gpu1:managed-coarse",
         "gpu1:pool",

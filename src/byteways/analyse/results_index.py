@@ -47,8 +47,8 @@ class Index:
 
     @cached_property
     def ranked(self) -> list[Cell]:
-        """The quotable cells measured by one process: they are compared with each other."""
-        return [cell for cell in self.quotable if not selection.between_ranks(cell)]
+        """The quotable cells of one process and its own memory: they are compared with each other."""
+        return [cell for cell in self.quotable if selection.within_a_process(cell)]
 
     @cached_property
     def between_ranks(self) -> list[Cell]:

@@ -50,6 +50,8 @@ def class_between(topology: Topology, source: str, destination: str) -> str:
     return f"{wires}, {narrowest / 1e9:g} GB/s" if narrowest else wires
 
 
+#: Buffers of a flow in a record.
+_ENDS = ("source", "second_source", "destination")
 #: Interfaces with their own tables, charts and findings for unidirectional results.
 APART = ("route",)
 
@@ -64,29 +66,49 @@ def between_ranks(cell: Cell) -> bool:
     return bool(INTERFACES[cell.record.interface].between_ranks)
 
 
+def uses_ipc(cell: Cell) -> bool:
+    """Whether a buffer is another process's: no alternative for a single process."""
+    ends = (str(flow.get(end, "")) for flow in cell.record.flows for end in _ENDS)
+    return any(end.endswith(":ipc") for end in ends)
+
+
+def within_a_process(cell: Cell) -> bool:
+    """Whether one process measured it on memory of its own."""
+    return not between_ranks(cell) and not uses_ipc(cell)
+
+
 def unidirectional(found: Iterable[Cell]) -> list[Cell]:
     """Returns bandwidth of single flows, for curves, matrices and the best-interface map.
 
     All count arriving bytes. Excluded, with their own tables: STREAM kernels, which count reads and writes,
-    pitched rows, which are different work, and messages between ranks.
+    pitched rows, which are different work, messages between ranks, and memory of other processes.
     """
-    return [
-        cell
-        for cell in found
-        if cell.record.pattern == "unidirectional"
+    return [cell for cell in found if _arrives(cell) and within_a_process(cell)]
+
+
+def by_ipc(found: Iterable[Cell]) -> list[Cell]:
+    """Returns the same of memory of another process."""
+    return [cell for cell in found if _arrives(cell) and uses_ipc(cell)]
+
+
+def _arrives(cell: Cell) -> bool:
+    """Whether it is the bandwidth of a single flow of contiguous bytes."""
+    return (
+        cell.record.pattern == "unidirectional"
         and figure_of(cell.record.interface) == "bandwidth"
         and not counts_as_stream(cell.record.interface)
         and not moves_rows(cell.record.interface)
-        and not between_ranks(cell)
-    ]
+    )
 
 
 def chases(found: Iterable[Cell]) -> list[Cell]:
-    """Returns pointer chases without load."""
+    """Returns pointer chases without load through memory of this process."""
     return [
         cell
         for cell in found
-        if cell.record.interface == "pointer-chase" and cell.record.pattern == "unidirectional"
+        if cell.record.interface == "pointer-chase"
+        and cell.record.pattern == "unidirectional"
+        and not uses_ipc(cell)
     ]
 
 
@@ -97,7 +119,7 @@ def concurrent(found: Iterable[Cell]) -> list[Cell]:
         for cell in found
         if cell.record.pattern != "unidirectional"
         and figure_of(cell.record.interface) == "bandwidth"
-        and not between_ranks(cell)
+        and within_a_process(cell)
     ]
 
 

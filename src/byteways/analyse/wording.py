@@ -99,6 +99,15 @@ def multiple(claim: Claim) -> str:
     return f"{_gain(lead)} more" if lead.effect < LEAST_MULTIPLE else _factor(lead).replace(" times", " ×")
 
 
+def beside(claim: Claim) -> str:
+    """'42 % less', '2.3 ×', 'no significant difference': the first side beside the second, for a table."""
+    if claim.differ:
+        return multiple(claim) if claim.leads else less(claim)
+    if claim.verdict != TIE:
+        return "not compared"
+    return "too noisy to rank" if unsteady(claim) else "no significant difference"
+
+
 def unranked(names: Sequence[str]) -> str:
     """'copy and torch-copy are not ranked: their samples are too noisy,', for unreliable intervals."""
     return f"{listed(list(names))} are not ranked: their samples are too noisy,"

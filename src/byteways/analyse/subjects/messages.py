@@ -10,7 +10,7 @@ from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import count, listed, rate, sentence, span
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import between_ranks, label_order, unidirectional
+from byteways.analyse.selection import between_ranks, by_ipc, label_order, unidirectional, uses_ipc
 from byteways.analyse.subjects.ranks import (
     gb_figure,
     is_wide,
@@ -98,7 +98,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         tables += _tables(f"{library(members[0])}, {_title(index, members)}", members)
     for title, some in group_by(places, lambda members: _title(index, members)).items():
         members = [cell for place in some for cell in place]
-        plots += _plot(title, members, _plain(found, members))
+        plots += _plot(title, members, [*_plain(found, members), *_by_ipc(found, members)])
     return Topic("messages", "Messages between ranks", LEAD, tuple(tables), tuple(plots))
 
 
@@ -190,9 +190,10 @@ def _plot(title: str, members: Sequence[Cell], plain: Sequence[Cell]) -> list[Pl
     if not any(between_ranks(cell) for cell in members) or not lines:
         return []
     caption = "Medians with their 95 % intervals."
-    if plain:
-        names = dict.fromkeys(cell.record.interface for cell in plain)
-        caption += f" Within one process the same bytes are moved by {listed([*names])}."
+    for opened, some in group_by(plain, uses_ipc).items():
+        names = dict.fromkeys(cell.record.interface for cell in some)
+        lead = "Into memory of another process (IPC)" if opened else "Within one process"
+        caption += f" {lead} the same bytes are moved by {listed([*names])}."
     wide = is_wide(each for line in lines for each in line.points)
     return [Plot(title, caption, "size", "GB/s", tuple(lines), x_sizes=True, y_log=wide)]
 
@@ -201,6 +202,8 @@ def _label(cell: Cell) -> str:
     label = cell.variant.label(memory=False, access=not between_ranks(cell))
     if between_ranks(cell):
         label = library(cell) + label.removeprefix(cell.record.interface)
+    if uses_ipc(cell):
+        label += ", IPC"
     return f"{label}, sum of both directions" if cell.record.pattern == "bidirectional" else label
 
 
@@ -208,6 +211,16 @@ def _plain(found: Iterable[Cell], members: Sequence[Cell]) -> list[Cell]:
     """Returns single-process flows between the same devices and memories with equal cache state."""
     wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
     return [cell for cell in unidirectional(found) if _bytes_moved(cell) in wanted]
+
+
+def _by_ipc(found: Iterable[Cell], members: Sequence[Cell]) -> list[Cell]:
+    """Returns the same flows with one end in memory of another process."""
+    wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
+    return [
+        cell
+        for cell in by_ipc(found)
+        if (cell.source.device, cell.destination.device, "device", "device", cell.record.cache) in wanted
+    ]
 
 
 def _bytes_moved(cell: Cell) -> tuple[Hashable, ...]:
