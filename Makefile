@@ -61,12 +61,12 @@ lint: develop ## formatting, lint and types of all sources; changes nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src/byteways scripts
-	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	@echo clang-format --dry-run
+	@$(BIN)/clang-format --dry-run --Werror $(CPP)
 
 format: develop ## rewrite all sources the way `make lint` wants them
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(CPP)
+	@$(BIN)/clang-format -i $(CPP)
+	$(BIN)/ruff check --fix . ; status=$$?; $(BIN)/ruff format . && exit $$status
 
 clean: ## remove .venv and everything that was built; recorded runs stay
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

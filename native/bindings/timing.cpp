@@ -47,7 +47,7 @@ std::string contradiction_of(double device_ns, double submit_ns, double host_ns,
 // The samples that count, given those with and without a reason to discard them, and whether all count.
 std::pair<std::vector<double>, bool> settle(const std::vector<std::pair<double, std::string>>& samples) {
   Series series;
-  for (const auto& [time_ns, reason] : samples) series.add({time_ns, {}, reason});
+  for (const auto& [time_ns, reason] : samples) series.add({time_ns, {}, reason, {}, {}});
   series.settle();
   return {series.times_ns(), series.keeps_all()};
 }

@@ -3,23 +3,17 @@
 
 #include <algorithm>
 
+#include "core/rounding.hpp"
 #include "interfaces/pattern.hpp"
 
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kSlotAlignment = 256;  // aligned starts of GPU memory transactions
 // Four times what drivers migrate at most, and few enough to query every page.
 constexpr std::uint64_t kTouchedBytes = 8 << 20;
-constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word per 64 KiB: cheap; warm-up checks all words
-constexpr std::uint64_t kMostSpotChecks = 16;      // launches of a strided check after a sample
+constexpr std::uint64_t kMostSpotChecks = 16;  // launches of a strided check after a sample
 
 std::uint64_t words_in(std::uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 }  // namespace
 

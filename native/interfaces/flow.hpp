@@ -12,6 +12,8 @@
 
 namespace byteways {
 
+inline constexpr std::uint64_t kWord = sizeof(std::uint64_t);  // bytes of a word of the data pattern
+
 // Upper bounds: blocks of a grid, for both vendors; threads of a CPU team, more than any machine has cores.
 inline constexpr unsigned kMostBlocks = 0x7fffffff, kMostTeam = 4096;
 

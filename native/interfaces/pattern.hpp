@@ -11,6 +11,9 @@
 namespace byteways {
 
 inline constexpr std::uint64_t kPoison = 0xBADC0FFEE0DDF00Dull;
+inline constexpr std::uint64_t kSlotAlignment = 256;  // aligned starts of GPU memory transactions
+// Before a sample one word per 64 KiB is poisoned: cheap; warm-up checks all words.
+inline constexpr std::uint64_t kSpoilStrideWords = 8192;
 
 // Writes the pattern of `key`. Enqueued on the device's service stream; the caller synchronises.
 void fill(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key);

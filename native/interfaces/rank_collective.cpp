@@ -6,8 +6,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-
 CollectiveRule rule_of(const Flow& flow, const std::string& name) {
   static const std::map<std::string, CollectiveRule, std::less<>> rules = {
       {"allreduce", {Received::sum}},

@@ -3,21 +3,15 @@
 
 #include <algorithm>
 
+#include "core/rounding.hpp"
 #include "interfaces/pattern.hpp"
 
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kSlotAlignment = 256;
 // Words of one rank's data: beyond the largest buffer, so that no two ranks share any.
 constexpr std::uint64_t kWordsOfRank = std::uint64_t{1} << 40;
-constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB
-constexpr std::uint64_t kMostSlotsLookedAt = 16;   // by a spot check
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
+constexpr std::uint64_t kMostSlotsLookedAt = 16;  // by a spot check
 
 }  // namespace
 

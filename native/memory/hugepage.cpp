@@ -63,7 +63,7 @@ class TransparentMapping final : public Mapping {
 
   // 0 before first touch, or if only part of the mapping is huge.
   std::uint64_t page_bytes() const override {
-    const Residency residency = residency_of(data());
+    const ResidentPages residency = resident_pages(data());
     if (residency.resident_bytes == 0) return 0;
     if (residency.huge_bytes == residency.resident_bytes) return huge_;
     return residency.huge_bytes == 0 ? base_page_bytes() : 0;

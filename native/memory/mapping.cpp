@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "memory/host_memory.hpp"
 
 namespace byteways {
@@ -20,10 +21,6 @@ namespace {
       std::string(std::strerror(code)) + ", " + std::to_string(bytes) + " bytes asked for";
   if (code == ENOMEM) throw OutOfMemory("mmap", errno_name(code), text);
   throw Error("mmap", errno_name(code), text);
-}
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
 }
 
 }  // namespace

@@ -71,10 +71,10 @@ std::map<int, std::uint64_t> sample_placement(const void* data, std::uint64_t by
   return placement;
 }
 
-Residency residency_of(const void* data) {
+ResidentPages resident_pages(const void* data) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   std::ifstream file("/proc/self/smaps");
-  Residency residency;
+  ResidentPages residency;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
     // An area begins with "7f12…-7f13… rw-p …"; its attributes are "Name:   number kB".

@@ -26,10 +26,10 @@ inline constexpr std::uint64_t kSampledPages = 4096;
 std::map<int, std::uint64_t> sample_placement(const void* data, std::uint64_t bytes);
 
 // The kernel's report of the memory area that contains `data`.
-struct Residency {
+struct ResidentPages {
   std::uint64_t resident_bytes = 0;
   std::uint64_t huge_bytes = 0;  // of these, in transparent huge pages
 };
-Residency residency_of(const void* data);
+ResidentPages resident_pages(const void* data);
 
 }  // namespace byteways

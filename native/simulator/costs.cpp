@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "interfaces/device/geometry.hpp"
+#include "simulator/memory.hpp"
 #include "simulator/world.hpp"
 
 namespace byteways::sim {
@@ -13,8 +14,6 @@ namespace {
 using enum Place::Kind;
 
 constexpr double kBytesPerThread = kCopyInFlight * kAccessBytes;  // in flight per thread of a copy kernel
-
-constexpr double kWordBytes = 8;
 
 // Names as in a machine model: [rates.kernel-local].
 std::string_view name_of(Mechanism mechanism) {

@@ -12,14 +12,14 @@ namespace {
 
 using enum Fault::Kind;
 
-struct Shape {
+struct FaultShape {
   const char* name;
   Fault::Kind kind;
   char between;        // separator of the two devices: '>' one way, '-' both; 0: one device
   const char* option;  // "word=", "=" for a bare number, "" for none
   bool needed;
 };
-constexpr Shape kShapes[] = {
+constexpr FaultShape kShapes[] = {
     {"corrupt", corrupt, '>', "word=", true},
     {"hang", hang, '>', "", false},
     {"skip", skip, '>', "", false},
@@ -49,7 +49,7 @@ double number_of(const std::string& spec, const std::string& text) {
   return value;
 }
 
-void set_option(Fault& fault, const Shape& shape, const std::string& spec, std::string option) {
+void set_option(Fault& fault, const FaultShape& shape, const std::string& spec, std::string option) {
   const std::string word = shape.option;
   if (word.empty()) refuse(spec, std::string(shape.name) + " takes no '" + option + "'");
   if (word != "=") {
@@ -66,7 +66,7 @@ void set_option(Fault& fault, const Shape& shape, const std::string& spec, std::
 Fault parse(const std::string& spec) {
   const std::size_t first = spec.find(':');
   const std::string name = spec.substr(0, first);
-  for (const Shape& shape : kShapes) {
+  for (const FaultShape& shape : kShapes) {
     if (name != shape.name) continue;
     if (first == std::string::npos) refuse(spec, "it names no device");
     const std::size_t second = spec.find(':', first + 1);
@@ -90,7 +90,7 @@ Fault parse(const std::string& spec) {
 
 bool names_two(Fault::Kind kind) {
   return std::any_of(std::begin(kShapes), std::end(kShapes),
-                     [kind](const Shape& shape) { return shape.kind == kind && shape.between != 0; });
+                     [kind](const FaultShape& shape) { return shape.kind == kind && shape.between != 0; });
 }
 
 bool is_of_rank(Fault::Kind kind) {

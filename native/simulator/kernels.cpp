@@ -6,8 +6,6 @@
 namespace byteways::sim {
 namespace {
 
-constexpr Word kLineBytes = 64;  // memory and links transfer whole lines
-
 // A function-local static, because registrations run in any order.
 std::map<std::string_view, SimulatedKernel>& registered() {
   static std::map<std::string_view, SimulatedKernel> all;

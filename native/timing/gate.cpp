@@ -9,18 +9,14 @@
 
 namespace byteways {
 
-namespace {
-
-// Location of the kernel that polls the gate on one GPU.
-struct Watch {
-  std::unique_ptr<Stream> stream;
-  std::unique_ptr<Event> opened;
-  unsigned int target = 0;  // the number it waits for; 0: none yet
-};
-
-}  // namespace
-
 struct Gate::State {
+  // Location of the kernel that polls the gate on one GPU.
+  struct Watch {
+    std::unique_ptr<Stream> stream;
+    std::unique_ptr<Event> opened;
+    unsigned int target = 0;  // the number it waits for; 0: none yet
+  };
+
   unsigned int* word = nullptr;
   std::mutex mutex;
   unsigned int target = 0;
@@ -69,7 +65,7 @@ void Gate::hold(Device& device, Stream& stream) {
                    sizeof arguments, queue);
   };
   if (device.is_host()) return watch_in(stream);
-  Watch& watch = state_->watches[{&runtime, device.ordinal}];
+  State::Watch& watch = state_->watches[{&runtime, device.ordinal}];
   if (watch.stream == nullptr) {
     watch.stream = runtime.create_stream(device.ordinal);
     watch.opened = runtime.create_event(device.ordinal);

@@ -15,7 +15,6 @@ constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kMostBlocks = 64;
 constexpr std::uint64_t kMostBytes = 256ull << 20;
 constexpr std::uint64_t kMostChecked = 4;  // blocks per batch whose first and last words are checked
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 
 class Step : public Mover, private Residency {
  public:

@@ -12,7 +12,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kSpotCheckWords = 8192;  // checked after a sample
 
 struct Geometry {

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t kSumOffset = 2560;  // of the sum's copy in the shared scratch page
 constexpr std::uint64_t kSumBytes = 4096;
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 
 // The buffer is used as a copy's destination, so that its slots rotate.
 Flow from_buffer(Flow flow) {
@@ -95,7 +94,7 @@ class Load final : public CopyingMover {
   Operations read_;  // since the sum was reset
 };
 
-const gpu::RegisterKernels<LoadArguments> kKernels("interfaces/load/kernel.cu", {"load"});
+const gpu::RegisterKernels<LoadArguments> kLoadKernels("interfaces/load/kernel.cu", {"load"});
 const RegisterInterface kLoad("load", make<Load>);
 
 }  // namespace

@@ -8,8 +8,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::int64_t kWord = sizeof(std::uint64_t);
-
 // One call: `words` of the whole size, `block` of one rank's part of it.
 struct Call {
   const Communicator& ranks;
@@ -53,8 +51,8 @@ class MpiCollective final : public CollectiveMover {
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
       function_({ranks(), source_slot(k), destination_slot(k),
-                 static_cast<std::int64_t>(flow_.size_bytes) / kWord,
-                 static_cast<std::int64_t>(block_bytes()) / kWord});
+                 static_cast<std::int64_t>(flow_.size_bytes / kWord),
+                 static_cast<std::int64_t>(block_bytes() / kWord)});
   }
 
  private:

@@ -34,15 +34,13 @@ struct Cycle {
   Word begin = 0, lines = 0, line_bytes = 0, key = 0;
 };
 
-constexpr double kLineBytes = 64;  // cost of touching a single word
-
 void build_chase(Kernels& kernels, Operation& operation, const ChaseArguments& arguments,
                  const KernelLaunch& launch) {
   const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
   const Kernels::Reach reached = kernels.reach(operation, launch.executor, arguments.base, bytes);
   kernels.costs().add(
       operation, {launch.mechanism(), launch.executor, launch.executor, reached.place,
-                  static_cast<double>(arguments.lines) * kLineBytes, 1, launch.threads(), 0, reached.part});
+                  static_cast<double>(arguments.lines * kLineBytes), 1, launch.threads(), 0, reached.part});
   operation.on_end = [&kernels, range = reached.range, arguments] {
     const Word words = arguments.line_bytes / kWordBytes;
     if (range.block->real())

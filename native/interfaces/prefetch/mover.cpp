@@ -11,7 +11,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 // Drivers track residency in blocks of this size: a smaller region would share its block with the next one.
 // plan/footprint.py has the same number.
 constexpr std::uint64_t kRegionBytes = 2 << 20;

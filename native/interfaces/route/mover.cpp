@@ -12,7 +12,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kGrainBytes = 4096;  // parts are multiples of pages if large enough
 constexpr std::int64_t kPieceBytes = 4 << 20;
 constexpr unsigned kDepth = 2, kMostDepth = 256;  // pieces in flight per relay

@@ -7,8 +7,6 @@
 namespace byteways::sim {
 namespace {
 
-constexpr double kLineBytes = 64;  // cost of touching a single word
-
 void gate(Kernels& kernels, Operation& operation, const GateArguments& arguments, const KernelLaunch&) {
   kernels.must_be_real(arguments.word);
   operation.latch = {arguments.word, arguments.target, -1};
@@ -49,7 +47,7 @@ void pattern(Kernels& kernels, Operation& operation, const PatternArguments& arg
   const Kernels::Reach reached =
       kernels.reach(operation, launch.executor, arguments.words, arguments.count * kWordBytes);
   const auto touched = arguments.stride > 1
-                           ? static_cast<double>(arguments.count / arguments.stride + 1) * kLineBytes
+                           ? static_cast<double>((arguments.count / arguments.stride + 1) * kLineBytes)
                            : static_cast<double>(arguments.count * kWordBytes);
   kernels.costs().add(
       operation, {launch.mechanism(), launch.executor, checks ? reached.place : launch.executor,

@@ -48,7 +48,7 @@ class Store final : public CopyingMover {
   StoreArguments arguments_{};
 };
 
-const gpu::RegisterKernels<StoreArguments> kKernels("interfaces/store/kernel.cu", {"store"});
+const gpu::RegisterKernels<StoreArguments> kStoreKernels("interfaces/store/kernel.cu", {"store"});
 const RegisterInterface kStore("store", make<Store>);
 
 }  // namespace

@@ -12,7 +12,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kSpotCheckWords = 512;                        // per piece checked after a sample
 constexpr unsigned kBytesPerThread = kStreamInFlight * kAccessBytes;  // per array
 constexpr std::uint64_t kSecondKey = std::uint64_t{1}

@@ -71,12 +71,12 @@ void stream_pattern(Kernels& kernels, Operation& operation, const StreamPatternA
   };
 }
 
-const RegisterSimulatedKernel<stream<kStreamCopy>> kCopy("stream_copy");
-const RegisterSimulatedKernel<stream<kStreamScale>> kScale("stream_scale");
-const RegisterSimulatedKernel<stream<kStreamAdd>> kAdd("stream_add");
-const RegisterSimulatedKernel<stream<kStreamTriad>> kTriad("stream_triad");
-const RegisterSimulatedKernel<stream_pattern<false>> kFill("stream_fill");
-const RegisterSimulatedKernel<stream_pattern<true>> kCheck("stream_check");
+const RegisterSimulatedKernel<stream<kStreamCopy>> kStreamCopyKernel("stream_copy");
+const RegisterSimulatedKernel<stream<kStreamScale>> kStreamScaleKernel("stream_scale");
+const RegisterSimulatedKernel<stream<kStreamAdd>> kStreamAddKernel("stream_add");
+const RegisterSimulatedKernel<stream<kStreamTriad>> kStreamTriadKernel("stream_triad");
+const RegisterSimulatedKernel<stream_pattern<false>> kStreamFillKernel("stream_fill");
+const RegisterSimulatedKernel<stream_pattern<true>> kStreamCheckKernel("stream_check");
 
 }  // namespace
 }  // namespace byteways::sim

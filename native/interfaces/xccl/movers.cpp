@@ -8,8 +8,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::size_t kWord = sizeof(std::uint64_t);
-
 XcclCommunicator& require_xccl(const Flow& flow) {
   if (flow.xccl == nullptr)
     throw Unsupported(flow.interface, "library", "the ranks have no communicator of NCCL or RCCL");
