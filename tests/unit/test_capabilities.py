@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from types import ModuleType, SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
+import pytest
+
+from byteways.plan.interfaces import INTERFACES
+from byteways.run import capabilities
 from byteways.run.capabilities import _peers
 
 
@@ -26,3 +30,80 @@ def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> N
     assert found["gpu0"]["gpu2"] == {"available": True, "reason": ""}
     assert found["gpu2"]["gpu1"]["available"] is False
     assert "out of memory" in found["gpu1"]["gpu0"]["reason"]
+
+
+def offers_of(
+    monkeypatch: pytest.MonkeyPatch, runtime: str, *, lost: str = "", obstacle: str = ""
+) -> dict[str, Any]:
+    """What a device of this runtime offers, by interface; kernels called `*chase*` are refused."""
+
+    def offers_kernel(_: str, kernel: str) -> SimpleNamespace:
+        good = "chase" not in kernel
+        return SimpleNamespace(available=good, reason="" if good else f"no {kernel}")
+
+    told = {"available": True, "reason": ""}
+    monkeypatch.setattr(capabilities, "_library_offer", lambda name, simulated: {**told, "by": name})
+    monkeypatch.setattr(capabilities, "_xccl_offer", lambda *_: {**told, "by": "xccl"})
+    session: Any = SimpleNamespace(
+        virtual_time=False, offers_kernel=offers_kernel, handle_obstacle=lambda _: obstacle
+    )
+    device: Any = SimpleNamespace(name="it", runtime=runtime)
+    return capabilities._interfaces(cast(ModuleType, None), session, device, lost)
+
+
+def test_each_interface_is_answered_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches interfaces left out behind one that the device cannot execute."""
+    for runtime in ("host", "cuda"):
+        assert list(offers_of(monkeypatch, runtime)) == [*INTERFACES]
+
+
+def test_who_executes_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a CPU's interface offered by a GPU, and a reason that names the wrong kind of device."""
+    host, gpu = offers_of(monkeypatch, "host"), offers_of(monkeypatch, "cuda")
+    assert host["kernel"] == {"available": False, "reason": "kernel is executed by a GPU"}
+    assert gpu["memcpy"] == {"available": False, "reason": "memcpy is executed by a CPU"}
+    assert host["memcpy"] == gpu["kernel"] == {"available": True, "reason": ""}
+    assert gpu["torch-copy"]["by"] == "torch" and gpu["xccl"]["by"] == "xccl" and host["mpi"]["by"] == "ranks"
+
+
+def test_why_a_kernel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches the reason of the compiler's crash told for an interface that needs no kernel, or lost."""
+    assert offers_of(monkeypatch, "cuda")["pointer-chase"]["reason"].startswith("no chase")
+    crashed = offers_of(monkeypatch, "cuda", lost="the compiler ended")
+    assert crashed["pointer-chase"] == {"available": False, "reason": "the compiler ended"}
+    assert crashed["kernel"] == {"available": True, "reason": ""}
+
+
+def test_handles_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches open-ipc offered where no handle can be opened."""
+    assert offers_of(monkeypatch, "cuda")["open-ipc"]["available"]
+    found = offers_of(monkeypatch, "cuda", obstacle="no handles here")
+    assert found["open-ipc"] == {"available": False, "reason": "no handles here"}
+    assert found["kernel"]["available"]
+
+
+@pytest.mark.parametrize(
+    ("simulated", "launcher", "expected"),
+    [
+        (True, False, {"available": True, "reason": ""}),
+        (
+            False,
+            False,
+            {"available": False, "reason": "no MPI launcher found (mpiexec, mpirun, srun or flux)"},
+        ),
+        (False, True, {"available": False, "reason": "told"}),
+    ],
+)
+def test_whether_ranks_can_run(
+    monkeypatch: pytest.MonkeyPatch, simulated: bool, launcher: bool, expected: dict[str, Any]
+) -> None:
+    """Catches a simulated machine without MPI because the host has none, and a reason that is lost."""
+    monkeypatch.setattr("byteways.run.launchers.has_launcher", lambda: launcher)
+    monkeypatch.setattr(
+        "byteways.run.mpi_library.mpi_report_of_child", lambda: {"usable": False, "reason": "told"}
+    )
+    capabilities._mpi_offer.cache_clear()
+    try:
+        assert capabilities._mpi_offer(simulated) == expected
+    finally:
+        capabilities._mpi_offer.cache_clear()

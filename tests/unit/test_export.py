@@ -174,3 +174,11 @@ def test_json_has_no_word_that_json_does_not_know(where: str) -> None:
         manifest, records = {**manifest, "wall_s": float("inf")}, build.records
     with pytest.raises(ValueError, match="not JSON compliant"):
         FORMATS["json"].write(manifest, records, io.StringIO(), None)
+
+
+def test_a_time_that_is_none_is_no_time() -> None:
+    """Catches an export that fails because a record of another program has no time that can be read."""
+    build = one_case()
+    build.records = [replace(one, started_at="yesterday") for one in build.records]
+    frame, _ = frame_of(build)
+    assert frame["started_at"].to_list() == [None] * len(build.records)

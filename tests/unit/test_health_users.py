@@ -164,9 +164,11 @@ def test_throttling_names_who_shares_the_gpu() -> None:
 def test_processes_of_amds_driver(tmp_path: Path) -> None:
     """Catches a GPU of AMD in use that is called free, and a process that uses another GPU only."""
     kfd = tmp_path / "sys/class/kfd/kfd"
-    for node, (identifier, location) in enumerate([(0, 0), (51201, 0xC100), (51202, 0xC600)]):
-        write(kfd / f"topology/nodes/{node}/gpu_id", str(identifier))
+    for node, (identifier, location) in enumerate([(51201, 0xC100), (0, 0xC100), (51202, 0xC600)]):
+        write(kfd / f"topology/nodes/{node}/gpu_id", str(identifier))  # 0: a CPU
         write(kfd / f"topology/nodes/{node}/properties", f"location_id {location}\ndomain 0")
+    write(kfd / "topology/nodes/3/gpu_id", "51203")
+    write(kfd / "topology/nodes/3/properties", "domain 0")  # it tells no place
     addresses = {"gpu0": "0000:c1:00.0", "gpu1": "0000:c6:00.0"}
     write(tmp_path / "sys/bus/pci/devices/0000:c1:00.0/gpu_busy_percent", "85")
     process(tmp_path, os.getpid(), "worker")

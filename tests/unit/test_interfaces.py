@@ -6,6 +6,7 @@ import pytest
 
 from byteways import _core
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.options import COMMON
 
 
 def test_every_row_has_a_mover_and_every_mover_a_row() -> None:
@@ -29,3 +30,16 @@ def test_estimates_have_a_rate(interface: str) -> None:
     assert row.kernels
     if row.executed_by("cpu") and row.figure == "bandwidth":
         assert row.cpu_bytes_per_s > 0
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_what_a_row_is_follows_from_its_fields(interface: str) -> None:
+    """Catches a chase, a copy or a team that is taken for something else, or for nothing."""
+    row = INTERFACES[interface]
+    assert row.walks is (interface == "pointer-chase")
+    copies = {"memcpy", "memcpy-mt", "memcpy-stream", "copy", "copy-2d", "memcpy-2d", "kernel-2d", "route"}
+    copies |= {"torch-copy", "kernel", "kernel-bulk", "mpi", "xccl"}
+    assert row.copies is (interface in copies)
+    on_teams = {"memcpy-mt", "store", "load"} | {name for name in INTERFACES if name.startswith("stream-")}
+    assert row.team is (interface in on_teams)
+    assert row.takes[-len(COMMON) :] == tuple(option.name for option in COMMON)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from byteways.analyse.summary import cells
 from byteways.cli.run import _beyond_limit
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.plan.limits import excess, limit
+from byteways.plan.limits import excess, excess_of_pages, limit
 from byteways.results import warnings
 from byteways.results.physical import judged, judged_all
 from byteways.results.record import Record
@@ -25,6 +25,7 @@ from byteways.results.run_folder import RunFolder
 from byteways.run.recording import measured
 from byteways.topology.model import Device, Link, Topology
 from scripts.unpack_examples import recorded
+from tests.report import run_builder
 
 MIB, GIB = 2**20, 2**30
 NVLINK, PCIE = 478.125e9, 64e9
@@ -355,3 +356,29 @@ def test_the_part_of_the_peak_is_that_of_the_bandwidth() -> None:
     made, _ = measured(PlannedCase(wanted, "s", 0, 1.0, 0.01), outcome, 5, machine())
     assert made.peak_bytes_per_s == pytest.approx(0.94 * NVLINK)
     assert made.fraction_of_peak == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [
+        (("cpu0", "gpu0", "gpu0"), True),
+        (("gpu0", "gpu0", "gpu0"), False),  # its own memory: no link
+        (("cpu0", "gpu9", "gpu0"), False),  # a device of another machine
+        (("gpu9", "gpu9", "gpu9"), False),
+    ],
+)
+def test_whose_pages_cross_a_link(ends: tuple[str, str, str], found: bool) -> None:
+    """Catches pages of a device's own memory held against a link, and a device that the machine lacks."""
+    source, destination, executor = ends
+    moved = Flow(Buffer(source, "managed"), Buffer(destination, "managed"), executor)
+    assert (excess_of_pages(machine(), moved, 2 * PCIE) is not None) is found
+    assert excess_of_pages(machine(), moved, PCIE) is None
+
+
+def test_a_run_of_this_version_is_not_judged_again(tmp_path: Path) -> None:
+    """Catches records that were judged when they were made, and are judged by what a reader knows later."""
+    wanted = case(flow("gpu0", "gpu1"))
+    builder = run_builder.Builder(machine())
+    builder.records = [record(wanted, bandwidth_bytes_per_s=692e9, directions={"gpu0>gpu1": 692e9})]
+    run = RunFolder(builder.write(tmp_path))
+    assert not any(one.beyond_limit for one in run.records)

@@ -234,3 +234,43 @@ def test_stream_counts_every_array_and_the_other_count_stands_beside(
         ("bytes_per_s", "read_bytes_per_s", "written_bytes_per_s"), other[1:], strict=True
     ):
         assert found.get(name) == (None if times is None else pytest.approx(times * array, rel=1e-6))
+
+
+class Counters:
+    """Energy counters of devices in mJ; one that is missing raises as a management library does."""
+
+    def __init__(self, told: dict[str, float]) -> None:
+        self.told = told
+        self.report = SimpleNamespace(usable=True)
+
+    def tells(self, device: str) -> bool:
+        return device in self.told
+
+    def energy_mj(self, device: str) -> float:
+        if device not in self.told:
+            raise RuntimeError(device)
+        return self.told[device]
+
+
+def test_energy_is_read_where_there_is_a_counter() -> None:
+    """Catches a GPU that is asked by both of its sources, and a missing counter told as zero or less."""
+    management = Counters({"GPU-1": 5.0, "GPU-2": -1.0})
+    core = SimpleNamespace(Error=RuntimeError, Management=lambda simulator: management)
+    uuids = {"gpu1": "GPU-1", "gpu2": "GPU-2", "gpu3": "GPU-3", "gpu4": "GPU-1"}
+    monitor = HealthMonitor(core, uuids, driver=Counters({"gpu0": 7.0, "gpu4": 0.0}))  # type: ignore[arg-type]
+    assert monitor.energy_mj([f"gpu{index}" for index in range(6)]) == {"gpu0": 7.0, "gpu1": 5.0, "gpu4": 0.0}
+    alone = HealthMonitor(core, {})  # type: ignore[arg-type]
+    assert alone.energy_mj(["gpu0"]) == {}
+
+
+@pytest.mark.parametrize(("pattern", "measured"), [("bidirectional", 2), ("interference", 1)])
+def test_concurrent_streams_count_every_array(pattern: str, measured: int) -> None:
+    """Catches arrays of concurrent STREAM kernels that are not counted, and disturbers that are."""
+    flows = tuple(
+        Flow(Buffer(gpu, "device"), Buffer(gpu, "device"), gpu) for gpu in ("gpu0", "gpu1")
+    )  # fmt: skip
+    case = Case("stream-copy", pattern, flows, 1 << 20)
+    found = outcome_of(case, measurement(2), buffers(2))
+    assert found["bandwidth_bytes_per_s"] == pytest.approx(measured * 2 * (1 << 20) * 1e6, rel=1e-6)
+    assert found["counts"] == "read+write"
+    assert found.get("load_bytes_per_s") == (2e9 if measured == 1 else None)

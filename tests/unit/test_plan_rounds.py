@@ -7,10 +7,11 @@ from collections import Counter
 
 import pytest
 
-from byteways.plan.case import Case
+from byteways.plan.budget import Wanted
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import Estimator
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.planner import make_plan, plan
+from byteways.plan.planner import _round, make_plan, plan
 from byteways.plan.suite import Suite, load, names, parse
 from byteways.topology.model import Capabilities, Topology
 from tests.unit import machines
@@ -90,3 +91,23 @@ def test_every_flow_of_a_concurrent_case_is_measured_alone(suite_name: str, mach
         if dataclasses.replace(case, pattern="unidirectional", flows=(flow,)).case_id not in planned
     ]
     assert lacking == []
+
+
+def test_groups_of_a_process_alternate() -> None:
+    """Catches rounds that all begin with the same environment, whose results would carry its warm-up."""
+    environments = ("A", "B", "C")
+    flow = Flow(Buffer("gpu0", "device"), Buffer("gpu1", "device"), "gpu0")
+    sweep = suite(PAIRS).sweeps[0]
+    running = [
+        Wanted(Case("copy", "unidirectional", (flow,), size, environment={"X": name}), sweep, 1)
+        for name in environments
+        for size in (4096, 8192)
+    ]
+    orders = [_round(running, suite(PAIRS), number) for number in range(4)]
+    for order in orders:
+        assert sorted(map(id, order)) == sorted(map(id, running))
+    begun = ["".join(item.case.environment["X"] for item in order) for order in orders]
+    assert begun == ["AABBCC", "CCBBAA", "AABBCC", "CCBBAA"]
+    assert _round(running, suite(PAIRS), 1) == orders[1]  # a resumed run has the same order
+    alone = suite(PAIRS, head="rounds = 1")
+    assert _round(running[::-1], alone, 1) == running[::-1]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.residency import about_pages
+from byteways.run.residency import OFF_HOST, Pages, _moved_bytes, _seen, about_pages, pages_of
 
 MIB = 2**20
 
@@ -121,3 +122,69 @@ def test_a_kernel_that_touches() -> None:
     fields, found, _ = about(kernel("gpu1"), peer, peer)
     assert "migrated_bytes" not in fields and found == []
     assert fields["residency"]["gpu1>gpu0 source"]["after"] == {"off-host": 256}
+
+
+KNOWN = Pages(256, {"cpu0": 256})
+
+
+@pytest.mark.parametrize(
+    ("size", "page", "before", "after", "fresh", "expected"),
+    [
+        (MIB, 4096, KNOWN, Pages(256, {"gpu0": 256}), True, MIB),
+        (MIB, 4096, KNOWN, Pages(256, {"cpu0": 192, "gpu0": 64}), True, MIB // 4),
+        (MIB, 4096, KNOWN, KNOWN, True, 0),
+        (4097, 4096, Pages(2, {"cpu0": 2}), Pages(2, {"gpu0": 2}), True, 8192),  # whole pages move
+        (0, 4096, Pages(0, {}), Pages(0, {}), True, 0),
+        (MIB, 0, KNOWN, KNOWN, True, None),
+        (MIB, -1, KNOWN, KNOWN, True, None),  # the page size is unknown
+        (MIB, 4096, replace(KNOWN, known=False), KNOWN, True, None),
+        (MIB, 4096, KNOWN, replace(KNOWN, known=False), True, None),
+        # Off the host before and after: they may have moved between GPUs, unless prefetches alone move them.
+        (MIB, 4096, Pages(4, {"gpu0": 4}), Pages(4, {OFF_HOST: 4}), False, None),
+        (MIB, 4096, Pages(4, {"gpu0": 4}), Pages(4, {"cpu0": 4}), False, MIB),
+        (MIB, 4096, Pages(4, {OFF_HOST: 4}), Pages(4, {OFF_HOST: 4}), True, 0),
+    ],
+)
+def test_bytes_that_moved(
+    size: int, page: int, before: Pages, after: Pages, fresh: bool, expected: int | None
+) -> None:
+    """Catches bytes told as moved that stayed, a part of a page, and a figure where nobody knows."""
+    assert _moved_bytes(size, page, before, after, fresh) == expected
+
+
+@pytest.mark.parametrize(
+    ("pages", "said"),
+    [
+        (Pages(0, {}), "no sampled page"),
+        (Pages(9, {"gpu0": 5, "cpu1": 4}), "sampled pages on cpu1: 4, gpu0: 5"),
+        (Pages(9, {"cpu1": 4}, known=False), "sampled pages on cpu1: 4, unknown: 5"),
+        (Pages(9, {}, known=False), "sampled pages on unknown: 9"),
+    ],
+)
+def test_places_are_counted(pages: Pages, said: str) -> None:
+    """Catches pages that are left out of the sentence, or counted twice."""
+    assert _seen(pages) == said
+
+
+@pytest.mark.parametrize(
+    ("seen", "fresh", "expected"),
+    [
+        (side("pages", 8, {"cpu0": 8}, "gpu0"), True, Pages(8, {"cpu0": 8})),
+        (side("pages", 8, {"cpu0": 2}, "gpu0"), True, Pages(8, {"cpu0": 2, "gpu0": 6})),
+        (side("pages", 8, {"cpu0": 2}, "gpu0"), False, Pages(8, {"cpu0": 2, OFF_HOST: 6})),
+        (side("pages", 8, {"cpu0": 2}, "host"), True, Pages(8, {"cpu0": 2}, known=False)),
+        (side("pages", 8, {}, ""), True, Pages(8, {OFF_HOST: 8}, known=False)),
+        (side("pages", 8, {}, ""), False, Pages(8, {OFF_HOST: 8})),
+    ],
+)
+def test_where_pages_are(seen: Any, fresh: bool, expected: Pages) -> None:
+    """Catches a driver's report that is trusted when outdated, or where the host contradicts it."""
+    assert pages_of(seen, fresh) == expected
+
+
+def test_the_part_on_a_device() -> None:
+    """Catches two domains taken for one place, and a division by no pages."""
+    pages = Pages(8, {"cpu0": 2, "cpu1": 2, "gpu0": 4})
+    assert pages.part("gpu0", {}) == 0.5
+    assert pages.part("gpu0", {"gpu0": "cpu1"}) == 0.75
+    assert Pages(0, {}).part("gpu0", {}) == 0.0
