@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.plan.interfaces import INTERFACES, READ_WRITE
+from byteways.plan.interface import READ_WRITE
+from byteways.plan.interfaces import INTERFACES
 from byteways.results.record import Record, Times
 from byteways.studies.study import Line
 from byteways.studies.values import Value

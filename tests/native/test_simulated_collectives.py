@@ -1,0 +1,178 @@
+"""Collectives of the simulated MPI: which elements they leave, in place and apart, and what they take."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+from tests.native import simulated as toy
+from tests.native.simulated_ranks import BYTE, ELEMENTS, FLOAT, UNSIGNED64, Machine
+
+EAGER = 8 * toy.KIB
+SEND_NS, RECEIVE_NS, HANDSHAKE_NS, REGISTRATION_NS = 300.0, 170.0, 510.0, 70000.0
+ENQUEUE_NS, CLOCK_NS = 1000.0, 20.0
+#: From one core's store until another one sees it: half a load of the last cache, and one.
+NOTICE_NS = 1.5 * 4.0
+CACHED = 40 * toy.GB
+BIG = 256 * toy.MIB
+
+
+def element_of(rank: int, index: int) -> int:
+    """Small, so that sums are exact in every kind of element; no two ranks or neighbours alike."""
+    return (3 * rank + 5 * index) % 17
+
+
+#: Collective -> (blocks of a source, blocks of a destination); `n`: one a rank.
+COLLECTIVES = {
+    "broadcast": ("1", "1"),
+    "reduce": ("1", "1"),
+    "allreduce": ("1", "1"),
+    "reduce_scatter": ("n", "1"),
+    "allgather": ("1", "n"),
+    "gather": ("1", "n"),
+    "scatter": ("n", "1"),
+    "alltoall": ("n", "n"),
+}
+ROOT = 1
+
+
+def expected(name: str, rank: int, size: int, count: int) -> list[int] | None:
+    """Elements of the destination of a rank; None where nothing is said of it."""
+    every = range(size)
+    if name == "broadcast":
+        return [element_of(ROOT, k) for k in range(count)]
+    if name == "allreduce" or (name == "reduce" and rank == ROOT):
+        return [sum(element_of(each, k) for each in every) for k in range(count)]
+    if name == "reduce_scatter":
+        return [sum(element_of(each, rank * count + k) for each in every) for k in range(count)]
+    if name == "allgather" or (name == "gather" and rank == ROOT):
+        return [element_of(each, k) for each in every for k in range(count)]
+    if name == "scatter":
+        return [element_of(ROOT, rank * count + k) for k in range(count)]
+    if name == "alltoall":
+        return [element_of(each, rank * count + k) for each in every for k in range(count)]
+    return None
+
+
+def play_collectives(machine: Machine, rank: int, size: int, element: int, count: int, on: str) -> list[str]:
+    """What was wrong, of all collectives with buffers of so many elements a block."""
+    kind = ELEMENTS[element]
+    wrong = []
+    for name, (sources, destinations) in COLLECTIVES.items():
+        lengths = [count * (size if blocks == "n" else 1) for blocks in (sources, destinations)]
+        room = [max(8, length * ctypes.sizeof(kind)) for length in lengths]
+        addresses = [machine.device(rank % 2, each) if on == "gpu" else machine.host(each) for each in room]
+        source, destination = (
+            (kind * length).from_address(address) for length, address in zip(lengths, addresses, strict=True)
+        )
+        for k in range(lengths[0]):
+            source[k] = element_of(rank, k)
+        ends: list[Any] = [ctypes.addressof(source), ctypes.addressof(destination)]
+        if name == "broadcast":
+            ctypes.memmove(destination, source, ctypes.sizeof(source))
+            del ends[0]
+        rooted = [ROOT] if name in ("broadcast", "reduce", "gather", "scatter") else []
+        machine.call(name, *ends, count, element, *rooted, machine.world)
+        wanted = expected(name, rank, size, count)
+        got = [int(value) for value in destination]
+        if wanted is not None and got != [value % 256 if element == BYTE else value for value in wanted]:
+            wrong.append(f"{name}: {got[:20]}")
+        if name != "broadcast" and [int(value) for value in source] != [
+            element_of(rank, k) for k in range(lengths[0])
+        ]:
+            wrong.append(f"{name} changed its source")
+    return wrong
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 8])
+@pytest.mark.parametrize(
+    ("element", "count", "on"),
+    [
+        (FLOAT, 5, "host"),
+        (FLOAT, 3001, "host"),
+        (BYTE, 9001, "host"),
+        (UNSIGNED64, 1, "host"),
+        (FLOAT, 5, "gpu"),
+        (FLOAT, 3001, "gpu"),
+    ],
+)
+def test_collectives_leave_the_right_elements(size: int, element: int, count: int, on: str) -> None:
+    """Catches an element that is missed, added twice, or in another rank's place."""
+
+    def scene() -> list[Any]:
+        machine = Machine(toy.amd())
+        return machine.ranks(size, lambda rank: play_collectives(machine, rank, size, element, count, on))
+
+    assert toy.apart(scene) == [[]] * size
+
+
+@pytest.mark.parametrize("count", [5, 3001])
+def test_collectives_in_place(count: int) -> None:
+    """Catches an in-place call that reads what it has already overwritten."""
+    names = ("allreduce", "reduce_scatter", "allgather", "alltoall")
+
+    def scene() -> list[Any]:
+        machine = Machine(toy.amd())
+        size = 3
+
+        def body(rank: int) -> list[str]:
+            wrong = []
+            for name in names:
+                blocks = 1 if name == "allreduce" else size
+                data = (ctypes.c_float * (count * blocks))()
+                for k in range(len(data)):
+                    own = k - rank * count if name == "allgather" else k
+                    data[k] = element_of(rank, own) if own >= 0 else 0
+                machine.call(name, None, data, count, FLOAT, machine.world)
+                wanted = expected(name, rank, size, count) or []
+                if [int(value) for value in data][: len(wanted)] != wanted:
+                    wrong.append(name)
+            return wrong
+
+        return machine.ranks(size, body)
+
+    assert toy.apart(scene) == [[], [], []]
+
+
+@pytest.mark.parametrize("count", [5, 3001])
+def test_scatter_in_place(count: int) -> None:
+    """Catches a root's block that is moved, and a source that is looked for in the destination."""
+
+    def scene() -> list[Any]:
+        machine = Machine(toy.amd())
+
+        def body(rank: int) -> list[int]:
+            blocks = (ctypes.c_float * (3 * count))(*[element_of(rank, k) for k in range(3 * count)])
+            part = (ctypes.c_float * count)()
+            ends = (blocks, None) if rank == ROOT else (None, part)
+            machine.call("scatter", *ends, count, FLOAT, ROOT, machine.world)
+            return [int(value) for value in (blocks if rank == ROOT else part)]
+
+        return machine.ranks(3, body)
+
+    first, root, last = toy.apart(scene)
+    assert (first, last) == (expected("scatter", 0, 3, count), expected("scatter", 2, 3, count))
+    assert root == [element_of(ROOT, k) for k in range(3 * count)]
+
+
+def test_a_slow_link_slows_down_a_collective() -> None:
+    """Catches collectives that do not go over the machine's links."""
+
+    def scene(fault: dict[str, str]) -> list[int]:
+        machine = Machine(toy.amd(**fault))
+
+        def body(rank: int) -> int:
+            data = machine.device(rank, BIG)
+            for _ in range(2):
+                begin = machine.now()
+                machine.call("allreduce", None, data, BIG // 4, FLOAT, machine.world)
+            return machine.now() - begin
+
+        return machine.ranks(2, body)
+
+    whole = toy.apart(lambda: scene({}))
+    half = toy.apart(lambda: scene({"faults__0": "slow:gpu0-gpu1:0.5"}))
+    staged = toy.apart(lambda: scene({"faults__0": "down:gpu0-gpu1"}))
+    assert all(1.2 * a < b < c for a, b, c in zip(whole, half, staged, strict=True))
