@@ -44,6 +44,16 @@ std::string contradiction_of(double device_ns, double submit_ns, double host_ns,
   return contradiction({{device_ns, submit_ns, host_ns}, 1, gated, gate_opened, resolution_ns});
 }
 
+// Why each slope counts for nothing, given the times of its shorter and its longer batch.
+std::vector<std::string> judge_slopes(const std::vector<std::pair<double, double>>& batches,
+                                      const std::vector<double>& warm_up_ns) {
+  Slopes slopes;
+  for (const double shorter_ns : warm_up_ns) slopes.note(shorter_ns);
+  std::vector<std::string> reasons;
+  for (const auto& [shorter_ns, longer_ns] : batches) reasons.push_back(slopes.judge(shorter_ns, longer_ns));
+  return reasons;
+}
+
 // The samples that count, given those with and without a reason to discard them, and whether all count.
 std::pair<std::vector<double>, bool> settle(const std::vector<std::pair<double, std::string>>& samples) {
   Series series;
@@ -216,6 +226,7 @@ void bind_timing(nb::module_& m) {
       },
       "device_ns"_a, "submit_ns"_a, "call_ns"_a);
   m.def("settle", &settle, "samples"_a);
+  m.def("judge_slopes", &judge_slopes, "batches"_a, "warm_up_ns"_a = std::vector<double>());
   m.def("stop", &stop, "series"_a, "precision"_a, "rounds"_a = 1, "resolution"_a = 0.0);
 }
 

@@ -51,7 +51,7 @@ struct FlowResult {
 
 // A sample whose times contradicted each other, and which was repeated.
 struct Discarded {
-  std::string reason;  // "gate-opened", "clocks-disagree", "no-slope"
+  std::string reason;  // "gate-opened", "clocks-disagree", "no-slope", "low-slope"
   double time_ns = 0;
 };
 

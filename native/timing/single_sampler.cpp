@@ -229,6 +229,7 @@ void SingleSampler::warm_up() {
   };
   for (int run = 0, steady = 0; run < kMostWarmUpRuns && steady < kSteadyRuns && time_is_left(); ++run) {
     const double now = figure_of(batch_);
+    if (repeats_ == 1) slopes_.note(now);
     steady = std::abs(now - before) <= kSteadyWithin * before ? steady + 1 : 0;
     before = now;
   }
@@ -244,11 +245,11 @@ Sample SingleSampler::sample() {
     if (discard.empty()) discard = contradiction(twice);
     twice = slowest(twice);
     sample.times = twice.of_one();
-    const double difference = figure_ns(twice) - figure_ns(once);
+    const std::string disturbed = slopes_.judge(figure_ns(once), figure_ns(twice));
     // Disturbed: report an upper bound instead of a meaningless value.
-    if (difference <= 0 && discard.empty()) discard = "no-slope";
-    sample.time_ns = difference > 0 ? difference / static_cast<double>(batch_)
-                                    : figure_ns(twice) / static_cast<double>(2 * batch_);
+    sample.time_ns = disturbed.empty() ? (figure_ns(twice) - figure_ns(once)) / static_cast<double>(batch_)
+                                       : figure_ns(twice) / static_cast<double>(2 * batch_);
+    if (discard.empty()) discard = disturbed;
     if (!runner_->timed_by_host()) sample.times.device_ns = sample.time_ns;
   }
   sample.discard = team_->agree_text("sample to discard", std::move(discard));
@@ -279,6 +280,7 @@ bool SingleSampler::double_batch() {
   const std::uint64_t most = team_->agree_min("room for twice the batch", most_operations());
   if (options_->batch != 0 || 2 * batch_ > most) return false;
   batch_ *= 2;
+  slopes_ = {};
   return true;
 }
 

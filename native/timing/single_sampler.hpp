@@ -36,6 +36,7 @@ class SingleSampler final : public Sampler {
   Gate* gate_;
   const MeasureOptions* options_;
   std::uint64_t repeats_ = 1;  // batches per sample
+  Slopes slopes_;              // of batches of the present length
 };
 
 }  // namespace byteways

@@ -31,6 +31,20 @@ struct Batch {
 // Returns why the batch is invalid: "gate-opened", "clocks-disagree"; empty if it is valid.
 std::string contradiction(const Batch& batch);
 
+// Slopes of a series: the time of `count` operations is that of a batch of twice as many less that of a batch
+// of `count`. What disturbs the shorter batch lowers the slope, below any time that an operation can take.
+class Slopes {
+ public:
+  // For shorter batches that ran without a longer one, in ns.
+  void note(double shorter_ns);
+  // Returns why this slope counts for nothing: "no-slope" if it is not positive, "low-slope" if it is less
+  // than half the difference of the shortest batches so far; empty if it counts.
+  std::string judge(double shorter_ns, double longer_ns);
+
+ private:
+  double least_shorter_ns_ = 0, least_longer_ns_ = 0;  // 0: none yet
+};
+
 // Returns whether the call itself moved the bytes, for memory that is not page-locked: submission takes a
 // large part of the device time, or more. The events then see only the last part of the copy. `call_ns`:
 // duration of a call that moves nothing.

@@ -433,6 +433,11 @@ def contradiction(
 def moved_by_call(device_ns: float, submit_ns: float, call_ns: float) -> bool:
     """Whether a copy of unlocked memory with these times was made by the call itself."""
 
+def judge_slopes(batches: Sequence[tuple[float, float]], warm_up_ns: Sequence[float] = ()) -> list[str]:
+    """Why each slope of a series is discarded, from the times of its shorter and longer batch in ns; empty
+    texts for those that count. `warm_up_ns` are shorter batches that ran before.
+    """
+
 def settle(samples: Sequence[tuple[float, str]]) -> tuple[list[float], bool]:
     """Samples that count of (time, reason to discard it or ''), and whether all do."""
 

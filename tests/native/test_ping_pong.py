@@ -62,7 +62,7 @@ def test_two_cores_of_this_machine() -> None:
     ends = ("cpu0", "pageable"), ("cpu0", "pageable")
     measured = session.measure([flow(session, "cpu0", "cpu0", *ends, **chosen)], options)
     assert measured.verified and measured.verified_every_sample
-    assert measured.time_ns.min > 10  # a line has to change caches twice
+    assert measured.time_ns.median > 10  # a line has to change caches twice
     with pytest.raises(_core.UnsupportedError, match="core 9999 is none of"):
         session.measure([flow(session, "cpu0", "cpu0", *ends, core=9999)], options)
     with pytest.raises(_core.UnsupportedError, match="does not wait for itself"):

@@ -244,3 +244,27 @@ def test_a_short_visit_to_a_second_state_is_told() -> None:
     assert _core.summarize(visited.tolist()).ci95[1] > 101.5
     assert _core.summarize(disturbed.tolist()).ci95[1] < 100.5
     assert _core.stop(visited.tolist(), 0.01) == 0 < _core.stop(disturbed.tolist(), 0.01)
+
+
+GOOD = (110.0, 210.0)  # a fixed cost of 10 ns, and a slope of 100
+
+
+@pytest.mark.parametrize(
+    ("batches", "warm_up", "expected"),
+    [
+        ([GOOD, GOOD], (), ["", ""]),
+        ([GOOD, (206.0, 210.0), GOOD], (), ["", "low-slope", ""]),  # the shorter batch was interrupted
+        ([GOOD, (160.0, 210.0), (160.1, 210.0)], (), ["", "", "low-slope"]),  # at the bound, and below
+        ([GOOD, (210.0, 210.0), (300.0, 210.0)], (), ["", "no-slope", "no-slope"]),
+        ([(206.0, 210.0)], (110.0,), ["low-slope"]),  # warm-up tells how long the shorter batch takes
+        ([(206.0, 210.0), GOOD], (), ["", ""]),  # nothing to compare the first with
+        ([(110.0, 900.0), GOOD], (), ["", ""]),  # the longer batch was interrupted: an upper bound
+        ([GOOD, (220.0, 420.0)], (), ["", ""]),  # a lower clock slows both down
+        ([(220.0, 420.0), GOOD, (220.0, 420.0)], (), ["", "", ""]),
+    ],
+)
+def test_a_slope_whose_shorter_batch_was_interrupted(
+    batches: list[tuple[float, float]], warm_up: tuple[float, ...], expected: list[str]
+) -> None:
+    """Catches a round trip of 4 ns between two cores: less than any can take."""
+    assert _core.judge_slopes(batches, warm_up) == expected
