@@ -1,12 +1,13 @@
 """Whether anything that a run says is contradicted by its own records.
 
-    python benchmarks/contradictions.py RUN [RUN ...] [--all] [--plant]
+    python benchmarks/contradictions.py FOLDER [FOLDER ...] [--all] [--plant]
 
-Reads what `byteways show RUN --json` says and the records in the run folder, of schema 1 or 2, and computes
-every statement again: results, the first table, claims and the sentences of findings. Imports nothing of
-byteways, so that a mistake there is not repeated here. `--all` lists what could not be checked, too.
-`--plant` puts false statements among what was said and tells which of them are not found. Exit status 1: a
-statement is contradicted, or a planted one is not found.
+A folder is a run, or holds runs at any depth: `examples` checks all that are recorded there. Reads what
+`byteways show RUN --json` says and the records in the run folder, of schema 1 or 2, and computes every
+statement again: results, the first table, claims and the sentences of findings. Imports nothing of byteways,
+so that a mistake there is not repeated here. `--all` lists what could not be checked, too. `--plant` puts
+false statements among what was said and tells which of them are not found. Exit status 1: a statement is
+contradicted, a planted one is not found, or a folder has no run.
 """
 
 from __future__ import annotations
@@ -38,6 +39,18 @@ def shown(folder: Path, byteways: str) -> dict[str, Any]:
     if done.returncode:
         sys.exit(f"error: {' '.join(command)} failed\n  caused by: {done.stderr.strip()}")
     return dict(json.loads(done.stdout))
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """The run in a folder, or all runs below it."""
+    found = sorted(one.parent for one in folder.rglob("run.json"))
+    if not found:
+        sys.exit(
+            f"error: no run in {folder}\n"
+            "  caused by: neither the folder nor any folder below it has a run.json\n"
+            "  hint: name a folder that `byteways run --out` wrote"
+        )
+    return found
 
 
 def examine(run: RunData, data: Mapping[str, Any]) -> list[Statement]:
@@ -85,7 +98,7 @@ def planted(run: RunData, data: Mapping[str, Any]) -> tuple[list[str], list[str]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--all", action="store_true", help="list what could not be checked, too")
     parser.add_argument(
         "--plant", action="store_true", help="plant false statements and tell which are not found"
@@ -95,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     chosen = parser.parse_args(arguments)
     wrong = False
-    for folder in chosen.runs:
+    for folder in [run for folder in chosen.runs for run in run_folders(folder)]:
         run, data = RunData(folder), shown(folder, chosen.byteways)
         statements = examine(run, data)
         print(f"{folder}\n{table(statements)}")

@@ -124,6 +124,16 @@ def test_the_program(false: bool, status: int, tmp_path: Path, capsys: pytest.Ca
     assert ("contradicted, result: kernel gpu0>gpu1" in text) == false
 
 
+def test_runs_are_found_below_a_folder(tmp_path: Path) -> None:
+    """Catches a folder of runs that is taken for a run, and a folder without any that passes."""
+    inner = [said_run.write(tmp_path / "deep" / "b"), said_run.write(tmp_path / "a")]
+    assert contradictions.run_folders(tmp_path) == sorted(inner)
+    assert contradictions.run_folders(inner[0]) == inner[:1]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SystemExit, match="error: no run in .*empty\n.*caused by: .*\n.*hint: "):
+        contradictions.main([str(tmp_path / "empty")])
+
+
 def test_bus_bandwidth_is_that_of_the_pattern_and_the_ranks() -> None:
     """Catches a factor of another pattern or number of ranks, and other factors here than in a run."""
     record = said_run.collective(1)
