@@ -66,6 +66,7 @@ def test_a_finished_run_is_compared_again(pearson: tuple[Path, str]) -> None:
 
 
 def test_json_has_every_figure_and_claim(pearson: tuple[Path, str]) -> None:
+    """Would catch a figure or a claim that only the table shows."""
     folder, _ = pearson
     done = byteways(folder, "reproduce", "pearson2023", "--from", "R", "--json")
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -175,6 +176,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_wrong_usage_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Would catch wrong options that are ignored."""
     assert "unknown study 'pearson'" in refused(capsys, "pearson")
     assert "--from compares a finished run; --out" in refused(
         capsys, "pearson2023", "--from", str(tmp_path), "--out", "x"
@@ -225,6 +227,7 @@ def test_filters_and_resume_are_those_of_run(tmp_path: Path) -> None:
 
 
 def test_dry_run_prints_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a dry run that measures, or hides the cases."""
     assert main(["reproduce", "pearson2023", "--machine", "crusher-mi250x", "--dry-run"]) == 0
     text = capsys.readouterr().out
     assert re.search(r"gpu0:device > gpu6:device +gpu0", text) and "cpu0:pageable > gpu0:device" in text

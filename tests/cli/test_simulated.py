@@ -157,6 +157,7 @@ def test_dry_run_and_lists_are_marked(
 
 
 def test_default_folder_says_simulated(folder: Path, tmp_path: Path) -> None:
+    """Would catch a folder of simulated results whose name looks measured."""
     (tmp_path / "small.toml").write_text(SUITE)
     assert byteways(tmp_path, "run", "small.toml", "--machine", MACHINE, "--no-report").returncode == 0
     assert [
@@ -246,6 +247,7 @@ def test_pace_without_a_budget_is_the_plan() -> None:
 def test_usage_errors_come_before_anything_runs(
     arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    """Would catch a run folder left by a command with wrong options."""
     assert main(["run", "--out", str(tmp_path / "R"), *arguments]) == 2
     captured = capsys.readouterr()
     assert said in captured.err
@@ -265,6 +267,7 @@ def test_mixed_runs_are_refused(folder: Path) -> None:
 
 
 def test_words_of_a_simulated_run() -> None:
+    """Would catch output that calls simulated results measured."""
     text = "Measured by measuring: 3 measurements measured, measurements.jsonl"
     assert worded(text, False) == text
     assert worded("Measured by measuring", True) == "Simulated by simulating"
@@ -292,6 +295,7 @@ def test_lists_of_no_machine_take_none(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """Would catch a traceback where the disk refuses the run folder."""
     simulation = Simulation(load(MACHINE))
     with pytest.raises(BytewaysError, match="cannot write"):
         simulation.write_sheet(tmp_path / "none")

@@ -183,6 +183,7 @@ def test_it_is_ranked_nowhere(tmp_path: Path) -> None:
 
 
 def test_none_without_a_counterpart(tmp_path: Path) -> None:
+    """Would catch a comparison with a transfer within one process that was not measured."""
     builder = run_builder.Builder(run_builder.topology(gpus=2))
     builder.measure("copy", [("gpu0:device", "gpu1:ipc", "gpu0")], 100.0)
     index = Index(RunFolder(builder.write(tmp_path)))

@@ -57,6 +57,7 @@ def test_schema_holds(name: str) -> None:
 
 
 def test_source_of_a_fitted_number_is_what_it_was_fitted_to() -> None:
+    """Would catch a fitted number taken for an assumed one, or credited to another source."""
     fitted, assumed = Fact(1.0, "fitted: pearson2023"), Fact(1.0, "assumed: why")
     assert (fitted.source_key, fitted.fitted, fitted.assumed) == ("pearson2023", True, False)
     assert (assumed.source_key, assumed.fitted, assumed.assumed) == ("assumed", False, True)
@@ -100,6 +101,7 @@ def test_discovery_finds_what_the_model_says(name: str) -> None:
 
 
 def test_a_link_that_is_down_is_not_there() -> None:
+    """Would catch routes over a link that the model marks as down."""
     topology = topology_of(CRUSHER, faults=("down:gpu0-gpu1",))
     assert {"gpu0", "gpu1"} not in [{link.a, link.b} for link in topology.links]
 
@@ -182,6 +184,7 @@ def test_mistakes_are_named_with_their_line(before: str, after: str, said: str, 
 
 
 def test_what_is_missing_is_named() -> None:
+    """Would catch an error that does not name the missing key of a machine file."""
     line = next(line for line in CRUSHER.text.splitlines() if line.startswith("queue_depth"))
     assert "key 'gpu.queue_depth': missing" in broken(line, "")
     start = CRUSHER.text.index("[rates.blit-local]")
@@ -190,6 +193,7 @@ def test_what_is_missing_is_named() -> None:
 
 
 def test_staging_steps_must_rise() -> None:
+    """Would catch a table of staging steps in the wrong order that is read."""
     line = next(line for line in CRUSHER.text.splitlines() if line.startswith("up_to_bytes"))
     assert "sizes must increase" in broken(line, "")
 

@@ -38,6 +38,7 @@ def found(machine: str) -> tuple[model_error.Figures, list[Prediction]]:
 
 @pytest.mark.parametrize("machine", published.machines())
 def test_fit_in_the_machine_file_is_what_the_program_finds(machine: str) -> None:
+    """Would catch errors in a machine file that are not those of the model as it is now."""
     figures, _ = found(machine)
     errors = [None if e is None else round(e, 4) for e in (figures.median_error, figures.p90_error)]
     assert load(machine).fit == Fit(figures.fitted_values, figures.with_aim, *errors)
@@ -54,6 +55,7 @@ def test_page_shows_what_the_program_prints(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("machine", published.machines())
 def test_every_checked_value_has_a_program_and_its_environment(machine: str) -> None:
+    """Would catch a published value that is compared without its settings."""
     fitted, held_out, _ = published.split(machine)
     for value in [*fitted, *held_out]:
         operation = simulated_programs.operation_of(value)
@@ -64,6 +66,7 @@ def test_every_checked_value_has_a_program_and_its_environment(machine: str) -> 
 
 
 def test_an_error_counts_in_both_directions_and_only_where_there_is_an_aim() -> None:
+    """Would catch errors that cancel, and values without an aim that fail the check."""
     figures = model_error.figures_of(
         "crusher-mi250x",
         [
@@ -83,6 +86,7 @@ def test_an_error_counts_in_both_directions_and_only_where_there_is_an_aim() -> 
 
 
 def test_many_equal_pairs_do_not_hide_a_family_that_is_far_off() -> None:
+    """Would catch a large error of few values hidden by many values of one family."""
     good = [dataclasses.replace(prediction(), family="pairs") for _ in range(56)]
     bad = dataclasses.replace(prediction(50e9), family="own memory")
     figures = model_error.figures_of("crusher-mi250x", [*good, bad])
@@ -92,6 +96,7 @@ def test_many_equal_pairs_do_not_hide_a_family_that_is_far_off() -> None:
 
 
 def test_a_model_beyond_an_aim_is_not_good_and_one_without_values_is() -> None:
+    """Would catch a poor model called good, and one without published values called poor."""
     assert not model_error.figures_of("crusher-mi250x", [prediction(94e9)]).good
     assert model_error.figures_of("crusher-mi250x", []).good
 
@@ -107,11 +112,13 @@ def test_a_model_beyond_an_aim_is_not_good_and_one_without_values_is() -> None:
     ],
 )
 def test_families_keep_ways_of_different_width_apart(source: str, destination: str, way: str) -> None:
+    """Would catch links of different width in one family."""
     model = load("crusher-mi250x")
     assert model_error.way_between(model, source, destination, "gpu0") == way
 
 
 def test_a_switch_is_no_routed_way() -> None:
+    """Would catch a switch counted as an intermediate GPU."""
     assert model_error.way_between(load("h200-x4"), "gpu0", "gpu1", "gpu0") == "switch"
 
 
@@ -127,6 +134,7 @@ def test_a_switch_is_no_routed_way() -> None:
 def test_bytes_count_as_the_source_counts_them(
     counts: str, method: str, flows: list[float], wanted: float
 ) -> None:
+    """Would catch a prediction in other units than the published value."""
     value = prediction(counts=counts, method=method, size_bytes=1).value
     assert simulated_programs.figure(value, flows) == pytest.approx(wanted)
     assert simulated_programs.figure(dataclasses.replace(value, metric="time"), [7.0]) == 7.0

@@ -29,6 +29,7 @@ ALL = {each.name: each for each in vars(options).values() if isinstance(each, Op
 
 
 def test_every_span_is_checked_here() -> None:
+    """Would catch an option with a range that no test checks."""
     assert set(SPANS) == {name for name, option in ALL.items() if option.span}
 
 
@@ -45,10 +46,12 @@ def test_numbers_from_the_least_to_the_most(name: str) -> None:
 
 
 def test_numbers_between_the_steps() -> None:
+    """Would catch numbers that an option takes although they are not among its steps."""
     span = Span(8, 64, "it", step=8)
     assert [value for value in range(70) if span.wrong("x", value) is None] == list(range(8, 65, 8))
     assert span.wrong("x", 12) == "x must be a multiple of 8, not 12"
 
 
 def test_truths_are_what_has_neither_numbers_nor_words_nor_names() -> None:
+    """Would catch a boolean option that takes other values."""
     assert {name for name, option in ALL.items() if option.is_truth} == {"gate", "energy"}

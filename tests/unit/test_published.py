@@ -26,12 +26,14 @@ MACHINES = (
 
 
 def test_every_machine_has_values_and_a_split() -> None:
+    """Would catch a machine without published values, or without held-out ones."""
     assert tuple(published.machines()) == MACHINES
     assert set(split.tables()) == set(MACHINES)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_keys_are_unique_and_second_prints_name_a_first(machine: str) -> None:
+    """Would catch one published value counted twice."""
     values = published.load(machine)
     keys = {value.key: value for value in values}
     assert len(keys) == len(values)
@@ -44,6 +46,7 @@ def test_keys_are_unique_and_second_prints_name_a_first(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_cells_are_of_the_vocabulary(machine: str) -> None:
+    """Would catch an interface, memory kind or endpoint that no run can have."""
     for value in published.load(machine):
         assert value.method in published.METHODS
         assert value.pattern in published.PATTERNS
@@ -87,6 +90,7 @@ def test_access_is_that_of_the_executor(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_no_group_is_on_two_sides(machine: str) -> None:
+    """Would catch held-out values that the fit has seen."""
     sides = published.split(machine)
     assert sum(len(side) for side in sides) == len(published.load(machine))
     fitted, held_out, excluded = (
@@ -99,6 +103,7 @@ def test_no_group_is_on_two_sides(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_more_is_held_out_than_fitted(machine: str) -> None:
+    """Would catch a model that is checked on few values."""
     fitted, held_out, _ = published.split(machine)
     assert held_out
     assert machine in SPARSE or len(held_out) > len(fitted)
@@ -116,6 +121,7 @@ def test_more_is_held_out_than_fitted(machine: str) -> None:
     ],
 )
 def test_a_split_that_does_not_fit_is_refused(patterns: list[tuple[str, str]], message: str) -> None:
+    """Would catch a split that names unknown values, or omits some."""
     with pytest.raises(published.SplitError, match=message):
         published.assign(["a 1", "b 1"], patterns)
 

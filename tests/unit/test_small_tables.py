@@ -60,6 +60,7 @@ def test_memory_by_who_touched_it(tmp_path: Path) -> None:
 
 
 def test_no_table_where_every_owner_touched_its_memory(tmp_path: Path) -> None:
+    """Would catch a table of first-touch effects without anything to compare."""
     folder = built(tmp_path, ("copy", "cpu0:pageable", 10.0, {}), ("copy", "cpu0:pinned", 50.0, {}))
     assert memory_kinds.topic(folder, cells(folder.records)) is None
 

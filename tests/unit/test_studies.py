@@ -64,6 +64,7 @@ def test_figures_have_the_published_values_that_are_theirs(key: str) -> None:
 
 
 def test_an_unknown_study_is_named() -> None:
+    """Would catch an error that does not name the study and its alternatives."""
     with pytest.raises(BytewaysError, match="unknown study 'pearson'"):
         load("pearson")
 
@@ -72,6 +73,7 @@ def test_an_unknown_study_is_named() -> None:
 
 
 def test_the_machine_of_the_source_has_all_places() -> None:
+    """Would catch a claim skipped on the machine it was published for."""
     study = load("pearson2023")
     found = locate(study, topology("frontier-mi250x"))
     assert found["quad"].devices == ("gpu0", "gpu1")
@@ -95,6 +97,7 @@ def test_classes_of_links_stand_for_each_other_by_width() -> None:
 
 
 def test_a_package_that_shares_its_memory_is_no_host_link() -> None:
+    """Would catch an APU's own memory taken for a link between host and GPU."""
     found = locate(load("pearson2023"), topology("elcap-mi300a"))
     assert "one memory" in found["cpu0>gpu0"].reason
 
@@ -181,6 +184,7 @@ def test_no_note_of_a_figure_holds_what_notes_are_joined_with(key: str) -> None:
 
 
 def test_a_machine_without_gpus_has_reasons() -> None:
+    """Would catch a claim that is skipped without saying why."""
     bare, _ = machines.two_cores()
     found = locate(load("pearson2023"), bare)
     assert found["quad"].devices is None and "two GPUs" in found["quad"].reason
@@ -197,6 +201,7 @@ def test_figures_are_by_the_statistic_of_the_source() -> None:
 
 
 def test_a_case_in_another_environment_or_with_other_options_is_another_figure() -> None:
+    """Would catch a figure taken from a case with other settings."""
     study = load("pearson2023")
     line, place = study.lines["explicit"], study.places["quad"]
     for fields in ({"environment": {"HSA_ENABLE_SDMA": "0"}}, {"options": {"stream": 1}}, {"cache": "warm"}):
@@ -252,6 +257,7 @@ def test_gpus_at_once_are_told_by_which_they_are() -> None:
 
 
 def test_rows_have_published_ours_and_ratio() -> None:
+    """Would catch a wrong ratio between our value and the published one."""
     study = load("pearson2023")
     outcome = compare(study, explicit(study, mean=1.0))
     (table,) = [one for one in outcome.figures if one.figure.id == "table3"]
@@ -264,6 +270,7 @@ def test_rows_have_published_ours_and_ratio() -> None:
 
 
 def test_the_reason_of_a_skipped_case_is_the_reason_of_the_claim() -> None:
+    """Would catch a claim without the reason that its case was skipped for."""
     study = load("pearson2023")
     case = flow_case("kernel", "gpu0:device", "gpu1:device", "gpu0", options={"batch": 1})
     skipped = record(case, 1.0, status="skipped", reason="gpu0 and gpu1 have no peer access", time_ns=None)
@@ -277,6 +284,7 @@ def fitting(study: Study, machine: str, *, simulated: bool = True) -> Fitting | 
 
 
 def test_a_model_that_was_fitted_to_the_source_is_told_from_one_that_was_not() -> None:
+    """Would catch agreement with a source reported although the model was fitted to it."""
     study = load("pearson2023")
     told = fitting(study, "crusher-mi250x")
     assert told and told.words == "4 numbers of the model crusher-mi250x are fitted to this publication"
@@ -285,6 +293,7 @@ def test_a_model_that_was_fitted_to_the_source_is_told_from_one_that_was_not() -
 
 
 def test_a_model_with_numbers_of_a_fitted_one_is_fitted_too() -> None:
+    """Would catch a model derived from a fitted one that counts as independent."""
     told = fitting(load("pearson2023"), "jureca-mi250")
     assert told and told.words == (
         "the model jureca-mi250 has numbers of frontier-mi250x, which is fitted to this publication"
@@ -319,6 +328,7 @@ def test_claims_that_numbers_were_assumed_from_are_there(machine: str) -> None:
 
 
 def test_a_run_of_no_study_has_no_outcome() -> None:
+    """Would catch study results in runs of other suites."""
     assert outcome_of(run("crusher-mi250x")) is None
     other = run("crusher-mi250x")
     other.manifest["study"] = {"key": "of a later version", "title": ""}

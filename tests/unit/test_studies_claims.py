@@ -77,6 +77,7 @@ def test_a_model_whose_fit_is_not_known_has_everything_built_in() -> None:
 
 
 def test_a_model_that_contradicts_the_source_is_news_whatever_it_is_fitted_to() -> None:
+    """Would catch a contradiction that is not reported because the model was fitted."""
     for side in (FITTED, HELD_OUT, NEITHER):
         assert on_model("copy@quad/1GiB", FakeFitting({"quad": side}), "50 GB/s").verdict == FAILS
 
@@ -111,6 +112,7 @@ def test_a_run_that_was_cut_short_gives_no_half_answers(check: dict[str, Any], w
 
 
 def test_why_a_figure_is_missing_is_said() -> None:
+    """Would catch a missing figure without a reason."""
     found = verdict(CUT_SHORT, kind="value", of="copy@quad/*", at_most="52 GB/s")
     assert found.detail == "because a value it needs is missing: no copy at quad"
 
@@ -141,12 +143,14 @@ SAME = {("copy", "quad", GIB): 50.0, ("copy", "dual", GIB): 50.0}
 
 
 def test_one_pair_that_stands_for_two_places_is_not_compared_with_itself() -> None:
+    """Would catch a comparison of a pair with itself."""
     sheet = FakeSheet(SAME, devices={"quad": ("gpu0", "gpu1"), "dual": ("gpu0", "gpu1")})
     found = verdict(sheet, kind="spread", of="copy@*/1GiB", over="place", at_most=0.05)
     assert found.verdict == UNTESTED
 
 
 def test_no_effect_of_numa_takes_two_domains() -> None:
+    """Would catch "no NUMA effect" concluded from one domain."""
     check = {"kind": "spread", "of": "copy@*/1GiB", "over": "place", "across": "cpu", "at_most": 0.05}
     one = FakeSheet(SAME, devices={"quad": ("cpu0", "gpu0"), "dual": ("cpu0", "gpu1")})
     two = FakeSheet(SAME, devices={"quad": ("cpu0", "gpu0"), "dual": ("cpu1", "gpu0")})
@@ -157,6 +161,7 @@ def test_no_effect_of_numa_takes_two_domains() -> None:
 
 
 def test_a_ceiling_takes_a_link_that_carries_more() -> None:
+    """Would catch an upper bound that "holds" because the links carry no more anyway."""
     found = verdict(kind="value", of="copy@quad/1GiB", at_most="300 GB/s")
     assert (found.verdict, found.detail) == (
         UNTESTED,
@@ -165,11 +170,13 @@ def test_a_ceiling_takes_a_link_that_carries_more() -> None:
 
 
 def test_what_was_measured_alone_is_not_the_fastest() -> None:
+    """Would catch "fastest" said of the only interface measured."""
     check = {"kind": "ratio", "of": "copy@quad/1GiB", "to": "fastest:*@quad/1GiB", "at_least": 0.97}
     assert verdict(FakeSheet(SAME), **check).verdict == UNTESTED
 
 
 def test_a_size_is_reached_only_between_others() -> None:
+    """Would catch a threshold at the smallest or largest size, where it may lie outside."""
     rising = {("copy", "quad", size): rate for size, rate in ((KIB, 10.0), (MIB, 50.0), (GIB, 51.0))}
     check = {"kind": "reaches", "of": "copy@quad/*", "of_best": 0.9, "size": "1MiB"}
     without = [{key: rate for key, rate in rising.items() if key[2] != gone} for gone in (KIB, GIB)]

@@ -200,6 +200,7 @@ def shaken(one: Record, factor: float) -> Record:
 
 
 def test_a_ratio_to_a_range_is_to_its_nearer_end() -> None:
+    """Would catch a ratio to the wrong end of a published range."""
     case = flow_case("torch-copy", "gpu0:device", "gpu1:device", "gpu0", size_bytes=100_000, cache="warm")
     for rate, ratio in ((12.0, 1.0), (20.0, 20 / 15), (5.0, 0.5)):
         peer = compare(load("memcpy-peer"), run("mi300x-8", record(case, rate, mean=1.0)))

@@ -135,6 +135,7 @@ def test_mistakes_are_told_with_their_file(edited: Edit, name: str, old: str, ne
 
 
 def test_a_file_that_is_missing_is_named(edited: Edit, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch an error that does not name the missing file."""
     folder = edited("claims.toml", "copy", "copy")
     (folder / "claims.toml").unlink()
     assert main(["reproduce", str(folder)]) == 2
@@ -145,6 +146,7 @@ def test_a_file_that_is_missing_is_named(edited: Edit, capsys: pytest.CaptureFix
 
 
 def test_a_study_of_one_s_own_is_read_from_its_folder(edited: Edit) -> None:
+    """Would catch a study outside the package that cannot be read."""
     folder = edited("study.toml", "Andreas Herten", "Somebody")
     study = load(str(folder))
     assert (study.key, study.authors, study.folder) == ("mine", "Somebody", str(folder))
