@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     chosen = parser.parse_args(arguments)
     wrong = False
-    for folder in [run for folder in chosen.runs for run in run_folders(folder)]:
+    for folder in [run for named in chosen.runs for run in run_folders(named)]:
         run, data = RunData(folder), shown(folder, chosen.byteways)
         statements = examine(run, data)
         print(f"{folder}\n{table(statements)}")

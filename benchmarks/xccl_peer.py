@@ -3,11 +3,11 @@
     python benchmarks/xccl_peer.py [--ranks 2] [--pairs 6] [--mpi FOLDER] [--torch PYTHON]
 
 `--torch` is an interpreter that has PyTorch, this one where none is named; `--mpi` the prefix of an
-installation with bin/mpiexec, else that in PATH is used. Both programs sum 64-bit integers of equal size, a
-rank a GPU, with operations back to back in batches timed by events of the GPU, and take the slowest rank
-(benchmarks/peers/torch_allreduce.py). Both inherit this environment, with the library's own settings. A line
-gives, for one size in bytes, both medians over all pairs and the ratio of byteways' time to PyTorch's: the
-median over pairs, and the 95 % interval of the mean. Different versions of the library are not compared.
+installation with bin/mpiexec, else that in PATH is used. Both programs sum 64-bit integers of equal size in
+place, a rank a GPU, with operations back to back in batches timed by events of the GPU, and take the slowest
+rank (benchmarks/peers/torch_allreduce.py). Both inherit this environment, with the library's own settings.
+A line gives, for one size in bytes, both medians over all pairs and the ratio of byteways' time to PyTorch's:
+the median over pairs, and the 95 % interval of the mean. Different versions of the library are not compared.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ source = "gpu*:device"
 destination = "gpu*:device"
 cache = "warm"
 size = {json.dumps(SIZES)}
-options = {{ timing = "pipelined" }}
+options = {{ timing = "pipelined", in_place = "yes" }}
 """
 
 

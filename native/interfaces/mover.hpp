@@ -52,6 +52,7 @@ struct Traits {
   // An operation migrates the managed pages of its buffers. It then runs once on each slot, and restore()
   // moves the pages back before a batch, untimed.
   bool changes_residency = false;
+  bool changes_input = false;  // an operation reads what the one before it has written: sums in place
   bool must_move = false;      // its only effect is to migrate pages: checked after each batch
   std::uint64_t rotation = 1;  // number of operations after which the slots repeat
   // Distinct bytes touched on each side before an address repeats.

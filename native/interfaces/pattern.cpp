@@ -82,7 +82,20 @@ CheckResult check(Session& session, Device& by, void* data, std::uint64_t words,
   return found_by(session, by, [&](CheckResult* result) {
     launch(session, by, "check",
            {static_cast<unsigned long long*>(data), words, key, 0, strided.stride, result, strided.mask,
-            kPoison & ~strided.mask, strided.key_step, strided.terms});
+            kPoison & ~strided.mask});
+  });
+}
+
+CheckResult check_sum(Session& session, Device& by, void* data, std::uint64_t words, const PatternSum& sum,
+                      std::uint64_t stride) {
+  return found_by(session, by, [&](CheckResult* result) {
+    PatternArguments arguments{static_cast<unsigned long long*>(data), words, sum.key, 0, stride, result};
+    arguments.key_step = sum.step;
+    arguments.factor = sum.factor;
+    arguments.own_key = sum.own_key;
+    arguments.own_factor = sum.own_factor;
+    arguments.terms = sum.terms;
+    launch(session, by, "check", arguments);
   });
 }
 

@@ -20,17 +20,17 @@ void fill(Session& session, Device& by, void* data, std::uint64_t words, std::ui
 // Overwrites every `stride`-th word with poison.
 void poison(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t stride);
 // Check every `stride`-th word only. The bits outside of `mask` must still be poison: the transfer must not
-// write anything else. With more `terms` than one, words are the sums of what so many keys have there, each
-// `key_step` from the one before; all bits of them are checked.
+// write anything else.
 struct Strided {
   std::uint64_t stride = 1;
   std::uint64_t mask = ~std::uint64_t{0};
-  std::uint64_t key_step = 0;
-  unsigned terms = 1;
 };
 // Compares words with the pattern of fill(key); waits for the result.
 CheckResult check(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key,
                   const Strided& strided = {});
+// Compares every `stride`-th word with sums of patterns, as reductions leave them.
+CheckResult check_sum(Session& session, Device& by, void* data, std::uint64_t words, const PatternSum& sum,
+                      std::uint64_t stride);
 
 // Runs a check kernel and waits for its result. `launch` enqueues it on the device's service stream and
 // passes it the address for the result.

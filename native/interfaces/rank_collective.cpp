@@ -37,12 +37,47 @@ CollectiveMover::CollectiveMover(Session& session, const Flow& flow, const std::
                           std::to_string(size * kWord) + " bytes");
   block_bytes_ = flow.size_bytes / size;
   traits_.bytes_per_operation = rule_.received == Received::nothing ? 0 : flow.size_bytes;
-  note_evidence("the library's " + name + " among " + std::to_string(size) + " ranks");
+  in_place_ = flow.word("in_place") == "yes";
+  const bool repeats = rule_.received == Received::sum || rule_.received == Received::sum_of_block ||
+                       rule_.received == Received::all_blocks;
+  if (in_place_ && (!repeats || rule_.only_root_receives))
+    throw Unsupported(flow.interface, "in_place", name + " in place is not measured");
+  traits_.changes_input = in_place_ && rule_.received != Received::all_blocks;
+  note_evidence("the library's " + name + " among " + std::to_string(size) + " ranks" +
+                (in_place_ ? ", in place" : ""));
+}
+
+std::byte* CollectiveMover::input(std::uint64_t operation) const {
+  return in_place_ ? destination_slot(operation) + input_in_place().offset_bytes : source_slot(operation);
+}
+
+std::byte* CollectiveMover::output(std::uint64_t operation) const {
+  const bool own = in_place_ && rule_.received == Received::sum_of_block;
+  return destination_slot(operation) + (own ? own_block() : 0);
+}
+
+// As nccl-tests: the input of an allgather is this rank's block of the output, and the output of a
+// reduce-scatter is this rank's block of the input.
+RankMover::Part CollectiveMover::input_in_place() const {
+  if (!in_place_) return {};
+  if (rule_.received == Received::all_blocks) return {own_block(), block_bytes_};
+  return {0, flow_.size_bytes};
+}
+
+// An allreduce multiplies the sum by the number of ranks each time; a reduce-scatter adds the other ranks'
+// data, which stay as they were, to this rank's block.
+RankMover::Weights CollectiveMover::weights(std::uint64_t times) const {
+  if (rule_.received == Received::sum_of_block) return {times, 1 - times};
+  if (times == 0) return {0, 1};
+  std::uint64_t factor = 1, power = static_cast<std::uint64_t>(ranks().size());
+  for (std::uint64_t left = times - 1; left != 0; left >>= 1, power *= power)
+    if ((left & 1) != 0) factor *= power;
+  return {factor, 0};
 }
 
 std::vector<RankMover::Arrival> CollectiveMover::arrivals() const {
   if (rule_.only_root_receives && rank() != kRootRank) return {};
-  const std::uint64_t mine = static_cast<std::uint64_t>(rank()) * block_bytes_;
+  const std::uint64_t mine = own_block();
   std::vector<Arrival> found;
   switch (rule_.received) {
     case Received::nothing:
@@ -51,7 +86,7 @@ std::vector<RankMover::Arrival> CollectiveMover::arrivals() const {
       found.push_back({0, flow_.size_bytes, 0, 0, true});
       break;
     case Received::sum_of_block:
-      found.push_back({0, block_bytes_, 0, mine, true});
+      found.push_back({in_place_ ? mine : 0, block_bytes_, 0, mine, true});
       break;
     case Received::root_data:
       if (rank() != kRootRank) found.push_back({0, flow_.size_bytes, kRootRank, 0, false});

@@ -33,12 +33,21 @@ class CollectiveMover : public RankMover {
   CollectiveMover(Session& session, const Flow& flow, const std::string& name);
 
   std::uint64_t block_bytes() const { return block_bytes_; }
+  bool in_place() const { return in_place_; }
+  // What an operation reads and writes on this rank.
+  std::byte* input(std::uint64_t operation) const;
+  std::byte* output(std::uint64_t operation) const;
 
  private:
   std::vector<Arrival> arrivals() const override;
+  Part input_in_place() const override;
+  Weights weights(std::uint64_t times) const override;
+  // This rank's block of a slot.
+  std::uint64_t own_block() const { return static_cast<std::uint64_t>(rank()) * block_bytes_; }
 
   CollectiveRule rule_;
   std::uint64_t block_bytes_ = 0;
+  bool in_place_ = false;
 };
 
 }  // namespace byteways

@@ -35,6 +35,7 @@ RankMover::RankMover(Session& session, const Flow& flow)
   traits_.rotation = flow.cold ? flow.count("slots", 1, kMostBlocks) : 1;
   if (traits_.rotation > slots)
     throw Error(flow.interface, "slots", "the buffers have fewer than are asked for");
+  repetitions_.resize(traits_.rotation);
   traits_.synchronous = true;
   // Ranks start some microseconds apart, which is nothing beside a long batch. Long batches of short messages
   // take long to simulate, and there a slope is exact.
@@ -59,7 +60,8 @@ std::uint64_t RankMover::key_of(int rank) const {
 void RankMover::prepare(std::uint64_t key) {
   key_ = key;
   const std::uint64_t words = ((traits_.rotation - 1) * stride_bytes_ + flow_.size_bytes) / kWord;
-  for (Buffer* buffer : {flow_.source, flow_.destination}) {
+  const bool in_place = input_in_place().bytes > 0;
+  for (Buffer* buffer : {in_place ? nullptr : flow_.source, flow_.destination}) {
     if (buffer == nullptr) continue;
     Device& owner = buffer->device();
     if (buffer == flow_.source)
@@ -68,6 +70,23 @@ void RankMover::prepare(std::uint64_t key) {
       poison(*session_, owner, buffer->data(), words, 1);
     owner.runtime->synchronize(session_->service_stream(owner));
   }
+  if (!in_place) return;
+  for (std::uint64_t slot = 0; slot < traits_.rotation; ++slot) fill_input(slot);
+}
+
+void RankMover::fill_input(std::uint64_t slot) {
+  Device& owner = flow_.destination->device();
+  const Part input = input_in_place();
+  fill(*session_, owner, destination_slot(slot) + input.offset_bytes, input.bytes / kWord,
+       key_of(rank()) + slot * stride_bytes_ / kWord);
+  owner.runtime->synchronize(session_->service_stream(owner));
+  repetitions_[slot] = 0;
+}
+
+void RankMover::count_repetitions(std::uint64_t first_operation, std::uint64_t count) {
+  const std::uint64_t rotation = traits_.rotation;
+  for (std::uint64_t k = 0; k < std::min(count, rotation); ++k)
+    repetitions_[(first_operation + k) % rotation] += (count - k + rotation - 1) / rotation;
 }
 
 void RankMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
@@ -77,6 +96,8 @@ void RankMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
   for (std::uint64_t k = first_operation; k < first_operation + slots; ++k)
     poison(*session_, owner, destination_slot(k), flow_.size_bytes / kWord, kSpoilStrideWords);
   owner.runtime->synchronize(session_->service_stream(owner));
+  if (input_in_place().bytes == 0) return;
+  for (std::uint64_t k = first_operation; k < first_operation + slots; ++k) fill_input(k % traits_.rotation);
 }
 
 Verification RankMover::verify(std::uint64_t first_operation, std::uint64_t count) {
@@ -105,11 +126,14 @@ void RankMover::look_at(const Arrival& arrival, std::uint64_t slot, std::uint64_
   const std::uint64_t words = arrival.bytes / kWord - phase;
   const std::uint64_t index = (slot * stride_bytes_ + arrival.source_offset_bytes) / kWord + phase;
   const std::uint64_t offset = slot * stride_bytes_ + arrival.offset_bytes + phase * kWord;
-  const int from = arrival.sum ? 0 : arrival.from;
-  const Strided look{stride, ~std::uint64_t{0}, kWordsOfRank,
-                     arrival.sum ? static_cast<unsigned>(ranks().size()) : 1};
-  const CheckResult result = check(*session_, flow_.destination->device(), flow_.destination->data() + offset,
-                                   words, key_of(from) + index, look);
+  PatternSum expected{key_of(arrival.from) + index};
+  if (arrival.sum) {
+    const Weights weight = weights(input_in_place().bytes > 0 ? repetitions_[slot] : 1);
+    expected = {key_of(0) + index, kWordsOfRank,           static_cast<unsigned>(ranks().size()),
+                weight.factor,     key_of(rank()) + index, weight.own_factor};
+  }
+  const CheckResult result = check_sum(*session_, flow_.destination->device(),
+                                       flow_.destination->data() + offset, words, expected, stride);
   found.note(result, offset);
   found.checked_bytes += (words + stride - 1) / stride * kWord;
 }

@@ -33,6 +33,21 @@ class RankMover : public Mover {
   // On this rank; empty where it receives nothing.
   virtual std::vector<Arrival> arrivals() const = 0;
 
+  // In place an operation reads its input from the destination slot, so the second one there reads what the
+  // first has left. The input is this part of the slot; out of place it is empty.
+  struct Part {
+    std::uint64_t offset_bytes = 0, bytes = 0;
+  };
+  virtual Part input_in_place() const { return {}; }
+  // After `times` operations on the same input, sums hold `factor` times all ranks' data plus `own_factor`
+  // times that of this rank.
+  struct Weights {
+    std::uint64_t factor = 1, own_factor = 0;
+  };
+  virtual Weights weights(std::uint64_t) const { return {}; }
+  // Every enqueue() in place reports its operations here.
+  void count_repetitions(std::uint64_t first_operation, std::uint64_t count);
+
   // Throws Unsupported unless there are two ranks, and this one has the buffers of the ends that it plays.
   void require_ends(bool sends, bool receives) const;
   const Communicator& ranks() const { return *flow_.ranks; }
@@ -52,9 +67,11 @@ class RankMover : public Mover {
   Verification look(std::uint64_t first_operation, std::uint64_t count, std::uint64_t stride);
   void look_at(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase, std::uint64_t stride,
                Verification& found);
+  void fill_input(std::uint64_t slot);  // in place
 
   std::uint64_t stride_bytes_ = 0;
   std::uint64_t key_ = 0;
+  std::vector<std::uint64_t> repetitions_;  // in place: operations on each slot since its input was written
 };
 
 }  // namespace byteways

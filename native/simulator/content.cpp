@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "runtimes/mpi/table.hpp"
 
@@ -31,15 +33,48 @@ Spots spots_of(const Rule& rule, Word begin, Word end) {
   return {first, first < end ? (end - first - 1) / rule.stride + 1 : 0};
 }
 
-// Adds the bases of the patterns that a rule is the sum of. Returns false if it is anything else.
-bool add_bases(const Rule& rule, std::vector<Word>& bases) {
-  if (rule.stride != 0) return false;
-  if (rule.kind == Rule::Kind::pattern) {
-    bases.push_back(rule.value);
-    return true;
+// Returns a rule as a linear sum; none if it is not one.
+std::optional<LinearSum> linear_of(const Rule& rule) {
+  if (rule.stride != 0) return {};
+  switch (rule.kind) {
+    case Rule::Kind::constant:
+      return LinearSum{rule.value, {}};
+    case Rule::Kind::pattern:
+      return LinearSum{0, {{rule.value, 1}}};
+    case Rule::Kind::linear:
+      return *rule.linear;
+    default:
+      return {};
   }
-  return rule.kind == Rule::Kind::sum && rule.sum->element == kUnsigned64 &&
-         add_bases(rule.sum->left, bases) && add_bases(rule.sum->right, bases);
+}
+
+// Returns the simplest rule with these words.
+Rule rule_of(LinearSum sum) {
+  if (sum.factors.empty()) return {Rule::Kind::constant, sum.constant, nullptr, 0, 0, 0};
+  if (const auto& [base, factor] = *sum.factors.begin();
+      sum.factors.size() == 1 && factor == 1 && sum.constant == 0)
+    return {Rule::Kind::pattern, base, nullptr, 0, 0, 0};
+  Rule rule{Rule::Kind::linear, 0, nullptr, 0, 0, 0};
+  rule.linear = std::make_shared<const LinearSum>(std::move(sum));
+  return rule;
+}
+
+// Returns the rule of the sums of two rules' words in [begin, end). Single words are added up, since a sum of
+// sums takes twice the time with every repetition.
+Rule sum_of(const Rule& left, const Rule& right, int element, Word begin, Word end) {
+  if (end - begin == 1)
+    return {Rule::Kind::constant, add_elements(left.at(begin), right.at(begin), element), nullptr, 0, 0, 0};
+  if (element == kUnsigned64) {
+    const auto a = linear_of(left), b = linear_of(right);
+    if (a && b) {
+      LinearSum sum = *a;
+      sum.add(*b);
+      return rule_of(std::move(sum));
+    }
+  }
+  Rule rule{Rule::Kind::sum, 0, nullptr, 0, 0, 0};
+  rule.sum = std::make_shared<const Sum>(Sum{left, right, element});
+  return rule;
 }
 
 }  // namespace
@@ -59,6 +94,34 @@ Word add_elements(Word a, Word b, int element) {
   return element == kFloat ? add(float{}) : element == kByte ? add(static_cast<unsigned char>(0)) : a + b;
 }
 
+LinearSum LinearSum::of(const PatternSum& sum, Word shift) {
+  LinearSum found;
+  for (unsigned term = 0; term < sum.terms; ++term) found.add(sum.key + term * sum.step + shift, sum.factor);
+  found.add(sum.own_key + shift, sum.own_factor);
+  return found;
+}
+
+void LinearSum::add(Word base, Word factor) {
+  if ((factors[base] += factor) == 0) factors.erase(base);
+}
+
+void LinearSum::add(const LinearSum& other) {
+  constant += other.constant;
+  for (const auto& [base, factor] : other.factors) add(base, factor);
+}
+
+Word LinearSum::at(Word index) const {
+  Word sum = constant;
+  for (const auto& [base, factor] : factors) sum += factor * pattern_word(base, index);
+  return sum;
+}
+
+LinearSum LinearSum::moved(Word from, Word to) const {
+  LinearSum found{constant, {}};
+  for (const auto& [base, factor] : factors) found.add(base + from - to, factor);
+  return found;
+}
+
 Word Rule::at(Word index) const {
   if (stride != 0 && index % stride == phase) return spot;
   switch (kind) {
@@ -73,6 +136,8 @@ Word Rule::at(Word index) const {
       return column < shape.row_words ? pattern_word(value, row * shape.source_pitch_words + column)
                                       : rows->gap;
     }
+    case Kind::linear:
+      return linear->at(index);
     case Kind::sum:
       return add_elements(sum->left.at(index), sum->right.at(index), sum->element);
     case Kind::doubles:
@@ -90,6 +155,7 @@ Rule Rule::moved(Word from, Word to) const {
   if (kind == Kind::rows)
     rule.rows = std::make_shared<const Rows>(Rows{rows->shape, rows->begin + to - from, rows->gap});
   if (kind == Kind::words) rule.value = value + to - from;
+  if (kind == Kind::linear) rule.linear = std::make_shared<const LinearSum>(linear->moved(from, to));
   if (kind == Kind::sum)
     rule.sum =
         std::make_shared<const Sum>(Sum{sum->left.moved(from, to), sum->right.moved(from, to), sum->element});
@@ -104,8 +170,9 @@ bool Rule::continues(const Rule& other) const {
       return false;
   return kind == other.kind && value == other.value && words == other.words && second == other.second &&
          operation == other.operation &&
-         (rows == other.rows || (rows && other.rows && *rows == *other.rows)) && stride == other.stride &&
-         (stride == 0 || (phase == other.phase && spot == other.spot));
+         (rows == other.rows || (rows && other.rows && *rows == *other.rows)) &&
+         (linear == other.linear || (linear && other.linear && *linear == *other.linear)) &&
+         stride == other.stride && (stride == 0 || (phase == other.phase && spot == other.spot));
 }
 
 std::map<Word, Run>::iterator Content::split(Word at) {
@@ -166,9 +233,7 @@ void Content::add(Word begin, Word end, const Content& other, Word source, int e
       while (right->end - source <= at - begin) ++right;
       const Word until = std::min(run.end, right->end - source + begin);
       const Rule moved = right->rule.moved(source, begin);
-      Rule rule{Rule::Kind::sum, 0, nullptr, 0, 0, 0};
-      rule.sum = std::make_shared<const Sum>(Sum{run.rule, moved, element});
-      assign(at, until, std::move(rule));
+      assign(at, until, sum_of(run.rule, moved, element, at, until));
       at = until;
     }
 }
@@ -198,7 +263,8 @@ CheckResult Content::check(Word begin, Word count, Word key, Word first, Word st
     const auto is_spot = [&](Word i) { return rule.stride != 0 && i % rule.stride == rule.phase; };
     // Constant words that happen to be right: at most one, as all words of a pattern differ.
     const auto lucky = [&](Word value) { return pattern_index(value) - base; };
-    if (rule.kind == Rule::Kind::words || rule.kind == Rule::Kind::rows || rule.kind == Rule::Kind::sum) {
+    if (rule.kind == Rule::Kind::words || rule.kind == Rule::Kind::rows || rule.kind == Rule::Kind::linear ||
+        rule.kind == Rule::Kind::sum) {
       for (Word i = run.begin; i < run.end; ++i)
         if (rule.at(i) != pattern_word(base, i)) finding.bad(i, 1);
       continue;
@@ -226,17 +292,10 @@ CheckResult Content::check(Word begin, Word count, Word key, Word first, Word st
 
 CheckResult Content::check_sum(Word begin, Word count, const PatternSum& expected, Word first,
                                Word stride) const {
-  std::vector<Word> wanted;
-  for (unsigned term = 0; term < expected.terms; ++term)
-    wanted.push_back(expected.key + term * expected.step + first - begin);
-  std::sort(wanted.begin(), wanted.end());
+  const LinearSum wanted = LinearSum::of(expected, first - begin);
   CheckResult found{0, ~Word{0}, 0, 0};
   for (const Run& run : read(begin, begin + count)) {
-    std::vector<Word> bases;
-    if (add_bases(run.rule, bases)) {
-      std::sort(bases.begin(), bases.end());
-      if (bases == wanted) continue;
-    }
+    if (const auto sum = linear_of(run.rule); sum && *sum == wanted) continue;
     for (Word j = (run.begin - begin + stride - 1) / stride * stride; begin + j < run.end; j += stride) {
       const Word got = run.rule.at(begin + j), sum = expected.at(first + j);
       if (got == sum) continue;

@@ -36,9 +36,23 @@ Word add_elements(Word a, Word b, int element);
 
 struct Sum;
 
+// Sums of 64-bit words as reductions leave them, however often they are repeated: word i is `constant` plus,
+// for each base, its factor times pattern_word(base, i), modulo 2^64.
+struct LinearSum {
+  Word constant = 0;
+  std::map<Word, Word> factors;  // by base; none is 0
+
+  static LinearSum of(const PatternSum& sum, Word shift);  // its word i is sum.at(i + shift)
+  void add(const LinearSum& other);
+  void add(Word base, Word factor);
+  Word at(Word index) const;
+  LinearSum moved(Word from, Word to) const;
+  bool operator==(const LinearSum&) const = default;
+};
+
 // The rule of a run: word i of the block is one of these.
 struct Rule {
-  enum class Kind { constant, pattern, words, doubles, rows, sum } kind = Kind::constant;
+  enum class Kind { constant, pattern, words, doubles, rows, linear, sum } kind = Kind::constant;
   // constant: the word; pattern: base, word i is pattern_word(base, i); doubles: base of the first source;
   // rows: base of the pattern that the source holds from its first row on
   Word value = 0;
@@ -48,25 +62,19 @@ struct Rule {
   // doubles: word i is stream_expected(operation, value, second, i).
   Word second = 0;
   unsigned operation = kStreamCopy;
-  std::shared_ptr<const Rows> rows = {};  // rows: where they are
-  std::shared_ptr<const Sum> sum = {};    // sum: of what
+  std::shared_ptr<const Rows> rows = {};         // rows: where they are
+  std::shared_ptr<const LinearSum> linear = {};  // linear: the terms
+  std::shared_ptr<const Sum> sum = {};           // sum: of what
 
   Word at(Word index) const;
   Rule moved(Word from, Word to) const;     // the rule after moving word `from` to `to`
   bool continues(const Rule& other) const;  // whether adjacent runs follow one rule
 };
 
-// Word i is the sum of both rules' words i, element by element.
+// Word i is the sum of both rules' words i, element by element: for what no linear sum can express.
 struct Sum {
   Rule left, right;
   int element = 0;
-};
-
-// Sums of the patterns of some keys, as reductions leave them.
-struct PatternSum {
-  Word key = 0, step = 0;  // the first key, and from each to the next
-  unsigned terms = 1;
-  Word at(Word index) const { return pattern_sum(key, step, terms, index); }
 };
 
 struct Run {

@@ -44,7 +44,8 @@ void Mpi::begin(Call& call, CallKind kind) {
   if (this_thread().dead) throw Failure(Code::device_lost, "this rank is dead");
   if (Timeline::actor() == kNoActor && time.actors() > 0)
     throw Failure(Code::invalid, "this thread is none of the ranks");
-  // What a call does first may draw noise before it takes any time: in the order of the ranks' clocks.
+  // A call may draw random noise before it takes time: the order of the ranks' clocks makes draws
+  // reproducible.
   if (kind != CallKind::local) time.enter(call.lock, 0);
   if (team_ != time.team()) forget_team();
   // Also for a failing call: its remains must not match the ranks' next call.

@@ -38,7 +38,7 @@ void Timeline::go_off(Lock& lock) {
   running_.erase(ticket);
   ended_.notify_all();
   wake_everyone();
-  // What it wrote was there when it was due, however long the call takes that let it go off.
+  // Its writes count from the moment it was due, even if the call that triggered it returns later.
   engine_->poll(std::max(due, engine_->now()), timer.actor);
 }
 

@@ -53,6 +53,16 @@ size = ["64KiB"]
 options = { timing = ["pipelined", "isolated"] }
 
 [[sweep]]
+name = "in-place"
+interface = "mpi"
+pattern = ["allreduce", "allgather"]
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = "64KiB"
+options = { in_place = "yes" }
+
+[[sweep]]
 name = "barrier"
 interface = "mpi-barrier"
 pattern = "barrier"
@@ -95,7 +105,7 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = records(tmp_path)
-    assert len(found) == 4 + 1 + 16 + 1
+    assert len(found) == 4 + 1 + 16 + 2 + 1
     for record in found:
         assert record.status == "measured" and record.verified, record
         assert record.time_ns is not None
@@ -133,7 +143,7 @@ def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, t
     _, said = run.communicate(timeout=200)
     assert run.returncode == 1, said
     found = records(tmp_path)
-    assert len(found) == 22
+    assert len(found) == 24
     lost = [record for record in found if record.status != "measured"]
     assert len(lost) == 1 and lost[0].status == "lost"
     assert f"(process {victim} on {os.uname().nodename})" in (lost[0].reason or ""), lost[0].reason

@@ -58,13 +58,13 @@ class Ranks:
         self.kept.clear()  # not before all have left: what is let go waits for its turn
         return results
 
-    def between_ranks(self, interface: str, operation: str, size: int) -> list[Any]:
+    def between_ranks(self, interface: str, operation: str, size: int, **words: str) -> list[Any]:
         """A case of both ranks in host memory: samples, batch, and whether the data were right."""
 
         def measure(rank: int, session: _core.Session, mpi: _core.Mpi) -> Any:
             source, destination = (self.buffer(session, "cpu0", "pageable", size) for _ in range(2))
             flow = _core.Flow(
-                source, destination, "cpu0", interface, size, ranks=mpi.world, operation=operation
+                source, destination, "cpu0", interface, size, ranks=mpi.world, operation=operation, **words
             )
             found = session.measure([flow], options(), _core.MpiTeam(mpi.world))
             return [found.samples_ns, found.batch, found.verified]
@@ -107,13 +107,22 @@ def test_a_case_repeats_to_the_nanosecond(size: int) -> None:
     assert all(run == runs[0] for run in runs)
 
 
+@pytest.mark.parametrize("operation", ["allreduce", "allgather"])
+@pytest.mark.parametrize("size", [16, 64 * toy.KIB])
+def test_collectives_in_place_are_verified_however_often_they_repeat(operation: str, size: int) -> None:
+    """Catches sums that are expected as after one operation, and inputs that the checks overwrite."""
+    results = toy.apart(lambda: Ranks(toy.nvidia()).between_ranks("mpi", operation, size, in_place="yes"))
+    assert all(verified for _, _, verified in results), results
+
+
+@pytest.mark.parametrize("in_place", ["no", "yes"])
 @pytest.mark.parametrize("size", [64 * toy.KIB, 4 * toy.MIB])
-def test_a_sum_with_a_wrong_word_is_found(size: int) -> None:
+def test_a_sum_with_a_wrong_word_is_found(size: int, in_place: str) -> None:
     """Catches a check of sums, word by word or of whole rules, that takes anything for a sum."""
 
     def scene() -> list[Any]:
         ranks = Ranks(toy.nvidia(faults__0="corrupt:cpu0>cpu0:word=3"))
-        return ranks.between_ranks("mpi", "allreduce", size)
+        return ranks.between_ranks("mpi", "allreduce", size, in_place=in_place)
 
     results = toy.apart(scene)
     assert not any(verified for _, _, verified in results), results

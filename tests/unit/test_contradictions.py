@@ -130,7 +130,7 @@ def test_runs_are_found_below_a_folder(tmp_path: Path) -> None:
     assert contradictions.run_folders(tmp_path) == sorted(inner)
     assert contradictions.run_folders(inner[0]) == inner[:1]
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SystemExit, match="error: no run in .*empty\n.*caused by: .*\n.*hint: "):
+    with pytest.raises(SystemExit, match=r"error: no run in .*empty\n.*caused by: .*\n.*hint: "):
         contradictions.main([str(tmp_path / "empty")])
 
 

@@ -45,6 +45,7 @@ def cases(sweep: str, ranks: int, *machine: Any) -> list[Case]:
     return [one.case for one in make_plan(parse(text, file="toy.toml"), *machine, ranks=ranks).cases]
 
 
+IN_PLACE = 'options = { in_place = "yes" }\n'
 ENDS = 'source = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = ["8B", "1MiB"]\n'
 
 
@@ -126,6 +127,15 @@ def test_sizes_are_whole_blocks() -> None:
         (f'interface = "mpi-ping-pong"\npattern = "allreduce"\n{ENDS}', "has no pattern allreduce"),
         (f'interface = "mpi"\nexecutor = "both"\n{ENDS}', "mpi has no such key"),
         (f'interface = "mpi"\ngroups = "powers"\n{ENDS}', "unidirectional is no collective"),
+        (f'interface = "mpi"\n{IN_PLACE}{ENDS}', "allreduce, allgather, and not unidirectional"),
+        (
+            f'interface = "mpi"\npattern = "reduce-scatter"\n{IN_PLACE}{ENDS}',
+            "mpi in place does allreduce, allgather, and not reduce-scatter",
+        ),
+        (
+            f'interface = "xccl"\npattern = "broadcast"\n{IN_PLACE}{ENDS}',
+            "xccl in place does allreduce, allgather, reduce-scatter, and not broadcast",
+        ),
     ],
 )
 def test_mistaken_sweeps_say_what_is_wrong(text: str, said: str) -> None:

@@ -167,6 +167,18 @@ def test_collective_tables_by_timing(tmp_path: Path) -> None:
     assert len(isolated_rates.rows) == 1
 
 
+def test_sizes_rounded_for_blocks_share_a_row() -> None:
+    """Catches two rows named 16 MiB, and sizes that differ in one row."""
+    rounded = 16 * MIB - 16 * MIB % 24
+    assert collectives._rows_of([16 * MIB, rounded, 24, 8, 64]) == {
+        16 * MIB: 16 * MIB,
+        rounded: 16 * MIB,
+        24: 24,
+        8: 8,
+        64: 64,
+    }
+
+
 def test_collective_findings(tmp_path: Path) -> None:
     """Catches the bus bandwidth of one timing told of another, and a comparison with a plain copy."""
     index = all_ranks(tmp_path)

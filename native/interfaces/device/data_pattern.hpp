@@ -21,13 +21,22 @@ BYTEWAYS_HOST_DEVICE inline unsigned long long pattern_word(unsigned long long k
   return word ^ (word >> 32);
 }
 
-// Word `index` of the sum of `terms` patterns, whose keys are `step` apart: what a reduction leaves.
-BYTEWAYS_HOST_DEVICE inline unsigned long long pattern_sum(unsigned long long key, unsigned long long step,
-                                                           unsigned int terms, unsigned long long index) {
-  unsigned long long sum = 0;
-  for (unsigned int term = 0; term < terms; ++term) sum += pattern_word(key + term * step, index);
-  return sum;
-}
+// What reductions leave: `factor` times the sum of `terms` patterns, whose keys are `step` apart, plus
+// `own_factor` times the pattern of `own_key`; all modulo 2^64.
+struct PatternSum {
+  unsigned long long key = 0, step = 0;
+  unsigned int terms = 1;
+  unsigned long long factor = 1, own_key = 0, own_factor = 0;
+
+  BYTEWAYS_HOST_DEVICE unsigned long long at(unsigned long long index) const {
+    unsigned long long sum = 0;
+    for (unsigned int term = 0; term < terms; ++term) sum += pattern_word(key + term * step, index);
+    if (factor != 1) sum *= factor;
+    if (own_factor != 0) sum += own_factor * pattern_word(own_key, index);
+    return sum;
+  }
+  BYTEWAYS_HOST_DEVICE bool is_pattern() const { return terms == 1 && factor == 1 && own_factor == 0; }
+};
 
 // Result of a check. The launcher zeroes it (first_bad = all ones) before the launch.
 struct CheckResult {

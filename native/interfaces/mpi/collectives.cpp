@@ -18,6 +18,10 @@ struct Call {
 
 using Function = void (*)(const Call&);
 
+constexpr const char* kResultOverInput =
+    "MPI writes the result of a reduce-scatter over the first block of the input, so repeated operations "
+    "would read each other's results";
+
 const std::map<std::string, Function, std::less<>>& functions() {
   static const std::map<std::string, Function, std::less<>> known = {
       {"allreduce", [](const Call& c) { c.ranks.allreduce(c.source, c.destination, c.words, kUnsigned64); }},
@@ -46,11 +50,15 @@ const std::map<std::string, Function, std::less<>>& functions() {
 class MpiCollective final : public CollectiveMover {
  public:
   MpiCollective(Session& session, const Flow& flow, const std::string& name)
-      : CollectiveMover(session, flow, name), function_(functions().at(name)) {}
+      : CollectiveMover(session, flow, name), function_(functions().at(name)) {
+    if (in_place() && name == "reduce-scatter")
+      throw Unsupported(flow.interface, "in_place", kResultOverInput);
+  }
 
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
+    if (in_place()) count_repetitions(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      function_({ranks(), source_slot(k), destination_slot(k),
+      function_({ranks(), in_place() ? nullptr : input(k), output(k),
                  static_cast<std::int64_t>(flow_.size_bytes / kWord),
                  static_cast<std::int64_t>(block_bytes() / kWord)});
   }

@@ -23,10 +23,15 @@ struct PatternArguments {
   // Check with a stride: the bits of each word that belong to the pattern, and the required value of the
   // others.
   unsigned long long mask = ~0ull, rest = 0;
-  // Check: words are sums of the patterns of so many keys, the first of which is `key`, each this step apart.
-  unsigned long long key_step = 0;
+  // Check: words are a PatternSum, whose first key is `key`.
+  unsigned long long key_step = 0, factor = 1, own_key = 0, own_factor = 0;
   unsigned int terms = 1;
 };
+
+BYTEWAYS_HOST_DEVICE inline PatternSum sum_of(const PatternArguments& arguments) {
+  return {arguments.key,    arguments.key_step, arguments.terms,
+          arguments.factor, arguments.own_key,  arguments.own_factor};
+}
 
 // "occupy": every block spins until *word >= target. Grid and shared memory leave no room for another block,
 // so an operation that completes meanwhile was not executed by the multiprocessors.

@@ -109,10 +109,9 @@ void note(CheckResult& found, Word j, Word expected, Word got) {
 }
 
 void examine(const PatternArguments& arguments, Word begin, Word end, Word stride, CheckResult& found) {
+  const PatternSum sum = sum_of(arguments);
   for (Word j = begin; j < end; j += stride) {
-    const Word sum =
-        pattern_sum(arguments.key, arguments.key_step, arguments.terms, arguments.first_index + j);
-    const Word expected = (sum & arguments.mask) | arguments.rest;
+    const Word expected = (sum.at(arguments.first_index + j) & arguments.mask) | arguments.rest;
     if (arguments.words[j] != expected) note(found, j, expected, arguments.words[j]);
   }
 }
@@ -164,7 +163,7 @@ void poison_kernel(const PatternArguments& arguments, const TeamMember& member) 
 void check_kernel(const PatternArguments& arguments, const TeamMember& member) {
   const Share share = touched_share(arguments, member);
   CheckResult found{0, ~0ull, 0, 0};
-  if (arguments.stride == 1 && arguments.terms == 1) {
+  if (arguments.stride == 1 && sum_of(arguments).is_pattern()) {
     for (Word begin = share.begin; begin < share.end; begin += kWordsPerBlock) {
       const Word end = std::min(begin + kWordsPerBlock, share.end);
       if (loops().differ(arguments.words + begin, end - begin, product_at(arguments, begin)) != 0)

@@ -12,9 +12,9 @@ struct PatternValue {
   __device__ Word operator()(Word i) const { return pattern_word(key, first_index + i); }
 };
 struct SumValue {
-  Word key, step, first_index;
-  unsigned int terms;
-  __device__ Word operator()(Word i) const { return pattern_sum(key, step, terms, first_index + i); }
+  PatternSum sum;
+  Word first_index;
+  __device__ Word operator()(Word i) const { return sum.at(first_index + i); }
 };
 struct ConstantValue {
   Word value;
@@ -64,13 +64,13 @@ BYTEWAYS_KERNEL(512) poison(PatternArguments arguments) {
 }
 
 __device__ inline Word expected_at(const PatternArguments& arguments, Word i) {
-  const SumValue value{arguments.key, arguments.key_step, arguments.first_index, arguments.terms};
+  const SumValue value{sum_of(arguments), arguments.first_index};
   return (value(i) & arguments.mask) | arguments.rest;
 }
 
 BYTEWAYS_KERNEL(512) check(PatternArguments arguments) {
   const Word thread = grid_thread(), threads = grid_threads();
-  const SumValue value{arguments.key, arguments.key_step, arguments.first_index, arguments.terms};
+  const SumValue value{sum_of(arguments), arguments.first_index};
   Finding finding;
   if (arguments.stride != 1) {
     for (Word i = thread * arguments.stride; i < arguments.count; i += threads * arguments.stride)

@@ -31,10 +31,11 @@ void idle(Kernels& kernels, Operation& operation, const IdleArguments& arguments
 }
 
 CheckResult what_check_finds(Memory& memory, const Range& range, const PatternArguments& arguments) {
-  const auto& [words, count, key, first, stride, result, mask, rest, step, terms] = arguments;
-  if (terms > 1) return memory.check_sum(range, {key, step, terms}, first, stride);
-  if (mask != ~Word{0}) return memory.check_bits(range, key, first, stride, mask, rest);
-  return memory.check(range, key, first, stride);
+  const auto& a = arguments;
+  if (const PatternSum sum = sum_of(a); !sum.is_pattern())
+    return memory.check_sum(range, sum, a.first_index, a.stride);
+  if (a.mask != ~Word{0}) return memory.check_bits(range, a.key, a.first_index, a.stride, a.mask, a.rest);
+  return memory.check(range, a.key, a.first_index, a.stride);
 }
 
 enum class Data { fill, poison, check };

@@ -99,13 +99,15 @@ class XcclCollective final : public CollectiveMover {
     if (found == functions().end())
       throw Unsupported(flow.interface, "operation", "NCCL and RCCL have no " + name);
     function_ = found->second;
-    describe(traits_, *xccl_, name + " among " + std::to_string(ranks().size()) + " GPUs, one process each");
+    describe(traits_, *xccl_,
+             name + " among " + std::to_string(ranks().size()) + " GPUs, one process each" +
+                 (in_place() ? ", in place" : ""));
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    if (in_place()) count_repetitions(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      function_({*xccl_, source_slot(k), destination_slot(k), flow_.size_bytes / kWord, block_bytes() / kWord,
-                 stream});
+      function_({*xccl_, input(k), output(k), flow_.size_bytes / kWord, block_bytes() / kWord, stream});
   }
 
  private:

@@ -43,6 +43,7 @@ class Interface:
     writes: bool = True  # False: it only reads
     #: Patterns if source and destination belong to different processes; empty: runs in one process.
     between_ranks: tuple[str, ...] = ()
+    in_place: tuple[str, ...] = ()  # those of them that may write their result where they read their input
     counted: int = 1  # how many arrays of an operation's size the bandwidth counts ("read+write")
     partner: bool = False  # a second device responds, written `partner` in a suite
     worker: str = "native"  # the kind of worker that measures it: other libraries run in separate processes

@@ -53,6 +53,7 @@ def _between_ranks(
     patterns: tuple[str, ...],
     *,
     options: tuple[Option, ...] = (),
+    in_place: tuple[str, ...] = (),
     figure: str = "bandwidth",
     counts: str = "per-direction",
     alone: bool = False,
@@ -73,6 +74,7 @@ def _between_ranks(
         worker="ranks",
         library=library,
         between_ranks=patterns,
+        in_place=in_place,
         cpu_bytes_per_s=4e9 if moves and not library else 0,
         refused=_OF_XCCL if library else "",
     )
@@ -238,7 +240,8 @@ INTERFACES: Mapping[str, Interface] = {
     "mpi": _between_ranks(
         "MPI: messages in windows between two ranks, or a collective of several",
         ("unidirectional", "bidirectional", *COLLECTIVES),
-        options=(opt.WINDOW, opt.TIMING),
+        options=(opt.WINDOW, opt.TIMING, opt.IN_PLACE),
+        in_place=("allreduce", "allgather"),
     ),
     "mpi-ping-pong": _between_ranks(
         "latency: an MPI message to another rank and back",
@@ -253,7 +256,8 @@ INTERFACES: Mapping[str, Interface] = {
     "xccl": _between_ranks(
         "NCCL or RCCL: messages between two ranks, or a collective of several, one GPU each",
         ("unidirectional", "bidirectional", *COLLECTIVES),
-        options=(opt.TIMING,),
+        options=(opt.TIMING, opt.IN_PLACE),
+        in_place=("allreduce", "allgather", "reduce-scatter"),
         library="xccl",
     ),
     "xccl-ping-pong": _between_ranks(

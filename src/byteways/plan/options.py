@@ -58,6 +58,8 @@ BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
 WINDOW = Option("window", Span(1, 4096, "messages in flight"))
 #: How operations of several ranks follow each other: back to back, or each from a common start.
 TIMING = Option("timing", words=("pipelined", "isolated"), default="pipelined")
+#: Whether a collective reads its input where it writes its result, as nccl-tests defines it.
+IN_PLACE = Option("in_place", words=("no", "yes"), default="no")
 #: True sustains the operations after timing, to measure their energy.
 ENERGY = Option("energy")
 #: Options of every interface.

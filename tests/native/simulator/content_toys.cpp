@@ -227,6 +227,42 @@ void sums() {
   say("elements", add_elements(0x01FF, 0x0102, 0), floats == 0x4040000040A00000, add_elements(7, 8, 2));
 }
 
+// An allreduce of three ranks that is repeated in place: sums of sums, against the factor that they have
+// then.
+void repeated_sums() {
+  constexpr Word kCount = 4096, kKey = 77, kStep = Word{1} << 40;
+  constexpr unsigned kRanks = 3;
+  Content sum(kCount);
+  sum.assign(0, kCount, {Rule::Kind::pattern, kKey, nullptr, 0, 0, 0});
+  for (unsigned rank = 1; rank < kRanks; ++rank) {
+    Content other(kCount);
+    other.assign(0, kCount, {Rule::Kind::pattern, kKey + rank * kStep, nullptr, 0, 0, 0});
+    sum.add(0, kCount, other, 0, 2);
+  }
+  byteways::PatternSum expected{kKey, kStep, kRanks};
+  unsigned long long wrong = 0;
+  for (int repetition = 0; repetition < 100; ++repetition) {
+    wrong += sum.check_sum(0, kCount, expected, 0, 1).bad_count;
+    const Content same = sum;
+    for (unsigned rank = 1; rank < kRanks; ++rank) sum.add(0, kCount, same, 0, 2);
+    expected.factor *= kRanks;
+  }
+  say("wrong", wrong);
+  say("runs", sum.runs());
+  expected.own_key = kKey + kStep;
+  expected.own_factor = 5;
+  const unsigned long long without = sum.check_sum(0, kCount, expected, 0, 1).bad_count;
+  for (int time = 0; time < 5; ++time) {
+    Content own(kCount);
+    own.assign(0, kCount, {Rule::Kind::pattern, expected.own_key, nullptr, 0, 0, 0});
+    sum.add(0, kCount, own, 0, 2);
+  }
+  say("own", without, sum.check_sum(0, kCount, expected, 0, 1).bad_count);
+  sum.assign(9, 10, {Rule::Kind::constant, 1, nullptr, 0, 0, 0});
+  const CheckResult found = sum.check_sum(0, kCount, expected, 0, 1);
+  say("planted", found.bad_count, found.first_bad, found.got == 1 && found.expected == expected.at(9));
+}
+
 }  // namespace
 
 void add_content_toys(Toys& toys) {
@@ -236,6 +272,7 @@ void add_content_toys(Toys& toys) {
   toys["chase-inverse"] = chase;
   toys["pages"] = pages;
   toys["sums"] = sums;
+  toys["repeated-sums"] = repeated_sums;
 }
 
 }  // namespace toys

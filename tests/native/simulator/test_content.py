@@ -39,3 +39,11 @@ def test_sums_are_those_of_their_words(play: Play) -> None:
     told = play("sums")
     assert told["wrong"] == [["0"]] and int(told["checked"][0][0]) == 500 * 3 * 64
     assert told["elements"] == [[str(0x0201), "1", "15"]]  # bytes do not carry
+
+
+def test_repeated_sums_are_sums_of_the_first_data(play: Play) -> None:
+    """Catches sums of sums that grow with every repetition, and a check that takes another factor."""
+    told = play("repeated-sums")
+    assert told["wrong"] == [["0"]] and told["runs"] == [["1"]]
+    assert told["own"] == [["4096", "0"]]
+    assert told["planted"] == [["1", "9", "1"]]

@@ -37,6 +37,8 @@ BUS = (
     "Bus bandwidth as nccl-tests defines it: size over time, times a factor that depends on the operation "
     "and the number of ranks"
 )
+#: Sizes that differ by no more than this share of the larger are in one row.
+SAME_ROW = 0.01
 #: The collective that findings report.
 TOLD = "allreduce"
 
@@ -114,9 +116,10 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list[Table]:
     """Builds tables of times and bus bandwidths, a row per size and a column per pattern."""
-    at = {(cell.record.size_bytes, cell.record.pattern): cell for cell in members}
+    rows = _rows_of([cell.record.size_bytes for cell in members])
+    at = {(rows[cell.record.size_bytes], cell.record.pattern): cell for cell in members}
     patterns = [pattern for pattern in COLLECTIVES if any(pattern == told for _, told in at)]
-    sizes = sorted({size for size, _ in at})
+    sizes = sorted({*rows.values()})
     times, rates, shares = [], [], []
     most = max(cell.value for cell in members)
     for size in sizes:
@@ -140,6 +143,20 @@ def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list
             tuple(shares),
         ),
     ]
+
+
+def _rows_of(sizes: Iterable[int]) -> dict[int, int]:
+    """Returns the size that names the table row of each size.
+
+    Patterns in blocks round a size down to a multiple of the number of ranks: 1 MiB is 1048560 bytes for 3.
+    """
+    rows: dict[int, int] = {}
+    row = 0
+    for size in sorted(set(sizes), reverse=True):
+        if row - size > SAME_ROW * row or not row:
+            row = size
+        rows[size] = row
+    return rows
 
 
 def _barriers(waited: Sequence[Cell]) -> Table:

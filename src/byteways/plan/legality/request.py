@@ -46,6 +46,7 @@ def mistake(request: Request) -> Mistake | None:
         or _engine_mistake(request)
         or _pace_mistake(request)
         or _submit_mistake(request)
+        or _in_place_mistake(request)
     )
 
 
@@ -147,3 +148,14 @@ def _submit_mistake(request: Request) -> Mistake | None:
         reason = "copies of a batch are unordered, so warm ones would overwrite each other"
         return Mistake("submit", reason, 'cache = "cold"')
     return None
+
+
+def _in_place_mistake(request: Request) -> Mistake | None:
+    """Repeated operations must leave a result that is known, so that every sample can be verified."""
+    if request.options.get("in_place") != "yes":
+        return None
+    allowed = INTERFACES[request.interface].in_place
+    if request.pattern in allowed:
+        return None
+    reason = f"{request.interface} in place does {', '.join(allowed)}, and not {request.pattern}"
+    return Mistake("in_place", reason, f'pattern = "{allowed[0]}"')
