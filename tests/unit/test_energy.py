@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from byteways import _core
-from byteways.run.energy import LEAST_S, LEAST_UPDATES, MOST_S, EnergyMeter, Watch
+from byteways.run.energy import LEAST_S, LEAST_UPDATES, MOST_S, POLL_S, EnergyMeter, Span, Watch
 
 GB = 1e9
 
@@ -327,3 +327,17 @@ def test_nothing_is_not_sustained(session: _core.Session) -> None:
     """Catches a thread that looks at the first of no flows."""
     with pytest.raises(_core.Error, match="nothing would go on"):
         session.sustain([], 0.001)
+
+
+def test_a_counter_that_stands_still_hides_no_other() -> None:
+    """Catches devices behind one without updates that have no span."""
+    watch = Watch({"gpu0": 0.0, "gpu1": 0.0})
+    for second in (1.0, 2.0, 3.0):
+        watch.see(second, {"gpu0": 0.0, "gpu1": 1000 * second})
+    assert {name: (one.joules, one.seconds) for name, one in watch.spans().items()} == {"gpu1": (2.0, 2.0)}
+
+
+def test_steady_power_is_known_to_a_polling_interval() -> None:
+    """Catches an interval without the delay of reading, which is all that steady power has."""
+    steady = Span(joules=100.0, seconds=2.0, updates=4, parts_watts=(50.0, 50.0, 50.0))
+    assert steady.half_width_watts == pytest.approx(50.0 * POLL_S / 2.0)

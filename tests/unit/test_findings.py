@@ -376,3 +376,14 @@ def test_what_had_no_time_is_left_out_and_not_skipped(tmp_path: Path, word: str)
     assert {"1 case was skipped", "1 case was left out for lack of time"} <= set(titles)
     told = [(reason.status, reason.reason) for reason in not_measured(build.records)]
     assert told == [("skipped", reasons[1]), ("left out", reasons[0])]
+
+
+def test_a_result_at_its_peak_is_not_above_it(tmp_path: Path) -> None:
+    """Would catch a finding of figures that reach the peak, and a share of another figure."""
+    build = sample_run.Builder(sample_run.topology(2), spread=0.0)
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 450.0, peak=450)
+    assert not [one for one in sample_run.sentences(build, tmp_path / "at") if "above the nominal" in one]
+    build.measure("kernel", [("gpu0:device", "gpu1:device", "gpu0")], 500.0, peak=450)
+    run = RunFolder(build.write(tmp_path / "above"))
+    (found,) = [one for one in findings(run) if "above the nominal" in one.title]
+    assert found.detail.startswith("That is 111 % of 450 GB/s (")

@@ -205,3 +205,15 @@ def test_whose_processes_are_ours(
     asked = GpuUsers(CORE, listed, {"gpu0": "GPU-1"}, {}, tmp_path, Clock(), began_s=99.5)  # type: ignore[arg-type]
     told = asked.before(["gpu0"])["gpu0"].processes or ()
     assert {one.pid for one in told} == foreign
+
+
+@pytest.mark.parametrize(("told", "kept"), [(-1, None), (0, 0), (2**20, 2**20)])
+def test_memory_of_a_process_may_be_unknown(told: int, kept: int | None, tmp_path: Path) -> None:
+    """Catches NVML's "not available" as a number of bytes, and none at all as unknown."""
+    management = Management([(os.getpid(), "compute"), (4711, "compute")])
+    use = management.use("")
+    use.processes[1].memory_bytes = told
+    management.use = lambda uuid: use  # type: ignore[method-assign]
+    process(tmp_path, 4711, "train.py")
+    (found,) = users(tmp_path, management).before(["gpu0"])["gpu0"].processes or ()
+    assert found.memory_bytes == kept

@@ -85,3 +85,41 @@ def test_the_first_gpu_of_each_runtime(devices: str, first: dict[str, str]) -> N
     pairs = (words.split() for words in devices.split(", "))
     found = [SimpleNamespace(name=name, runtime=runtime) for name, runtime in pairs]
     assert _first_gpus(found) == first  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("energy", [False, True])
+@pytest.mark.parametrize("status", ["measured", "corrupt"])
+@pytest.mark.parametrize("noticed", [False, True])
+def test_what_is_added_to_an_outcome(
+    energy: bool, status: str, noticed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches energy of what was not asked for or is corrupt, and empty fields of health."""
+    monkeypatch.setattr("byteways.run.measuring.outcome_of", lambda *_: {"status": status, "warnings": []})
+    monkeypatch.setattr("byteways.run.measuring.misplaced", lambda *_: [])
+    told = {"gpu0": {"ecc": 1}} if noticed else {}
+    measurer = object.__new__(Measurer)
+    fake: Any = measurer
+    fake._options = fake._crowded = lambda *_: None
+    fake._health = SimpleNamespace(
+        read=lambda *_, **__: {},
+        compare=lambda *_: SimpleNamespace(warnings=[], health=told, link_bytes=told),
+    )
+    fake._users = None
+    fake._measured = lambda *_: (SimpleNamespace(samples_ns=[1.0], batch=1), [])
+    fake._twins, fake._cpu_domain = {}, {}
+    fake._energy = lambda *_: "joules"
+    one = case()
+    asked = Case(one.interface, one.pattern, one.flows, one.size_bytes, options={"energy": energy})
+    found = measurer._outcome(asked, {})
+    assert found.pop("energy", None) == ("joules" if energy and status == "measured" else None)
+    assert found == {"status": status, "warnings": []} | (
+        {"health": told, "link_bytes": told} if noticed else {}
+    )
+
+
+def test_an_option_that_nothing_reads_is_refused() -> None:
+    """Catches figures of an option that had no effect."""
+    one = case()
+    mistaken = Case(one.interface, one.pattern, one.flows, one.size_bytes, options={"colour": 3})
+    with pytest.raises(ValueError, match="unknown option colour of copy"):
+        object.__new__(Measurer)._options(mistaken, {})

@@ -274,3 +274,13 @@ def test_concurrent_streams_count_every_array(pattern: str, measured: int) -> No
     assert found["bandwidth_bytes_per_s"] == pytest.approx(measured * 2 * (1 << 20) * 1e6, rel=1e-6)
     assert found["counts"] == "read+write"
     assert found.get("load_bytes_per_s") == (2e9 if measured == 1 else None)
+
+
+@pytest.mark.parametrize(("pace", "half_ns"), [("back-to-back", 500.0), ("one-at-a-time", None)])
+def test_half_of_a_round_trip(pace: str, half_ns: float | None) -> None:
+    """Catches another part of the round trip, and half of a time that includes the launch."""
+    flow = Flow(Buffer("cpu0", "pinned"), Buffer("gpu0", "device"), "cpu0", partner="gpu0")
+    case = Case("ping-pong", "unidirectional", (flow,), 8, options={"pace": pace})
+    found = outcome_of(case, measurement(), buffers(), {})
+    assert (found["latency_ns"], found["counts"]) == (1000.0, "round-trip")
+    assert found.get("half_round_trip_ns") == half_ns

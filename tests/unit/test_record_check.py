@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,3 +31,17 @@ def test_sizes_of_flows(size: Any, said: str) -> None:
     for name in ("category", "path", "access"):
         object.__setattr__(one, name, getattr(case, name))
     assert wrong(one) == said
+
+
+@pytest.mark.parametrize(
+    ("median", "plausible"), [(0.009, False), (0.011, True), (0.9e14, True), (1.1e14, False), (0.0, False)]
+)
+def test_times_are_from_a_part_of_a_cycle_to_a_day(median: float, plausible: bool) -> None:
+    """Catches times that no operation has, whose squares overflow."""
+    one = record("copy", [flow("gpu0:device", "gpu1:device", "gpu0")], 100 * GB)
+    times = replace(one.time_ns, median=median, min=median, max=median, mean=median, ci95=(median, median))
+    object.__setattr__(one, "time_ns", times)
+    case = Case.from_json(vars(one))
+    for name in ("category", "path", "access"):
+        object.__setattr__(one, name, getattr(case, name))
+    assert ("time" in wrong(one)) != plausible, wrong(one)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from math import exp
 from statistics import median
 
 import pytest
 
-from byteways.analyse.repeatability import Rounds, Spread, for_many, spreads, student
+from byteways.analyse.repeatability import Rounds, Spread, _digamma, _trigamma, for_many, spreads, student
 
 
 @pytest.mark.parametrize(
@@ -91,3 +92,12 @@ def test_the_median_of_three_is_surer_than_one() -> None:
     assert Spread(1.0, 2.0).of_median(1) == 1.0
     assert Spread(1.0, 2.0).of_median(3) == pytest.approx(0.67, abs=0.01)
     assert Spread(1.0, 2.0).of_median(100) == pytest.approx(0.1253, abs=0.001)
+
+
+def test_polygamma_functions() -> None:
+    """Catches a wrong term of the series, which the intervals are computed with: known values."""
+    assert _digamma(1.0) == pytest.approx(-0.5772156649015329, rel=1e-9)
+    assert _digamma(10.0) == pytest.approx(2.251752589066721, rel=1e-9)
+    assert _trigamma(1.0) == pytest.approx(math.pi**2 / 6, rel=1e-8)
+    assert _trigamma(0.5) == pytest.approx(math.pi**2 / 2, rel=1e-8)
+    assert _trigamma(8.0) == pytest.approx(0.133137014694, rel=1e-8)

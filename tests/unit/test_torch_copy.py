@@ -107,3 +107,13 @@ def test_the_suite_has_every_case_by_both() -> None:
     }
     assert by["copy"] == by["torch-copy"]
     assert {path for path, _, _ in by["copy"]} == {"gpu0>gpu0", "gpu0>gpu1", "cpu0>gpu0", "gpu0>cpu0"}
+
+
+def test_warnings_are_those_of_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches steady copies called noisy, and a warning without what was observed and required."""
+    assert {one["id"] for one in outcome(FakeTorch())["warnings"]} <= {"few-samples", "quantised"}
+    torch = FakeTorch(blocking=True)
+    monkeypatch.setattr("time.perf_counter_ns", lambda: int(torch.host_ns))
+    found = outcome(torch, source="cpu0:pageable", destination="gpu0:device")
+    (ungated,) = [one for one in found["warnings"] if one["id"] == "ungated"]
+    assert (ungated["observed"], ungated["required"]) == (0, 1)

@@ -1,0 +1,113 @@
+"""Small figures and choices of many modules: their bounds, and what they do without data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from byteways.analyse.subjects.study import _wide
+from byteways.analyse.tables import _excess
+from byteways.analyse.wording import keeps_speed
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, Estimator
+from byteways.plan.footprint import flow_buffer_bytes
+from byteways.results.physical import with_caches
+from byteways.results.record import Warning
+from byteways.results.samples import SamplesFile, of_outcome
+from tests.unit import machines
+
+MIB = 2**20
+
+
+@pytest.mark.parametrize(
+    ("lasts", "unit", "wide"),
+    [
+        ((1.0, 10.0), "GB/s", False),
+        ((1.0, 10.1), "GB/s", True),
+        ((1.0, 99.0), "ns", False),
+        ((), "GB/s", False),
+    ],
+)
+def test_an_axis_is_logarithmic_where_values_differ_tenfold(
+    lasts: tuple[float, ...], unit: str, wide: bool
+) -> None:
+    """Catches a logarithmic axis for what a linear one shows as well, and the values of the first size."""
+    series = [SimpleNamespace(ours=((1, 1.0), (2, last))) for last in lasts] + [SimpleNamespace(ours=())]
+    one: Any = SimpleNamespace(series=series)
+    assert _wide(one, unit) == wide
+
+
+@pytest.mark.parametrize(
+    ("observed", "required", "excess"),
+    [(2.0, 1.0, 2.0), (1.0, -4.0, 4.0), (0.0, 3.0, 0.0), ("10 GB/s", 3.0, 0.0), (0.0, 0.0, 0.0)],
+)
+def test_excess_of_a_warning(observed: Any, required: Any, excess: float) -> None:
+    """Catches a factor below 1, and one of numbers that are none."""
+    assert _excess(Warning("noisy", observed, required, "")) == excess
+
+
+def test_what_keeps_its_speed_is_shown_to() -> None:
+    """Catches words of equality for a claim that does not show it."""
+    unequal: Any = SimpleNamespace(equal=False)
+    equal: Any = SimpleNamespace(equal=True)
+    assert keeps_speed([equal]) == "is not slowed down"
+    for claims in ([], [unequal], [equal, unequal]):
+        with pytest.raises(ValueError, match="no equality"):
+            keeps_speed(claims)
+
+
+def test_samples_of_an_outcome() -> None:
+    """Catches samples taken for none because a part of them is missing."""
+    assert of_outcome("a", 0, {}) is None
+    assert of_outcome("a", 0, {"samples_ns": None, "samples": None}) is None
+    alone, more = of_outcome("a", 1, {"samples_ns": [1.0]}), of_outcome("b", 2, {"samples": {}})
+    assert alone is not None and (alone.case_id, alone.round, [*alone.samples_ns]) == ("a", 1, [1.0])
+    assert more is not None and [*more.samples_ns] == []
+
+
+def test_a_missing_file_of_samples_has_none(tmp_path: Path) -> None:
+    """Catches a traceback from runs that were recorded before samples had a file."""
+    assert SamplesFile(tmp_path / "samples.jsonl").of("a", 0) is None
+
+
+def test_probed_caches_fill_gaps_only() -> None:
+    """Catches a cache of the topology that is overwritten, and a text taken for a size."""
+    topology, _ = machines.h200x4()
+    first, *others = (replace(device, last_level_cache_bytes=None) for device in topology.devices)
+    known = replace(topology, devices=(replace(first, last_level_cache_bytes=5), *others))
+    told = {device.name: {"last_level_cache_bytes": 7} for device in topology.devices}
+    told[others[0].name] = {"last_level_cache_bytes": "7"}  # type: ignore[dict-item]
+    found = [device.last_level_cache_bytes for device in with_caches(known, told).devices]
+    assert found == [5, None, *[7] * (len(others) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("size", "all_mib"), [(4096, 128), (2 * MIB, 128), (50 * MIB, 100), (1024 * MIB, 1024)]
+)
+def test_regions_of_prefetches(size: int, all_mib: int) -> None:
+    """Catches too few regions for a batch that can be timed: 128 MiB of them, in blocks of 2 MiB."""
+    flow = Flow(Buffer("cpu0", "managed"), Buffer("gpu0", "managed"), "cpu0")
+    case = Case("prefetch", "unidirectional", (flow,), size)
+    assert flow_buffer_bytes(case, flow, lambda _: 0) == all_mib * MIB
+
+
+def test_host_memory_is_shared_by_gpus_and_not_by_cores() -> None:
+    """Catches copies of two GPUs from one host estimated as if they took turns, and two CPUs' as if not."""
+    topology, capabilities = machines.h200x4()
+    estimator = Estimator(topology, capabilities)
+    size = 1024 * MIB
+
+    def seconds(interface: str, *paths: tuple[str, str, str]) -> float:
+        flows = tuple(Flow(Buffer.parse(a), Buffer.parse(b), by) for a, b, by in paths)
+        return estimator._operation_s(Case(interface, "fan-out", flows, size))
+
+    gpus = [("cpu0:pinned", f"gpu{k}:device", f"gpu{k}") for k in range(2)]
+    alone = seconds("copy", gpus[0])
+    assert seconds("copy", *gpus) == pytest.approx(alone + size / HOST_TOTAL_BYTES_PER_S)
+    assert seconds("copy", *gpus) < 2 * alone
+    host = ("cpu0:pageable", "cpu0:pageable", "cpu0")
+    assert seconds("memcpy", host, host) == pytest.approx(2 * seconds("memcpy", host))
