@@ -122,6 +122,47 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
     assert len(isolated) == 8 and all(record.batch == 1 for record in isolated)
 
 
+SETTINGS = """
+name = "toy"
+title = "Settings"
+rounds = 1
+case_budget_s = 0.05
+precision = 0.5
+
+[[sweep]]
+name = "settings"
+interface = "mpi"
+pattern = "allreduce"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = "8B"
+environment = { BYTEWAYS_LIBMPI = "/nowhere/libmpi.so" }
+
+[[sweep]]
+name = "default"
+interface = "mpi"
+pattern = "allreduce"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = "8B"
+"""
+
+
+def test_settings_reach_the_ranks_of_their_cases_alone(tmp_path: Path) -> None:
+    """Catches variables that a launcher does not pass on, and that later ranks inherit."""
+    installation = jobs.RUNS[0]
+    jobs.require(installation)
+    words = command(installation, tmp_path)
+    (tmp_path / "toy.toml").write_text(SETTINGS, encoding="utf-8")
+    done = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True, timeout=300)
+    found = {record.sweep: record for record in records(tmp_path)}
+    assert found["default"].status == "measured" and found["default"].environment == {}
+    assert found["settings"].status != "measured", done.stdout
+    assert "/nowhere/libmpi.so" in (found["settings"].reason or "")
+
+
 @pytest.mark.parametrize("installation", jobs.RUNS, ids=lambda each: each.name)
 def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, tmp_path: Path) -> None:
     """Catches a killed rank that ends the run or is not named, and ranks that are left over."""

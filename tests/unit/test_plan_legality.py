@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.plan.case import MEMORIES, Buffer, Case
+from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.footprint import buffers, footprint
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
@@ -27,6 +27,11 @@ from tests.unit.legality import (
     reason,
     team,
     within,
+)
+
+RANKS = tuple(Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
+ALLREDUCE = Case(
+    "mpi", "allreduce", (Flow(RANKS[0], RANKS[0], "cpu0", others=((RANKS[1], RANKS[1]),)),), MIB, "warm"
 )
 
 
@@ -59,6 +64,8 @@ from tests.unit.legality import (
         (FRONTIER, within(case("memcpy", "cpu0:pageable@gpu1", "cpu0:pageable", "cpu0"), HSA_XNACK="1")),
         (FRONTIER, within(case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0"), GLIBC_TUNABLES="")),
         (H200X4, within(case("copy", "gpu0:device", "gpu1:device", "gpu0"), HSA_XNACK="1")),  # nobody says
+        (TWO_CORES, within(ALLREDUCE, UCX_TLS="sm", OMPI_MCA_coll_tuned_allreduce_algorithm="3")),
+        (TWO_CORES, within(ALLREDUCE, OMP_NUM_THREADS="2")),
         (H200X4, case("pointer-chase", "gpu1:device", "gpu1:device", "gpu0", GIB)),
         (H200X4, case("pointer-chase", "cpu0:pinned", "cpu0:pinned", "gpu3")),
         (H200X4, case("pointer-chase", "cpu0:pinned", "cpu0:pinned", "cpu0")),
@@ -236,6 +243,16 @@ REFUSED = [
         FRONTIER,
         within(case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0"), HSA_XNACK="0"),
         "HSA_XNACK is read by ROCm, and cpu0 is driven by host",
+    ),
+    (
+        TWO_CORES,
+        within(ALLREDUCE, NCCL_ALGO="Ring"),
+        "NCCL_ALGO is read by NCCL and RCCL, which mpi does not use",
+    ),
+    (
+        H200X4,
+        within(case("copy", "gpu0:device", "gpu1:device", "gpu0"), UCX_TLS="sm"),
+        "UCX_TLS is read by MPI, which copy does not use",
     ),
 ]
 

@@ -66,6 +66,11 @@ class Interface:
         return tuple(option.name for option in (*self.options, *COMMON))
 
     @property
+    def between(self) -> str:
+        """The library that carries it from rank to rank: "mpi" or "xccl"; empty within one process."""
+        return (self.library or "mpi") if self.between_ranks else ""
+
+    @property
     def walks(self) -> bool:
         """Whether an operation is one step of a pointer chase."""
         return self.figure == "latency" and not self.partner and not self.between_ranks

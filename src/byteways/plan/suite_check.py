@@ -17,7 +17,7 @@ from byteways.plan.suite_options import check_products, environment_of, options_
 from byteways.plan.suite_table import Table, kind_of_value
 from byteways.plan.suite_types import LEAST_RANKED, BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
-from byteways.plan.variables import readers
+from byteways.plan.variables import runtimes
 from byteways.plan.words import closest
 
 PAIRS = ("all", "near", "per-link-class")
@@ -27,7 +27,7 @@ GROUPS = ("all", "powers")
 #: Keys that do not apply to sweeps between ranks.
 _NOT_BETWEEN_RANKS = ("executor", "same_device", "partner", "second_source", "cores", "gpus", "halves")
 #: `with-RUNTIME` is for sweeps that only one runtime supports.
-WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{reader.runtime}" for reader in readers()))
+WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{name}" for name in runtimes()))
 EXECUTOR_WORDS = ("source", "destination", "both")
 
 _SUITE_KEYS = ("name", "title", "rounds", "precision", "case_budget_s", "budget_s", "sweep")

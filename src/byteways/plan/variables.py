@@ -1,7 +1,7 @@
-"""Environment variables by the runtime that reads them, from variables.toml beside this file. Pure.
+"""Environment variables by what reads them, from variables.toml beside this file. Pure.
 
-A case may request a process environment. If no runtime of the case reads a variable, it has no effect, and
-the result would be mistaken for the effect of a setting.
+A case may request a process environment. If nothing that the case uses reads a variable, it has no effect,
+and the result would be mistaken for the effect of a setting.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from byteways.topology.model import Capabilities
 
 @dataclass(frozen=True)
 class Reader:
-    """A runtime that reads variables: by the name that devices report, and the name users know."""
+    """What reads variables: a runtime, by the name that devices report, or a library between ranks."""
 
-    runtime: str
-    name: str
+    runtime: str  # empty: a library
+    library: str  # "mpi" or "xccl", as interfaces between ranks name theirs; empty: a runtime
+    name: str  # that users know
     variables: tuple[str, ...]  # globs
     pageable_access: Mapping[str, str]  # settings with which kernels may access plain host memory
     moves_by_touch: Mapping[str, str]  # the setting required for kernels to migrate managed pages
@@ -33,7 +34,8 @@ def readers() -> tuple[Reader, ...]:
     text = (resources.files("byteways.plan") / "variables.toml").read_text(encoding="utf-8")
     return tuple(
         Reader(
-            entry["runtime"],
+            entry.get("runtime", ""),
+            entry.get("library", ""),
             entry["name"],
             tuple(entry["variables"]),
             entry.get("pageable_access", {}),
@@ -43,8 +45,13 @@ def readers() -> tuple[Reader, ...]:
     )
 
 
+def runtimes() -> tuple[str, ...]:
+    """Returns the names of the runtimes that read variables."""
+    return tuple(reader.runtime for reader in readers() if reader.runtime)
+
+
 def reader_of(variable: str) -> Reader | None:
-    """Returns the runtime that reads the variable; None if unknown or not specific to one runtime."""
+    """Returns what reads the variable; None if unknown or not specific to one runtime or library."""
     for reader in readers():
         if any(fnmatchcase(variable, glob) for glob in reader.variables):
             return reader

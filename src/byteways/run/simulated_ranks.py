@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from byteways.plan.variables import reader_of
 from byteways.run.mpi_library import open_mpi
 from byteways.run.rank_measuring import RankMeasurer
 
@@ -30,6 +31,8 @@ class SimulatedRanks:
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the outcome of a `measure` request, on the freshly loaded machine."""
+        if reason := _without_effect(request["case"]["environment"]):
+            return {"status": "skipped", "reason": reason}
         self._core.restart_machine(*self._machine, request["key"])
         size = len(request["cores"])
         outcomes: list[dict[str, Any]] = [{} for _ in range(size)]
@@ -64,3 +67,9 @@ class SimulatedRanks:
         measurer = RankMeasurer.open(mpi, *self._machine)
         kept.append(measurer)
         return measurer.measure(request)
+
+
+def _without_effect(environment: Mapping[str, str]) -> str:
+    """Returns why no result would show the effect of these variables; empty if none is a library's."""
+    read = [name for name in sorted(environment) if (reader := reader_of(name)) and reader.library]
+    return f"the simulated MPI, NCCL and RCCL read no variables: {', '.join(read)}" if read else ""

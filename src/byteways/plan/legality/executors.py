@@ -100,13 +100,17 @@ def cores_refusal(question: Question) -> str | None:
 
 
 def environment_refusal(question: Question) -> str | None:
-    """Some runtime must read each variable: otherwise the result looks like the effect of a setting."""
+    """The case must use what reads each variable: otherwise the result looks like the effect of a setting."""
     case, capabilities = question.case, question.found
     touchers = [buffer.first_touch for flow in case.flows for buffer in flow.buffers if buffer.first_touch]
     devices = [name for name in (*case.devices, *touchers) if kind_of(name) == "gpu"] or list(case.executors)
     runtimes = {device: runtime_of(device, capabilities) for device in devices}
     for variable in sorted(case.environment):
         reader = reader_of(variable)
+        if reader is not None and reader.library:
+            if INTERFACES[case.interface].between != reader.library:
+                return f"{variable} is read by {reader.name}, which {case.interface} does not use"
+            continue
         if reader is None or reader.runtime in runtimes.values() or None in runtimes.values():
             continue
         device, runtime = next(iter(runtimes.items()))

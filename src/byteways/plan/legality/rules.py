@@ -66,7 +66,11 @@ RULES: tuple[Rule, ...] = (
         whole_case=True,
     ),
     Rule("an own buffer is memory of the executor", executors.result_refusal, _OWN),
-    Rule("a runtime reads the variables that are set", executors.environment_refusal, whole_case=True),
+    Rule(
+        "its runtimes or its library read the variables that are set",
+        executors.environment_refusal,
+        whole_case=True,
+    ),
     Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
     Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),
     Rule("managed pages can migrate, or stay, as requested", calls.pages_refusal),
