@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from byteways.analyse.findings import findings
 from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import collectives, messages
+from byteways.analyse.subjects import collectives, messages, rank_pairs
 from byteways.analyse.tables import tables
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.topics import topics
@@ -141,12 +142,43 @@ def test_many_paths_share_a_table(tmp_path: Path) -> None:
     send(build, MIB, 9.0)
     index = Index(RunFolder(build.write(tmp_path)))
     titles_ = [table.title for table in topic_of(index, "messages").tables]
-    assert titles_ == [
+    assert titles_[-2:] == [
+        f"MPI, device memory, warm: bandwidth of every pair of ranks at 1 MiB, {how}"
+        for how in ("GB/s", "relative to the best")
+    ]
+    assert titles_[:-2] == [
         "MPI, between ranks with a GPU each (NVLink4 ×18), median of 12 paths, device memory, warm, "
         "default window",
         "MPI, 0/cpu0>1/cpu0, pageable memory, warm, default window",
     ]
     assert not any("outlier" in title for title in titles(index))
+
+
+def test_matrices_of_all_pairs(tmp_path: Path) -> None:
+    """Catches rows for columns, a share of the worst pair, and a matrix with holes."""
+    build = Builder(run_builder.topology(3))
+    for a, b in itertools.permutations(range(3), 2):
+        flows = [(f"{a}/gpu{a}:device", f"{b}/gpu{b}:device", f"gpu{a}")]
+        for size in (KIB, MIB):
+            send(build, size, 100.0 + 10 * a + b, flows=flows)
+        latency = {"size": 8, "latency_ns": 1000.0 * (2 + a + b), "cache": "warm"}
+        build.measure("mpi-ping-pong", flows, 1.0, **latency)  # type: ignore[arg-type]
+    send(build, 64 * MIB, 500.0, flows=[("0/gpu0:device", "1/gpu1:device", "gpu0")])  # of one pair alone
+    index = Index(RunFolder(build.write(tmp_path)))
+    rates, shares, latencies, by_latency = sorted(
+        rank_pairs.matrices(messages.messages(index.cells)), key=lambda table: "latency" in table.title
+    )
+    assert rates.headings == ("from \\ to", "0/gpu0", "1/gpu1", "2/gpu2")
+    assert rates.rows == (
+        ("0/gpu0", "–", "101", "102"),
+        ("1/gpu1", "110", "–", "112"),
+        ("2/gpu2", "120", "121", "–"),
+    )
+    assert shares.rows[0] == ("0/gpu0", "–", "83 %", "84 %")
+    assert shares.heat[2] == (None, pytest.approx(120 / 121), 1.0, None)
+    assert latencies.title.endswith("latency of every pair of ranks at 8 B, µs")
+    assert latencies.rows[1] == ("1/gpu1", "1.5", "–", "2.5")
+    assert by_latency.rows[2] == ("2/gpu2", "75 %", "60 %", "–")
 
 
 def test_collective_tables_by_timing(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import count, listed, rate, sentence, span
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import between_ranks, by_ipc, label_order, unidirectional, uses_ipc
+from byteways.analyse.subjects.rank_pairs import matrices
 from byteways.analyse.subjects.ranks import (
     gb_figure,
     is_wide,
@@ -96,6 +97,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     places = _places(index, cells)
     for members in places:
         tables += _tables(f"{library(members[0])}, {_title(index, members)}", members)
+    tables += matrices(cells)
     for title, some in group_by(places, lambda members: _title(index, members)).items():
         members = [cell for place in some for cell in place]
         plots += _plot(title, members, [*_plain(found, members), *_by_ipc(found, members)])
