@@ -23,6 +23,11 @@ class Setting:
     meaning: str
     default: str
 
+    @property
+    def names_library(self) -> bool:
+        """Whether its value is the file of a library."""
+        return self.name.startswith("BYTEWAYS_LIB")
+
 
 SETTINGS = (
     Setting("BYTEWAYS_CACHE", "folder for compiled kernels", "$XDG_CACHE_HOME/byteways/kernels"),

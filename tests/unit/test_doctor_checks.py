@@ -163,6 +163,17 @@ def test_refused_peers_and_offers_say_why(tmp_path: Path) -> None:
     assert "NVML does not report its state" in checks[0].text
 
 
+def test_a_variant_of_memory_is_no_loss(tmp_path: Path) -> None:
+    """Catches warnings on every GPU of a vendor that lets nobody choose the coherence of memory."""
+    found = capabilities(synthetic.h200x4(tmp_path))
+    one_kind = Offer(False, "its pinned memory has one kind of coherence")
+    for base, state in ((Offer(True), "ok"), (Offer(False, "no memory to lock"), "warning")):
+        memory = {**found.memory, "gpu0": {"pinned": base, "pinned-noncoherent": one_kind}}
+        checks = check_gpus(replace(found, memory=memory), [], [], {})
+        (check,) = [one for one in checks if "pinned-noncoherent" in one.text]
+        assert (check.state, check.advice is None) == (state, state == "ok")
+
+
 def test_no_gpu_to_open(tmp_path: Path) -> None:
     """Catches silence about GPUs on the bus that no runtime opens, and alarm where there are none."""
     none = capabilities(synthetic.bare_vm(tmp_path))
@@ -320,3 +331,18 @@ def test_every_check_of_this_host_has_a_known_state(tmp_path: Path) -> None:
     checks = check_host(synthetic.bare_vm(tmp_path).topology(), LOADED)
     assert len(checks) == 8
     assert all(check.state in STATES and check.text for check in checks)
+
+
+def test_a_library_that_is_not_where_its_setting_says(tmp_path: Path) -> None:
+    """Catches a wrong path that only shows in the first case that needs the library."""
+    there = tmp_path / "libnccl.so.2"
+    there.touch()
+    found = {
+        value: check_variables({"BYTEWAYS_LIBNCCL": value})[0].state
+        for value in (str(there), "libnccl.so.2", str(tmp_path / "gone.so"), str(tmp_path))
+    }
+    assert [*found.values()] == ["ok", "ok", "problem", "problem"]
+    (check,) = check_variables({"BYTEWAYS_LIBNCCL": "/gone.so"})
+    assert check.text.endswith("and no such file is there") and "unset BYTEWAYS_LIBNCCL" in (
+        check.advice or ""
+    )

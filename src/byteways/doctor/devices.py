@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.doctor.check import Check
+from byteways.plan.case import VARIANTS
 from byteways.run.health_users import GpuUse
 from byteways.topology import nvml
 from byteways.topology.model import Capabilities, Offer
@@ -113,7 +114,10 @@ def _busy(name: str, device: ManagementDevice | None, use: GpuUse) -> list[tuple
 
 
 def _offers(name: str, capabilities: Capabilities) -> list[Check]:
-    """Lists memory kinds and interfaces that this GPU lacks, except host-only ones."""
+    """Lists memory kinds and interfaces that this GPU lacks, except host-only ones.
+
+    A variant of memory that the GPU has is no loss: its vendor does not offer the choice.
+    """
     refused: dict[str, list[str]] = {}
     for table in (capabilities.memory, capabilities.interface):
         of_host = {
@@ -127,8 +131,11 @@ def _offers(name: str, capabilities: Capabilities) -> list[Check]:
             if not offer.available and kind not in of_host:
                 refused.setdefault(offer.reason, []).append(kind)
     advice = "cases that need it are skipped with this reason"
+    has = {kind for kind, offer in capabilities.memory.get(name, {}).items() if offer.available}
     return [
-        Check("GPUs", name, "warning", f"no {', '.join(kinds)}: {reason}", advice)
+        Check("GPUs", name, "ok", f"no {', '.join(kinds)}: {reason}")
+        if all(VARIANTS.get(kind) in has for kind in kinds)
+        else Check("GPUs", name, "warning", f"no {', '.join(kinds)}: {reason}", advice)
         for reason, kinds in refused.items()
     ]
 

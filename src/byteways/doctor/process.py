@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from byteways.doctor.check import Check
-from byteways.settings import SETTINGS, WORKER_ENVIRONMENT
+from byteways.settings import SETTINGS, WORKER_ENVIRONMENT, Setting
 from byteways.units import format_size
 
 #: Variables that affect results: pattern, test for a warning, effect, advice.
@@ -142,7 +142,7 @@ def _unsafe(cache: Path) -> str:
 def check_variables(environment: Mapping[str, str]) -> list[Check]:
     """Reports set variables that affect results. Values of others are never shown: they may be secrets."""
     checks = [
-        Check("process", setting.name, "ok", f"{environment[setting.name]}: {setting.meaning}")
+        _check_setting(setting, environment[setting.name])
         for setting in SETTINGS
         if setting.name in environment
     ]
@@ -156,3 +156,12 @@ def check_variables(environment: Mapping[str, str]) -> list[Check]:
                 Check("process", name, "warning" if warned else "ok", text, advice if warned else None)
             )
     return checks or [Check("process", "variables", "ok", "none set that affects results")]
+
+
+def _check_setting(setting: Setting, value: str) -> Check:
+    """Checks that a library's file is there; a name without a folder is for the dynamic linker to find."""
+    text = f"{value or '(empty)'}: {setting.meaning}"
+    if setting.names_library and "/" in value and not Path(value).is_file():
+        advice = f"unset {setting.name}, or let it name the library's file"
+        return Check("process", setting.name, "problem", f"{text}, and no such file is there", advice)
+    return Check("process", setting.name, "ok", text)

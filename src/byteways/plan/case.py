@@ -36,6 +36,13 @@ MEMORIES = (
     *("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered"),
     *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm", "ipc"),
 )
+#: Kinds that differ from another one by coherence or caching alone, which not every vendor lets users choose.
+VARIANTS = {
+    "pinned-noncoherent": "pinned",
+    "managed-coarse": "managed",
+    "device-fine": "device",
+    "device-uncached": "device",
+}
 CACHES = ("cold", "warm")
 
 _BUFFER = re.compile(
