@@ -82,3 +82,24 @@ def test_a_wrong_word_on_the_way_is_found(tmp_path: Path) -> None:
     words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "corrupt:gpu0>gpu1:word=7")
     records = run(tmp_path, "R", *words, "--only", "pattern=unidirectional,size=16MiB")
     assert [one["status"] for one in records] == ["corrupt"]
+
+
+def test_a_lost_gpu_costs_only_the_cases_that_use_it(tmp_path: Path) -> None:
+    """Catches a machine that cannot restart after a rank has failed: every later case would fail, too."""
+    (tmp_path / "mixed.toml").write_text(
+        SUITE.split("[[sweep]]")[0].replace("rounds = 1", "rounds = 2")  # in two orders
+        + f'[[sweep]]\nname = "gpu"\n{ENDS}pattern = "allreduce"\nsize = "32KiB"\n'
+        + f'[[sweep]]\nname = "host"\n{ENDS}pattern = "allreduce"\nsize = "32KiB"\n'.replace(
+            "xccl", "mpi"
+        ).replace("gpu*:device", "cpu*:pageable")
+    )
+    words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "lost:gpu1", "--no-report")
+    done = byteways(tmp_path, "run", "mixed.toml", "--out", "R", *words)
+    assert done.returncode == 1, done.stderr
+    records = [json.loads(line) for line in (tmp_path / "R/measurements.jsonl").read_text().splitlines()]
+    assert len(records) == 4
+    for one in records:
+        if one["interface"] == "mpi":
+            assert one["status"] == "measured" and one["verified"]
+        else:
+            assert one["status"] == "failed" and "rank 1: " in one["reason"] and "gpu1" in one["reason"]

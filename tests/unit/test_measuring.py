@@ -123,3 +123,25 @@ def test_an_option_that_nothing_reads_is_refused() -> None:
     mistaken = Case(one.interface, one.pattern, one.flows, one.size_bytes, options={"colour": 3})
     with pytest.raises(ValueError, match="unknown option colour of copy"):
         object.__new__(Measurer)._options(mistaken, {})
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "broken"),
+    [("UnsupportedError", "failed", False), ("OutOfMemoryError", "failed", False), ("Error", "failed", True)],
+)
+def test_errors_of_a_case(error: str, status: str, broken: bool) -> None:
+    """Catches a worker that is given up for want of memory, and one that is kept with a broken runtime."""
+    errors = {
+        name: type(name, (Exception,), {}) for name in ("UnsupportedError", "OutOfMemoryError", "Error")
+    }
+    measurer: Any = object.__new__(Measurer)
+    measurer.core = SimpleNamespace(**errors)
+    measurer._broken = lambda _: True
+
+    def fail(*_: Any) -> None:
+        raise errors[error]("it happened")
+
+    measurer._outcome = fail
+    outcome, given_up = measurer.measure({"case": case().identity()})
+    assert (outcome["status"], given_up) == (status, broken)
+    assert outcome["reason"].startswith("it happened")

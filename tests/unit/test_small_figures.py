@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from byteways.analyse.resources import Resource
+from byteways.analyse.subjects.collectives import time_of
 from byteways.analyse.subjects.study import _wide
 from byteways.analyse.tables import _excess
-from byteways.analyse.wording import keeps_speed
+from byteways.analyse.wording import _factor, keeps_speed
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, Estimator
 from byteways.plan.footprint import flow_buffer_bytes
@@ -111,3 +113,34 @@ def test_host_memory_is_shared_by_gpus_and_not_by_cores() -> None:
     assert seconds("copy", *gpus) < 2 * alone
     host = ("cpu0:pageable", "cpu0:pageable", "cpu0")
     assert seconds("memcpy", host, host) == pytest.approx(2 * seconds("memcpy", host))
+
+
+@pytest.mark.parametrize(
+    ("effect", "said"), [(3.9, "3.9 times"), (999.0, "999 times"), (1500.0, "more than 1000 times")]
+)
+def test_factors_of_claims(effect: float, said: str) -> None:
+    """Catches a factor with digits that nobody needs, and a bound told of small ones."""
+    claim: Any = SimpleNamespace(effect=effect, low=effect * 0.9999, high=effect * 1.0001)
+    assert _factor(claim) == said
+
+
+@pytest.mark.parametrize(("members", "family"), [(1, False), (2, True)])
+def test_a_family_has_several_resources(members: int, family: bool) -> None:
+    """Catches one link told as "each link"."""
+    assert Resource("the link", (lambda _: True,) * members).family == family
+
+
+@pytest.mark.parametrize(
+    ("pattern", "time_ns", "expected"),
+    [("allreduce", 2000.0, 2000.0), ("allreduce", None, 7.0), ("barrier", 2000.0, 7.0)],
+)
+def test_time_of_a_collective(pattern: str, time_ns: float | None, expected: float) -> None:
+    """Catches a bandwidth told as a time: a barrier's value is its time, that of others is a rate."""
+    cell: Any = SimpleNamespace(
+        record=SimpleNamespace(pattern=pattern), time_ns=time_ns, value=7.0, low=6.0, high=8.0
+    )
+    found = time_of(cell)
+    assert found.value == expected
+    assert (found.low, found.high) == (
+        (6.0, 8.0) if expected == 7.0 else (pytest.approx(2000 * 7 / 8), pytest.approx(2000 * 7 / 6))
+    )

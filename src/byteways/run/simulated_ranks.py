@@ -29,10 +29,14 @@ class SimulatedRanks:
         self._core = core
         self._machine = (simulator, sheet)
 
-    def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the outcome of a `measure` request, on the freshly loaded machine."""
+    def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """Returns the outcome of a `measure` request on the freshly loaded machine, and whether to leave.
+
+        A rank that failed may have left memory or queues behind, with which the machine cannot restart: a new
+        process continues.
+        """
         if reason := _without_effect(request["case"]["environment"]):
-            return {"status": "skipped", "reason": reason}
+            return {"status": "skipped", "reason": reason}, False
         self._core.restart_machine(*self._machine, request["key"])
         size = len(request["cores"])
         outcomes: list[dict[str, Any]] = [{} for _ in range(size)]
@@ -58,8 +62,8 @@ class SimulatedRanks:
             thread.join()
         kept.clear()
         gc.collect()
-        first: int = min(request["ranks"])
-        return outcomes[first]
+        failed = any(outcome.get("status") == "failed" for outcome in outcomes)
+        return outcomes[min(request["ranks"])], failed
 
     def _play(self, request: Mapping[str, Any], kept: list[RankMeasurer | Mpi]) -> dict[str, Any]:
         mpi = open_mpi(self._machine[0])

@@ -95,7 +95,7 @@ class Worker:
             if self._kind == "torch":
                 outcome, broken = self._open_torch().measure(request)
             elif "ranks" in request:
-                outcome, broken = self._simulated_ranks().measure(request), False
+                outcome, broken = self._simulated_ranks().measure(request)
             else:
                 outcome, broken = self._opened_anew(request["key"]).measure(request)
         except Unavailable as reason:
