@@ -200,7 +200,8 @@ def ranks_of(tmp_path: Path) -> list[int]:
             variables = (entry / "environ").read_bytes()
         except OSError:
             continue
-        own = words[0] == os.fsencode(sys.executable)  # the launcher has the same words after its own
+        # The launcher, and what starts it, have the same words after their own.
+        own = words[0] == os.fsencode(sys.executable) and b"byteways.run.launched" not in words
         if own and b"byteways.run.rank_worker" in words and f"{MARK}={tmp_path}".encode() in variables:
             found.append(int(entry.name))
     return found

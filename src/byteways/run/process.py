@@ -134,8 +134,6 @@ class WorkerProcess:
             WorkerLost: The worker died, hung, or sent an invalid answer; it has been ended.
         """
         assert self._channel is not None
-        self._log_start = self._log_size()
-        self._kills_before = out_of_memory_kills()
         try:
             self._channel.send(message)
             answer = self._receive(self._channel, timeout_s)
@@ -144,6 +142,9 @@ class WorkerProcess:
         if answer.get("did") != message["do"]:
             self.kill()
             raise WorkerLost(f"worker answered {_shortened(str(answer))} to '{message['do']}'")
+        # What happens from now on, before the next request, is the reason if that one finds the worker dead.
+        self._log_start = self._log_size()
+        self._kills_before = out_of_memory_kills()
         return answer
 
     def dismiss(self) -> None:
@@ -292,7 +293,7 @@ class WorkerProcess:
         return blamed(self.hello.get("ranks", ()), process_state, self._printed())
 
     def _printed(self) -> str:
-        """Returns the end of the worker's output during this request."""
+        """Returns the end of the worker's output since its last answer."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(self._log_start, self._log_size() - 4096))
@@ -301,7 +302,7 @@ class WorkerProcess:
             return ""
 
     def _last_words(self) -> str:
-        """Returns the worker's last output lines during this request, for the reason of a loss."""
+        """Returns the worker's last output lines since its last answer, for the reason of a loss."""
         said = [line.strip() for line in self._printed().split("\n") if line.strip()]
         return f"; it last printed: {_shortened(' | '.join(said[-3:]), 400)}" if said else ""
 

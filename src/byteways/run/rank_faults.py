@@ -25,12 +25,15 @@ def blamed(
             return f"; {_named(number, ranks[number])} is stopped"
     # Open MPI prints the rank, MPICH the process id.
     told = re.search(r"process rank (\d+) .*?(exited|killed|aborted)", printed)
-    if told and (number := int(told[1])) < len(ranks):
-        return f"; {_named(number, ranks[number])} ended first"
-    if told := re.search(r"\bPID (\d+) RUNNING AT", printed):
+    if told:
+        number = int(told[1])
+        which = _named(number, ranks[number]) if number < len(ranks) else f"rank {number}"
+        return f"; {which} ended first"
+    if told := re.search(r"\bPID (\d+) RUNNING AT (\S+)", printed):
         for number, rank in enumerate(ranks):
             if rank["pid"] == int(told[1]):
                 return f"; {_named(number, rank)} ended first"
+        return f"; process {told[1]} on {told[2]} ended first"  # before it said which rank it is
     gone = [_named(number, ranks[number]) for number, state in enumerate(states) if state in (None, "Z")]
     return f"; {gone[0]} is gone" if len(gone) == 1 else ""
 
