@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,7 +58,8 @@ class Covering:
     tests: Mapping[str, Mapping[int, Sequence[str]]]
 
     def of(self, file: Path, lines: Iterable[int]) -> list[str]:
-        """Tests that run any of these lines, as many as `TESTS_S` allows: those of all test files in turn.
+        """Tests that run any of these lines, as many as `TESTS_S` allows: first those that import the module,
+        then those of all other test files in turn.
 
         Lines outside of functions run on import only: they are covered by what covers the file.
         """
@@ -68,7 +70,7 @@ class Covering:
         names = {name for line in chosen for name in by_line.get(line, ())}
         files = {name for name in names if "::" not in name}
         names |= {name for name in self.seconds if name.partition("::")[0] in files}
-        return self._in_turn(names & self.seconds.keys())
+        return self._in_turn(names & self.seconds.keys(), nearness(file))
 
     def foremost(self, names: Sequence[str]) -> list[str]:
         """Of the tests of a mutant those of a few files, of which the greatest part is among them: they are
@@ -79,13 +81,15 @@ class Covering:
         files = sorted(here, key=lambda file: -here[file] / whole[file])[:FOREMOST]
         return [name for name in names if name.partition("::")[0] in files]
 
-    def _in_turn(self, names: Iterable[str]) -> list[str]:
-        """The fastest test of every file, then the second of each, until `TESTS_S` are over."""
+    def _in_turn(self, names: Iterable[str], near: Mapping[str, int]) -> list[str]:
+        """All tests of the files that are near, then the fastest test of every other file, then the second of
+        each, until `TESTS_S` are over.
+        """
         rank: Counter[str] = Counter()
         order = []
         for name in sorted(names, key=lambda name: (self.seconds[name], name)):
             file = name.partition("::")[0]
-            order.append((rank[file], self.seconds[name], name))
+            order.append((near.get(file, rank[file]), self.seconds[name], name))
             rank[file] += 1
         left = TESTS_S
         found: list[str] = []
@@ -94,6 +98,23 @@ class Covering:
                 found.append(name)
                 left -= seconds
         return found
+
+
+def nearness(file: Path) -> dict[str, int]:
+    """Test files that import a module: -2 where they are named after it, else -1."""
+    module = ".".join(file.with_suffix("").parts[1:])
+    parent, _, stem = module.rpartition(".")
+    imports = re.compile(
+        rf"^(?:from {re.escape(module)} import|import {re.escape(module)}\b"
+        rf"|from {re.escape(parent)} import .*\b{stem}\b)",
+        re.MULTILINE,
+    )
+    found = {}
+    for folder in TESTS:
+        for path in (ROOT / folder).rglob("test_*.py"):
+            if imports.search(path.read_text(encoding="utf-8")):
+                found[str(path.relative_to(ROOT))] = -2 if stem in path.stem else -1
+    return found
 
 
 def within_functions(source: str) -> set[int]:

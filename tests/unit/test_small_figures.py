@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,16 +11,24 @@ from typing import Any
 import pytest
 
 from byteways.analyse.resources import Resource
+from byteways.analyse.studies.checks import _quotient
 from byteways.analyse.subjects.collectives import time_of
 from byteways.analyse.subjects.study import _wide
 from byteways.analyse.tables import _excess
 from byteways.analyse.wording import _factor, keeps_speed
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, Estimator
+from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, LINK_EFFICIENCY, Estimator
 from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.suite import load
 from byteways.results.physical import with_caches
 from byteways.results.record import Warning
+from byteways.results.record_check import wrong
+from byteways.results.run_folder import MOST_LINE_BYTES, parse_line
 from byteways.results.samples import SamplesFile, of_outcome
+from byteways.run.interruption import Interruption
+from byteways.run.measuring import _exports
+from byteways.run.options import Options
+from tests.report.few_records import flow, record
 from tests.unit import machines
 
 MIB = 2**20
@@ -92,9 +101,9 @@ def test_probed_caches_fill_gaps_only() -> None:
 )
 def test_regions_of_prefetches(size: int, all_mib: int) -> None:
     """Catches too few regions for a batch that can be timed: 128 MiB of them, in blocks of 2 MiB."""
-    flow = Flow(Buffer("cpu0", "managed"), Buffer("gpu0", "managed"), "cpu0")
-    case = Case("prefetch", "unidirectional", (flow,), size)
-    assert flow_buffer_bytes(case, flow, lambda _: 0) == all_mib * MIB
+    moved = Flow(Buffer("cpu0", "managed"), Buffer("gpu0", "managed"), "cpu0")
+    case = Case("prefetch", "unidirectional", (moved,), size)
+    assert flow_buffer_bytes(case, moved, lambda _: 0) == all_mib * MIB
 
 
 def test_host_memory_is_shared_by_gpus_and_not_by_cores() -> None:
@@ -144,3 +153,88 @@ def test_time_of_a_collective(pattern: str, time_ns: float | None, expected: flo
     assert (found.low, found.high) == (
         (6.0, 8.0) if expected == 7.0 else (pytest.approx(2000 * 7 / 8), pytest.approx(2000 * 7 / 6))
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "rounds"),
+    [({}, 3), ({"for_s": 60.0}, 1), ({"rounds": 5}, 5), ({"for_s": 60.0, "rounds": 4}, 4)],
+)
+def test_rounds_of_a_suite_under_options(given: dict[str, Any], rounds: int) -> None:
+    """Catches rounds of the suite in a run that repeats it, or one round where none was asked for."""
+    applied = Options(**given).applied(load("quick"))
+    assert applied.rounds == rounds
+
+
+def test_an_optional_precision_is_that_of_every_sweep() -> None:
+    """Catches sweeps that keep their own precision, and one that is set without being asked for."""
+    suite = load("quick")
+    assert Options().applied(suite) == suite
+    asked = Options(precision=0.125).applied(suite)
+    assert {sweep.precision for sweep in asked.sweeps} == {0.125} == {asked.precision}
+
+
+def test_a_quotient_of_a_value_with_itself() -> None:
+    """Catches an interval for a ratio that is exactly 1, and ends of the interval on the wrong side."""
+    one, other = (SimpleNamespace(low=low, high=high) for low, high in ((90.0, 110.0), (45.0, 55.0)))
+    assert _quotient(one, one) == (1.0, 1.0)  # type: ignore[arg-type]
+    assert _quotient(one, other) == (90 / 55, 110 / 45)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("interface", "memory", "exports"),
+    [
+        ("open-ipc", "device", True),
+        ("copy", "ipc", True),
+        ("copy", "device", False),
+        ("store", "pool", False),
+    ],
+)
+def test_cases_with_memory_of_another_process(interface: str, memory: str, exports: bool) -> None:
+    """Catches the exporting process reported as a foreign user of the GPU."""
+    moved = Flow(Buffer("gpu0", "device"), Buffer("gpu1", memory), "gpu0")
+    assert _exports(Case(interface, "unidirectional", (moved,), 4096)) == exports
+
+
+def test_hangups_that_are_ignored_stay_so() -> None:
+    """Catches a run under nohup that ends with its terminal, and other signals that end it at once."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
+    try:
+        for ignored in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(ignored, signal.SIG_IGN)
+        with Interruption() as interruption:
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGINT) == interruption._handle
+            assert signal.getsignal(signal.SIGTERM) == interruption._handle
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with Interruption() as interruption:
+            assert signal.getsignal(signal.SIGHUP) == interruption._handle
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_the_host_link_of_the_gpu_at_either_end() -> None:
+    """Catches the estimate of another link, and of none, for a copy between host and GPU."""
+    topology, capabilities = machines.h200x4()
+    estimator = Estimator(topology, capabilities)
+    host, gpu = Buffer("cpu0", "pinned"), Buffer("gpu1", "device")
+    (peak,) = {
+        link.peak_bytes_per_s for link in topology.links if link.kind == "pcie" and "gpu1" in (link.a, link.b)
+    }
+    assert peak is not None
+    for source, destination in ((host, gpu), (gpu, host)):
+        rate = estimator._rate("copy", source, destination, "gpu1")
+        assert rate == pytest.approx(LINK_EFFICIENCY * peak)
+
+
+def test_a_record_without_flows_is_refused() -> None:
+    """Catches a record that names no devices, or names them by numbers."""
+    one = record("copy", [flow("gpu0:device", "gpu1:device", "gpu0")], 1e9)
+    object.__setattr__(one, "flows", ())
+    assert "flows" in wrong(one)
+
+
+def test_the_longest_line_of_a_journal() -> None:
+    """Catches another limit than the one that is told."""
+    with pytest.raises(ValueError, match=f"more than {MOST_LINE_BYTES // MIB} MiB"):
+        parse_line(b" " * (MOST_LINE_BYTES + 1))
