@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+#: No test rests on real time: an example may take long on a busy machine.
+settings.register_profile("busy", deadline=None)
+settings.load_profile("busy")
 
 ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")
 
