@@ -112,6 +112,29 @@ def test_collectives_have_the_buffers_of_all_ranks() -> None:
         assert [source.rank for source, _ in case.flows[0].pairs] == [*case.ranks]
 
 
+@pytest.mark.parametrize(
+    ("sweep", "machine", "reasons"),
+    [
+        (
+            'interface = "xccl-ping-pong"\nsource = "gpu*:device"\ndestination = "cpu*:pageable"\nsize = 8\n',
+            host(1, 8, 2),
+            {"xccl-ping-pong moves memory of GPUs, and cpu0 is a CPU"},
+        ),
+        (
+            f'interface = "mpi"\npattern = "allreduce"\n{IN_PLACE}source = "cpu*:pageable"\n'
+            'destination = ["cpu*:pageable", "cpu*:pinned"]\nsize = 8\ncache = "warm"\n',
+            host(1),
+            {None, "in place, each rank has one buffer, and 0/cpu0:pageable and 0/cpu0:pinned are two"},
+        ),
+    ],
+)
+def test_every_rank_can_do_its_part(sweep: str, machine: Any, reasons: set[str | None]) -> None:
+    """Catches a rank that is given host memory for NCCL, and one that has two buffers in place."""
+    text = f'name = "toy"\ntitle = "t"\nrounds = 1\n[[sweep]]\nname = "s"\n{sweep}'
+    found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
+    assert {one.reason for one in found} == reasons
+
+
 def test_sizes_are_whole_blocks() -> None:
     """Catches blocks that are cut inside a word: the last rank would get less than is counted."""
     found = cases(f'interface = "mpi"\npattern = "alltoall"\n{ENDS}', 3, *host(1))

@@ -32,11 +32,13 @@ def interface_offer(interface: str, device: str, capabilities: Capabilities) -> 
 
 
 def flow_refusal(question: Question) -> str | None:
-    """Checks the executor, then every buffer, then the partner."""
+    """Checks the executor, then every buffer, then the partner. Between ranks each end executes."""
     interface, flow, capabilities = question.interface, question.flow, question.there
-    offer = interface_offer(interface, flow.executor, capabilities)
-    if not offer.available:
-        return offer.reason
+    ends = [buffer.device for buffer in flow.buffers] if INTERFACES[interface].between_ranks else []
+    for device in dict.fromkeys([flow.executor, *ends]):
+        offer = interface_offer(interface, device, capabilities)
+        if not offer.available:
+            return offer.reason
     reaches = TABLE[interface, kind_of(flow.executor)]
     for buffer in dict.fromkeys(flow.buffers):
         if reason := buffer_refusal(buffer, capabilities):
@@ -60,6 +62,13 @@ def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Cap
         if buffer.memory == "pinned-noncoherent":
             return "a GPU that polls pinned-noncoherent memory may see stale data"
     return None
+
+
+def in_place_refusal(question: Question) -> str | None:
+    flow = question.flow
+    if question.options["in_place"] != "yes" or flow.source == flow.destination:
+        return None
+    return f"in place, each rank has one buffer, and {flow.source} and {flow.destination} are two"
 
 
 def result_refusal(question: Question) -> str | None:
