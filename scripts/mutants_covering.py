@@ -25,6 +25,8 @@ FOLDERS = ("analyse", "plan", "results", "run")
 TESTS_S = 20.0
 #: Files of tests that are run first.
 FOREMOST = 6
+#: Files of tests that compare whole texts: run whatever else covers a line.
+TEXTS = ("tests/unit/test_said_of_runs.py", "tests/cli/test_records_of_models.py")
 #: Tests that cover these folders. Native tests measure, which takes longer and says little of Python.
 TESTS = ("tests/unit", "tests/report", "tests/cli", "tests/faults", "tests/mpi")
 #: What is copied, so that a mutant is seen nowhere else. All else is linked.
@@ -70,7 +72,8 @@ class Covering:
         names = {name for line in chosen for name in by_line.get(line, ())}
         files = {name for name in names if "::" not in name}
         names |= {name for name in self.seconds if name.partition("::")[0] in files}
-        return self._in_turn(names & self.seconds.keys(), nearness(file))
+        near = {**dict.fromkeys(TEXTS, -3), **nearness(file)}
+        return self._in_turn(names & self.seconds.keys(), near)
 
     def foremost(self, names: Sequence[str]) -> list[str]:
         """Of the tests of a mutant those of a few files, of which the greatest part is among them: they are
@@ -79,7 +82,8 @@ class Covering:
         whole = Counter(name.partition("::")[0] for name in self.seconds)
         here = Counter(name.partition("::")[0] for name in names)
         files = sorted(here, key=lambda file: -here[file] / whole[file])[:FOREMOST]
-        return [name for name in names if name.partition("::")[0] in files]
+        first = {*files, *TEXTS}
+        return [name for name in names if name.partition("::")[0] in first]
 
     def _in_turn(self, names: Iterable[str], near: Mapping[str, int]) -> list[str]:
         """All tests of the files that are near, then the fastest test of every other file, then the second of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -87,8 +88,7 @@ def mutants(file: Path, folder: str, draw: random.Random) -> Iterator[Mutant]:
     for start, end in places:
         name, operator, occurrence = draw.choice(found[start, end])
         after = mutate_code(source, operator, occurrence)
-        unseen = _is_for_types(source, start) or _thaws(source, start, after)
-        if after and not unseen and _runs_differently(source, after):
+        if after and not is_unseen(source, start, name, after) and _runs_differently(source, after):
             yield Mutant(
                 folder,
                 MutationSpec(file, name, occurrence, start, end),
@@ -102,15 +102,26 @@ def _lines(source: str, start: Place, end: Place) -> str:
     return " ".join(line.strip() for line in source.splitlines()[start[0] - 1 : end[0]])
 
 
-def _thaws(before: str, start: Place, after: str) -> bool:
-    """Whether a frozen class may be changed then: that is what the type checker refuses, not a test."""
+#: What a test cannot tell, or nobody would mistake: text of the line, and what becomes of it.
+UNSEEN = (
+    ("frozen=True", "frozen=False"),  # a class that may be changed: the type checker refuses the change
+    ("total=False", "total=True"),  # fields of a dictionary that types alone know of
+    ("strict=True", "strict=False"),  # a check that lengths are equal, as they are
+)
+#: A comparison with a word, and with the order of words, which no program of ours asks for.
+_EQUALS_WORD = re.compile(r"[!=]= (?=[\"'])")
+_ORDERS_WORD = re.compile(r"[<>]=? (?=[\"'])")
+
+
+def is_unseen(before: str, start: Place, operator: str, after: str) -> bool:
+    """Whether no test could tell the change, or it is one that nobody makes."""
     line, changed = before.splitlines()[start[0] - 1], after.splitlines()[start[0] - 1]
-    return "frozen=True" in line and line.replace("frozen=True", "frozen=False") == changed
-
-
-def _is_for_types(before: str, start: Place) -> bool:
-    """Whether it is the condition of imports that only the type checker wants: tests do not see them."""
-    return before.splitlines()[start[0] - 1] == "if TYPE_CHECKING:"
+    if line == "if TYPE_CHECKING:" or ("@cache" in line and "Decorator" in operator):
+        return True  # imports that only the type checker wants; the same is computed again
+    if any(old in line and line.replace(old, new) == changed for old, new in UNSEEN):
+        return True
+    fewer = len(_EQUALS_WORD.findall(changed)) < len(_EQUALS_WORD.findall(line))
+    return fewer and len(_ORDERS_WORD.findall(changed)) > len(_ORDERS_WORD.findall(line))
 
 
 def _runs_differently(before: str, after: str) -> bool:

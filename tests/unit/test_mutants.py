@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mutants_covering
+import mutants_sample
 from mutants_covering import Covering, imports_of_tests, outdated, together, within_functions, without
 
 SOURCE = """\
@@ -66,6 +67,30 @@ def test_the_most_particular_files_come_first(monkeypatch: pytest.MonkeyPatch) -
     seconds = {f"{file}.py::{number}": 1.0 for file in "abc" for number in range(4)}
     names = ["a.py::0", "b.py::0", "c.py::0", "a.py::1", "a.py::2", "c.py::1"]
     assert Covering(seconds, {}).foremost(names) == ["a.py::0", "c.py::0", "a.py::1", "a.py::2", "c.py::1"]
+
+
+def test_texts_come_first(cover: Covering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a comparison of whole texts that is left out for want of time."""
+    monkeypatch.setattr(mutants_covering, "TEXTS", ("b.py",))
+    monkeypatch.setattr(mutants_covering, "FOREMOST", 1)
+    assert cover.of(Path("source.py"), [5]) == ["b.py::one", "a.py::one", "a.py::two"]
+    assert cover.foremost(["b.py::one", "a.py::one", "a.py::two"]) == ["b.py::one"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("class A(B, total=False):", "class A(B, total=True):"),
+        ("zip(a, b, strict=True)", "zip(a, b, strict=False)"),
+        ('if kind == "cpu":', 'if kind >= "cpu":'),
+        ("if kind != 'cpu':", "if kind < 'cpu':"),
+    ],
+)
+def test_changes_that_no_test_can_tell(before: str, after: str) -> None:
+    """Catches mutants that count as survivors although nobody could notice, or make, them."""
+    assert mutants_sample.is_unseen(before, (1, 0), "", after)
+    assert not mutants_sample.is_unseen('if kind == "cpu":', (1, 0), "", 'if kind != "cpu":')
+    assert not mutants_sample.is_unseen("if count == 1:", (1, 0), "", "if count >= 1:")
 
 
 @pytest.mark.parametrize(
