@@ -160,6 +160,7 @@ def main() -> None:
     parser.add_argument("--socket")
     parser.add_argument("--parent", type=int)
     parser.add_argument("--machine")
+    parser.add_argument("--kind")
     arguments = parser.parse_args()
     if arguments.machine:  # as a simulated machine: its sheet must be there
         Path(arguments.machine).read_text()

@@ -126,10 +126,19 @@ def test_collectives_have_the_buffers_of_all_ranks() -> None:
             host(1),
             {None, "in place, each rank has one buffer, and 0/cpu0:pageable and 0/cpu0:pinned are two"},
         ),
+        (
+            f'interface = "mpi"\noptions = {{ staging = ["library", "pinned"] }}\n{ENDS}',
+            host(1),
+            {
+                None,
+                "0/cpu0:pageable and 1/cpu0:pageable are host memory: nothing to stage",
+                "1/cpu0:pageable and 0/cpu0:pageable are host memory: nothing to stage",
+            },
+        ),
     ],
 )
 def test_every_rank_can_do_its_part(sweep: str, machine: Any, reasons: set[str | None]) -> None:
-    """Catches a rank that is given host memory for NCCL, and one that has two buffers in place."""
+    """Catches host memory given to NCCL, two buffers in place, and staging of host memory."""
     text = f'name = "toy"\ntitle = "t"\nrounds = 1\n[[sweep]]\nname = "s"\n{sweep}'
     found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
     assert {one.reason for one in found} == reasons
@@ -158,6 +167,10 @@ def test_sizes_are_whole_blocks() -> None:
         (
             f'interface = "xccl"\npattern = "broadcast"\n{IN_PLACE}{ENDS}',
             "xccl in place does allreduce, allgather, reduce-scatter, and not broadcast",
+        ),
+        (
+            f'interface = "mpi"\npattern = "allreduce"\noptions = {{ staging = "pinned" }}\n{ENDS}',
+            "staging in pinned memory is for messages, and allreduce is a collective",
         ),
     ],
 )

@@ -131,6 +131,44 @@ def test_messages_between_gpus_are_no_matrix(tmp_path: Path) -> None:
     assert topic_of(index, "messages").plots == ()  # of one size
 
 
+def staged(build: Builder, size: int, rate: float, round_trip_ns: float, how: str = "") -> None:
+    """Messages of device memory, and their round trips: by MPI itself, or staged."""
+    flows = [("0/gpu0:device", "1/gpu1:device", "gpu0")]
+    more = {"options": {"staging": how} if how else {}, "size": size, "cache": "warm"}
+    build.measure("mpi", flows, rate, **more)
+    build.measure("mpi-ping-pong", flows, 1.0, latency_ns=round_trip_ns, **more)
+
+
+def test_staging_stands_beside_what_mpi_does_itself(tmp_path: Path) -> None:
+    """Catches the longer time called the faster way, sizes compared across, and latencies of both pooled."""
+    build = Builder(run_builder.topology(2))
+    staged(build, MIB, 100.0, 40_000.0)
+    staged(build, MIB, 25.0, 120_000.0, "pinned")
+    staged(build, KIB, 1.0, 10_000.0)
+    index = Index(RunFolder(build.write(tmp_path)))
+    told = titles(index)
+    where = "Between ranks with a GPU each (NVLink4 ×18)"
+    direct, pinned = "MPI on device memory", "staging in pinned host memory"
+    rates = f"{where}, messages of 1 MiB: {direct} is 4 times as fast as {pinned}: 100 vs 25 GB/s"
+    times = f"{where}, round trips of 1 MiB: {pinned} takes 3 times as long as {direct}: 120 µs vs 40 µs"
+    assert [title for title in told if "staging in" in title] == [rates, times]
+    plain, other = topic_of(index, "messages").tables
+    assert "staging" not in plain.title and other.title.endswith("staging=pinned, default window")
+    assert column(plain, "latency, µs") == ["5", "20"]
+    assert column(other, "latency, µs") == ["60"]
+
+
+def test_staging_that_changes_nothing_is_a_tie(tmp_path: Path) -> None:
+    """Catches a lead where both take equally long."""
+    build = Builder(run_builder.topology(2))
+    staged(build, MIB, 100.0, 40_000.0)
+    staged(build, MIB, 100.0, 40_000.0, "pinned")
+    told = [title for title in titles(Index(RunFolder(build.write(tmp_path)))) if "staging in" in title]
+    assert len(told) == 2
+    tie = "no significant difference between MPI on device memory and staging in pinned host memory"
+    assert all(title.endswith(tie) for title in told)
+
+
 def test_many_paths_share_a_table(tmp_path: Path) -> None:
     """Catches a table for each of many pairs of ranks, and paths of several classes pooled."""
     build = Builder(run_builder.topology(4))

@@ -15,7 +15,7 @@ from byteways.analyse.studies.checks import _quotient
 from byteways.analyse.subjects.collectives import time_of
 from byteways.analyse.subjects.study import _wide
 from byteways.analyse.tables import _excess
-from byteways.analyse.wording import _factor, keeps_speed
+from byteways.analyse.wording import _factor, difference, faster, keeps_speed, slower
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, LINK_EFFICIENCY, Estimator
 from byteways.plan.footprint import flow_buffer_bytes
@@ -69,6 +69,14 @@ def test_what_keeps_its_speed_is_shown_to() -> None:
     for claims in ([], [unequal], [equal, unequal]):
         with pytest.raises(ValueError, match="no equality"):
             keeps_speed(claims)
+
+
+def test_no_greater_time_is_faster() -> None:
+    """Catches the words of rates on a claim about times, which would name the slower side the faster one."""
+    claim: Any = SimpleNamespace(quantity="latency", differ=True, leads=True)
+    for words in (difference, faster, slower):
+        with pytest.raises(ValueError, match="claim on latency"):
+            words(claim)
 
 
 def test_samples_of_an_outcome() -> None:

@@ -38,6 +38,13 @@ def _lead(claim: Claim) -> Claim:
     return claim if claim.leads else claim.turned()
 
 
+def _rates(claim: Claim) -> Claim:
+    """Returns the claim. Raises ValueError if the greater side is not the faster one."""
+    if claim.quantity != "bandwidth":
+        raise ValueError(f"neither side of a claim on {claim.quantity} is faster for being greater")
+    return claim
+
+
 def _gain(claim: Claim) -> str:
     """'8.2 %', with the digits that the interval supports."""
     gain, low, high = (100 * (ratio - 1) for ratio in (claim.effect, claim.low, claim.high))
@@ -59,13 +66,13 @@ def agreement(claim: Claim) -> str:
 
 def faster(claim: Claim) -> str:
     """'8.2 % faster than' below a factor of 2, '3.9 times as fast as' above."""
-    lead = _lead(claim)
+    lead = _lead(_rates(claim))
     return f"{_gain(lead)} faster than" if lead.effect < 2 else f"{_factor(lead)} as fast as"
 
 
 def slower(claim: Claim) -> str:
     """'42 % slower', of the trailing side."""
-    lead = _lead(claim)
+    lead = _lead(_rates(claim))
     return f"{_loss(lead)} slower{agreement(lead)}"
 
 

@@ -240,12 +240,13 @@ INTERFACES: Mapping[str, Interface] = {
     "mpi": _between_ranks(
         "MPI: messages in windows between two ranks, or a collective of several",
         ("unidirectional", "bidirectional", *COLLECTIVES),
-        options=(opt.WINDOW, opt.TIMING, opt.IN_PLACE),
+        options=(opt.WINDOW, opt.TIMING, opt.IN_PLACE, opt.STAGING),
         in_place=("allreduce", "allgather"),
     ),
     "mpi-ping-pong": _between_ranks(
         "latency: an MPI message to another rank and back",
         ("unidirectional",),
+        options=(opt.STAGING,),
         figure="latency",
         counts="round-trip",
         alone=True,

@@ -60,6 +60,8 @@ WINDOW = Option("window", Span(1, 4096, "messages in flight"))
 TIMING = Option("timing", words=("pipelined", "isolated"), default="pipelined")
 #: Whether a collective reads its input where it writes its result, as nccl-tests defines it.
 IN_PLACE = Option("in_place", words=("no", "yes"), default="no")
+#: How device memory gets to MPI: as it is, or by our copies through page-locked host memory.
+STAGING = Option("staging", words=("library", "pinned"), default="library")
 #: True sustains the operations after timing, to measure their energy.
 ENERGY = Option("energy")
 #: Options of every interface.

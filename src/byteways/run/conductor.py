@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
 from byteways.plan.ranks import layout
 from byteways.results.record import Record
 from byteways.results.run_folder import LOG
+from byteways.run.device_messages import TRIAL_LIMIT_S, DeviceMessages, trial
 from byteways.run.journal import Entry, Journal, entry_of
 from byteways.run.launchers import Job
 from byteways.run.pace import Pace
@@ -122,6 +123,7 @@ class Conductor:
         self._round: int | None = None  # round of the worker's last case; None: no case yet
         self._losses: Counter[Blame] = Counter()
         self._last_loss: dict[Blame, str] = {}
+        self._device_messages = DeviceMessages()
 
     def kill_at_once(self) -> None:
         """Kills the worker without waiting, for a process that exits immediately."""
@@ -180,9 +182,9 @@ class Conductor:
 
     def _one(self, planned: PlannedCase, budget_s: float) -> Entry:
         """Measures one case, or records why it was not measured."""
-        reason = planned.reason or self._given_up(planned)
+        reason = planned.reason or self._given_up(planned) or self._device_messages.refusal(planned.case)
         if reason is not None:
-            return entry_of(unmeasured(planned, self._method_version, "skipped", reason, self._model))
+            return self._skipped(planned, reason)
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         began = time.monotonic()
         pid: int | None = None
@@ -207,6 +209,10 @@ class Conductor:
                     device.name: device.uuid for device in self._topology.devices if device.uuid is not None
                 }
             self._round = planned.round
+            if self._model is None and self._device_messages.untried(planned.case):
+                self._try(worker, planned, request)
+                if reason := self._device_messages.refusal(planned.case):
+                    return self._skipped(planned, reason)
             answer = worker.ask(request, self._deadline(planned, first))
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
@@ -233,6 +239,27 @@ class Conductor:
         if answer.get("leaving"):
             self._lose(planned, record.reason or "the worker exited")
         return entry
+
+    def _skipped(self, planned: PlannedCase, reason: str) -> Entry:
+        return entry_of(unmeasured(planned, self._method_version, "skipped", reason, self._model))
+
+    def _try(self, worker: WorkerProcess, planned: PlannedCase, request: dict[str, Any]) -> None:
+        """Finds out whether MPI moves this memory. Ranks that die or hang are no loss of their devices."""
+        reason: str | None = None
+        try:
+            outcome = worker.ask(trial(request), TRIAL_LIMIT_S)["outcome"]
+            if outcome["status"] == "failed":  # for want of memory, for example: that says nothing of MPI
+                return
+            reason = outcome["reason"]
+            said = outcome["status"] == "skipped"
+        except WorkerLost as loss:
+            worker.kill()
+            self._worker = None
+            reason, said = loss.reason, False
+        if reason and not said:
+            library = worker.hello.get("mpi", {}).get("version", "MPI")
+            reason = f"{library} does not move this memory: {reason}"
+        self._device_messages.tried(planned.case, reason)
 
     def _worker_for(self, planned: PlannedCase) -> WorkerProcess:
         """Returns the running worker if its kind and environment fit the case, otherwise a new one."""

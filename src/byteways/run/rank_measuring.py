@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.case import OF_ALL_RANKS, Case
+from byteways.plan.case import OF_ALL_RANKS, Case, is_managed
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _SLOT_ALIGNMENT_BYTES = 256
 #: Options of the measurement; all others belong to the flow.
 _MEASURE_OPTIONS = ("gate", "batch", "energy", "timing")
+#: Names of GPUs by the runtime that drives them.
+_VENDORS = {"cuda": "NVIDIA", "hip": "AMD"}
 
 
 class RankMeasurer:
@@ -93,6 +95,8 @@ class RankMeasurer:
         ranks = self._group(case)
         if ranks is None:
             return {"status": "skipped", "reason": "this rank takes no part"}
+        if reason := self._not_taken(case):
+            return {"status": "skipped", "reason": reason}
         try:
             failure = ""
             try:
@@ -131,8 +135,24 @@ class RankMeasurer:
         first, last = sends or receives, receives or sends
         assert first is not None and last is not None  # a participating rank has at least one end
         local = replace(case, flows=(PlannedFlow(first, last, first.device),))
-        taken = self._arena.take(local, self._cache)[0]
+        # All ranks rotate alike, so that the largest cache among the flow's ends decides on each of them.
+        flow = case.flows[0]
+        largest = max(self._cache(end.device) for end in (flow.source, flow.destination))
+        taken = self._arena.take(local, lambda _: largest)[0]
         return taken[0] if sends else None, taken[-1] if receives else None
+
+    def _not_taken(self, case: Case) -> str | None:
+        """Why MPI takes no memory of a GPU, in its own words; None if it does, or does not say. CPUs reach
+        managed memory, so that any MPI may take it.
+        """
+        if INTERFACES[case.interface].between != "mpi" or case.options.get("staging") == "pinned":
+            return None
+        vendors = {device.name: device.runtime for device in self._session.devices}
+        buffers = [buffer for flow in case.flows for buffer in flow.buffers if not is_managed(buffer.memory)]
+        for vendor in sorted({vendors[buffer.device] for buffer in buffers} - {"host"}):
+            if self._mpi.says_device_support(vendor) is False:
+                return f"{self._mpi.report.version} says that it takes no memory of {_VENDORS[vendor]} GPUs"
+        return None
 
     def _library(self, case: Case) -> Xccl | None:
         """Returns NCCL or RCCL if the case uses it. Raises UnsupportedError if it is not available."""

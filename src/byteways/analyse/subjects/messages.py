@@ -78,7 +78,12 @@ def _one_way(cell: Cell) -> str:
 
 def _setting(cell: Cell) -> tuple[str, str]:
     """Returns the settings that messages of one table share, except library and window."""
-    return memory(cell), settings(cell, WINDOW.name)
+    return memory(cell), _settled(cell)
+
+
+def _settled(cell: Cell) -> str:
+    """Returns the settings that a latency and the bandwidths beside it share: no latency has a window."""
+    return settings(cell, WINDOW.name)
 
 
 def _has_windows(cell: Cell) -> bool:
@@ -113,9 +118,10 @@ def _places(index: Index, cells: Sequence[Cell]) -> list[list[Cell]]:
         by_path = group_by(members, _one_way)
         many = len(by_path) > MOST_PATHS
         for some in [members] if many else [by_path[path] for path in sorted(by_path, key=label_order)]:
-            latencies = [cell for cell in some if is_latency(cell)]
-            rates = group_by([cell for cell in some if not is_latency(cell)], _setting)
-            places += [[*same, *latencies] for same in rates.values()] or [latencies]
+            for same in group_by(some, _settled).values():
+                latencies = [cell for cell in same if is_latency(cell)]
+                rates = group_by((cell for cell in same if not is_latency(cell)), memory)
+                places += [[*own, *latencies] for own in rates.values()] or [latencies]
     return places
 
 

@@ -71,6 +71,14 @@ def in_place_refusal(question: Question) -> str | None:
     return f"in place, each rank has one buffer, and {flow.source} and {flow.destination} are two"
 
 
+def staging_refusal(question: Question) -> str | None:
+    flow = question.flow
+    on_gpu = any(kind_of(buffer.device) == "gpu" for buffer in flow.buffers)
+    if question.options["staging"] != "pinned" or on_gpu:
+        return None
+    return f"{flow.source} and {flow.destination} are host memory: nothing to stage"
+
+
 def result_refusal(question: Question) -> str | None:
     flow = question.flow
     if flow.source.device == flow.executor:

@@ -47,6 +47,7 @@ def mistake(request: Request) -> Mistake | None:
         or _pace_mistake(request)
         or _submit_mistake(request)
         or _in_place_mistake(request)
+        or _staging_mistake(request)
     )
 
 
@@ -159,3 +160,11 @@ def _in_place_mistake(request: Request) -> Mistake | None:
         return None
     reason = f"{request.interface} in place does {', '.join(allowed)}, and not {request.pattern}"
     return Mistake("in_place", reason, f'pattern = "{allowed[0]}"')
+
+
+def _staging_mistake(request: Request) -> Mistake | None:
+    """Our copies are part of a message; a collective would need other ranks' data in between."""
+    if request.options.get("staging") != "pinned" or request.pattern in ("unidirectional", "bidirectional"):
+        return None
+    reason = f"staging in pinned memory is for messages, and {request.pattern} is a collective"
+    return Mistake("staging", reason, 'pattern = "unidirectional"')

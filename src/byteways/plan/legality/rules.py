@@ -72,6 +72,7 @@ RULES: tuple[Rule, ...] = (
         whole_case=True,
     ),
     Rule("a collective in place has one buffer per rank", executors.in_place_refusal, options=("in_place",)),
+    Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
     Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),
     Rule("managed pages can migrate, or stay, as requested", calls.pages_refusal),

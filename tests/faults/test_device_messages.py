@@ -1,0 +1,99 @@
+"""An MPI that takes no memory of GPUs: found out by a trial, named, and nothing else is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.results.record import Record
+from byteways.run.conductor import LOSSES_PER_DEVICE
+from byteways.run.device_messages import DeviceMessages, needs_trial
+
+Conduct = Callable[..., list[Record]]
+COLLECTIVE = "allreduce"
+
+
+def message(
+    memory: str = "gpu0:device",
+    fault: str = "",
+    *,
+    size: int = 4096,
+    pattern: str = "unidirectional",
+    environment: Mapping[str, str] | None = None,
+    **options: str,
+) -> Case:
+    """MPI from rank 0 to rank 1, both with the same kind of memory."""
+    ends = (Buffer.parse(f"{rank}/{memory}") for rank in (0, 1))
+    flow = Flow(*ends, memory.partition(":")[0])
+    more = {"fault": fault} if fault else {}
+    return Case("mpi", pattern, (flow,), size, "warm", {**options, **more}, environment or {})
+
+
+def planned(case: Case) -> PlannedCase:
+    return PlannedCase(case, "faults", 0, 0.01, 0.01, None)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("segfault", "MPI does not move this memory: worker ended by SIGSEGV"),
+        ("corrupt", "MPI does not move this memory: 1 of 8 words differ"),
+    ],
+)
+def test_a_trial_that_fails_costs_the_cases_of_that_memory(conduct: Conduct, fault: str, said: str) -> None:
+    """Catches figures of an MPI that moves wrong bytes, a crash for each case, and a GPU given up for it."""
+    wrong = [message(fault=fault, size=4096 * factor) for factor in range(1, LOSSES_PER_DEVICE + 2)]
+    others = [message(pattern=COLLECTIVE), message("cpu0:pageable"), message(staging="pinned")]
+    records = conduct([planned(case) for case in (*wrong, *others)])
+    assert [record.status for record in records] == ["skipped"] * (len(wrong) + 1) + ["measured"] * 2
+    for record in records[: len(wrong) + 1]:
+        assert said in (record.reason or "")
+
+
+def test_a_trial_that_succeeds_is_made_once(conduct: Conduct) -> None:
+    """Catches memory refused after a right message, and a later crash taken for what MPI cannot do."""
+    crash = message(fault="segfault", size=8192)
+    records = conduct([planned(case) for case in (message(), crash, message(size=16384))])
+    assert [record.status for record in records] == ["measured", "lost", "measured"]
+
+
+def test_a_trial_that_lacks_memory_says_nothing_of_mpi(conduct: Conduct) -> None:
+    """Catches an MPI that is given up because one size was too large for a GPU."""
+    records = conduct([planned(case) for case in (message(fault="failed"), message(size=8192))])
+    assert [record.status for record in records] == ["failed", "measured"]
+
+
+def test_what_is_tried_apart() -> None:
+    """Catches an MPI that takes one kind of memory, believed with all; a collective that is never tried."""
+    found = DeviceMessages()
+    first = message()
+    assert found.untried(first) and found.refusal(first) is None
+    found.tried(first, None)
+    assert not found.untried(first) and not found.untried(message(size=8))
+    assert not found.untried(message(pattern="bidirectional"))
+    apart = [
+        message("gpu0:pool"),
+        message("cpu0:managed"),
+        message(pattern=COLLECTIVE),
+        message(environment={"UCX_TLS": "sm"}),
+    ]
+    assert all(map(found.untried, apart))
+    found.tried(message(pattern=COLLECTIVE), "it failed")
+    assert found.refusal(message(pattern=COLLECTIVE, size=8)) == "it failed"
+    assert found.refusal(first) is None
+
+
+@pytest.mark.parametrize(
+    ("case", "needed"),
+    [
+        (message(), True),
+        (message("cpu0:managed"), True),
+        (message("cpu0:pageable"), False),
+        (message(staging="pinned"), False),
+    ],
+)
+def test_which_memory_needs_a_trial(case: Case, needed: bool) -> None:
+    """Catches a message of host memory that waits for a trial, and memory of a GPU that has none."""
+    assert needs_trial(case) is needed

@@ -1,0 +1,68 @@
+"""Messages of a GPU's memory between ranks: staged by any MPI, passed on as it is by one that takes it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from byteways.run.launchers import has_launcher
+
+pytestmark = pytest.mark.gpu
+
+#: From a rank's GPU to the host memory of another, so that one GPU is enough.
+SUITE = """\
+name = "device-messages"
+title = "Messages of device memory"
+rounds = 3
+precision = 0.02
+case_budget_s = 0.1
+[[sweep]]
+name = "direct"
+interface = "mpi"
+source = "gpu*:device"
+destination = "cpu*:pageable"
+pairs = "per-link-class"
+cache = "warm"
+size = ["64KiB", "16MiB"]
+options = { staging = ["library", "pinned"] }
+[[sweep]]
+name = "trips"
+interface = "mpi-ping-pong"
+source = "gpu*:device"
+destination = "cpu*:pageable"
+pairs = "per-link-class"
+size = ["8B", "1MiB"]
+options = { staging = ["library", "pinned"] }
+[[sweep]]
+name = "host"
+interface = "mpi"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+pairs = "per-link-class"
+cache = "warm"
+size = "64KiB"
+"""
+
+
+@pytest.mark.skipif(not has_launcher(), reason="no MPI launcher")
+def test_messages_of_device_memory(tmp_path: Path) -> None:
+    """Catches an MPI that is believed to take device memory, one that is not, and cases lost to the trial."""
+    (tmp_path / "toy.toml").write_text(SUITE)
+    words = ["run", "toy.toml", "--ranks", "2", "--out", "R", "--no-report"]
+    command = [sys.executable, "-m", "byteways", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    direct = [one for one in records if one["sweep"] != "host" and not one["options"]]
+    others = [one for one in records if one not in direct]
+    assert others and all(one["status"] == "measured" and one["verified"] for one in others)
+    assert len(direct) == 12
+    assert len({(one["status"], one["reason"]) for one in direct}) == 1
+    first = direct[0]
+    assert first["status"] == "measured" or "memory" in first["reason"]
+    print(first["status"], first["reason"])
