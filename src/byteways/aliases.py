@@ -210,9 +210,9 @@ NEAREST: tuple[Nearest, ...] = (
         "all_to_host, host_to_all", NVBANDWIDTH, "fan-in, fan-out", "theirs adds up separate measurements"
     ),
     Nearest(
-        "osu_bw, osu_bibw", OSU, "mpi, unidirectional or bidirectional", "ours in host memory; `xccl` on GPUs"
+        "osu_bw, osu_bibw", OSU, "mpi, unidirectional or bidirectional", "in host or device memory; `xccl` by NCCL"
     ),
-    Nearest("osu_latency", OSU, "mpi-ping-pong", "ours in host memory; `xccl-ping-pong` on GPUs"),
+    Nearest("osu_latency", OSU, "mpi-ping-pong", "in host or device memory; `xccl-ping-pong` by NCCL"),
     Nearest("sendrecv_perf", "nccl-tests", "xccl, bidirectional", "ours is the sum of both directions"),
     Nearest(
         "all_reduce_perf, busbw", "nccl-tests", "xccl, allreduce", "ours sums 64-bit integers, slowest rank"
