@@ -210,7 +210,10 @@ NEAREST: tuple[Nearest, ...] = (
         "all_to_host, host_to_all", NVBANDWIDTH, "fan-in, fan-out", "theirs adds up separate measurements"
     ),
     Nearest(
-        "osu_bw, osu_bibw", OSU, "mpi, unidirectional or bidirectional", "in host or device memory; `xccl` by NCCL"
+        "osu_bw, osu_bibw",
+        OSU,
+        "mpi, unidirectional or bidirectional",
+        "in host or device memory; `xccl` by NCCL",
     ),
     Nearest("osu_latency", OSU, "mpi-ping-pong", "in host or device memory; `xccl-ping-pong` by NCCL"),
     Nearest("sendrecv_perf", "nccl-tests", "xccl, bidirectional", "ours is the sum of both directions"),
