@@ -60,13 +60,16 @@ class Tensor:
 class FakeTorch:
     """`left_out`: numbers of the copies, counted from 1, that do not happen.
 
+    `fixed_ns`: what a batch takes beside its copies.
+
     `blocking`: a copy returns when it is done; `host_ns` is then what the host's clock tells.
     """
 
     int64 = np.int64
     __version__ = "0.0+fake"
 
-    def __init__(self, gpus: int = 2, blocking: bool = False) -> None:
+    def __init__(self, gpus: int = 2, blocking: bool = False, fixed_ns: float = 0.0) -> None:
+        self.fixed_ns = fixed_ns
         self.queued_ns, self.copies, self.left_out = 0.0, 0, set[int]()
         self.blocking, self.host_ns, self.held_ns = blocking, 0.0, 0.0
         properties = [SimpleNamespace(uuid=f"aaaa-{index}", L2_cache_size=1 << 20) for index in range(gpus)]
@@ -104,7 +107,9 @@ class FakeEvent:
         self._torch, self._at = torch, 0.0
 
     def record(self) -> None:
+        """The first event of a batch comes before its fixed cost, the second one after."""
         self._at = self._torch.queued_ns
+        self._torch.queued_ns += self._torch.fixed_ns
 
     def query(self) -> bool:
         return self._torch.host_ns > self._at

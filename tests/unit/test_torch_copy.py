@@ -11,7 +11,13 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from byteways.run import capabilities
-from byteways.run.torch_measuring import MOST_HOLD_NS, MOST_MISSES, TorchMeasurer
+from byteways.run.torch_measuring import (
+    MOST_HOLD_NS,
+    MOST_MISSES,
+    RESOLUTION_NS,
+    TICKS_PER_SAMPLE,
+    TorchMeasurer,
+)
 from tests.unit import machines
 from tests.unit.fake_torch import BYTES_PER_NS, START_NS, FakeTorch
 
@@ -51,6 +57,17 @@ def test_small_sizes_are_timed_by_their_slope() -> None:
     found = outcome(FakeTorch(), size=4096)
     assert found["slope"]
     assert found["time_ns"]["median"] == pytest.approx(START_NS + 4096 / BYTES_PER_NS, rel=1e-6)
+
+
+def test_the_fixed_cost_of_a_batch() -> None:
+    """Catches it in the figure of a small copy, or in the length of its batches; a large copy keeps it."""
+    fixed_ns = 1e6
+    small, large = (outcome(FakeTorch(fixed_ns=fixed_ns), size=size) for size in (4096, MIB))
+    copy_ns = START_NS + 4096 / BYTES_PER_NS
+    assert small["time_ns"]["median"] == pytest.approx(copy_ns, rel=1e-6)
+    assert small["batch"] * copy_ns >= TICKS_PER_SAMPLE * RESOLUTION_NS
+    whole_ns = START_NS + MIB / BYTES_PER_NS + fixed_ns / large["batch"]
+    assert large["time_ns"]["median"] == pytest.approx(whole_ns, rel=1e-6)
 
 
 def test_copies_that_wait_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:

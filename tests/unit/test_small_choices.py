@@ -1,0 +1,267 @@
+"""Choices between few alternatives in many modules, each of which a changed operator or constant would turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from byteways.analyse.resources import _gpus, _memories
+from byteways.analyse.studies.scope import scope
+from byteways.analyse.subjects import saturation, submission
+from byteways.analyse.subjects.memory_kinds import _varies
+from byteways.analyse.subjects.series import _health
+from byteways.errors import BytewaysError
+from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.plan.flow_sets import _by_memory
+from byteways.plan.options import CHUNK_BYTES
+from byteways.results import samples as samples_module
+from byteways.results.manifest import topology_digest
+from byteways.results.physical import judged
+from byteways.results.run_folder import parse_line
+from byteways.results.samples import SamplesFile
+from byteways.run.conductor import deadline_s
+from byteways.run.energy import Watch
+from byteways.run.health import _error_warnings
+from byteways.run.outcome import misplaced
+from byteways.run.process import SOCKET_PATH_LIMIT
+from byteways.run.simulated_ranks import SimulatedRanks
+from tests.report.few_records import flow, record
+from tests.unit import legality, machines
+
+HOST = "cpu0:pageable"
+
+
+@pytest.mark.parametrize(
+    ("size", "first", "energy", "seconds"),
+    [
+        (0, False, False, 22.0),
+        (10**9, False, False, 42.0),
+        (10**9, True, False, 102.0),
+        (0, False, True, 52.0),
+    ],
+)
+def test_deadlines(size: int, first: bool, energy: bool, seconds: float) -> None:
+    """Catches a deadline that a slow machine misses: 100 MB/s, both ways, and a minute for the first case."""
+    ends = Flow(Buffer.parse(HOST), Buffer.parse(HOST), "cpu0")
+    case = Case("memcpy", "unidirectional", (ends,), size, "cold", {"energy": True} if energy else {})
+    assert deadline_s(PlannedCase(case, "s", 0, 0.2, 0.2, None), first) == pytest.approx(seconds)
+
+
+def test_a_flow_without_bytes_is_no_load() -> None:
+    """Catches a background load that moves nothing and disturbs nobody."""
+    copy = legality.case("copy", "gpu0:device", "gpu1:device", "gpu0")
+    idle = Flow(Buffer("gpu0", "device"), Buffer("gpu0", "device"), "gpu0", interface="launch", size_bytes=8)
+    beside = replace(copy, pattern="interference", flows=(*copy.flows, idle))
+    assert legality.reason(beside) == "launch moves no bytes, so it cannot be a background load"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"partner_core": 0}, None),
+        ({"core": 0}, None),
+        ({"core": 1, "partner_core": 1}, "cpu0 cannot exchange with itself on one core"),
+    ],
+)
+def test_cores_of_a_ping_pong(options: dict[str, int], said: str | None) -> None:
+    """Catches a partner refused because its core is the first, and one on the executor's own core."""
+    case = legality.case("ping-pong", HOST, HOST, "cpu0", 8, "warm")
+    both = replace(case, flows=(replace(case.flows[0], partner="cpu0"),), options=options)
+    found = legality.reason(both, legality.TWO_CORES)
+    assert (found is None) == (said is None)
+
+
+def test_samples_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a traceback for a file of another user."""
+
+    def refuse(path: Path) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(samples_module, "open_regular", refuse)
+    with pytest.raises(BytewaysError, match="cannot read") as caught:
+        SamplesFile(tmp_path / "samples.jsonl").of("a", 0)
+    assert caught.value.cause == "Permission denied"
+
+
+def test_a_relay_that_is_not_there_leaves_no_limit() -> None:
+    """Catches a run of another machine that cannot be read at all."""
+    topology, _ = machines.h200x4()
+    ends = Flow(Buffer("gpu0", "device"), Buffer("gpu1", "device"), "gpu0")
+    case = Case("route", "unidirectional", (ends,), 2**20, "cold", {"via": "gpu9"})
+    told = replace(record("route", [flow("gpu0:device", "gpu1:device", "gpu0")], 1e9), options=case.options)
+    told = replace(told, counts="per-direction")
+    found = judged(told, case, topology)
+    assert found.limit_bytes_per_s is None and "gpu9" in (found.limit_source or "")
+
+
+def test_a_record_of_version_1_without_a_field() -> None:
+    """Catches a traceback from a line that lacks what the converter reads."""
+    with pytest.raises(ValueError, match="not a record"):
+        parse_line(b'{"case_id": "a"}', 1)
+
+
+def test_digests_have_sixteen_digits() -> None:
+    """Catches another length, with which no resumed run would find its machine again."""
+    assert len(topology_digest({"devices": []})) == 16
+
+
+@pytest.mark.parametrize(
+    ("memory", "first_touch", "varies"),
+    [
+        ("pageable", None, True),
+        ("pageable", "cpu0", True),
+        ("pageable", "cpu1", False),
+        ("managed", None, False),
+    ],
+)
+def test_which_end_has_a_plain_buffer(memory: str, first_touch: str | None, varies: bool) -> None:
+    """Catches a table in which both ends vary."""
+    cell: Any = SimpleNamespace(source=None, destination=Buffer("cpu0", memory, first_touch))
+    assert _varies(cell, "source") == varies
+
+
+def test_ends_of_one_kind_are_one_group() -> None:
+    """Catches a group for every domain that touches pages first, or one for kinds of devices together."""
+
+    def end(device: str, first_touch: str) -> Buffer:
+        return Buffer(device, "pageable", first_touch)
+
+    pairs = [(end("cpu0", "cpu0"), end("cpu1", "cpu1")), (end("cpu1", "cpu1"), end("cpu0", "cpu0"))]
+    other = (end("cpu0", "gpu0"), end("cpu1", "cpu1"))
+    assert _by_memory([*pairs, other]) == [pairs, [other]]
+
+
+@pytest.mark.parametrize(
+    ("pages", "warned"), [({0: 999, 1: 1}, False), ({0: 9, 1: 1}, True), ({1: 10}, True), ({}, False)]
+)
+def test_pages_of_the_first_domain(pages: dict[int, int], warned: bool) -> None:
+    """Catches a domain whose number, 0, is taken for none."""
+    ends = Flow(Buffer.parse(HOST), Buffer.parse(HOST), "cpu0")
+    case = Case("memcpy", "unidirectional", (ends,), 4096)
+    held: Any = (SimpleNamespace(placement=lambda: pages),) * 2
+    assert bool(misplaced(case, [held], {"cpu0": 0})) == warned
+
+
+def test_variables_without_effect_cost_no_worker() -> None:
+    """Catches simulated ranks that leave their process because a case was skipped."""
+    case = {"environment": {"UCX_TLS": "sm"}}
+    outcome, leaves = SimulatedRanks(None, "", "").measure({"case": case})  # type: ignore[arg-type]
+    assert (outcome["status"], leaves) == ("skipped", False)
+
+
+def test_the_longest_path_of_a_socket() -> None:
+    """Catches another limit than sockaddr_un has: 108 bytes with the final zero (unix(7))."""
+    assert SOCKET_PATH_LIMIT == 107
+
+
+def test_chunks_are_whole_vectors() -> None:
+    """Catches the least chunk, 16 bytes, refused, and one that is no multiple of it."""
+    span = CHUNK_BYTES.span
+    assert span is not None
+    assert not span.wrong("chunk_bytes", 16)
+    assert span.wrong("chunk_bytes", 15) and span.wrong("chunk_bytes", 17)
+
+
+def test_energy_between_updates() -> None:
+    """Catches joules cut to whole ones, and a device without a second update that ends the list."""
+    watch = Watch({"gpu0": 0.0, "gpu1": 0.0})
+    watch.see(1.0, {"gpu0": 5.0, "gpu1": 100.0})
+    watch.see(2.0, {"gpu0": 5.0, "gpu1": 1600.0})
+    found = watch.spans()
+    assert [*found] == ["gpu1"]
+    assert found["gpu1"].joules == pytest.approx(1.5)
+    assert found["gpu1"].steps == ((0.0, 0.0), (1.0, 1.5))
+
+
+def test_errors_of_links_are_counted() -> None:
+    """Catches another number than the increase, and a warning without one."""
+    old: Any = SimpleNamespace(pcie_replays=3, nvlink_errors=None)
+    new: Any = SimpleNamespace(pcie_replays=5, nvlink_errors=7)
+    (found,) = _error_warnings(old, new)
+    assert (found.id, found.observed) == ("pcie-replays", 2)
+    assert not _error_warnings(new, new)
+
+
+def test_health_of_the_host_is_no_gpu() -> None:
+    """Catches GPUs missing from the table because the host's readings came before theirs."""
+    reading = {
+        "sm_clock_mhz": 1980,
+        "memory_clock_mhz": 3201,
+        "temperature_c": 40,
+        "power_mw": 100_000,
+        "pcie_replays": 0,
+        "nvlink_errors": 0,
+    }
+    one = record("copy", [flow("gpu0:device", "gpu1:device", "gpu0")], 1e9)
+    health = {"host": {"before": {}, "after": {}}, "gpu0": {"before": reading, "after": reading}}
+    table = _health([replace(one, health=health)])
+    assert table is not None and [row[0] for row in table.rows] == ["gpu0"]
+
+
+def test_settings_in_any_order_are_the_same() -> None:
+    """Catches ways to submit that are not compared because their options were written in another order."""
+
+    def told(**options: int | str) -> Any:
+        one = replace(record("copy", [flow("gpu0:device", "gpu1:device", "gpu0")], 1e9), options=options)
+        return SimpleNamespace(record=one)
+
+    first, second = told(submit="graph", batch=8, stream=1), told(submit="calls", stream=1, batch=8)
+    assert submission._alike(first) == submission._alike(second)
+
+
+@pytest.mark.parametrize(("processors", "said"), [(64, "50 %"), (16, "100 %"), (None, "unknown")])
+def test_share_of_multiprocessors(processors: int | None, said: str) -> None:
+    """Catches more than all multiprocessors."""
+    group: Any = SimpleNamespace(value=1e9, low=1e9, high=1e9, cells=())
+    variant: Any = SimpleNamespace(label=lambda: "kernel")
+    curve: Any = SimpleNamespace(
+        enough=(32, group), best=(32, group), multiprocessors=processors, path="p", variant=variant
+    )
+    curve.size_bytes, curve.read_write, curve.full = 8, False, True
+    assert said in saturation._row(curve)
+
+
+def test_traffic_of_each_gpu() -> None:
+    """Catches traffic into a GPU counted out of it, and that of another."""
+    topology, _ = machines.h200x4()
+    ends = Flow(Buffer("gpu0", "device"), Buffer("gpu2", "device"), "gpu0")
+    found = {one.name: [uses(ends) for uses in one.uses] for one in _gpus(topology)}
+    assert found["total egress of gpu0"] == found["total ingress of gpu2"] == [True]
+    assert found["total egress of gpu2"] == found["total ingress of gpu0"] == [False]
+    assert found["total ingress of gpu1"] == found["total ingress of gpu3"] == [False]
+
+
+def _host_resources() -> Iterator[tuple[str, list[bool]]]:
+    topology, _ = machines.gpus(2, domains=2)
+    inward = Flow(Buffer("gpu0", "device"), Buffer("cpu1", "pinned"), "gpu0")
+    outward = Flow(Buffer("cpu0", "pinned"), Buffer("gpu1", "device"), "gpu1")
+    together: Any = SimpleNamespace(flows=(inward, outward))
+    for one in _memories(topology, [together]):
+        yield one.name, [uses(inward) for uses in one.uses]
+
+
+def test_memory_of_all_domains() -> None:
+    """Catches host memory that a flow writes and is not held to use."""
+    found = dict(_host_resources())
+    assert found["reads from all host memory"] == [False]
+    assert found["writes to all host memory"] == found["reads and writes of all host memory"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "named", "possible"),
+    [("matrix", ("gpu0", "gpu1"), True), ("matrix", None, False), ("values", ("gpu0", "gpu1"), False)],
+)
+def test_figures_without_a_place(
+    kind: str, named: Any, possible: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a figure said to be possible where no device has its place: names alone do for a matrix."""
+    place = SimpleNamespace(devices=None, named=named, why="no such link", reason="no such link")
+    monkeypatch.setattr("byteways.analyse.studies.scope.locate", lambda study, topology: {"p": place})
+    study: Any = SimpleNamespace(figures=[SimpleNamespace(kind=kind, places=("p",), locator="Fig. 1")])
+    found = scope(study, machines.h200x4()[0])
+    assert (found.possible == ("Fig. 1",)) == possible
