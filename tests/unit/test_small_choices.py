@@ -1,4 +1,4 @@
-"""Choices between few alternatives in many modules, each of which a changed operator or constant would turn."""
+"""Choices between few alternatives in many modules: a changed operator or constant would turn each."""
 
 from __future__ import annotations
 
