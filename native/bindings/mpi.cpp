@@ -49,15 +49,26 @@ void bind_communicator(nb::module_& m) {
       .def("gather", &gather, "data"_a);
 }
 
+constexpr const char* kThreadLevels[] = {"single", "funneled", "serialized", "multiple"};
+
+int thread_level(const std::string& word) {
+  for (int level = kSingle; level <= kMultiple; ++level)
+    if (word == kThreadLevels[level]) return level;
+  throw Error("MPI_Init_thread", word, "no thread level: they are single, funneled, serialized and multiple");
+}
+
 void bind_library(nb::module_& m) {
   nb::class_<Mpi>(m, "Mpi")
       .def(
           "__init__",
-          [](Mpi* self, std::string shims, std::vector<std::string> directories, std::string simulator) {
+          [](Mpi* self, std::string shims, std::vector<std::string> directories, std::string simulator,
+             const std::string& threads) {
             const nb::gil_scoped_release unlocked;
-            new (self) Mpi({std::move(shims), std::move(directories), std::move(simulator)});
+            new (self)
+                Mpi({std::move(shims), std::move(directories), std::move(simulator), thread_level(threads)});
           },
-          "shims"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "")
+          "shims"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "",
+          "threads"_a = kThreadLevels[kSingle])
       .def_prop_ro("report", &Mpi::report)
       .def_prop_ro("abi", &Mpi::abi)
       .def_prop_ro("world", &Mpi::world)
@@ -69,7 +80,8 @@ void bind_library(nb::module_& m) {
       [](std::string shims, std::vector<std::string> directories, std::string simulator) {
         LibraryReport report;
         std::string abi;
-        open_mpi_table({std::move(shims), std::move(directories), std::move(simulator)}, report, abi);
+        open_mpi_table({std::move(shims), std::move(directories), std::move(simulator), kSingle}, report,
+                       abi);
         return report;
       },
       "shims"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "");

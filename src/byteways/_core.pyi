@@ -289,13 +289,17 @@ class Mpi:
         shims: Folder of byteways_mpi_<abi>.so.
         directories: Folders where libraries of MPI may lie, beside those of the dynamic linker.
         simulator: The simulator's library, on a simulated machine.
+        threads: Thread level to start it with: "single", "funneled", "serialized" or "multiple".
 
     Raises:
         UnsupportedError: There is no MPI here that can be used; the text has the reason and what to do.
-        Error: It does not start, or a launcher started more ranks than it knows.
+        Error: It does not start, it offers no such thread level, or a launcher started more ranks than it
+            knows.
     """
 
-    def __init__(self, shims: str, directories: Sequence[str] = (), simulator: str = "") -> None: ...
+    def __init__(
+        self, shims: str, directories: Sequence[str] = (), simulator: str = "", threads: str = "single"
+    ) -> None: ...
     @property
     def report(self) -> LibraryReport: ...
     @property

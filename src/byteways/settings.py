@@ -56,6 +56,11 @@ SETTINGS = (
         "path of the MPI library",
         "the one in use, that of the launcher, dynamic linker, Python packages",
     ),
+    Setting(
+        "BYTEWAYS_MPI_THREADS",
+        "thread level that MPI is started with: single, funneled, serialized or multiple",
+        "single",
+    ),
     Setting("BYTEWAYS_LIBNCCL", "path of the NCCL library", "dynamic linker, Python packages, PyTorch's"),
     Setting("BYTEWAYS_LIBRCCL", "path of the RCCL library", "dynamic linker, Python packages, PyTorch's"),
 )
@@ -124,6 +129,11 @@ def gpus_wanted(environment: Mapping[str, str] = os.environ) -> bool:
     if value not in ("0", "1"):
         raise BytewaysError(f"BYTEWAYS_GPUS is '{value}'", hint="set it to 0 (host only) or 1")
     return value == "1"
+
+
+def mpi_threads(environment: Mapping[str, str] = os.environ) -> str:
+    """Returns the thread level that MPI is started with, in words; the native core refuses unknown ones."""
+    return environment.get("BYTEWAYS_MPI_THREADS") or "single"
 
 
 def worker_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:

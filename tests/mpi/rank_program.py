@@ -1,11 +1,13 @@
 """One rank of a job in Python, started as `python -m tests.mpi.rank_program VERB FOLDER ARGUMENTS`.
 
 team FOLDER BODY ARGUMENTS    plays a body of team_contract.py and writes what came of it
+threads FOLDER -               writes the thread level that MPI says it has
 end FOLDER HOW                rank 1 "fails", "exits" or is "killed"; the others wait for it
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -58,6 +60,10 @@ def main() -> None:
     if verb == "team":
         found = play(mpi.world, what, json.loads(sys.argv[4]))
         (folder / f"{rank}.json").write_text(json.dumps(found), encoding="utf-8")
+    elif verb == "threads":
+        level = ctypes.c_int(-1)
+        ctypes.CDLL(mpi.report.path).MPI_Query_thread(ctypes.byref(level))
+        (folder / f"{rank}.json").write_text(json.dumps(level.value), encoding="utf-8")
     else:
         (folder / f"{rank}.pid").write_text(str(os.getpid()), encoding="utf-8")
         end(mpi.world, what)

@@ -13,6 +13,7 @@ struct MpiOptions {
   std::string shims;                     // folder of byteways_mpi_<abi>.so
   std::vector<std::string> directories;  // where libraries of MPI may lie, beside the linker's own folders
   std::string simulator;                 // its library on a simulated machine
+  int thread_level = 0;                  // BytewaysThreads
 };
 
 // What the environment and the ancestors of this process tell of the launcher that started it.

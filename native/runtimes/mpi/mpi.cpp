@@ -190,7 +190,7 @@ Mpi::Mpi(const MpiOptions& options) {
   if (table == nullptr)
     throw Unsupported("MPI", "library", report_.reason + (report_.hint.empty() ? "" : "; " + report_.hint));
   library_ = std::make_shared<MpiLibrary>(table);
-  library_->check("MPI_Init_thread", table->init());
+  library_->check("MPI_Init_thread", table->init(options.thread_level));
   world_ = Communicator(library_, table->world(), false);
   const int started = options.simulator.empty() ? find_mpi_launcher().size : 0;
   if (started > 1 && world_->size() == 1)

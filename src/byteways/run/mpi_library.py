@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.run.simulator import native_folder
-from byteways.settings import module_command
+from byteways.settings import module_command, mpi_threads
 
 if TYPE_CHECKING:
     from byteways import _core
@@ -53,7 +53,7 @@ def open_mpi(simulator: str = "") -> _core.Mpi:
     """
     from byteways import _core
 
-    return _core.Mpi(str(native_folder()), mpi_directories(), simulator)
+    return _core.Mpi(str(native_folder()), mpi_directories(), simulator, mpi_threads())
 
 
 def mpi_report() -> dict[str, Any]:

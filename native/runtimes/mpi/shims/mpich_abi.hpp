@@ -23,7 +23,8 @@ inline constexpr MPI_Datatype kByteType = 0x4c00010d, kFloatType = 0x4c00040a, k
 inline constexpr MPI_Op kSum = 0x58000003;
 inline void* const kInPlace = reinterpret_cast<void*>(-1);
 inline MPI_Status* const kIgnoreStatus = reinterpret_cast<MPI_Status*>(1);
-inline constexpr int kUndefined = -32766, kSharedMemory = 1, kThreadFunneled = 1;
+inline constexpr int kUndefined = -32766, kSharedMemory = 1;
+inline constexpr int kThreadLevels[] = {0, 1, 2, 3};  // of BytewaysThreads
 inline constexpr int kErrorInStatus = 17, kErrorPending = 18;
 inline constexpr int kErrorRoom = 512, kVersionRoom = 8192;
 }  // namespace abi

@@ -36,7 +36,8 @@ inline const auto kUnsigned64Type = reinterpret_cast<MPI_Datatype>(ompi_mpi_uint
 inline const auto kSum = reinterpret_cast<MPI_Op>(ompi_mpi_op_sum);
 inline void* const kInPlace = reinterpret_cast<void*>(1);
 inline MPI_Status* const kIgnoreStatus = nullptr;
-inline constexpr int kUndefined = -32766, kSharedMemory = 0, kThreadFunneled = 1;
+inline constexpr int kUndefined = -32766, kSharedMemory = 0;
+inline constexpr int kThreadLevels[] = {0, 1, 2, 3};  // of BytewaysThreads
 inline constexpr int kErrorInStatus = 18, kErrorPending = 19;
 inline constexpr int kErrorRoom = 256, kVersionRoom = 256;
 }  // namespace abi

@@ -2,5 +2,6 @@
 #pragma once
 
 namespace byteways::mpi {
-inline constexpr int kNoSuchElement = -1, kBadCount = -2, kReductionTooLarge = -3, kWasFinalized = -4;
+inline constexpr int kNoSuchElement = -1, kBadCount = -2, kReductionTooLarge = -3, kWasFinalized = -4,
+                     kTooFewThreads = -5;
 }

@@ -70,15 +70,17 @@ int library_version(char* text, int room) {
   return error != 0 ? error : give_text(version.data(), text, room);
 }
 
-int init() {
+int init(int thread_level) {
   int started = 0, ended = 0, level = 0;
   MPI_Initialized(&started);
   MPI_Finalized(&ended);
   if (ended != 0) return own::kWasFinalized;
   int error = 0;
   if (started == 0) {
-    error = MPI_Init_thread(nullptr, nullptr, abi::kThreadFunneled, &level);
+    const int wanted = abi::kThreadLevels[thread_level];
+    error = MPI_Init_thread(nullptr, nullptr, wanted, &level);
     started_here = error == 0;
+    if (error == 0 && level < wanted) return own::kTooFewThreads;
     // A failure that belongs to no communicator of ours, as of several requests, goes to one of these two.
     // Their handler of the start ends the process. Whoever else started MPI chose handlers for it.
     for (const MPI_Comm comm : {abi::kWorld, abi::kSelf})
@@ -111,6 +113,8 @@ int describe(int error, char* text, int room) {
       return give_text("MPI reduces at most 2147483647 elements at a time", text, room);
     case own::kWasFinalized:
       return give_text("MPI was finalized in this process and cannot start again", text, room);
+    case own::kTooFewThreads:
+      return give_text("MPI offers no such thread level", text, room);
     default:
       break;
   }

@@ -27,7 +27,8 @@ inline const auto kUnsigned64Type = reinterpret_cast<MPI_Datatype>(0x259);
 inline const auto kSum = reinterpret_cast<MPI_Op>(0x21);
 inline void* const kInPlace = reinterpret_cast<void*>(1);
 inline MPI_Status* const kIgnoreStatus = nullptr;
-inline constexpr int kUndefined = -32766, kSharedMemory = 221, kThreadFunneled = 1024;
+inline constexpr int kUndefined = -32766, kSharedMemory = 221;
+inline constexpr int kThreadLevels[] = {0, 1024, 2048, 4096};  // of BytewaysThreads
 inline constexpr int kErrorInStatus = 19, kErrorPending = 18;
 inline constexpr int kErrorRoom = 512, kVersionRoom = 8192;
 }  // namespace abi
