@@ -23,6 +23,8 @@ RankMover::RankMover(Session& session, const Flow& flow)
     throw Unsupported(flow.interface, "size",
                       "sizes are multiples of 8 bytes, so that every word can be checked");
   stride_bytes_ = round_up(flow.size_bytes, kSlotAlignment);
+  if (flow.source != nullptr) source_ = flow.source->data();
+  if (flow.destination != nullptr) destination_ = flow.destination->data();
   std::uint64_t slots = UINT64_MAX;
   for (const Buffer* buffer : {flow.source, flow.destination}) {
     if (buffer == nullptr) continue;

@@ -52,16 +52,18 @@ class RankMover : public Mover {
   void require_ends(bool sends, bool receives) const;
   const Communicator& ranks() const { return *flow_.ranks; }
   int rank() const { return flow_.ranks->rank(); }
-  std::byte* source_slot(std::uint64_t operation) const { return slot(flow_.source, operation); }
-  std::byte* destination_slot(std::uint64_t operation) const { return slot(flow_.destination, operation); }
+  std::byte* source_slot(std::uint64_t operation) const { return slot(source_, operation); }
+  std::byte* destination_slot(std::uint64_t operation) const { return slot(destination_, operation); }
   void note_evidence(const std::string& how);
 
   Session* session_;
   Flow flow_;
 
  private:
-  std::byte* slot(Buffer* buffer, std::uint64_t operation) const {
-    return buffer == nullptr ? nullptr : buffer->data() + operation % traits_.rotation * stride_bytes_;
+  // Called before each operation of under a microsecond, so that one slot takes no division.
+  std::byte* slot(std::byte* first, std::uint64_t operation) const {
+    if (first == nullptr || traits_.rotation == 1) return first;
+    return first + operation % traits_.rotation * stride_bytes_;
   }
   std::uint64_t key_of(int rank) const;
   Verification look(std::uint64_t first_operation, std::uint64_t count, std::uint64_t stride);
@@ -69,6 +71,7 @@ class RankMover : public Mover {
                Verification& found);
   void fill_input(std::uint64_t slot);  // in place
 
+  std::byte *source_ = nullptr, *destination_ = nullptr;  // the first slots; nullptr: this rank has no buffer
   std::uint64_t stride_bytes_ = 0;
   std::uint64_t key_ = 0;
   std::vector<std::uint64_t> repetitions_;  // in place: operations on each slot since its input was written
