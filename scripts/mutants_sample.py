@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,14 +15,12 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.work_item import MutationSpec
 
+from mutants_unseen import Place, is_unseen
+
 #: Left out: `==` instead of `is` and the like give the same for None, literals and enums.
 SAME = ("Operator_Is_", "Operator_IsNot_")
 SAME_TO = ("_Is", "_IsNot")
 KEPT = ("core/ReplaceComparisonOperator_Is_IsNot", "core/ReplaceComparisonOperator_IsNot_Is")
-
-
-#: Line and column.
-Place = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,28 +100,6 @@ def mutants(file: Path, folder: str, draw: random.Random) -> Iterator[Mutant]:
 
 def _lines(source: str, start: Place, end: Place) -> str:
     return " ".join(line.strip() for line in source.splitlines()[start[0] - 1 : end[0]])
-
-
-#: What a test cannot tell, or nobody would mistake: text of the line, and what becomes of it.
-UNSEEN = (
-    ("frozen=True", "frozen=False"),  # a class that may be changed: the type checker refuses the change
-    ("total=False", "total=True"),  # fields of a dictionary that types alone know of
-    ("strict=True", "strict=False"),  # a check that lengths are equal, as they are
-)
-#: A comparison with a word, and with the order of words, which no program of ours asks for.
-_EQUALS_WORD = re.compile(r"[!=]= (?=[\"'])")
-_ORDERS_WORD = re.compile(r"[<>]=? (?=[\"'])")
-
-
-def is_unseen(before: str, start: Place, operator: str, after: str) -> bool:
-    """Whether no test could tell the change, or it is one that nobody makes."""
-    line, changed = before.splitlines()[start[0] - 1], after.splitlines()[start[0] - 1]
-    if line == "if TYPE_CHECKING:" or ("@cache" in line and "Decorator" in operator):
-        return True  # imports that only the type checker wants; the same is computed again
-    if any(old in line and line.replace(old, new) == changed for old, new in UNSEEN):
-        return True
-    fewer = len(_EQUALS_WORD.findall(changed)) < len(_EQUALS_WORD.findall(line))
-    return fewer and len(_ORDERS_WORD.findall(changed)) > len(_ORDERS_WORD.findall(line))
 
 
 def _runs_differently(before: str, after: str) -> bool:

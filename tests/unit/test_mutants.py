@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mutants_covering
-import mutants_sample
+import mutants_unseen
 from mutants_covering import Covering, imports_of_tests, outdated, together, within_functions, without
 
 SOURCE = """\
@@ -74,6 +74,8 @@ def test_texts_come_first(cover: Covering, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(mutants_covering, "TEXTS", ("b.py",))
     monkeypatch.setattr(mutants_covering, "FOREMOST", 1)
     assert cover.of(Path("source.py"), [5]) == ["b.py::one", "a.py::one", "a.py::two"]
+    monkeypatch.setattr(mutants_covering, "TESTS_S", 1.5)
+    assert cover.of(Path("source.py"), [5]) == ["b.py::one", "a.py::one"]
     assert cover.foremost(["b.py::one", "a.py::one", "a.py::two"]) == ["b.py::one"]
 
 
@@ -88,9 +90,9 @@ def test_texts_come_first(cover: Covering, monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_changes_that_no_test_can_tell(before: str, after: str) -> None:
     """Catches mutants that count as survivors although nobody could notice, or make, them."""
-    assert mutants_sample.is_unseen(before, (1, 0), "", after)
-    assert not mutants_sample.is_unseen('if kind == "cpu":', (1, 0), "", 'if kind != "cpu":')
-    assert not mutants_sample.is_unseen("if count == 1:", (1, 0), "", "if count >= 1:")
+    assert mutants_unseen.is_unseen(before, (1, 0), "", after)
+    assert not mutants_unseen.is_unseen('if kind == "cpu":', (1, 0), "", 'if kind != "cpu":')
+    assert not mutants_unseen.is_unseen("if count == 1:", (1, 0), "", "if count >= 1:")
 
 
 @pytest.mark.parametrize(

@@ -15,21 +15,29 @@ from byteways.analyse.studies.scope import scope
 from byteways.analyse.subjects import saturation, submission
 from byteways.analyse.subjects.memory_kinds import _varies
 from byteways.analyse.subjects.series import _health
+from byteways.analyse.subjects.study import size_of
+from byteways.analyse.wording import least_gain
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.flow_sets import _by_memory
+from byteways.plan.limits import excess_of_pages
 from byteways.plan.options import CHUNK_BYTES
 from byteways.results import samples as samples_module
-from byteways.results.manifest import topology_digest
+from byteways.results.manifest import topology_changes, topology_digest
 from byteways.results.physical import judged
-from byteways.results.run_folder import parse_line
+from byteways.results.run_folder import RunFolder, parse_line
 from byteways.results.samples import SamplesFile
+from byteways.run.capabilities import _DEVICE_FIELDS, _device
 from byteways.run.conductor import deadline_s
 from byteways.run.energy import Watch
+from byteways.run.execution import repetition_of
 from byteways.run.health import _error_warnings
+from byteways.run.options import Options
 from byteways.run.outcome import misplaced
 from byteways.run.process import SOCKET_PATH_LIMIT
+from byteways.run.protocol import Channel, ConnectionClosed
 from byteways.run.simulated_ranks import SimulatedRanks
+from tests.report import sample_run
 from tests.report.few_records import flow, record
 from tests.unit import legality, machines
 
@@ -265,3 +273,85 @@ def test_figures_without_a_place(
     study: Any = SimpleNamespace(figures=[SimpleNamespace(kind=kind, places=("p",), locator="Fig. 1")])
     found = scope(study, machines.h200x4()[0])
     assert (found.possible == ("Fig. 1",)) == possible
+
+
+def test_the_names_of_a_host_are_compared() -> None:
+    """Catches a resumed run on another host, whichever name comes first in the alphabet."""
+    plain = {"host": "b", "devices": [], "links": [], "switches": []}
+    for other in ("a", "c"):
+        assert f"host b became {other}" in topology_changes(plain, {**plain, "host": other})
+    assert topology_changes(plain, plain) == []
+
+
+def test_a_duration_is_left_in_full() -> None:
+    """Catches a repeated suite that ends a second early."""
+    found = repetition_of([], Options(for_s=60.0), False)
+    assert found is not None and found.left_s == 60.0
+    assert repetition_of([], Options(), False) is None
+
+
+def test_rates_of_pages_are_held_against_known_links_only() -> None:
+    """Catches pages told beyond the limit of one link that may have used another, and none told at all."""
+    topology, _ = machines.h200x4()
+    ends = Flow(Buffer("cpu0", "managed"), Buffer("gpu0", "managed"), "gpu0")
+    assert excess_of_pages(topology, ends, 1e15) is not None
+    assert excess_of_pages(topology, ends, 1.0) is None
+    unknown = replace(
+        topology, links=tuple(replace(link, signalling_bytes_per_s=None) for link in topology.links)
+    )
+    assert excess_of_pages(unknown, ends, 1e15) is None
+
+
+def test_a_closed_connection_is_told_as_such() -> None:
+    """Catches a traceback from a worker that reset its connection."""
+
+    class Reset:
+        def settimeout(self, timeout_s: float) -> None: ...
+
+        def recv(self, size: int) -> bytes:
+            raise ConnectionResetError("reset by peer")
+
+    with pytest.raises(ConnectionClosed, match="reset by peer"):
+        Channel(Reset()).receive(1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [(4096, "4 KiB"), (100_000, "100 kB"), (8_000_000, "8 MB"), (1000, "1000 B"), (1500, "1.465 KiB")],
+)
+def test_sizes_in_powers_of_ten(size: int, said: str) -> None:
+    """Catches a size of a publication told with digits that it does not have."""
+    assert size_of(size).replace("\N{NO-BREAK SPACE}", " ") == said
+
+
+@pytest.mark.parametrize(
+    ("leads", "trails", "said"),
+    [(True, False, "10 % more"), (False, True, "50 % less"), (False, False, "no significant gain")],
+)
+def test_the_smallest_of_several_gains(leads: bool, trails: bool, said: str) -> None:
+    """Catches a loss told as a gain."""
+    low: Any = SimpleNamespace(effect=1.1, low=1.09, high=1.11, leads=leads, trails=trails, differ=True)
+    low.turned = lambda: SimpleNamespace(effect=2.0, low=1.99, high=2.01)
+    high: Any = SimpleNamespace(effect=3.0)
+    assert least_gain({"a": low, "b": high}) == f" Smallest gain of 2: a, {said}."
+    assert least_gain({"a": low}) == ""
+
+
+def test_free_memory_of_a_lost_gpu_is_unknown() -> None:
+    """Catches a machine that cannot be probed because one of its GPUs is lost."""
+
+    class LostError(Exception): ...
+
+    def lose(device: str) -> int:
+        raise LostError
+
+    device: Any = SimpleNamespace(**dict.fromkeys(_DEVICE_FIELDS))
+    device.runtime = "cuda"
+    core: Any = SimpleNamespace(Error=LostError)
+    assert _device(core, SimpleNamespace(free_bytes=lose), device)["free_bytes"] == 0  # type: ignore[arg-type]
+
+
+def test_lines_that_were_doubled_are_counted(tmp_path: Path) -> None:
+    """Catches a number that is a function."""
+    folder = sample_run.cpu_only(cpus=1).write(tmp_path / "run")
+    assert RunFolder(folder).doubled_lines == 0

@@ -1,0 +1,28 @@
+"""Changes of the sources that no test can tell, or that nobody makes."""
+
+from __future__ import annotations
+
+import re
+
+#: Line and column.
+Place = tuple[int, int]
+#: What a test cannot tell, or nobody would mistake: text of the line, and what becomes of it.
+UNSEEN = (
+    ("frozen=True", "frozen=False"),  # a class that may be changed: the type checker refuses the change
+    ("total=False", "total=True"),  # fields of a dictionary that types alone know of
+    ("strict=True", "strict=False"),  # a check that lengths are equal, as they are
+)
+#: A comparison with a word, and with the order of words, which no program of ours asks for.
+_EQUALS_WORD = re.compile(r"[!=]= (?=[\"'])")
+_ORDERS_WORD = re.compile(r"[<>]=? (?=[\"'])")
+
+
+def is_unseen(before: str, start: Place, operator: str, after: str) -> bool:
+    """Whether no test could tell the change, or it is one that nobody makes."""
+    line, changed = before.splitlines()[start[0] - 1], after.splitlines()[start[0] - 1]
+    if line == "if TYPE_CHECKING:" or ("@cache" in line and "Decorator" in operator):
+        return True  # imports that only the type checker wants; the same is computed again
+    if any(old in line and line.replace(old, new) == changed for old, new in UNSEEN):
+        return True
+    fewer = len(_EQUALS_WORD.findall(changed)) < len(_EQUALS_WORD.findall(line))
+    return fewer and len(_ORDERS_WORD.findall(changed)) > len(_ORDERS_WORD.findall(line))
