@@ -55,6 +55,8 @@ def ranks_of(record: Mapping[str, Any]) -> int:
 
 def bus_statements(record: Mapping[str, Any], name: str) -> Iterator[Statement]:
     """That bus and algorithm bandwidth are those of the time, by pattern and number of ranks."""
+    if record.get("counts") == "sum-of-pairs":
+        yield from _sum_of_pairs(record, name)
     if record.get("counts") != "bus":
         return
     algorithm = record["size_bytes"] / record["time_ns"]["median"] * 1e9
@@ -153,3 +155,14 @@ def _figure(
     told = [(median(map(of, cases)), any(case.warnings for case in cases)) for cases in groups]
     holds = any(number.is_one_of([value], scale) and warned == text.endswith("*") for value, warned in told)
     return check("rank tables", said, holds, f"{text}, rounds give {[value / scale for value, _ in told]}")
+
+
+def _sum_of_pairs(record: Mapping[str, Any], name: str) -> Iterator[Statement]:
+    """That the bandwidth of pairs is that of one, times half as many as ranks."""
+    one = record["size_bytes"] / record["time_ns"]["median"] * 1e9
+    told = record.get("other_count") or {}
+    holds = told.get("counts") == "per-pair" and near(told.get("bytes_per_s"), one)
+    yield check("records", f"{name}: bandwidth of a pair", holds, f"size over time is {one:.7g}")
+    total = one * (ranks_of(record) // 2)
+    holds = near(record["bandwidth_bytes_per_s"], total)
+    yield check("records", f"{name}: bandwidth of all pairs", holds, f"of so many pairs {total:.7g}")

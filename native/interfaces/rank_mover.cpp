@@ -51,6 +51,10 @@ void RankMover::note_evidence(const std::string& how) { traits_.engine_evidence 
 
 void RankMover::require_ends(bool sends, bool receives) const {
   if (ranks().size() != 2) throw Unsupported(flow_.interface, "ranks", "a message has two ends");
+  require_buffers(sends, receives);
+}
+
+void RankMover::require_buffers(bool sends, bool receives) const {
   if ((sends && flow_.source == nullptr) || (receives && flow_.destination == nullptr))
     throw Unsupported(flow_.interface, "buffers", "a rank lacks the buffer of its end");
 }

@@ -50,6 +50,8 @@ class RankMover : public Mover {
 
   // Throws Unsupported unless there are two ranks, and this one has the buffers of the ends that it plays.
   void require_ends(bool sends, bool receives) const;
+  // Throws Unsupported unless this rank has the buffers of the ends that it plays.
+  void require_buffers(bool sends, bool receives) const;
   const Communicator& ranks() const { return *flow_.ranks; }
   int rank() const { return flow_.ranks->rank(); }
   std::byte* source_slot(std::uint64_t operation) const { return slot(source_, operation); }

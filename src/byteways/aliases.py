@@ -215,6 +215,7 @@ NEAREST: tuple[Nearest, ...] = (
         "mpi, unidirectional or bidirectional",
         "in host or device memory; `xccl` by NCCL",
     ),
+    Nearest("osu_mbw_mr", OSU, "mpi, multi-pair", "ours takes the slowest pair of each sample"),
     Nearest("osu_latency", OSU, "mpi-ping-pong", "in host or device memory; `xccl-ping-pong` by NCCL"),
     Nearest("sendrecv_perf", "nccl-tests", "xccl, bidirectional", "ours is the sum of both directions"),
     Nearest(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from byteways.plan.case import Case, Flow
-from byteways.run.rank_outcome import bus_factor
+from byteways.run.rank_outcome import of_all_ranks
 from tests.report import run_builder
 from tests.report.run_builder import KIB, MIB, Builder
 
@@ -98,12 +98,7 @@ def together(
         if pattern == "barrier":
             fields |= {"bandwidth_bytes_per_s": None, "latency_ns": record.time_ns.median, "counts": "call"}
         else:
-            algorithm = size / record.time_ns.median * 1e9
-            fields |= {
-                "bandwidth_bytes_per_s": algorithm * bus_factor(pattern, ranks),
-                "counts": "bus",
-                "other_count": {"counts": "algorithm", "bytes_per_s": algorithm},
-            }
+            fields |= of_all_ranks(pattern, ranks, size / record.time_ns.median * 1e9)
         build.records[number] = replace(record, **fields)  # type: ignore[arg-type]
     if interface == "xccl":
         told_by_xccl(build, f"NCCL 2.28.3: {pattern} among {ranks} GPUs, one process each")

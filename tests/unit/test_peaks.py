@@ -172,6 +172,14 @@ def test_no_peak_for_a_chase_and_for_strangers() -> None:
     assert "no link connects" in peak(island, case("unidirectional", flow("cpu0", "gpu0"))).source
 
 
+@pytest.mark.parametrize("pattern", ["allreduce", "multi-pair"])
+def test_no_peak_for_operations_of_all_ranks(pattern: str) -> None:
+    """Catches a bus bandwidth that is shown as a part of the memory rate of one rank's device."""
+    found = peak(nvswitch_machine(), case(pattern, flow("gpu0", "gpu0"), interface="mpi"))
+    assert found.bytes_per_s is None
+    assert found.source.startswith(f"{pattern} is an operation of all ranks")
+
+
 def test_routes_do_not_go_through_gpus() -> None:
     """Catches a route over a third GPU, which no GPU forwards, where the way over the host is longer."""
     machine = Topology(

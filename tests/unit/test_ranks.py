@@ -144,6 +144,13 @@ def test_every_rank_can_do_its_part(sweep: str, machine: Any, reasons: set[str |
     assert {one.reason for one in found} == reasons
 
 
+def test_pairs_take_an_even_number_of_ranks() -> None:
+    """Catches a rank without a partner, and one pair alone left out."""
+    text = f'interface = "mpi"\npattern = "multi-pair"\ngroups = "powers"\n{ENDS}'
+    assert {case.ranks for case in cases(text, 5, *host(1))} == {(0, 1), (0, 1, 2, 3)}
+    assert {case.size_bytes for case in cases(text, 5, *host(1))} == {8, 2**20}
+
+
 def test_sizes_are_whole_blocks() -> None:
     """Catches blocks that are cut inside a word: the last rank would get less than is counted."""
     found = cases(f'interface = "mpi"\npattern = "alltoall"\n{ENDS}', 3, *host(1))

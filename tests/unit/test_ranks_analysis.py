@@ -169,6 +169,22 @@ def test_staging_that_changes_nothing_is_a_tie(tmp_path: Path) -> None:
     assert all(title.endswith(tie) for title in told)
 
 
+def test_pairs_are_told_beside_one_alone(tmp_path: Path) -> None:
+    """Catches the messages of one pair told as those of all, and bytes told as messages."""
+    build = Builder(run_builder.topology(0))
+    for ranks, time_ns in ((2, 400.0), (4, 500.0), (8, 1600.0)):
+        together(build, "multi-pair", 8, time_ns, ranks)
+    together(build, "multi-pair", MIB, 100_000.0, 8)
+    index = Index(RunFolder(build.write(tmp_path)))
+    told = [title for title in titles(index) if "pairs of ranks" in title]
+    rate = "4 pairs of ranks send 2.5 million MPI messages of 8 B per second"
+    assert told == [f"{rate}; beside one pair: no significant difference"]
+    rates, bandwidths = topic_of(index, "message-rate").tables
+    assert rates.headings == bandwidths.headings == ("size", "1 pair", "2 pairs", "4 pairs")
+    assert rates.rows[0] == ("8 B", "2.5", "4", "2.5")
+    assert bandwidths.rows[1] == ("1 MiB", "", "", "41.9")
+
+
 def test_many_paths_share_a_table(tmp_path: Path) -> None:
     """Catches a table for each of many pairs of ranks, and paths of several classes pooled."""
     build = Builder(run_builder.topology(4))

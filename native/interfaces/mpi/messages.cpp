@@ -1,4 +1,5 @@
-// Interfaces `mpi` (messages in windows from rank 0 to rank 1, or both ways) and `mpi-ping-pong`.
+// Interfaces `mpi` (messages in windows from rank 0 to rank 1, both ways, or of several pairs at once) and
+// `mpi-ping-pong`.
 #include <algorithm>
 
 #include "interfaces/mpi/collectives.hpp"
@@ -20,19 +21,39 @@ std::uint64_t window_of(const Flow& flow) {
   return flow.count("window", static_cast<unsigned>(std::min(kWindow, fitting)));
 }
 
-// Messages between two ranks. Those of device memory go to the library as they are, or through `staging`.
+// What this rank does with messages, and with whom.
+struct Role {
+  int other = 0;
+  bool sends = true, receives = true;
+};
+
+// Of several pairs, the first half of the ranks sends, each to one rank of the second half.
+Role role_of(const Flow& flow) {
+  const std::string operation = flow.word("operation");
+  const int rank = flow.ranks->rank(), size = flow.ranks->size(), pairs = size / 2;
+  const bool several = operation == "multi-pair";
+  if (several ? size % 2 != 0 : size != 2)
+    throw Unsupported(flow.interface, "ranks",
+                      several ? "pairs take an even number of ranks" : "a message has two ends");
+  Role role{rank < pairs ? rank + pairs : rank - pairs};
+  if (operation == "bidirectional" || flow.interface == "mpi-ping-pong") return role;
+  role.sends = rank < pairs;
+  role.receives = !role.sends;
+  return role;
+}
+
+// Messages of device memory go to the library as they are, or through `staging`.
 class MessageMover : public RankMover {
  protected:
   // For up to `messages` at once each way.
-  MessageMover(Session& session, const Flow& flow, std::uint64_t messages, bool sends, bool receives,
-               const std::string& how)
-      : RankMover(session, flow) {
-    require_ends(sends, receives);
+  MessageMover(Session& session, const Flow& flow, std::uint64_t messages, const std::string& how)
+      : RankMover(session, flow), role_(role_of(flow)) {
+    require_buffers(role_.sends, role_.receives);
     const bool staged = flow.word("staging", "library") == kPinnedStaging;
     note_evidence(how + (staged ? "; device memory is copied through page-locked host memory" : ""));
     if (!staged || executor().is_host()) return;
-    if (sends) out_ = std::make_unique<Staging>(session, executor(), flow.size_bytes, messages);
-    if (receives) in_ = std::make_unique<Staging>(session, executor(), flow.size_bytes, messages);
+    if (role_.sends) out_ = std::make_unique<Staging>(session, executor(), flow.size_bytes, messages);
+    if (role_.receives) in_ = std::make_unique<Staging>(session, executor(), flow.size_bytes, messages);
   }
 
   // What message k is sent from, and received into.
@@ -45,19 +66,28 @@ class MessageMover : public RankMover {
     in_->finish();
   }
 
+  const Role role_;
+
  private:
+  std::vector<Arrival> arrivals() const override {
+    if (!role_.receives) return {};
+    return {{0, flow_.size_bytes, role_.other, 0, false}};
+  }
+
   std::unique_ptr<Staging> out_, in_;
 };
+
+std::string windows_of(std::uint64_t messages) {
+  return "windows of " + std::to_string(messages) + (messages == 1 ? " message" : " messages") +
+         ", each acknowledged";
+}
 
 // Every operation is one message each way. The receiver acknowledges a window of them; until then the sender
 // starts no more.
 class Messages final : public MessageMover {
  public:
   Messages(Session& session, const Flow& flow)
-      : MessageMover(session, flow, window_of(flow), sends(flow), receives(flow), windows(window_of(flow))),
-        window_(window_of(flow)),
-        sends_(sends(flow)),
-        receives_(receives(flow)) {
+      : MessageMover(session, flow, window_of(flow), windows_of(window_of(flow))), window_(window_of(flow)) {
     traits_.bytes_per_operation = flow.size_bytes;
     traits_.least_batch = window_;
   }
@@ -68,64 +98,42 @@ class Messages final : public MessageMover {
   }
 
  private:
-  static bool both(const Flow& flow) { return flow.word("operation") == "bidirectional"; }
-  static bool is_rank(const Flow& flow, int rank) {
-    return flow.ranks != nullptr && flow.ranks->rank() == rank;
-  }
-  static bool sends(const Flow& flow) { return is_rank(flow, 0) || both(flow); }
-  static bool receives(const Flow& flow) { return is_rank(flow, 1) || both(flow); }
-  static std::string windows(std::uint64_t messages) {
-    return "windows of " + std::to_string(messages) + (messages == 1 ? " message" : " messages") +
-           ", each acknowledged";
-  }
-
   void exchange(std::uint64_t first, std::uint64_t count) {
-    const int other = 1 - rank();
     const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
     Requests pending;
-    for (std::uint64_t k = first; receives_ && k < first + count; ++k)
-      ranks().start_receive(pending, received(k), bytes, kByte, other, kData);
-    for (std::uint64_t k = first; sends_ && k < first + count; ++k)
-      ranks().start_send(pending, sent(k), bytes, kByte, other, kData);
+    for (std::uint64_t k = first; role_.receives && k < first + count; ++k)
+      ranks().start_receive(pending, received(k), bytes, kByte, role_.other, kData);
+    for (std::uint64_t k = first; role_.sends && k < first + count; ++k)
+      ranks().start_send(pending, sent(k), bytes, kByte, role_.other, kData);
     ranks().wait(pending);
     deliver(first, count);
     std::byte word[8] = {};
-    if (receives_) ranks().send(word, sizeof word, kByte, other, kAcknowledged);
-    if (sends_) ranks().receive(word, sizeof word, kByte, other, kAcknowledged);
-  }
-
-  std::vector<Arrival> arrivals() const override {
-    if (!receives_) return {};
-    return {{0, flow_.size_bytes, 1 - rank(), 0, false}};
+    if (role_.receives) ranks().send(word, sizeof word, kByte, role_.other, kAcknowledged);
+    if (role_.sends) ranks().receive(word, sizeof word, kByte, role_.other, kAcknowledged);
   }
 
   std::uint64_t window_;
-  bool sends_, receives_;
 };
 
 class PingPong final : public MessageMover {
  public:
   PingPong(Session& session, const Flow& flow)
-      : MessageMover(session, flow, 1, true, true, "one message at a time, blocking send and receive") {}
+      : MessageMover(session, flow, 1, "one message at a time, blocking send and receive") {}
 
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
-    const int other = 1 - rank();
     const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
-      if (rank() == 0) ranks().send(sent(k), bytes, kByte, other, kData);
-      ranks().receive(received(k), bytes, kByte, other, kData);
+      if (rank() == 0) ranks().send(sent(k), bytes, kByte, role_.other, kData);
+      ranks().receive(received(k), bytes, kByte, role_.other, kData);
       deliver(k, 1);
-      if (rank() == 1) ranks().send(sent(k), bytes, kByte, other, kData);
+      if (rank() == 1) ranks().send(sent(k), bytes, kByte, role_.other, kData);
     }
   }
-
- private:
-  std::vector<Arrival> arrivals() const override { return {{0, flow_.size_bytes, 1 - rank(), 0, false}}; }
 };
 
 std::unique_ptr<Mover> make_mpi(Session& session, const Flow& flow) {
   const std::string operation = flow.word("operation");
-  if (operation == "unidirectional" || operation == "bidirectional")
+  if (operation == "unidirectional" || operation == "bidirectional" || operation == "multi-pair")
     return std::make_unique<Messages>(session, flow);
   return make_collective(session, flow, operation);
 }

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from byteways.plan.interfaces import BARRIER, COLLECTIVES, INTERFACES
+from byteways.plan.interfaces import BARRIER, COLLECTIVES, INTERFACES, MULTI_PAIR
 
 #: Patterns in which all ranks take part.
-OF_ALL_RANKS = (*COLLECTIVES, BARRIER)
+OF_ALL_RANKS = (*COLLECTIVES, MULTI_PAIR, BARRIER)
 PATTERNS = (
     *(
         "unidirectional",

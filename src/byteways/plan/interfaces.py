@@ -20,6 +20,8 @@ COLLECTIVES = (
     *("allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "reduce", "gather", "scatter"),
 )
 BARRIER = "barrier"
+#: The first half of the ranks sends to the second half at once, each rank to one other, as osu_mbw_mr does.
+MULTI_PAIR = "multi-pair"
 #: Category of allocation, release and opening of memory; the other categories are those of schieffer2025.
 MEMORY = "memory"
 
@@ -239,7 +241,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "mpi": _between_ranks(
         "MPI: messages in windows between two ranks, or a collective of several",
-        ("unidirectional", "bidirectional", *COLLECTIVES),
+        ("unidirectional", "bidirectional", MULTI_PAIR, *COLLECTIVES),
         options=(opt.WINDOW, opt.TIMING, opt.IN_PLACE, opt.STAGING),
         in_place=("allreduce", "allgather"),
     ),

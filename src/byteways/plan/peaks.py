@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from byteways.plan.case import Case, Flow
+from byteways.plan.case import OF_ALL_RANKS, Case, Flow
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
 from byteways.plan.relays import paths_of
 from byteways.topology.capacity import Arc, links_between, maximum_flow, memory_of, one_memory
@@ -51,6 +51,8 @@ def peak(topology: Topology, case: Case) -> Peak:
     """
     if figure_of(case.interface) != "bandwidth":
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
+    if case.pattern in OF_ALL_RANKS:
+        return Peak(None, f"{case.pattern} is an operation of all ranks: its algorithm sets the peak", ())
     flows = measured_flows(case)
     if stranger := stranger_of(topology, flows):
         return Peak(None, f"{stranger} is not in this machine's topology", ())

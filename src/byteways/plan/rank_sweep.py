@@ -8,6 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from byteways.plan.case import MEMORIES, OF_ALL_RANKS, Buffer, Case, Flow
+from byteways.plan.interfaces import MULTI_PAIR
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.link_classes import LinkClass
 from byteways.plan.ranks import Rank
@@ -36,7 +37,7 @@ def rank_flows(
     if len(ranks) < 2:
         notes.append("one rank has nobody to send to: --ranks 2")
     elif pattern in OF_ALL_RANKS:
-        yield from _collectives(sweep, ranks, notes)
+        yield from _collectives(sweep, pattern, ranks, notes)
     else:
         yield from _messages(sweep, pattern, ranks, link_class)
 
@@ -51,14 +52,19 @@ def size_in_blocks(size_bytes: int, pattern: str, ranks: int) -> int:
     return max(step, size_bytes - size_bytes % step)
 
 
-def _collectives(sweep: Sweep, ranks: Sequence[Rank], notes: list[str]) -> Iterator[tuple[Flow, ...]]:
-    """Groups of the ranks that have a buffer for both ends: not every rank need have a GPU."""
+def _collectives(
+    sweep: Sweep, pattern: str, ranks: Sequence[Rank], notes: list[str]
+) -> Iterator[tuple[Flow, ...]]:
+    """Groups of the ranks that have a buffer for both ends: not every rank need have a GPU. Pairs need an
+    even number.
+    """
     able = [rank for rank in ranks if _ends(sweep.sources, rank) and _ends(sweep.destinations, rank)]
     if len(able) == 1:
         notes.append("one rank alone has such buffers (one GPU per rank)")
     if len(able) < 2:
         return
-    for count in _counts(sweep, len(able)):
+    most = len(able) - len(able) % 2 if pattern == MULTI_PAIR else len(able)
+    for count in _counts(sweep, most):
         group = able[:count]
         ends = [
             itertools.product(_ends(sweep.sources, rank), _ends(sweep.destinations, rank)) for rank in group

@@ -46,6 +46,7 @@ PATTERNS: Mapping[str, str] = {
     "reduce": "the first rank gets the sum of all ranks' data",
     "gather": "the first rank gets the data of all ranks",
     "scatter": "every rank gets its block of the first rank's data",
+    "multi-pair": "the first half of the ranks sends to the second half concurrently, one rank to one",
     "barrier": "every rank waits until all have arrived",
 }
 

@@ -35,6 +35,8 @@ def judged(record: Record, case: Case, topology: Topology) -> Record:
 
 
 def _limit_and_excess(record: Record, case: Case, topology: Topology) -> tuple[Limit, Excess | None]:
+    if record.counts == "sum-of-pairs":
+        return Limit(None, "it is the sum over pairs of ranks, whose routes are not added up"), None
     if record.bandwidth_bytes_per_s is not None and record.counts not in COUNTED:
         return Limit(None, "its bandwidth is computed by a formula and did not cross a link"), None
     most = limit(topology, case, record.distinct_bytes)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
-from byteways.plan.interfaces import BARRIER, INTERFACES
+from byteways.plan.interfaces import BARRIER, INTERFACES, MULTI_PAIR
 from byteways.results import warnings
 from byteways.run.outcome import EVERY_WORD, SOME_WORDS, rounded, times_of
 
@@ -27,6 +27,15 @@ def bus_factor(pattern: str, ranks: int) -> float:
     """Returns the ratio of bus to algorithm bandwidth as nccl-tests defines it."""
     times, without = _BUS[pattern]
     return times * (ranks - without) / ranks
+
+
+def of_all_ranks(pattern: str, ranks: int, bytes_per_s: float) -> dict[str, Any]:
+    """Returns the fields of the bandwidth, from the size of an operation over its time."""
+    pairs = pattern == MULTI_PAIR
+    factor = ranks // 2 if pairs else bus_factor(pattern, ranks)
+    one = {"counts": "per-pair" if pairs else "algorithm", "bytes_per_s": rounded(bytes_per_s)}
+    counts = "sum-of-pairs" if pairs else "bus"
+    return {"bandwidth_bytes_per_s": rounded(bytes_per_s * factor), "counts": counts, "other_count": one}
 
 
 def outcome_of_ranks(
@@ -88,10 +97,7 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
         return {**fields, **times, "counts": "round-trip"}
     rate = case.size_bytes / median_ns * 1e9
     if case.pattern in OF_ALL_RANKS:
-        factor = bus_factor(case.pattern, len(case.ranks))
-        bus = rounded(rate * factor)
-        other = {"counts": "algorithm", "bytes_per_s": rounded(rate)}
-        return {**fields, "bandwidth_bytes_per_s": bus, "counts": "bus", "other_count": other}
+        return {**fields, **of_all_ranks(case.pattern, len(case.ranks), rate)}
     paths = [flow.path for flow in case.flows]
     return {
         **fields,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from byteways.plan.interfaces import INTERFACES, OPTIONS, WORD_BYTES, is_memory_step
+from byteways.plan.interfaces import COLLECTIVES, INTERFACES, OPTIONS, WORD_BYTES, is_memory_step
 from byteways.plan.options import MOST_BLOCK_THREADS
 from byteways.plan.relays import via_mistake
 from byteways.plan.rows import moves_rows, rows_of_options
@@ -164,7 +164,7 @@ def _in_place_mistake(request: Request) -> Mistake | None:
 
 def _staging_mistake(request: Request) -> Mistake | None:
     """Our copies are part of a message; a collective would need other ranks' data in between."""
-    if request.options.get("staging") != "pinned" or request.pattern in ("unidirectional", "bidirectional"):
+    if request.options.get("staging") != "pinned" or request.pattern not in COLLECTIVES:
         return None
     reason = f"staging in pinned memory is for messages, and {request.pattern} is a collective"
     return Mistake("staging", reason, 'pattern = "unidirectional"')
