@@ -18,7 +18,7 @@ from byteways.units import format_size
 
 LEAD = (
     "The first half of the ranks sends, each to one rank of the second half, all at once and in windows, as "
-    "osu_mbw_mr does. The time is that of the slowest pair."
+    "osu_mbw_mr does. The last pair to end sets the time."
 )
 RATE = 424.5
 
