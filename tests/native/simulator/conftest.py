@@ -23,52 +23,45 @@ Told = dict[str, list[list[str]]]
 Play = Callable[..., Told]
 
 
-def _is_entry_point(source: Path) -> bool:
-    return source.stem.endswith("api") or source.stem.startswith("api")
+def _library() -> list[Path]:
+    """The simulator's sources: its own, and what each interface simulates."""
+    return sorted([*(NATIVE / "simulator").glob("*.cpp"), *(NATIVE / "interfaces").glob("*/simulated.cpp")])
 
 
-def _built(source: Path, changed_s: float) -> Path | None:
-    """The object that the build made of a source; None where none is newer than the source and all headers.
-
-    Args:
-        changed_s: When the last header changed.
-    """
-    found = [*ROOT.glob(f"{BUILT}/{source.relative_to(ROOT)}.o")]
-    newest = max(found, key=lambda path: path.stat().st_mtime, default=None)
-    if newest is None or newest.stat().st_mtime <= max(source.stat().st_mtime, changed_s):
-        return None
-    return newest
+def _built() -> list[Path]:
+    """The objects that the build made of the simulator's library; none if a source is newer."""
+    changed = [path for path in NATIVE.rglob("*") if path.suffix in HEADERS] + _library()
+    changed_s = max(path.stat().st_mtime for path in changed)
+    for folder in ROOT.glob(BUILT):
+        objects = sorted(folder.rglob("*.o"))
+        if objects and min(path.stat().st_mtime for path in objects) > changed_s:
+            return objects
+    return []
 
 
 @pytest.fixture(scope="session")
 def toys() -> Path:
-    """The program; the simulator's sources but for the vendors' entry points are part of it, as the build has
-    compiled them. Of what changed since, a source is compiled alone, a header with all sources.
+    """The program. The simulator's library is part of it, as the build has compiled it, or compiled here
+    where sources have changed since.
     """
-    sources = [each for each in (NATIVE / "simulator").glob("*.cpp") if not _is_entry_point(each)]
-    sources += (NATIVE / "interfaces").glob("*/simulated.cpp")
-    sources += HERE.glob("*.cpp")
     options = ["-std=c++20", "-O1", "-w", "-pthread"]
     command = ["g++", *options, f"-I{NATIVE}", f"-I{HERE}"]
     common = [version("g++"), *options, headers(NATIVE, HERE)]
 
-    changed_s = max(path.stat().st_mtime for path in NATIVE.rglob("*") if path.suffix in HEADERS)
-
     def compiled(source: Path) -> Path:
-        if built := _built(source, changed_s):
-            return built
-
         def make(path: Path) -> None:
             subprocess.run([*command, "-c", source, "-o", path], check=True)
 
         return cached(f"{source.parent.name}.{source.stem}.o", [*common, source], make)
 
+    built = _built()
+    sources = [*sorted(HERE.glob("*.cpp")), *([] if built else _library())]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compiled, sorted(sources)))
+        objects = [*pool.map(compiled, sources), *built]
     return cached(
         "toys",
         [*common, *objects],
-        lambda path: subprocess.run([*command, *objects, "-o", path], check=True),
+        lambda path: subprocess.run([*command, *objects, "-ldl", "-o", path], check=True),
     )
 
 
