@@ -35,6 +35,8 @@ CollectiveMover::CollectiveMover(Session& session, const Flow& flow, const std::
     throw Unsupported(flow.interface, "size",
                       name + " among " + std::to_string(size) + " ranks needs a multiple of " +
                           std::to_string(size * kWord) + " bytes");
+  if (flow.size_bytes % kWord != 0 && flow.size_bytes != kWord / 2)
+    throw Unsupported(flow.interface, "size", name + " is of integers of 8 bytes, or of one of 4");
   block_bytes_ = flow.size_bytes / size;
   traits_.bytes_per_operation = rule_.received == Received::nothing ? 0 : flow.size_bytes;
   in_place_ = flow.word("in_place") == "yes";

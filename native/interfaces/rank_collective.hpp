@@ -33,6 +33,9 @@ class CollectiveMover : public RankMover {
   CollectiveMover(Session& session, const Flow& flow, const std::string& name);
 
   std::uint64_t block_bytes() const { return block_bytes_; }
+  // Of an integer: 8, or 4 if that is the size. Several of 4 bytes in a word would carry into each other when
+  // the words are checked.
+  std::uint64_t element_bytes() const { return flow_.size_bytes % kWord == 0 ? kWord : kWord / 2; }
   bool in_place() const { return in_place_; }
   // What an operation reads and writes on this rank.
   std::byte* input(std::uint64_t operation) const;

@@ -13,22 +13,22 @@ namespace {
 constexpr std::uint64_t kWordsOfRank = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostSlotsLookedAt = 16;  // by a spot check
 
+std::uint64_t words_in(std::uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
+
 }  // namespace
 
 RankMover::RankMover(Session& session, const Flow& flow)
     : Mover(*flow.executor), session_(&session), flow_(flow) {
   if (flow.ranks == nullptr)
     throw Unsupported(flow.interface, "ranks", "it runs between processes, and this is one alone");
-  if (flow.size_bytes == 0 || flow.size_bytes % kWord != 0)
-    throw Unsupported(flow.interface, "size",
-                      "sizes are multiples of 8 bytes, so that every word can be checked");
+  if (flow.size_bytes == 0) throw Unsupported(flow.interface, "size", "a message of 0 bytes proves nothing");
   stride_bytes_ = round_up(flow.size_bytes, kSlotAlignment);
   if (flow.source != nullptr) source_ = flow.source->data();
   if (flow.destination != nullptr) destination_ = flow.destination->data();
   std::uint64_t slots = UINT64_MAX;
   for (const Buffer* buffer : {flow.source, flow.destination}) {
     if (buffer == nullptr) continue;
-    if (buffer->bytes() < flow.size_bytes)
+    if (buffer->bytes() < words_in(flow.size_bytes) * kWord)
       throw Error("size", std::to_string(flow.size_bytes),
                   "larger than a buffer of " + std::to_string(buffer->bytes()) + " bytes");
     slots = std::min(slots, std::max<std::uint64_t>(1, buffer->bytes() / stride_bytes_));
@@ -65,7 +65,7 @@ std::uint64_t RankMover::key_of(int rank) const {
 
 void RankMover::prepare(std::uint64_t key) {
   key_ = key;
-  const std::uint64_t words = ((traits_.rotation - 1) * stride_bytes_ + flow_.size_bytes) / kWord;
+  const std::uint64_t words = words_in((traits_.rotation - 1) * stride_bytes_ + flow_.size_bytes);
   const bool in_place = input_in_place().bytes > 0;
   for (Buffer* buffer : {in_place ? nullptr : flow_.source, flow_.destination}) {
     if (buffer == nullptr) continue;
@@ -83,7 +83,7 @@ void RankMover::prepare(std::uint64_t key) {
 void RankMover::fill_input(std::uint64_t slot) {
   Device& owner = flow_.destination->device();
   const Part input = input_in_place();
-  fill(*session_, owner, destination_slot(slot) + input.offset_bytes, input.bytes / kWord,
+  fill(*session_, owner, destination_slot(slot) + input.offset_bytes, words_in(input.bytes),
        key_of(rank()) + slot * stride_bytes_ / kWord);
   owner.runtime->synchronize(session_->service_stream(owner));
   repetitions_[slot] = 0;
@@ -100,7 +100,7 @@ void RankMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
   Device& owner = flow_.destination->device();
   const std::uint64_t slots = std::min({count, traits_.rotation, kMostSlotsLookedAt});
   for (std::uint64_t k = first_operation; k < first_operation + slots; ++k)
-    poison(*session_, owner, destination_slot(k), flow_.size_bytes / kWord, kSpoilStrideWords);
+    poison(*session_, owner, destination_slot(k), words_in(flow_.size_bytes), kSpoilStrideWords);
   owner.runtime->synchronize(session_->service_stream(owner));
   if (input_in_place().bytes == 0) return;
   for (std::uint64_t k = first_operation; k < first_operation + slots; ++k) fill_input(k % traits_.rotation);
@@ -121,27 +121,44 @@ Verification RankMover::look(std::uint64_t first_operation, std::uint64_t count,
       const std::uint64_t slot = k % traits_.rotation;
       // Where the strided words of the whole slot lie within this part.
       const std::uint64_t phase = (stride - arrival.offset_bytes / kWord % stride) % stride;
-      if (phase >= arrival.bytes / kWord) continue;
-      look_at(arrival, slot, phase, stride, found);
+      const std::uint64_t whole_words = arrival.bytes / kWord, rest_bytes = arrival.bytes % kWord;
+      if (phase < whole_words) look_at(arrival, slot, {phase, whole_words - phase, stride}, found);
+      if (rest_bytes != 0 && (stride == 1 || whole_words == 0))
+        look_at_rest(arrival, slot, rest_bytes, found);
     }
   return found;
 }
 
-void RankMover::look_at(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase, std::uint64_t stride,
-                        Verification& found) {
-  const std::uint64_t words = arrival.bytes / kWord - phase;
-  const std::uint64_t index = (slot * stride_bytes_ + arrival.source_offset_bytes) / kWord + phase;
-  const std::uint64_t offset = slot * stride_bytes_ + arrival.offset_bytes + phase * kWord;
+CheckResult RankMover::compare(const Arrival& arrival, std::uint64_t slot, const Words& words) {
+  const std::uint64_t index = (slot * stride_bytes_ + arrival.source_offset_bytes) / kWord + words.first;
   PatternSum expected{key_of(arrival.from) + index};
   if (arrival.sum) {
     const Weights weight = weights(input_in_place().bytes > 0 ? repetitions_[slot] : 1);
     expected = {key_of(0) + index, kWordsOfRank,           static_cast<unsigned>(ranks().size()),
                 weight.factor,     key_of(rank()) + index, weight.own_factor};
   }
-  const CheckResult result = check_sum(*session_, flow_.destination->device(),
-                                       flow_.destination->data() + offset, words, expected, stride);
-  found.note(result, offset);
-  found.checked_bytes += (words + stride - 1) / stride * kWord;
+  return check_sum(*session_, flow_.destination->device(),
+                   flow_.destination->data() + offset_of(arrival, slot, words.first), words.count, expected,
+                   words.stride);
+}
+
+void RankMover::look_at(const Arrival& arrival, std::uint64_t slot, const Words& words, Verification& found) {
+  found.note(compare(arrival, slot, words), offset_of(arrival, slot, words.first));
+  found.checked_bytes += (words.count + words.stride - 1) / words.stride * kWord;
+}
+
+// The last bytes fill no word: only they are compared. Sums of shorter integers are the low bytes of sums of
+// words.
+void RankMover::look_at_rest(const Arrival& arrival, std::uint64_t slot, std::uint64_t bytes,
+                             Verification& found) {
+  const Words last{arrival.bytes / kWord, 1, 1};
+  CheckResult result = compare(arrival, slot, last);
+  const std::uint64_t mask = (std::uint64_t{1} << (8 * bytes)) - 1;
+  if (result.bad_count != 0 && ((result.expected ^ result.got) & mask) == 0) result.bad_count = 0;
+  result.expected &= mask;
+  result.got &= mask;
+  found.note(result, offset_of(arrival, slot, last.first));
+  found.checked_bytes += bytes;
 }
 
 }  // namespace byteways

@@ -19,7 +19,7 @@ class RankMover : public Mover {
   Verification spot_check(std::uint64_t first_operation, std::uint64_t count) override;
 
  protected:
-  // Throws Unsupported when the flow names no ranks, or its size is not one of whole words.
+  // Throws Unsupported when the flow names no ranks, or its size is 0.
   RankMover(Session& session, const Flow& flow);
 
   // What an operation leaves in a part of the destination slot: words of the source slot of rank `from`, or
@@ -69,8 +69,15 @@ class RankMover : public Mover {
   }
   std::uint64_t key_of(int rank) const;
   Verification look(std::uint64_t first_operation, std::uint64_t count, std::uint64_t stride);
-  void look_at(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase, std::uint64_t stride,
-               Verification& found);
+  struct Words {  // of an arrival
+    std::uint64_t first = 0, count = 0, stride = 1;
+  };
+  std::uint64_t offset_of(const Arrival& arrival, std::uint64_t slot, std::uint64_t word) const {
+    return slot * stride_bytes_ + arrival.offset_bytes + word * kWord;
+  }
+  CheckResult compare(const Arrival& arrival, std::uint64_t slot, const Words& words);
+  void look_at(const Arrival& arrival, std::uint64_t slot, const Words& words, Verification& found);
+  void look_at_rest(const Arrival& arrival, std::uint64_t slot, std::uint64_t bytes, Verification& found);
   void fill_input(std::uint64_t slot);  // in place
 
   std::byte *source_ = nullptr, *destination_ = nullptr;  // the first slots; nullptr: this rank has no buffer

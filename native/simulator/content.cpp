@@ -91,7 +91,16 @@ Word add_elements(Word a, Word b, int element) {
     std::memcpy(&sum, x, sizeof sum);
     return sum;
   };
-  return element == kFloat ? add(float{}) : element == kByte ? add(static_cast<unsigned char>(0)) : a + b;
+  switch (element) {
+    case kFloat:
+      return add(float{});
+    case kByte:
+      return add(static_cast<unsigned char>(0));
+    case kUnsigned32:
+      return add(std::uint32_t{0});
+    default:
+      return a + b;
+  }
 }
 
 LinearSum LinearSum::of(const PatternSum& sum, Word shift) {

@@ -39,7 +39,17 @@ void add_values(std::byte* to, const std::byte* from, std::uint64_t bytes) {
 }  // namespace
 
 std::uint64_t element_bytes(int element) {
-  return element == kByte ? 1 : element == kFloat ? 4 : element == kUnsigned64 ? 8 : 0;
+  switch (element) {
+    case kByte:
+      return 1;
+    case kFloat:
+    case kUnsigned32:
+      return 4;
+    case kUnsigned64:
+      return 8;
+    default:
+      return 0;
+  }
 }
 
 End Bytes::end(const void* data, std::uint64_t bytes, Place place) const {
@@ -109,6 +119,8 @@ void Bytes::add(void* to, const void* from, std::uint64_t bytes, int element) {
     add_values<float>(sum.data(), other.data(), bytes);
   else if (element == kByte)
     add_values<unsigned char>(sum.data(), other.data(), bytes);
+  else if (element == kUnsigned32)
+    add_values<std::uint32_t>(sum.data(), other.data(), bytes);
   else
     add_values<std::uint64_t>(sum.data(), other.data(), bytes);
   write(to, sum);

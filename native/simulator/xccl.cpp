@@ -41,7 +41,8 @@ void add_all(mpi::Bytes& bytes, const std::vector<Arguments>& ranks, void* desti
   const mpi::Scratch sum(destination, size);  // the destination may be one of the sources
   bytes.copy(sum.data(), at(ranks.front().source, offset), size, by);
   for (std::size_t rank = 1; rank < ranks.size(); ++rank)
-    bytes.add(sum.data(), at(ranks[rank].source, offset), size, kUnsigned64);
+    bytes.add(sum.data(), at(ranks[rank].source, offset), size,
+              size % sizeof(Word) == 0 ? kUnsigned64 : kUnsigned32);
   bytes.copy(destination, sum.data(), size, by);
 }
 

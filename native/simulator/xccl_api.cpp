@@ -60,6 +60,7 @@ int call(Body body) {
 
 std::uint64_t bytes_of(std::size_t count, int type) {
   if (type == byteways::xccl::kUnsigned64) return count * sizeof(std::uint64_t);
+  if (type == byteways::xccl::kUnsigned32) return count * sizeof(std::uint32_t);
   if (type == byteways::xccl::kUnsigned8) return count;
   throw Failure(Code::not_supported, "this type is not simulated");
 }

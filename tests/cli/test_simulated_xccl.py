@@ -84,6 +84,51 @@ def test_a_wrong_word_on_the_way_is_found(tmp_path: Path) -> None:
     assert [one["status"] for one in records] == ["corrupt"]
 
 
+PARTS_OF_WORDS = f"""{SUITE.split("[[sweep]]")[0]}
+[[sweep]]
+name = "collectives"
+{ENDS}pattern = ["allreduce", "reduce", "broadcast"]
+size = "4B"
+[[sweep]]
+name = "in-place"
+{ENDS}pattern = "allreduce"
+size = "4B"
+options = {{ in_place = "yes" }}
+[[sweep]]
+name = "messages"
+{ENDS}pairs = "per-link-class"
+size = ["4B", "13B"]
+"""
+
+
+@pytest.mark.parametrize(("fault", "status"), [((), "measured"), (("corrupt:gpu0>gpu1:word=0",), "corrupt")])
+def test_bytes_that_fill_no_word_are_checked(tmp_path: Path, fault: tuple[str, ...], status: str) -> None:
+    """Catches a short message that nobody compares, and one that is blamed for what lies behind its end."""
+    (tmp_path / "parts.toml").write_text(PARTS_OF_WORDS)
+    words = [word for text in fault for word in ("--fault", text)]
+    done = byteways(
+        tmp_path,
+        "run",
+        "parts.toml",
+        "--machine",
+        "h200-x4",
+        "--ranks",
+        "2",
+        "--out",
+        "R",
+        "--no-report",
+        *words,
+    )
+    assert done.returncode == (status == "corrupt"), done.stderr
+    records = [json.loads(line) for line in (tmp_path / "R/measurements.jsonl").read_text().splitlines()]
+    found = {
+        (one["sweep"], one["size_bytes"]): one["status"] for one in records if one["path"] != "gpu1>gpu0"
+    }
+    assert len(records) == 6 and {found["messages", size] for size in (4, 13)} == {status}
+    if not fault:
+        assert {*found.values()} == {"measured"} and all(one["verified"] for one in records)
+
+
 def test_a_lost_gpu_costs_only_the_cases_that_use_it(tmp_path: Path) -> None:
     """Catches a machine that cannot restart after a rank has failed: every later case would fail, too."""
     (tmp_path / "mixed.toml").write_text(

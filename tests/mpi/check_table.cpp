@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "runtimes/mpi/mpi.hpp"
@@ -34,17 +35,19 @@ void expect(bool holds, const std::string& what) {
   say("WRONG " + what);
 }
 
-// What rank `from` sends to rank `to` at place k. Other for all three, and small enough for any element.
+// What rank `from` sends to rank `to` at place k. Other for all of them, and small enough for any element.
 std::uint64_t word(int from, int to, int k) { return static_cast<std::uint64_t>(1 + from * 31 + to * 7 + k); }
 
 template <class Element>
 constexpr BytewaysElement kind() {
-  return sizeof(Element) == 1 ? kByte : sizeof(Element) == 4 ? kFloat : kUnsigned64;
+  if (std::is_same_v<Element, float>) return kFloat;
+  return sizeof(Element) == 1 ? kByte : sizeof(Element) == 4 ? kUnsigned32 : kUnsigned64;
 }
 
 template <class Element>
 std::string name(const char* call) {
-  return std::string(call) + (sizeof(Element) == 1 ? " bytes" : sizeof(Element) == 4 ? " floats" : " words");
+  const char* of[] = {" bytes", " floats", " words", " half words"};
+  return call + std::string(of[kind<Element>()]);
 }
 
 constexpr int kCount = 5;  // odd, of no rank's number
@@ -182,11 +185,14 @@ void check_reductions(const Communicator& ranks) {
 void check_all(const Communicator& ranks) {
   check_messages<unsigned char>(ranks);
   check_messages<float>(ranks);
+  check_messages<std::uint32_t>(ranks);
   check_messages<std::uint64_t>(ranks);
   check_collectives<unsigned char>(ranks);
   check_collectives<float>(ranks);
+  check_collectives<std::uint32_t>(ranks);
   check_collectives<std::uint64_t>(ranks);
   check_reductions<float>(ranks);
+  check_reductions<std::uint32_t>(ranks);
   check_reductions<std::uint64_t>(ranks);
   ranks.barrier();
 }

@@ -53,6 +53,24 @@ size = ["64KiB"]
 options = { timing = ["pipelined", "isolated"] }
 
 [[sweep]]
+name = "smallest-collectives"
+interface = "mpi"
+pattern = ["allreduce", "broadcast", "reduce"]
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = "4B"
+
+[[sweep]]
+name = "parts-of-words"
+interface = "mpi"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = ["1B", "13B"]
+pairs = "per-link-class"
+
+[[sweep]]
 name = "in-place"
 interface = "mpi"
 pattern = ["allreduce", "allgather"]
@@ -70,6 +88,8 @@ source = "cpu*:pageable"
 destination = "cpu*:pageable"
 size = "8B"
 """
+#: Of its sweeps, in their order.
+CASES = 4 + 1 + 16 + 3 + 2 + 2 + 1
 #: Variable that tells the processes of one test from all others.
 MARK = "BYTEWAYS_TEST_FOLDER"
 
@@ -105,7 +125,7 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = records(tmp_path)
-    assert len(found) == 4 + 1 + 16 + 2 + 1
+    assert len(found) == CASES
     for record in found:
         assert record.status == "measured" and record.verified, record
         assert record.time_ns is not None
@@ -184,7 +204,7 @@ def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, t
     _, said = run.communicate(timeout=200)
     assert run.returncode == 1, said
     found = records(tmp_path)
-    assert len(found) == 24
+    assert len(found) == CASES
     lost = [record for record in found if record.status != "measured"]
     assert len(lost) == 1 and lost[0].status == "lost"
     assert f"(process {victim} on {os.uname().nodename})" in (lost[0].reason or ""), lost[0].reason

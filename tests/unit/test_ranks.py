@@ -12,6 +12,7 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import make_plan
+from byteways.plan.rank_sweep import size_in_blocks
 from byteways.plan.ranks import default_ranks, layout, oversubscribed
 from byteways.plan.suite import parse
 from byteways.run.launchers import Job, Launcher, find_launcher
@@ -291,3 +292,22 @@ def test_what_a_launcher_says_of_a_rank(printed: str, said: str) -> None:
     ranks = [{"host": "node7", "pid": 4710 + rank} for rank in range(2)]
     found = blamed(ranks, lambda _: "S", printed)
     assert found.startswith(said) and bool(found) == bool(said)
+
+
+SIZES = [
+    ("allreduce", 1, 4),
+    ("allreduce", 7, 4),
+    ("reduce", 12, 8),
+    ("broadcast", 17, 16),
+    ("allgather", 4, 32),
+    ("alltoall", 100, 96),
+    ("unidirectional", 13, 13),
+    ("multi-pair", 1, 1),
+    ("barrier", 1024, 8),
+]
+
+
+@pytest.mark.parametrize(("pattern", "asked", "planned"), SIZES)
+def test_sizes_are_of_whole_elements(pattern: str, asked: int, planned: int) -> None:
+    """Catches a sum of parts of integers, and blocks of ranks that are not equal."""
+    assert size_in_blocks(asked, pattern, 4) == planned

@@ -8,12 +8,13 @@
 namespace byteways {
 namespace {
 
-// One call: `words` of the whole size, `block` of one rank's part of it.
+// One call: `bytes` of the whole size, `block_bytes` of one rank's part of it. Sums are of `element`.
 struct Call {
   const Communicator& ranks;
   const void* source;
   void* destination;
-  std::int64_t words, block;
+  std::int64_t bytes, block_bytes, element_bytes;
+  BytewaysElement element() const { return element_bytes == kWord ? kUnsigned64 : kUnsigned32; }
 };
 
 using Function = void (*)(const Call&);
@@ -24,23 +25,29 @@ constexpr const char* kResultOverInput =
 
 const std::map<std::string, Function, std::less<>>& functions() {
   static const std::map<std::string, Function, std::less<>> known = {
-      {"allreduce", [](const Call& c) { c.ranks.allreduce(c.source, c.destination, c.words, kUnsigned64); }},
+      {"allreduce",
+       [](const Call& c) {
+         c.ranks.allreduce(c.source, c.destination, c.bytes / c.element_bytes, c.element());
+       }},
       {"reduce",
-       [](const Call& c) { c.ranks.reduce(c.source, c.destination, c.words, kUnsigned64, kRootRank); }},
+       [](const Call& c) {
+         c.ranks.reduce(c.source, c.destination, c.bytes / c.element_bytes, c.element(), kRootRank);
+       }},
       {"reduce-scatter",
-       [](const Call& c) { c.ranks.reduce_scatter(c.source, c.destination, c.block, kUnsigned64); }},
-      {"allgather",
-       [](const Call& c) { c.ranks.allgather(c.source, c.destination, c.block * kWord, kByte); }},
+       [](const Call& c) {
+         c.ranks.reduce_scatter(c.source, c.destination, c.block_bytes / c.element_bytes, c.element());
+       }},
+      {"allgather", [](const Call& c) { c.ranks.allgather(c.source, c.destination, c.block_bytes, kByte); }},
       {"gather",
-       [](const Call& c) { c.ranks.gather(c.source, c.destination, c.block * kWord, kByte, kRootRank); }},
-      {"alltoall", [](const Call& c) { c.ranks.alltoall(c.source, c.destination, c.block * kWord, kByte); }},
+       [](const Call& c) { c.ranks.gather(c.source, c.destination, c.block_bytes, kByte, kRootRank); }},
+      {"alltoall", [](const Call& c) { c.ranks.alltoall(c.source, c.destination, c.block_bytes, kByte); }},
       {"scatter",
-       [](const Call& c) { c.ranks.scatter(c.source, c.destination, c.block * kWord, kByte, kRootRank); }},
+       [](const Call& c) { c.ranks.scatter(c.source, c.destination, c.block_bytes, kByte, kRootRank); }},
       // The root sends from the buffer that all others receive into: its source.
       {"broadcast",
        [](const Call& c) {
          void* data = c.ranks.rank() == kRootRank ? const_cast<void*>(c.source) : c.destination;
-         c.ranks.broadcast(data, c.words * kWord, kByte, kRootRank);
+         c.ranks.broadcast(data, c.bytes, kByte, kRootRank);
        }},
       {"barrier", [](const Call& c) { c.ranks.barrier(); }},
   };
@@ -59,8 +66,8 @@ class MpiCollective final : public CollectiveMover {
     if (in_place()) count_repetitions(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
       function_({ranks(), in_place() ? nullptr : input(k), output(k),
-                 static_cast<std::int64_t>(flow_.size_bytes / kWord),
-                 static_cast<std::int64_t>(block_bytes() / kWord)});
+                 static_cast<std::int64_t>(flow_.size_bytes), static_cast<std::int64_t>(block_bytes()),
+                 static_cast<std::int64_t>(element_bytes())});
   }
 
  private:

@@ -20,41 +20,42 @@ void describe(Traits& traits, const XcclCommunicator& xccl, const std::string& w
   traits.engine_evidence = xccl.library_name() + ": " + what;
 }
 
-// Arguments of a collective: `words` of the whole size, `block` words per rank.
+// Counts of `type`: of the whole size, and of one rank's block.
 struct Call {
   XcclCommunicator& ranks;
   const std::byte* source;
   std::byte* destination;
-  std::size_t words, block;
+  std::size_t count, block, element_bytes;
   Stream& stream;
+  int type() const { return element_bytes == kWord ? xccl::kUnsigned64 : xccl::kUnsigned32; }
 };
 
 // Exchanges a block between every two ranks, like nccl-tests: the library has no function for it.
 void alltoall(const Call& c) {
   c.ranks.group([&] {
     for (int other = 0; other < c.ranks.size(); ++other) {
-      const std::size_t offset = static_cast<std::size_t>(other) * c.block * kWord;
-      c.ranks.send(c.source + offset, c.block, xccl::kUnsigned64, other, c.stream);
-      c.ranks.receive(c.destination + offset, c.block, xccl::kUnsigned64, other, c.stream);
+      const std::size_t offset = static_cast<std::size_t>(other) * c.block * c.element_bytes;
+      c.ranks.send(c.source + offset, c.block, c.type(), other, c.stream);
+      c.ranks.receive(c.destination + offset, c.block, c.type(), other, c.stream);
     }
   });
 }
 
 void gather(const Call& c) {
   c.ranks.group([&] {
-    c.ranks.send(c.source, c.block, xccl::kUnsigned64, kRootRank, c.stream);
+    c.ranks.send(c.source, c.block, c.type(), kRootRank, c.stream);
     for (int other = 0; c.ranks.rank() == kRootRank && other < c.ranks.size(); ++other)
-      c.ranks.receive(c.destination + static_cast<std::size_t>(other) * c.block * kWord, c.block,
-                      xccl::kUnsigned64, other, c.stream);
+      c.ranks.receive(c.destination + static_cast<std::size_t>(other) * c.block * c.element_bytes, c.block,
+                      c.type(), other, c.stream);
   });
 }
 
 void scatter(const Call& c) {
   c.ranks.group([&] {
     for (int other = 0; c.ranks.rank() == kRootRank && other < c.ranks.size(); ++other)
-      c.ranks.send(c.source + static_cast<std::size_t>(other) * c.block * kWord, c.block, xccl::kUnsigned64,
+      c.ranks.send(c.source + static_cast<std::size_t>(other) * c.block * c.element_bytes, c.block, c.type(),
                    other, c.stream);
-    c.ranks.receive(c.destination, c.block, xccl::kUnsigned64, kRootRank, c.stream);
+    c.ranks.receive(c.destination, c.block, c.type(), kRootRank, c.stream);
   });
 }
 
@@ -63,26 +64,20 @@ using Function = void (*)(const Call&);
 const std::map<std::string, Function, std::less<>>& functions() {
   static const std::map<std::string, Function, std::less<>> known = {
       {"allreduce",
-       [](const Call& c) {
-         c.ranks.allreduce(c.source, c.destination, c.words, xccl::kUnsigned64, c.stream);
-       }},
+       [](const Call& c) { c.ranks.allreduce(c.source, c.destination, c.count, c.type(), c.stream); }},
       {"reduce",
        [](const Call& c) {
-         c.ranks.reduce(c.source, c.destination, c.words, xccl::kUnsigned64, kRootRank, c.stream);
+         c.ranks.reduce(c.source, c.destination, c.count, c.type(), kRootRank, c.stream);
        }},
       {"reduce-scatter",
-       [](const Call& c) {
-         c.ranks.reduce_scatter(c.source, c.destination, c.block, xccl::kUnsigned64, c.stream);
-       }},
+       [](const Call& c) { c.ranks.reduce_scatter(c.source, c.destination, c.block, c.type(), c.stream); }},
       {"allgather",
-       [](const Call& c) {
-         c.ranks.allgather(c.source, c.destination, c.block, xccl::kUnsigned64, c.stream);
-       }},
+       [](const Call& c) { c.ranks.allgather(c.source, c.destination, c.block, c.type(), c.stream); }},
       // The root sends in place: its destination is its source.
       {"broadcast",
        [](const Call& c) {
          void* to = c.ranks.rank() == kRootRank ? const_cast<std::byte*>(c.source) : c.destination;
-         c.ranks.broadcast(c.source, to, c.words, xccl::kUnsigned64, kRootRank, c.stream);
+         c.ranks.broadcast(c.source, to, c.count, c.type(), kRootRank, c.stream);
        }},
       {"alltoall", alltoall},
       {"gather", gather},
@@ -107,7 +102,8 @@ class XcclCollective final : public CollectiveMover {
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     if (in_place()) count_repetitions(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      function_({*xccl_, input(k), output(k), flow_.size_bytes / kWord, block_bytes() / kWord, stream});
+      function_({*xccl_, input(k), output(k), flow_.size_bytes / element_bytes(),
+                 block_bytes() / element_bytes(), element_bytes(), stream});
   }
 
  private:
@@ -130,17 +126,17 @@ class XcclMessages final : public RankMover {
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
-    const std::size_t words = flow_.size_bytes / kWord;
+    const std::size_t bytes = flow_.size_bytes;
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
       if (both_)
         xccl_->group([&] {
-          xccl_->send(source_slot(k), words, xccl::kUnsigned64, 1 - rank(), stream);
-          xccl_->receive(destination_slot(k), words, xccl::kUnsigned64, 1 - rank(), stream);
+          xccl_->send(source_slot(k), bytes, xccl::kUnsigned8, 1 - rank(), stream);
+          xccl_->receive(destination_slot(k), bytes, xccl::kUnsigned8, 1 - rank(), stream);
         });
       else if (sends_)
-        xccl_->send(source_slot(k), words, xccl::kUnsigned64, 1, stream);
+        xccl_->send(source_slot(k), bytes, xccl::kUnsigned8, 1, stream);
       else
-        xccl_->receive(destination_slot(k), words, xccl::kUnsigned64, 0, stream);
+        xccl_->receive(destination_slot(k), bytes, xccl::kUnsigned8, 0, stream);
     }
   }
 
@@ -164,11 +160,11 @@ class XcclPingPong final : public RankMover {
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
-    const std::size_t words = flow_.size_bytes / kWord;
+    const std::size_t bytes = flow_.size_bytes;
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
-      if (rank() == 0) xccl_->send(source_slot(k), words, xccl::kUnsigned64, 1, stream);
-      xccl_->receive(destination_slot(k), words, xccl::kUnsigned64, 1 - rank(), stream);
-      if (rank() == 1) xccl_->send(source_slot(k), words, xccl::kUnsigned64, 0, stream);
+      if (rank() == 0) xccl_->send(source_slot(k), bytes, xccl::kUnsigned8, 1, stream);
+      xccl_->receive(destination_slot(k), bytes, xccl::kUnsigned8, 1 - rank(), stream);
+      if (rank() == 1) xccl_->send(source_slot(k), bytes, xccl::kUnsigned8, 0, stream);
     }
   }
 

@@ -58,7 +58,7 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
     if is_memory_step(interface) and interface != "map-peer":  # the step allocates its own memory
         return PAGE_BYTES
     if figure_of(interface) != "bandwidth":  # only bandwidth measurements rotate
-        return case.size_of(flow)
+        return _whole_words(case.size_of(flow))
     cache = max(_cache_part(case, end.device, cache_bytes) for end in (flow.source, flow.destination))
     size = case.size_of(flow)
     rotated = buffer_bytes(size, "cold", cache)
@@ -68,8 +68,11 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
         rows = rows_of(case, flow)
         span = -(-rows.span_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
         return max(1, -(-rotated // max(size, rows.lines_bytes))) * span
-    whole_words = -(-size // WORD_BYTES) * WORD_BYTES
-    return whole_words if rotated == size else max(whole_words, _rounded_up(rotated))
+    return _whole_words(size) if rotated == size else max(_whole_words(size), _rounded_up(rotated))
+
+
+def _whole_words(size_bytes: int) -> int:
+    return -(-size_bytes // WORD_BYTES) * WORD_BYTES
 
 
 def _cache_part(case: Case, device: str, cache_bytes: Callable[[str], int]) -> int:

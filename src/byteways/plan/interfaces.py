@@ -70,7 +70,7 @@ def _between_ranks(
         options,
         figure=figure,
         counts=counts,
-        granularity_bytes=8,
+        granularity_bytes=1,
         alone=alone,
         by_call=True,
         worker="ranks",

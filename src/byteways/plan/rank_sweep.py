@@ -8,7 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from byteways.plan.case import MEMORIES, OF_ALL_RANKS, Buffer, Case, Flow
-from byteways.plan.interfaces import MULTI_PAIR
+from byteways.plan.interfaces import COLLECTIVES, MULTI_PAIR
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.link_classes import LinkClass
 from byteways.plan.ranks import Rank
@@ -16,8 +16,8 @@ from byteways.plan.suite_types import BufferGlob, Sweep
 
 #: Collectives whose size is divided into one block per rank.
 IN_BLOCKS = ("allgather", "reduce-scatter", "alltoall", "gather", "scatter")
-#: Bytes of one element of a reduction, also the unit of verification.
-ELEMENT_BYTES = 8
+#: Bytes of one element of a collective, also the unit of verification; the smallest has half an element.
+ELEMENT_BYTES, LEAST_BYTES = 8, 4
 #: A barrier moves no data; its cases have the smallest size.
 BARRIER_BYTES = ELEMENT_BYTES
 
@@ -43,13 +43,16 @@ def rank_flows(
 
 
 def size_in_blocks(size_bytes: int, pattern: str, ranks: int) -> int:
-    """Returns the nearest valid size: with blocks, a multiple of one element per rank."""
+    """Returns the nearest valid size: messages have any, collectives 4 bytes or whole elements, with blocks
+    as many for each rank.
+    """
     if pattern == "barrier":
         return BARRIER_BYTES
-    if pattern not in IN_BLOCKS:
+    if pattern not in COLLECTIVES:
         return size_bytes
-    step = ranks * ELEMENT_BYTES
-    return max(step, size_bytes - size_bytes % step)
+    step = ranks * ELEMENT_BYTES if pattern in IN_BLOCKS else ELEMENT_BYTES
+    least = step if pattern in IN_BLOCKS else LEAST_BYTES
+    return max(least, size_bytes - size_bytes % step)
 
 
 def _collectives(

@@ -20,6 +20,8 @@ class Elements {
       type_ = abi::kFloatType;
     else if (element == kUnsigned64)
       type_ = abi::kUnsigned64Type;
+    else if (element == kUnsigned32)
+      type_ = abi::kUnsigned32Type;
     else
       error_ = kNoSuchElement;
     if (error_ == 0 && (count < 0 || count / kChunk > INT_MAX)) error_ = kBadCount;
@@ -46,9 +48,9 @@ class Elements {
   void make_type(std::int64_t count, int element) {
     const MPI_Datatype base = type_;
     const MPI_Aint chunks_bytes = count / kChunk * kChunk *
-                                  (element == kByte    ? 1
-                                   : element == kFloat ? 4
-                                                       : 8);
+                                  (element == kByte         ? 1
+                                   : element == kUnsigned64 ? 8
+                                                            : 4);
     MPI_Datatype chunk, chunks;
     if ((error_ = MPI_Type_contiguous(static_cast<int>(kChunk), base, &chunk)) != 0) return;
     error_ = MPI_Type_contiguous(static_cast<int>(count / kChunk), chunk, &chunks);

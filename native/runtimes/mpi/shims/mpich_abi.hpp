@@ -19,7 +19,8 @@ inline constexpr MPI_Comm kWorld = 0x44000000, kSelf = 0x44000001, kNoComm = 0x0
 inline constexpr MPI_Request kNoRequest = 0x2c000000;
 inline constexpr MPI_Info kNoInfo = 0x1c000000;
 inline constexpr MPI_Errhandler kErrorsReturn = 0x54000001;
-inline constexpr MPI_Datatype kByteType = 0x4c00010d, kFloatType = 0x4c00040a, kUnsigned64Type = 0x4c00083e;
+inline constexpr MPI_Datatype kByteType = 0x4c00010d, kFloatType = 0x4c00040a, kUnsigned64Type = 0x4c00083e,
+                              kUnsigned32Type = 0x4c00043d;
 inline constexpr MPI_Op kSum = 0x58000003;
 inline void* const kInPlace = reinterpret_cast<void*>(-1);
 inline MPI_Status* const kIgnoreStatus = reinterpret_cast<MPI_Status*>(1);

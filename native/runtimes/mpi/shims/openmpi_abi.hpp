@@ -20,7 +20,7 @@ struct MPI_Status {
 extern "C" {
 extern char ompi_mpi_comm_world[], ompi_mpi_comm_self[], ompi_mpi_comm_null[], ompi_request_null[];
 extern char ompi_mpi_info_null[], ompi_mpi_errors_return[], ompi_mpi_op_sum[];
-extern char ompi_mpi_byte[], ompi_mpi_float[], ompi_mpi_uint64_t[];
+extern char ompi_mpi_byte[], ompi_mpi_float[], ompi_mpi_uint32_t[], ompi_mpi_uint64_t[];
 }
 
 namespace abi {
@@ -32,6 +32,7 @@ inline const auto kNoInfo = reinterpret_cast<MPI_Info>(ompi_mpi_info_null);
 inline const auto kErrorsReturn = reinterpret_cast<MPI_Errhandler>(ompi_mpi_errors_return);
 inline const auto kByteType = reinterpret_cast<MPI_Datatype>(ompi_mpi_byte);
 inline const auto kFloatType = reinterpret_cast<MPI_Datatype>(ompi_mpi_float);
+inline const auto kUnsigned32Type = reinterpret_cast<MPI_Datatype>(ompi_mpi_uint32_t);
 inline const auto kUnsigned64Type = reinterpret_cast<MPI_Datatype>(ompi_mpi_uint64_t);
 inline const auto kSum = reinterpret_cast<MPI_Op>(ompi_mpi_op_sum);
 inline void* const kInPlace = reinterpret_cast<void*>(1);

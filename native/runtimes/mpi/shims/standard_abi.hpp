@@ -23,6 +23,7 @@ inline const auto kNoInfo = reinterpret_cast<MPI_Info>(0x130);
 inline const auto kErrorsReturn = reinterpret_cast<MPI_Errhandler>(0x143);
 inline const auto kByteType = reinterpret_cast<MPI_Datatype>(0x247);
 inline const auto kFloatType = reinterpret_cast<MPI_Datatype>(0x210);
+inline const auto kUnsigned32Type = reinterpret_cast<MPI_Datatype>(0x251);
 inline const auto kUnsigned64Type = reinterpret_cast<MPI_Datatype>(0x259);
 inline const auto kSum = reinterpret_cast<MPI_Op>(0x21);
 inline void* const kInPlace = reinterpret_cast<void*>(1);
