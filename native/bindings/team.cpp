@@ -53,7 +53,8 @@ void bind_team(nb::module_& m) {
       .def("agree_all", &Team::agree_all, "question"_a, "mine"_a, Unlocked())
       .def("agree_any", &Team::agree_any, "question"_a, "mine"_a, Unlocked())
       .def("agree_text", &Team::agree_text, "question"_a, "mine"_a, Unlocked())
-      .def("gather", &Team::gather, "question"_a, "mine"_a, Unlocked())
+      .def("gather", nb::overload_cast<std::string_view, double>(&Team::gather), "question"_a, "mine"_a,
+           Unlocked())
       .def("broadcast", &Team::broadcast, "question"_a, "mine"_a, "from_rank"_a, Unlocked())
       .def("together", &Team::together, "name"_a, "phase"_a, Unlocked());
   m.def(

@@ -1,6 +1,7 @@
 // Bindings of flows, options and measurements, and of statistics for tests and for reading runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -182,6 +183,11 @@ void bind_results(nb::module_& m) {
       .def_ro("released", &Trace::released)
       .def_ro("marks", &Trace::marks)
       .def_ro("operations", &Trace::operations);
+  nb::class_<RankSkew>(m, "RankSkew")
+      .def_ro("begin_ns", &RankSkew::begin_ns)
+      .def_ro("end_ns", &RankSkew::end_ns)
+      .def_ro("begins_last", &RankSkew::begins_last)
+      .def_ro("waiting", &RankSkew::waiting);
   nb::class_<Measurement>(m, "Measurement")
       .def_ro("times", &Measurement::times)
       .def_ro("discarded", &Measurement::discarded)
@@ -203,6 +209,7 @@ void bind_results(nb::module_& m) {
       .def_ro("engine", &Measurement::engine)
       .def_ro("engine_evidence", &Measurement::engine_evidence)
       .def_ro("flows", &Measurement::flows)
+      .def_ro("ranks", &Measurement::ranks)
       .def_ro("warnings", &Measurement::warnings)
       .def_ro("distinct_source_bytes", &Measurement::distinct_source_bytes)
       .def_ro("distinct_destination_bytes", &Measurement::distinct_destination_bytes);

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <cstddef>
+#include <fstream>
 
 namespace byteways {
 namespace {
@@ -41,6 +42,13 @@ bool bind_this_thread(const std::vector<int>& cpus) {
   CpuSet set;
   for (int cpu : cpus) set.add(cpu);
   return sched_setaffinity(0, CpuSet::bytes(), set.get()) == 0;
+}
+
+std::optional<double> cpu_wait_ns() {
+  std::ifstream file("/proc/thread-self/schedstat");  // time on a CPU, time waiting for one, time slices
+  double running_ns = 0, waiting_ns = 0;
+  if (!(file >> running_ns >> waiting_ns)) return std::nullopt;
+  return waiting_ns;
 }
 
 }  // namespace byteways

@@ -36,6 +36,7 @@ constexpr FaultShape kShapes[] = {
     {"rank-throws", rank_throws, 0, "call=", true},
     {"rank-never-enters", rank_never_enters, 0, "", false},
     {"rank-dies", rank_dies, 0, "call=", true},
+    {"rank-late", rank_late, 0, "ns=", true},
 };
 
 [[noreturn]] void refuse(const std::string& spec, const std::string& why) {
@@ -94,7 +95,7 @@ bool names_two(Fault::Kind kind) {
 }
 
 bool is_of_rank(Fault::Kind kind) {
-  return kind == rank_throws || kind == rank_never_enters || kind == rank_dies;
+  return kind == rank_throws || kind == rank_never_enters || kind == rank_dies || kind == rank_late;
 }
 
 bool is_one_of(const std::string& device, const std::string& kind, int count) {
@@ -108,7 +109,8 @@ void check_device(const Model& model, const std::string& spec, const Fault& faul
   if (is_of_rank(fault.kind)) {
     const bool number = !device.empty() && device.find_first_not_of("0123456789") == std::string::npos;
     if (!number) refuse(spec, "'" + device + "' is no rank");
-    if (fault.kind != rank_never_enters && fault.number == 0) refuse(spec, "calls are counted from 1");
+    const bool counts_calls = fault.kind == rank_throws || fault.kind == rank_dies;
+    if (counts_calls && fault.number == 0) refuse(spec, "calls are counted from 1");
     return;
   }
   const bool of_link = fault.kind == slow || fault.kind == down;

@@ -28,12 +28,13 @@ struct Fault {
     rank_throws,
     rank_never_enters,
     rank_dies,
+    rank_late,
   } kind;
   std::string a, b;  // devices, or a rank; b is empty if the fault concerns one
   double part = 1;   // slow, throttle
   std::uint64_t number =
       0;  // corrupt: word; no_memory: above so many bytes; lost, lapse, stall: after so many operations;
-          // rank_throws, rank_dies: in the so many-th call of MPI of a case, from 1
+          // rank_throws, rank_dies: in the so many-th call of MPI of a case, from 1; rank_late: so many ns
 };
 
 class Faults {

@@ -84,6 +84,12 @@ void Mpi::hit_by_faults(Call& call) {
                     [&] { return std::string("nothing: it never enters ") + call.name + " (fault)"; }, true});
 }
 
+void Mpi::return_late(Call& call) {
+  const Faults& faults = SimulatedWorld::get().faults();
+  if (const Fault* fault = faults.find(Fault::Kind::rank_late, std::to_string(call.me.number)))
+    Timeline::of_process().enter(call.lock, static_cast<double>(fault->number));
+}
+
 int Mpi::keep_text(const std::string& text) {
   const auto found = std::find(texts_.begin(), texts_.end(), text);
   const auto index = found - texts_.begin();

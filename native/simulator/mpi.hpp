@@ -69,6 +69,7 @@ class Mpi {
   void begin(Call& call, CallKind kind);
   void drop(int rank);  // its buffers are no longer its own
   void hit_by_faults(Call& call);
+  static void return_late(Call& call);  // of a rank with that fault
   // Throws Failure for a buffer that is not whole, or of a GPU that is lost or not MPI's business.
   static void check(const Call& call, const void* data, std::uint64_t bytes);
   void forget_team();
@@ -94,6 +95,7 @@ int Mpi::run(const char* name, CallKind kind, BytewaysComm comm, Body body) noex
     Call call{lock, name, rank_of_thread(), comm};
     begin(call, kind);
     body(call);
+    if (kind != CallKind::local) return_late(call);
     return 0;
   } catch (const Failure& failure) {
     text = failure.what();

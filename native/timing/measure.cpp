@@ -197,7 +197,9 @@ class CaseRun {
 
   void sample_all() {
     series_.clear();
+    sampler_->skew().clear();
     const Nanoseconds begin = session_.clock().now();
+    const CpuWait waiting(static_cast<double>(begin));
     const double budget_ns = options_.budget_s * 1e9;
     halfway_ = begin + static_cast<Nanoseconds>(0.5 * budget_ns);
     resolution_ns_ = team_.agree_max("step of the timer in a sample", sampler_->resolution_ns());
@@ -215,7 +217,14 @@ class CaseRun {
         break;
       if (series_.taken() >= kLeastSamples && spent >= 1) break;
     }
+    if (team_.size() > 1) note_ranks(waiting);
     if (!measurement_.verified_every_sample) data_->check_all();
+  }
+
+  void note_ranks(const CpuWait& waiting) {
+    std::optional<double> share;  // a simulated rank waits for no CPU of the simulated machine
+    if (session_.clock().runs_by_itself()) share = waiting.share(static_cast<double>(session_.clock().now()));
+    measurement_.ranks = skew_of_ranks(sampler_->skew(), share, team_);
   }
 
   // Looks up the pages after the timed batch. Verification comes later, as it may migrate the pages.

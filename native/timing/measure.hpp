@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "interfaces/mover.hpp"
+#include "timing/rank_skew.hpp"
 #include "timing/statistics.hpp"
 #include "timing/team.hpp"
 #include "timing/three_times.hpp"
@@ -77,6 +78,7 @@ struct Measurement {
   double end_to_end_ns = 0;       // median time from first start to last end
   std::string engine, engine_evidence;
   std::vector<FlowResult> flows;
+  std::vector<RankSkew> ranks;  // of a team of several
   std::vector<Warning> warnings;
   std::uint64_t distinct_source_bytes = 0, distinct_destination_bytes = 0;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "timing/flow_runner.hpp"
+#include "timing/rank_skew.hpp"
 
 namespace byteways {
 
@@ -30,6 +31,7 @@ class Sampler {
   double held_ns() const { return held_ns_; }
   // Length of a sample relative to the required length; at most 1.
   double timed_part() const { return std::min(1.0, timed_part_); }
+  SkewLog& skew() { return skew_; }
 
  protected:
   // Returns whether the watchdog opened the gate on any rank: the sample is then discarded. After several
@@ -43,6 +45,7 @@ class Sampler {
   bool slope_ = false;
   bool gated_ = true;
   double held_ns_ = 0, timed_part_ = 1;
+  SkewLog skew_;  // of the ranks of a team
 
  private:
   int openings_ = 0;

@@ -50,6 +50,7 @@ Batch SingleSampler::time_batches(std::uint64_t count) {
     sum.times.submit_ns += next.times.submit_ns;
     sum.times.host_ns += next.times.host_ns;
     sum.gate_opened |= next.gate_opened;
+    sum.begin_ns = next.begin_ns;
   }
   const auto repeats = static_cast<double>(repeats_);
   sum.times = {sum.times.device_ns / repeats, sum.times.submit_ns / repeats, sum.times.host_ns / repeats};
@@ -78,6 +79,7 @@ Batch SingleSampler::time_batch(std::uint64_t count) {
   }
   runtime.record(*runner_->begin, *runner_->stream);
   const Nanoseconds before = session_->clock().now();
+  batch.begin_ns = static_cast<double>(before);
   runner_->enqueue(count);
   const Nanoseconds submitted = session_->clock().now();
   runtime.record(*runner_->end, *runner_->stream);
@@ -97,6 +99,7 @@ Batch SingleSampler::time_batch(std::uint64_t count) {
 // The calls do the work, so the caller's clock times it.
 void SingleSampler::time_calls(Batch& batch) {
   const Nanoseconds before = session_->clock().now();
+  batch.begin_ns = static_cast<double>(before);
   runner_->enqueue(batch.operations);
   batch.times.submit_ns = static_cast<double>(session_->clock().now() - before);
   if (runner_->completion != Completion::synchronous) runner_->runtime().synchronize(*runner_->stream);
@@ -106,6 +109,7 @@ void SingleSampler::time_calls(Batch& batch) {
 // The cost if each result is needed before the next operation: host time from call to return.
 void SingleSampler::time_round_trips(Batch& batch) {
   const Nanoseconds before = session_->clock().now();
+  batch.begin_ns = static_cast<double>(before);
   for (std::uint64_t k = 0; k < batch.operations; ++k) {
     runner_->enqueue(1);
     runner_->runtime().synchronize(*runner_->stream);
@@ -121,10 +125,19 @@ double SingleSampler::figure_of(std::uint64_t count) {
   return team_->agree_max("time of a batch", figure_ns(time_batch(count)));
 }
 
-Batch SingleSampler::slowest(Batch batch) const {
-  const std::vector<double> times = team_->agree_max(
-      "times of a batch", {batch.times.device_ns, batch.times.submit_ns, batch.times.host_ns});
-  batch.times = {times[0], times[1], times[2]};
+Batch SingleSampler::slowest(Batch batch) {
+  if (team_->size() == 1) return batch;
+  const Times mine = batch.times;
+  const std::vector<std::vector<double>> all =
+      team_->gather("times of a batch", {mine.device_ns, mine.submit_ns, mine.host_ns, batch.begin_ns});
+  std::vector<Presence> ranks;
+  for (const std::vector<double>& rank : all) {
+    batch.times.device_ns = std::max(batch.times.device_ns, rank[0]);
+    batch.times.submit_ns = std::max(batch.times.submit_ns, rank[1]);
+    batch.times.host_ns = std::max(batch.times.host_ns, rank[2]);
+    ranks.push_back({rank[3], rank[3] + rank[2]});
+  }
+  skew_.note(ranks);
   return batch;
 }
 

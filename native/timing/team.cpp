@@ -52,10 +52,17 @@ std::vector<double> Team::agree_max(std::string_view question, std::vector<doubl
   return mine;
 }
 
+std::vector<std::vector<double>> Team::gather(std::string_view question, std::vector<double> mine) {
+  if (size() == 1) return {std::move(mine)};
+  std::vector<std::vector<double>> all;
+  for (Vote& vote : ask(question, std::move(mine))) all.push_back(std::move(vote.values));
+  return all;
+}
+
 std::vector<double> Team::gather(std::string_view question, double mine) {
-  if (size() == 1) return {mine};
   std::vector<double> values;
-  for (const Vote& vote : ask(question, {mine})) values.push_back(vote.values.front());
+  for (const std::vector<double>& each : gather(question, std::vector<double>{mine}))
+    values.push_back(each.front());
   return values;
 }
 

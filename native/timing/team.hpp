@@ -47,6 +47,7 @@ class Team {
   std::string agree_text(std::string_view question, std::string mine);
   // Returns the values of all ranks, in order of rank.
   std::vector<double> gather(std::string_view question, double mine);
+  std::vector<std::vector<double>> gather(std::string_view question, std::vector<double> mine);
   // Returns the text of rank `from`.
   std::string broadcast(std::string_view question, std::string mine, int from);
 

@@ -25,6 +25,7 @@ struct Batch {
   bool gate_opened =
       false;  // the watchdog opened the gate: later operations were enqueued while earlier ones ran
   double resolution_ns = 0;  // of the device's timer
+  double begin_ns = 0;       // by the clock of the host
   Times of_one() const;
 };
 

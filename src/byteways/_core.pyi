@@ -163,6 +163,12 @@ class Trace:
     marks: list[float]
     operations: list[int]
 
+class RankSkew:
+    begin_ns: float
+    end_ns: float
+    begins_last: float
+    waiting: float | None
+
 class Measurement:
     samples_ns: list[float]
     times: list[Times]
@@ -184,6 +190,7 @@ class Measurement:
     engine: str
     engine_evidence: str
     flows: list[FlowResult]
+    ranks: list[RankSkew]
     warnings: list[Warning]
     distinct_source_bytes: int
     distinct_destination_bytes: int

@@ -253,6 +253,7 @@ def test_every_fault_of_the_grammar_passes() -> None:
         ("hang", "malformed fault", "write hang"),
         ("rank-throws:1", "malformed fault", "write rank-throws:2:call=5"),
         ("rank-dies:1:call=0", "malformed fault", "write rank-dies"),
+        ("rank-late:1", "malformed fault", "write rank-late:2:ns=40000"),
         ("rank-never-enters:gpu0", "malformed fault", "write rank-never-enters:2"),
         ("", "unknown fault ''", "valid"),
     ],

@@ -24,9 +24,14 @@ def case(interface: str, pattern: str, *flows: Flow) -> Case:
     return Case(interface, pattern, flows, SIZE)
 
 
+def skew(begin_ns: float = 100.0, begins_last: float = 0.25, waiting: float | None = 0.0) -> SimpleNamespace:
+    return SimpleNamespace(begin_ns=begin_ns, end_ns=50.0, begins_last=begins_last, waiting=waiting)
+
+
 def outcome(case: Case, *, pages: tuple[int, ...] = (4096, 4096), **fields: Any) -> dict[str, Any]:
     ends = [SimpleNamespace(page_bytes=bytes_) if bytes_ >= 0 else None for bytes_ in pages]
-    measured = SimpleNamespace(**{**vars(measurement()), **fields})
+    ranks = [skew() for _ in case.ranks]
+    measured = SimpleNamespace(**{**vars(measurement()), "ranks": ranks, **fields})
     return outcome_of_ranks(case, measured, ends)  # type: ignore[arg-type]
 
 
@@ -138,3 +143,51 @@ def test_corruption() -> None:
         unseen = outcome(case("mpi", "unidirectional", TO), flows=flows, verified=False)
         assert (unseen["status"], unseen["reason"]) == ("corrupt", "the data were not verified")
         assert outcome(case("mpi", "unidirectional", TO), flows=flows)["status"] == "measured"
+
+
+def test_when_each_rank_began_is_kept_by_its_number() -> None:
+    """Catches delays in the order of a group whose first rank is not rank 0."""
+    reversed_flow = Flow(ENDS[3], ENDS[3], "cpu0", others=((ENDS[1], ENDS[1]),))
+    found = outcome(
+        case("mpi", "allreduce", reversed_flow), ranks=[skew(begin_ns=0.0), skew(begin_ns=7.0, waiting=None)]
+    )
+    assert found["ranks"] == [
+        {"rank": 3, "begin_ns": 0.0, "end_ns": 50.0, "begins_last": 0.25, "no_cpu": 0.0},
+        {"rank": 1, "begin_ns": 7.0, "end_ns": 50.0, "begins_last": 0.25, "no_cpu": None},
+    ]
+    assert found["warnings"] == []
+
+
+LATE = skew(begin_ns=41_000.0, begins_last=0.9)
+STRAGGLERS = [
+    ([LATE, skew(), skew(), skew()], "rank 0 begins 41 µs after the first rank", "below 10 µs"),
+    ([skew(), skew(), skew(waiting=0.48), skew()], "rank 2 has no CPU for 48 % of the time", "below 5 %"),
+]
+
+
+@pytest.mark.parametrize(("ranks", "observed", "required"), STRAGGLERS, ids=["late", "no-cpu"])
+def test_a_straggler_is_named(ranks: list[SimpleNamespace], observed: str, required: str) -> None:
+    """Catches a rank that all others wait for without a word."""
+    (warning,) = outcome(case("mpi", "allreduce", ALL), ranks=ranks)["warnings"]
+    assert (warning["id"], warning["observed"], warning["required"]) == ("straggler", observed, required)
+
+
+QUIET = [
+    [skew(begin_ns=9_900.0, begins_last=1.0), skew(), skew(), skew()],  # a barrier's own skew
+    [skew(begin_ns=41_000.0, begins_last=0.7), skew(), skew(), skew()],  # not always the same rank
+    [LATE, LATE, LATE, skew()],  # most are late: one is early
+    [skew(waiting=0.5) for _ in range(4)],  # more ranks than cores
+    [skew(waiting=0.04), skew(waiting=None), skew(), skew()],
+]
+
+
+@pytest.mark.parametrize("ranks", QUIET)
+def test_what_is_no_straggler(ranks: list[SimpleNamespace]) -> None:
+    """Catches a rank that is blamed for what every barrier does, or for what all ranks suffer."""
+    assert outcome(case("mpi", "allreduce", ALL), ranks=ranks)["warnings"] == []
+
+
+def test_a_delay_that_a_long_batch_hides_is_none() -> None:
+    """Catches 41 µs at the begin of a batch of half a millisecond."""
+    ranks = [LATE, skew(), skew(), skew()]
+    assert outcome(case("mpi", "allreduce", ALL), ranks=ranks, batch=500)["warnings"] == []

@@ -34,6 +34,7 @@ GRAMMAR = {
     "rank-throws": ("rank-throws:2:call=5", "the fifth MPI call of rank 2 in a case returns an error"),
     "rank-never-enters": ("rank-never-enters:2", "rank 2 enters no MPI call that communicates"),
     "rank-dies": ("rank-dies:2:call=5", "from its fifth MPI call in a case on, rank 2 is dead"),
+    "rank-late": ("rank-late:2:ns=40000", "rank 2 returns from each MPI call 40 µs late"),
 }
 _DEVICE = r"(?:cpu|gpu)\d+"
 
@@ -103,4 +104,5 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "rank-throws": _like(r"\d+:call=[1-9]\d*"),
     "rank-never-enters": _like(r"\d+"),
     "rank-dies": _like(r"\d+:call=[1-9]\d*"),
+    "rank-late": _like(r"\d+:ns=\d+"),
 }

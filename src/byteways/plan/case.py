@@ -301,7 +301,12 @@ class Case:
     @property
     def ranks(self) -> tuple[int, ...]:
         """Ranks that take part, ascending; empty for a single process."""
-        return tuple(sorted({rank for flow in self.flows for rank in flow.ranks}))
+        return tuple(sorted(self.members))
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """Ranks that take part, in the order of the case's communicator."""
+        return tuple(dict.fromkeys(rank for flow in self.flows for rank in flow.ranks))
 
     @property
     def executors(self) -> tuple[str, ...]:

@@ -62,7 +62,16 @@ class _NoEnergy(TypedDict):
     reason: str
 
 
+class _Rank(TypedDict):
+    rank: int
+    begin_ns: float
+    end_ns: float
+    begins_last: float
+    no_cpu: float | None
+
+
 _PARTS: dict[str, Any] = {
+    "ranks": list[_Rank],
     "launch": dict[str, int],
     "other_count": _OtherWays,
     "corruption": _Corruption,

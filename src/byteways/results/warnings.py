@@ -55,6 +55,10 @@ ADVICE = {
         "There are more ranks than cores, so that ranks wait for each other's time slices: the figure is of "
         "the operating system's scheduler. Start fewer ranks (--ranks)."
     ),
+    "straggler": (
+        "The other ranks wait for this one, so that the figure is its own: check what else runs on its core, "
+        "and the clocks of its core and GPU (byteways doctor)."
+    ),
     "drift": (
         "The samples increase or decrease over the series: check for clocks that still settle and for other "
         "work on the machine."

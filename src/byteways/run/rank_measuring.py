@@ -122,7 +122,7 @@ class RankMeasurer:
 
     def _group(self, case: Case) -> Communicator | None:
         """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""
-        members = _members(case)
+        members = case.members
         if members not in self._groups:
             mine = self._mpi.world.rank
             color, key = (0, members.index(mine)) if mine in members else (-1, 0)
@@ -201,7 +201,7 @@ class RankMeasurer:
         return end.device
 
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Communicator, device: str) -> XcclCommunicator:
-        key = (_members(case), device)
+        key = (case.members, device)
         if key not in self._vendors:
             self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
         return self._vendors[key]
@@ -227,11 +227,6 @@ class RankMeasurer:
         if not self._session.virtual_time:  # a real rank works on a single thread
             options.cores = request["cores"][self._mpi.world.rank][:1]
         return options
-
-
-def _members(case: Case) -> tuple[int, ...]:
-    """Returns the participating world ranks in the order of the case's communicator."""
-    return tuple(dict.fromkeys(rank for flow in case.flows for rank in flow.ranks))
 
 
 def own_ends(case: Case, rank: int) -> tuple[PlannedBuffer | None, PlannedBuffer | None]:

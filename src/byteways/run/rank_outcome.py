@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import BARRIER, INTERFACES, MULTI_PAIR
 from byteways.results import warnings
+from byteways.results.stragglers import LATE_NS, LATE_SHARE, NO_CPU, Straggler, stragglers
 from byteways.run.outcome import EVERY_WORD, SOME_WORDS, rounded, times_of
 
 if TYPE_CHECKING:
@@ -83,8 +84,37 @@ def outcome_of_ranks(
     }
     if measurement.samples_ns:
         fields |= _figures(case, measurement)
+        fields["ranks"] = _ranks(case, measurement)
+        fields["warnings"] += _stragglers(fields["ranks"], measurement)
     fields |= _corruption(case, measurement)
     return {name: value for name, value in fields.items() if value is not None or name == "reason"}
+
+
+def _ranks(case: Case, measurement: Measurement) -> list[dict[str, Any]]:
+    """Returns when each rank began and ended, in the order of the communicator."""
+    return [
+        {
+            "rank": rank,
+            "begin_ns": rounded(skew.begin_ns),
+            "end_ns": rounded(skew.end_ns),
+            "begins_last": rounded(skew.begins_last),
+            "no_cpu": None if skew.waiting is None else rounded(skew.waiting),
+        }
+        for rank, skew in zip(case.members, measurement.ranks, strict=True)
+    ]
+
+
+def _stragglers(ranks: list[dict[str, Any]], measurement: Measurement) -> list[dict[str, Any]]:
+    """Returns a warning for each rank that the others wait for."""
+    batch_ns = measurement.batch * measurement.time_ns.median
+
+    def allowed(one: Straggler) -> str:
+        if one.late_ns:
+            return f"below {max(LATE_NS, LATE_SHARE * batch_ns) / 1e3:.3g} µs"
+        return f"below {100 * NO_CPU:.0f} %"
+
+    found = stragglers(ranks, batch_ns)
+    return [asdict(warnings.make("straggler", str(one), allowed(one))) for one in found]
 
 
 def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:

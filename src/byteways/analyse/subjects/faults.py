@@ -177,7 +177,14 @@ def _overlap(record: Record) -> str:
 
 
 def warned(index: Index) -> Iterator[Finding]:
-    own = {"serialised", "throttled", "clock-drop", "beyond-limit", *GRAVE}  # these have their own findings
+    own = {
+        "serialised",
+        "throttled",
+        "clock-drop",
+        "straggler",
+        "beyond-limit",
+        *GRAVE,
+    }  # these have their own findings
     groups = [group for group in warning_groups(index.records) if group.id not in own]
     if not groups:
         return

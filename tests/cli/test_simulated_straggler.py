@@ -1,0 +1,41 @@
+"""A planted straggler, a rank that returns late from each MPI call, is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.called import byteways
+
+SUITE = """name = "toy"
+title = "Allreduces that begin together"
+rounds = 1
+case_budget_s = 0.05
+[[sweep]]
+name = "isolated"
+interface = "mpi"
+pattern = "allreduce"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = ["8B", "1KiB"]
+options = { timing = "isolated" }
+"""
+
+
+def test_a_planted_straggler_is_named(tmp_path: Path) -> None:
+    """Catches a time of all ranks that one rank made, unseen, and a rank that is blamed for nothing."""
+    (tmp_path / "toy.toml").write_text(SUITE)
+    words = ("run", "toy.toml", "--machine", "elcap-mi300a", "--ranks", "4", "--no-report")
+    late = byteways(tmp_path, *words, "--out", "LATE", "--fault", "rank-late:2:ns=40000")
+    well = byteways(tmp_path, *words, "--out", "WELL")
+    assert (late.returncode, well.returncode) == (0, 0), late.stderr + well.stderr
+    assert "Rank 2 (cpu2) begins after all other ranks in 2 of 2 simulations, by up to 39 µs" in late.stdout
+    assert "straggler" not in well.stdout and "begins after" not in well.stdout
+    for name, stragglers in (("LATE", 1), ("WELL", 0)):
+        lines = (tmp_path / name / "measurements.jsonl").read_text().splitlines()
+        for record in map(json.loads, lines):
+            named = [one["observed"] for one in record["warnings"] if one["id"] == "straggler"]
+            assert len(named) == stragglers, record["ranks"]
+            assert all(observed.startswith("rank 2 begins 39") for observed in named)
+            assert [each["rank"] for each in record["ranks"]] == [0, 1, 2, 3]
