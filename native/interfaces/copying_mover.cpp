@@ -13,8 +13,6 @@ namespace {
 constexpr std::uint64_t kTouchedBytes = 8 << 20;
 constexpr std::uint64_t kMostSpotChecks = 16;  // launches of a strided check after a sample
 
-std::uint64_t words_in(std::uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
-
 }  // namespace
 
 class HeldPages {

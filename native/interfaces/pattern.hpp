@@ -15,6 +15,9 @@ inline constexpr std::uint64_t kSlotAlignment = 256;  // aligned starts of GPU m
 // Before a sample one word per 64 KiB is poisoned: cheap; warm-up checks all words.
 inline constexpr std::uint64_t kSpoilStrideWords = 8192;
 
+// Returns the number of words that `bytes` fill, the last one perhaps in part.
+constexpr std::uint64_t words_in(std::uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
+
 // Writes the pattern of `key`. Enqueued on the device's service stream; the caller synchronises.
 void fill(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key);
 // Overwrites every `stride`-th word with poison.

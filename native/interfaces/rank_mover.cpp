@@ -13,8 +13,6 @@ namespace {
 constexpr std::uint64_t kWordsOfRank = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostSlotsLookedAt = 16;  // by a spot check
 
-std::uint64_t words_in(std::uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
-
 }  // namespace
 
 RankMover::RankMover(Session& session, const Flow& flow)
