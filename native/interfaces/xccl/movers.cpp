@@ -20,7 +20,8 @@ void describe(Traits& traits, const XcclCommunicator& xccl, const std::string& w
   traits.engine_evidence = xccl.library_name() + ": " + what;
 }
 
-// Counts of `type`: of the whole size, and of one rank's block.
+// Arguments of a collective. `count` and `block` are numbers of elements: of the whole size, and of one
+// rank's block.
 struct Call {
   XcclCommunicator& ranks;
   const std::byte* source;

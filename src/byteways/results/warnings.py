@@ -56,8 +56,8 @@ ADVICE = {
         "the operating system's scheduler. Start fewer ranks (--ranks)."
     ),
     "straggler": (
-        "The other ranks wait for this one, so that the figure is its own: check what else runs on its core, "
-        "and the clocks of its core and GPU (byteways doctor)."
+        "The other ranks wait for this one, so the result includes its delay: check what else runs on its "
+        "core, and the clocks of its core and GPU (byteways doctor)."
     ),
     "drift": (
         "The samples increase or decrease over the series: check for clocks that still settle and for other "

@@ -26,7 +26,7 @@ def named(index: Index) -> Iterator[Finding]:
         worst, example = max(some, key=lambda pair: (pair[0].late_ns, pair[0].no_cpu))
         many = f"{len(some)} of {count(len(taken), 'measurement')}"
         where = f"Rank {rank} ({_device(example, rank)})"
-        title = f"{where} begins after all other ranks in {many}, by up to {worst.late_ns / 1e3:.3g} µs"
+        title = f"{where} begins up to {worst.late_ns / 1e3:.3g} µs after the first rank, in {many}"
         if not is_late:
             title = f"{where} has no CPU for up to {percent(worst.no_cpu)} of the time in {many}"
         advice = next(one.advice for one in example.warnings if one.id == "straggler")
