@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.mpi import jobs
-from tests.mpi.test_runs import command, environment, ranks_of
+from tests.mpi.test_runs import CASES, command, environment, ranks_of
 
 #: The latest time of a kill, in seconds after the start of the run; it takes a few seconds longer.
 LATEST_S = 6.0
-RECORDS = 24
 
 
 @pytest.mark.slow
@@ -46,7 +45,7 @@ def test_a_rank_killed_at_any_time(seed: int, tmp_path: Path) -> None:
         assert run.returncode == 2 and "\nerror: the 2 ranks did not start" in said, said
         return
     records = [json.loads(line) for line in (folder / "measurements.jsonl").read_text().splitlines()]
-    assert len(records) == RECORDS
+    assert len(records) == CASES
     lost = [record for record in records if record["status"] != "measured"]
     assert len(lost) <= 1 and run.returncode == (1 if lost else 0), said
     for record in lost:
