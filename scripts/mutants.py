@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.testing import run_tests
+from cosmic_ray.work_item import TestOutcome
 
-from mutants_covering import BUILD, FOLDERS, PACKAGE, ROOT, Covering, covering, make_tree
+from mutants_covering import BUILD, FOLDERS, PACKAGE, ROOT, Covering, covering, failing, make_tree
 from mutants_sample import Mutant, sample
 
 if sys.version_info >= (3, 11):
@@ -47,29 +49,43 @@ def enter(trees: Any) -> None:
     os.chdir(trees.get())
 
 
-def caught(mutant: Mutant, stages: Sequence[Sequence[str]], limit_s: float) -> bool:
+def caught(mutant: Mutant, stages: Sequence[Sequence[str]], limit_s: float) -> bool | None:
     """Whether any of the tests fails, or hangs, with this mutant in the tree of this process: those of the
-    first stage, then those of the second.
+    first stage, then those of the second. None where that happens without the mutant, too.
     """
-    commands = []
-    for number, names in enumerate(filter(None, stages)):
-        Path(f"tests-{number}.txt").write_text("".join(f"{name}\n" for name in names))
-        commands.append(f"{PYTEST} @tests-{number}.txt")
+    commands = _commands([list(names) for names in stages if names])
     if not commands:
         return False
-    result = mutate_and_test([mutant.spec], shlex.join(["sh", "-c", " && ".join(commands)]), limit_s)
+    result = mutate_and_test([mutant.spec], _shell(commands), limit_s)
     if result.worker_outcome != "normal" or _NOT_FOUND in result.output:
         raise RuntimeError(result.output)
-    return bool(result.is_killed)
+    if not result.is_killed:
+        return False
+    failed = failing(result.output, [name for names in stages for name in names])
+    # Another program may have taken the time that the tests needed, which is likely to last.
+    control, _ = run_tests(_shell(_commands([failed]) if failed else commands), limit_s)
+    return True if control == TestOutcome.SURVIVED else None
 
 
-def run(chosen: Sequence[Mutant], cover: Covering, trees: Sequence[Path], until: float) -> dict[Mutant, bool]:
-    """Prints survivors as they are found. Which mutants were caught, less those that no time was left for."""
+def _commands(stages: Sequence[Sequence[str]]) -> list[str]:
+    for number, names in enumerate(stages):
+        Path(f"tests-{number}.txt").write_text("".join(f"{name}\n" for name in names))
+    return [f"{PYTEST} @tests-{number}.txt" for number in range(len(stages))]
+
+
+def _shell(commands: Sequence[str]) -> str:
+    return shlex.join(["sh", "-c", " && ".join(commands)])
+
+
+def run(
+    chosen: Sequence[Mutant], cover: Covering, trees: Sequence[Path], until: float
+) -> dict[Mutant, bool | None]:
+    """Prints survivors as they are found. What `caught` says, less mutants that no time was left for."""
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     for tree in trees:
         queue.put(str(tree))
-    outcome: dict[Mutant, bool] = {}
+    outcome: dict[Mutant, bool | None] = {}
     with ProcessPoolExecutor(len(trees), context, initializer=enter, initargs=(queue,)) as pool:
         waiting = {}
         for mutant in chosen:
@@ -84,9 +100,9 @@ def run(chosen: Sequence[Mutant], cover: Covering, trees: Sequence[Path], until:
             mutant = waiting[done]
             outcome[mutant] = done.result()
             if not outcome[mutant]:
-                print(
-                    f"survived: {mutant.spec.module_path}:{mutant.lines[0]} ({len(outcome)} of {len(chosen)})"
-                )
+                what = "survived" if outcome[mutant] is False else "unclear"
+                where = f"{mutant.spec.module_path}:{mutant.lines[0]}"
+                print(f"{what}: {where} ({len(outcome)} of {len(chosen)})")
                 print(f"  - {mutant.before}\n  + {mutant.after}", flush=True)
             if time.monotonic() > until:
                 for other in waiting:
@@ -94,9 +110,11 @@ def run(chosen: Sequence[Mutant], cover: Covering, trees: Sequence[Path], until:
     return outcome
 
 
-def tell(outcome: Mapping[Mutant, bool], folders: Sequence[str]) -> bool:
+def tell(outcome: Mapping[Mutant, bool | None], folders: Sequence[str]) -> bool:
     """Prints a row for each folder; whether enough were caught in each."""
     found = Counter((mutant.folder, was_caught) for mutant, was_caught in outcome.items())
+    if unclear := sum(number for (_, was_caught), number in found.items() if was_caught is None):
+        print(f"{unclear} are not counted: their tests fail, or take too long, without them too")
     print(f"{'folder':10} {'mutants':>8} {'caught':>8} {'survived':>9} {'percent':>8}")
     enough = True
     for folder in folders:

@@ -107,6 +107,19 @@ class Covering:
         return found
 
 
+def failing(output: str, names: Sequence[str]) -> list[str]:
+    """The test that failed, by the summary of pytest, or one of the file that could not be imported; none
+    where pytest was stopped.
+    """
+    told = [line.partition(" ")[2] for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    for line in told:
+        of_file = f"{line.partition(' - ')[0]}::"
+        for name in names:
+            if line == name or line.startswith(f"{name} - ") or name.startswith(of_file):
+                return [name]
+    return []
+
+
 def nearness(file: Path) -> dict[str, int]:
     """Test files that import a module: -2 where they are named after it, else -1."""
     module = ".".join(file.with_suffix("").parts[1:])

@@ -30,6 +30,8 @@ from scripts.unpack_examples import recorded
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import Builder
 from tests.unit import machines
+from tests.unit.plans_of_machines import of_legality, of_plans
+from tests.unit.tables_of_runs import of_tables
 
 FOLDER = Path(__file__).with_name("said")
 #: Runs on real machines, each of another subject.
@@ -63,6 +65,8 @@ BUILT: Mapping[str, Callable[[], Builder]] = {
     "messages": rank_runs.sent,
     "collectives": rank_runs.of_all,
 }
+#: Of these the tables would fill a hundred kilobytes, with more of the same.
+LARGE = ("h200x4-rounds/full", "gpus")
 #: Suites and the machines that they are planned for, with a budget that drops cases of the larger ones.
 PLANNED = {
     "two_cores": ("quick", "full", "latency", "memory-cost", "stream"),
@@ -168,20 +172,32 @@ def _plainly(value: object) -> str:
     return ", ".join(f"{name} {value[name]}" for name in value) if isinstance(value, Mapping) else str(value)
 
 
-def _of_recorded(name: str) -> str:
-    return of_run(recorded(name))
+def _of_recorded(name: str, of: Callable[[Path], str] = of_run) -> str:
+    return of(recorded(name))
 
 
-def _of_built(make: Callable[[], Builder]) -> str:
+def _of_built(make: Callable[[], Builder], of: Callable[[Path], str] = of_run) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        return of_run(make().write(Path(folder) / "run"))
+        return of(make().write(Path(folder) / "run"))
 
 
 #: What computes each text, by its name.
 TEXTS: Mapping[str, Callable[[], str]] = {
     **{name.replace("/", "-"): partial(_of_recorded, name) for name in RECORDED},
     **{f"built-{name}": partial(_of_built, make) for name, make in BUILT.items()},
+    **{
+        f"tables-{name.replace('/', '-')}": partial(_of_recorded, name, of_tables)
+        for name in RECORDED
+        if name not in LARGE
+    },
+    **{
+        f"tables-built-{name}": partial(_of_built, make, of_tables)
+        for name, make in BUILT.items()
+        if name not in LARGE
+    },
     "interfaces": of_interfaces,
+    "plans": of_plans,
+    "legality": of_legality,
     **{f"plan-{name}": partial(of_plan, name) for name in PLANNED},
 }
 

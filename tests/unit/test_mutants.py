@@ -8,7 +8,15 @@ import pytest
 
 import mutants_covering
 import mutants_unseen
-from mutants_covering import Covering, imports_of_tests, outdated, together, within_functions, without
+from mutants_covering import (
+    Covering,
+    failing,
+    imports_of_tests,
+    outdated,
+    together,
+    within_functions,
+    without,
+)
 
 SOURCE = """\
 LIMIT = 1
@@ -144,3 +152,23 @@ def test_tests_import_helpers() -> None:
     assert "tests/unit/machines.py" in found["tests/unit/test_budget.py"]
     assert "tests/report/few_records.py" in found["tests/unit/test_compare.py"]
     assert "tests/report/run_builder.py" in found["tests/report/rank_runs.py"]
+
+
+NAMES = ["a.py::one", "a.py::two[x - y]", "b.py::one"]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("FAILED a.py::one - assert 1 == 2", ["a.py::one"]),
+        ("FAILED a.py::two[x - y] - assert 1 == 2", ["a.py::two[x - y]"]),
+        ("FAILED b.py::one", ["b.py::one"]),
+        ("ERROR a.py::one - fixture", ["a.py::one"]),
+        ("ERROR b.py - NameError: name 'c' is not defined", ["b.py::one"]),
+        ("timeout", []),
+        ("FAILED c.py::one - assert 1 == 2", []),
+    ],
+)
+def test_which_test_failed(line: str, found: list[str]) -> None:
+    """Catches a mutant taken for caught because a test fails without it too, as on a machine under load."""
+    assert failing(f"F\n=== short test summary info ===\n{line}\n1 failed in 0.1s", NAMES) == found

@@ -1,0 +1,90 @@
+"""Every table and curve of a run as text: what `show` and the report place beside topics and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from byteways.analyse.curves import Point, Series, over_flows, over_size, over_working_set
+from byteways.analyse.headline import best_first, headline, rows_of_text
+from byteways.analyse.progress import damage, progress, shortfall
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects.routes import route_tables
+from byteways.analyse.summary import Cell, Group, Variant, gpu_caches
+from byteways.analyse.tables import tables
+from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
+
+#: Longer values get a line for each part.
+WIDTH = 300
+#: Points of each curve.
+POINTS = 4
+
+
+def of_tables(folder: Path) -> str:
+    """A heading for each kind of table, and lines for its parts."""
+    run = RunFolder(folder)
+    index = Index(run)
+    best = headline(index)
+    parts: dict[str, Any] = {
+        "progress": [progress(run), shortfall(run), damage(run)],
+        "recommended": [] if best is None else [best.size_names, *rows_of_text(best)],
+        "best first": [{**one, "claims": len(one["claims"])} for one in best_first(best)],
+        "tables": tables(index),
+        "routes": route_tables(index.cells),
+        "over sizes": over_size(index.cells, run.topology),
+        "over flows": over_flows(index.cells),
+        "over working sets": over_working_set(index.cells, run.topology, gpu_caches(run)),
+        "void": [record.case_id for record in index.void],
+    }
+    lines = [line for name, value in parts.items() for line in (f"# {name}", *_block(value, ""))]
+    return "\n".join(lines) + "\n"
+
+
+def _block(value: Any, indent: str) -> Iterator[str]:
+    text = _inline(value)
+    parts = _parts(value)
+    if parts is None or len(text) + len(indent) <= WIDTH:
+        yield indent + text
+        return
+    for name, part in parts:
+        inner = _inline(part)
+        if _parts(part) is None or len(inner) + len(indent) + len(name) <= WIDTH:
+            yield f"{indent}{name}{inner}"
+        else:
+            yield f"{indent}{name or '-'}"
+            yield from _block(part, f"{indent}  ")
+
+
+def _parts(value: Any) -> list[tuple[str, Any]] | None:
+    """Names and values of what has parts; None for a figure or word."""
+    if isinstance(value, (Cell, Group, Variant, Record, str)):
+        return None
+    if isinstance(value, Series):
+        some = value.points[:: max(1, len(value.points) // POINTS)]
+        return [(f"{value.label}: ", [(one.x, _interval(one), one.cells) for one in some])]
+    if is_dataclass(value) and not isinstance(value, type):
+        return [(f"{field.name}: ", getattr(value, field.name)) for field in fields(value)]
+    if isinstance(value, Mapping):
+        return [(f"{name}: ", one) for name, one in value.items()]
+    return [("", one) for one in value] if isinstance(value, (list, tuple)) else None
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Cell):
+        return f"{_interval(value)} {value.record.path}"
+    if isinstance(value, Group):
+        return f"{_interval(value)} of {len(value.cells)}"
+    if isinstance(value, Variant):
+        return value.label()
+    if isinstance(value, Record):
+        return value.case_id
+    if (parts := _parts(value)) is not None:
+        return f"[{', '.join(name + _inline(part) for name, part in parts)}]"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _interval(value: Cell | Group | Point) -> str:
+    return f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
