@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import re
 import shlex
 import sys
 import time
@@ -36,6 +37,8 @@ else:
 EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
 #: What pytest says of a test that is not there: its exit status would pass for a caught mutant.
 _NOT_FOUND = "ERROR: not found"
+#: What is said of a test that may have failed for want of time.
+_OF_TIME = re.compile(r"time[_d]?[ -]?out|within \d+ s", re.IGNORECASE)
 #: Below this share of caught mutants the program fails.
 LEAST = 0.85
 #: Stops at the first failure.
@@ -61,8 +64,10 @@ def caught(mutant: Mutant, stages: Sequence[Sequence[str]], limit_s: float) -> b
         raise RuntimeError(result.output)
     if not result.is_killed:
         return False
-    failed = failing(result.output, [name for names in stages for name in names])
+    if not _OF_TIME.search(result.output):
+        return True
     # Another program may have taken the time that the tests needed, which is likely to last.
+    failed = failing(result.output, [name for names in stages for name in names])
     control, _ = run_tests(_shell(_commands([failed]) if failed else commands), limit_s)
     return True if control == TestOutcome.SURVIVED else None
 

@@ -12,6 +12,8 @@ UNSEEN = (
     ("total=False", "total=True"),  # fields of a dictionary that types alone know of
     ("strict=True", "strict=False"),  # a check that lengths are equal, as they are
 )
+#: A unit as a power of ten, of a million or more: off by one it changes no digit that is told.
+_UNIT = re.compile(r"\b1e([6-9]|1\d)\b")
 #: A comparison with a word, and with the order of words, which no program of ours asks for.
 _EQUALS_WORD = re.compile(r"[!=]= (?=[\"'])")
 _ORDERS_WORD = re.compile(r"[<>]=? (?=[\"'])")
@@ -23,6 +25,8 @@ def is_unseen(before: str, start: Place, operator: str, after: str) -> bool:
     if line == "if TYPE_CHECKING:" or ("@cache" in line and "Decorator" in operator):
         return True  # imports that only the type checker wants; the same is computed again
     if any(old in line and line.replace(old, new) == changed for old, new in UNSEEN):
+        return True
+    if len(_UNIT.findall(changed)) < len(_UNIT.findall(line)):
         return True
     fewer = len(_EQUALS_WORD.findall(changed)) < len(_EQUALS_WORD.findall(line))
     return fewer and len(_ORDERS_WORD.findall(changed)) > len(_ORDERS_WORD.findall(line))
