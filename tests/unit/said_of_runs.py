@@ -78,11 +78,13 @@ BUDGET_S = 300.0
 TOUCHED = {"source": 8 << 30, "destination": 8 << 30}
 
 
-def of_run(folder: Path) -> str:
-    """Every topic and finding of a run, a line for each row, point and claim."""
+def of_run(folder: Path, but: str = "") -> str:
+    """Every topic (but one) and finding of a run, a line for each row, point and claim."""
     run = RunFolder(folder)
     lines: list[str] = []
     for topic in topics(run, cells(run.records)):
+        if topic.anchor == but:
+            continue
         lines += [f"# {topic.title} ({topic.anchor})", topic.lead]
         for table in topic.tables:
             lines += _table(table)

@@ -1,0 +1,51 @@
+"""What is said of each study, reproduced on simulated machines, as text.
+
+    python -m tests.cli.texts_of_studies [NAME ...]
+
+writes the files of tests/cli/studies again, after a change of what is said that is meant.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.cli.called import byteways
+from tests.unit.said_of_runs import of_run
+
+FOLDER = Path(__file__).with_name("studies")
+#: Study and machine, by the name of the text: the study's own machine, and one that lacks parts of it.
+RUNS: Mapping[str, tuple[str, str]] = {
+    f"{study}-{machine}": (study, machine)
+    for study, machine in (
+        ("herten2022", "jureca-mi250"),
+        ("memcpy-peer", "mi300x-8"),
+        ("pearson2023", "crusher-mi250x"),
+        ("pearson2023", "h200-x4"),
+        ("schieffer2024", "crusher-mi250x"),
+        ("schieffer2025", "elcap-mi300a"),
+    )
+}
+
+
+def text(name: str) -> str:
+    """Reproduces a study: what is printed, and what is said of the run."""
+    study, machine = RUNS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        done = byteways(Path(folder), "reproduce", study, "--machine", machine, "--no-report", "--out", "R")
+        assert done.returncode == 0, done.stderr
+        return _narrow(done.stdout) + "\n" + of_run(Path(folder) / "R", but="study")
+
+
+def _narrow(printed: str) -> str:
+    """Columns are as wide as the longest quotation."""
+    return re.sub(" {3,}", "  ", printed)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for asked in sys.argv[1:] or RUNS:
+        (FOLDER / f"{asked}.txt").write_text(text(asked), encoding="utf-8")
