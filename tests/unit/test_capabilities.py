@@ -32,6 +32,30 @@ def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> N
     assert "out of memory" in found["gpu1"]["gpu0"]["reason"]
 
 
+def test_only_memory_that_is_opened_to_others_is_proved() -> None:
+    """Catches minutes of proofs for memory that peer access covers, and for some that a GPU does not have."""
+    asked = []
+
+    def prove_peer(executor: str, owner: str, memory: str) -> SimpleNamespace:
+        asked.append((executor, owner, memory))
+        return SimpleNamespace(available=True, reason="")
+
+    offers = {("gpu0", "pool"): True, ("gpu0", "device"): True, ("gpu1", "vmm"): True, ("gpu1", "pool"): True}
+    session: Any = SimpleNamespace(
+        prove_peer=prove_peer,
+        offers=lambda owner, memory: SimpleNamespace(available=offers.get((owner, memory), False)),
+    )
+    core = cast(ModuleType, SimpleNamespace(Error=Error))
+    found = capabilities._granted(core, session, ["gpu0", "gpu1"])
+    assert {
+        executor: {owner: [*told] for owner, told in owners.items()} for executor, owners in found.items()
+    } == {
+        "gpu0": {"gpu1": ["pool", "vmm"]},
+        "gpu1": {"gpu0": ["pool"]},
+    }
+    assert len(asked) == 3
+
+
 def offers_of(
     monkeypatch: pytest.MonkeyPatch, runtime: str, *, lost: str = "", obstacle: str = ""
 ) -> dict[str, Any]:

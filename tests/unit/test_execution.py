@@ -54,7 +54,7 @@ def run(budget_s: float | None, spent_s: float = 0.0, remaining: int = 2, **more
         budget_s=budget_s,
         started=100.0,
         worker=None,
-        spent_s=spent_s,
+        **({"spent_s": spent_s} if spent_s else {}),  # a new run names none
     )
     made.measure(SimpleNamespace())  # type: ignore[arg-type]
     return made

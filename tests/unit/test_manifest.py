@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.results.manifest import finish
+from byteways.results.manifest import finish, topology_digest
 from byteways.settings import recorded_environment
 
 
@@ -20,6 +20,18 @@ def test_parts_add_up(before: dict[str, Any], part: float, whole: float) -> None
     found = finish({"suite": "quick", "state": "running", **before}, "complete", part)
     assert (found["state"], found["wall_s"], found["suite"]) == ("complete", whole, "quick")
     assert found["finished_at"].startswith("20")
+
+
+def test_the_order_of_fields_is_no_difference() -> None:
+    """Catches a machine that counts as another because its description was written in another order."""
+    device = {"name": "cpu0", "kind": "cpu"}
+    one = {"host": "a", "devices": [device], "links": []}
+    other = {"links": [], "devices": [dict(reversed(device.items()))], "host": "a"}
+    assert topology_digest(one) == topology_digest(other)
+    assert topology_digest(
+        {**one, "notes": ["n"], "devices": [{**device, "memory_bytes": 1}]}
+    ) == topology_digest(one)
+    assert topology_digest({**one, "host": "b"}) != topology_digest(one)
 
 
 @pytest.mark.parametrize(("simulated", "kept"), [(False, {"NCCL_ALGO", "UCX_TLS"}), (True, set())])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.run import measuring
 from byteways.run.measuring import Measurer, _first_gpus
 
 SIZES = (1 << 20, 3 << 20)
@@ -45,6 +46,52 @@ def answered(
     measurer._meter = SimpleNamespace(measure=measure)  # type: ignore[assignment]
     measurer._flows = lambda case, buffers: ["flows"]  # type: ignore
     return measurer._energy(case, ["gpu0", "gpu1"], []), asked
+
+
+class Others:
+    """Who else uses the GPUs: notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def before(self, devices: list[str]) -> dict[str, Any]:
+        self.asked.append(devices)
+        return dict.fromkeys(devices, "use")
+
+    def after(self, before: Any) -> dict[str, Any]:
+        self.asked.append(before)
+        return dict(before)
+
+
+@pytest.mark.parametrize(("memory", "asked"), [("device", True), ("ipc", False)])
+@pytest.mark.parametrize("watched", [True, False])
+def test_our_exporter_is_no_other_user(
+    memory: str, asked: bool, watched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a warning that our own exporting process shares the GPU, and none of others."""
+    told: dict[str, Any] = {}
+
+    def compare(case: Any, before: Any, after: Any, operations: int, users: Any) -> Any:
+        told.update(before=before, after=after, operations=operations, users=users)
+        return SimpleNamespace(health={"gpu0": "h"}, warnings=[], link_bytes={"gpu0": 1})
+
+    readings = iter(("old", "new"))
+    measurement = SimpleNamespace(samples_ns=[1.0, 2.0, 3.0], batch=5)
+    measurer, others = object.__new__(Measurer), Others()
+    measurer._health = SimpleNamespace(read=lambda *_, **__: next(readings), compare=compare)  # type: ignore
+    measurer._users = others if watched else None  # type: ignore[assignment]
+    measurer._twins, measurer._cpu_domain, measurer._host = {}, {}, None  # type: ignore
+    measurer._options = lambda *_: None  # type: ignore
+    measurer._crowded = lambda _: None  # type: ignore
+    measurer._measured = lambda *_: (measurement, [])  # type: ignore
+    monkeypatch.setattr(measuring, "outcome_of", lambda *_: {"status": "measured", "warnings": []})
+    monkeypatch.setattr(measuring, "misplaced", lambda *_: [])
+    flow = Flow(Buffer("gpu1", memory), Buffer("gpu0", "device"), "gpu0")
+    outcome = measurer._outcome(Case("copy", "unidirectional", (flow,), 4096), {})
+    users = {"gpu1": "use", "gpu0": "use"} if asked and watched else {}
+    assert told == {"before": "old", "after": "new", "operations": 15, "users": users}
+    assert others.asked == ([["gpu1", "gpu0"], users] if users else [{}] * watched)
+    assert (outcome["health"], outcome["link_bytes"]) == ({"gpu0": "h"}, {"gpu0": 1})
 
 
 @pytest.mark.parametrize("pattern", ["unidirectional", "interference"])

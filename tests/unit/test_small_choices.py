@@ -12,7 +12,7 @@ import pytest
 
 from byteways.analyse.resources import _gpus, _memories
 from byteways.analyse.studies.scope import scope
-from byteways.analyse.subjects import saturation, submission
+from byteways.analyse.subjects import loaded, saturation, submission
 from byteways.analyse.subjects.memory_kinds import _varies
 from byteways.analyse.subjects.series import _health
 from byteways.analyse.subjects.study import size_of
@@ -209,6 +209,19 @@ def test_health_of_the_host_is_no_gpu() -> None:
     health = {"host": {"before": {}, "after": {}}, "gpu0": {"before": reading, "after": reading}}
     table = _health([replace(one, health=health)])
     assert table is not None and [row[0] for row in table.rows] == ["gpu0"]
+
+
+def test_values_of_variables_in_a_title_are_left() -> None:
+    """Catches a colon in a variable's value taken for the one after the executor."""
+    walk = loaded.Walk("gpu0", "gpu1:device", 1 << 29, "warm", "", "LIST=a: b")
+    assert loaded._plot(walk, []).title == "gpu0 loads from gpu1:device, 512 MiB, LIST=a: b"
+
+
+def test_the_first_unknown_option_is_told() -> None:
+    """Catches an option of another version passed over, and another one named first."""
+    with pytest.raises(ValueError, match="unknown option 'later'"):
+        Options.from_json({"later": 1, "rounds": 2, "last": 3})
+    assert Options.from_json({"rounds": 2}) == Options(rounds=2)
 
 
 def test_settings_in_any_order_are_the_same() -> None:
