@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from byteways.errors import BytewaysError
 from byteways.run import launchers, mpi_library
 from byteways.run.launchers import Launcher, find_launcher
 
@@ -40,6 +41,77 @@ def test_families(
     crowded = ("--oversubscribe",) if name == "Open MPI" else ()
     assert found.crowded_words == crowded
     assert found.environment == ({"I_MPI_PIN": "0"} if name == "Intel MPI" else {})
+
+
+SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none")
+FLUX = ("flux", "run", "-n", "{ranks}")
+
+
+@pytest.mark.parametrize(
+    ("programs", "variables", "words"),
+    [
+        ("srun flux mpiexec", {"SLURM_JOB_ID": "7"}, SRUN),
+        ("srun flux mpiexec", {"FLUX_URI": "local:"}, FLUX),
+        ("srun flux mpiexec", {"SLURM_JOB_ID": "7", "FLUX_URI": "local:"}, SRUN),
+        ("srun flux mpiexec mpirun", {}, ("mpiexec", "-n", "{ranks}")),
+        ("srun flux mpirun", {"SLURM_JOB_ID": ""}, ("mpirun", "-n", "{ranks}")),
+        ("mpiexec", {"SLURM_JOB_ID": "7", "FLUX_URI": "local:"}, ("mpiexec", "-n", "{ranks}")),
+        ("flux", {"SLURM_JOB_ID": "7", "FLUX_URI": "local:"}, FLUX),
+    ],
+)
+def test_the_launcher_of_an_allocation(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    programs: str,
+    variables: dict[str, str],
+    words: tuple[str, ...],
+) -> None:
+    """Catches a scheduler's launcher outside of its allocation, and mpiexec within one."""
+    for name in programs.split():
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(sys, "prefix", "/nonexistent")
+    found = find_launcher(None, {"PATH": str(tmp_path), **variables})
+    assert found.words == (str(tmp_path / words[0]), *words[1:])
+
+
+def test_no_launcher_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches a machine without MPI that is said to have a launcher."""
+    monkeypatch.setattr(sys, "prefix", "/nonexistent")
+    where = {"PATH": str(tmp_path), "SLURM_JOB_ID": "7"}
+    assert not launchers.has_launcher(where)
+    with pytest.raises(BytewaysError, match="no MPI launcher found"):
+        find_launcher(None, where)
+    for name in ("mpiexec", "mpirun", "srun", "flux"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+        assert launchers.has_launcher(where)
+        (tmp_path / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "--launcher is empty"),
+        ("   ", "--launcher is empty"),
+        ("'mpirun", "--launcher is not a command: 'mpirun"),
+        ("nothing -n 2", "no program 'nothing'"),
+    ],
+)
+def test_commands_that_are_none(given: str, said: str, tmp_path: Path) -> None:
+    """Catches a traceback for a command that is mistyped."""
+    with pytest.raises(BytewaysError, match=said):
+        find_launcher(given, {"PATH": str(tmp_path)})
+
+
+@pytest.mark.parametrize("program", ["#!/nonexistent\n", "#!/bin/sh\nsleep 60\n"])
+def test_a_launcher_that_does_not_run(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a traceback for a launcher of another machine, and a wait for one that hangs."""
+    (tmp_path / "mpiexec").write_text(program)
+    (tmp_path / "mpiexec").chmod(0o755)
+    monkeypatch.setattr(launchers, "VERSION_S", 0.05)
+    with pytest.raises(BytewaysError, match=f"the launcher {tmp_path}/mpiexec does not run"):
+        find_launcher("mpiexec", {"PATH": str(tmp_path)})
 
 
 def test_words_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

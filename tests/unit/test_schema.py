@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import runpy
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -103,3 +105,11 @@ def test_write(tmp_path: Path) -> None:
     """Would catch the command named in the failing test above not doing what it says."""
     schema.write(tmp_path)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == schema.texts()
+
+
+def test_the_module_writes_every_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches the command of the documentation that writes nothing, or elsewhere."""
+    monkeypatch.setattr(sys, "argv", ["schema", str(tmp_path), str(tmp_path / "nowhere")])
+    monkeypatch.delitem(sys.modules, "byteways.results.schema")
+    runpy.run_module("byteways.results.schema", run_name="__main__")
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == schema.texts()
