@@ -1,4 +1,4 @@
-// Message passing between processes: the library, its ranks, and the team they make.
+// Ranks: processes of MPI, with the library, or threads of this process; and the team they make.
 #include "runtimes/mpi/mpi.hpp"
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
-#include "timing/mpi_team.hpp"
+#include "runtimes/thread_ranks.hpp"
+#include "timing/rank_team.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -17,7 +18,7 @@ namespace {
 
 using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
-nb::bytes broadcast(const Communicator& ranks, const nb::bytes& mine, int root) {
+nb::bytes broadcast(const Ranks& ranks, const nb::bytes& mine, int root) {
   std::string all(mine.c_str(), mine.size());
   {
     const nb::gil_scoped_release unlocked;
@@ -26,7 +27,7 @@ nb::bytes broadcast(const Communicator& ranks, const nb::bytes& mine, int root) 
   return nb::bytes(all.data(), all.size());
 }
 
-nb::list gather(const Communicator& ranks, const nb::bytes& mine) {
+nb::list gather(const Ranks& ranks, const nb::bytes& mine) {
   const std::string own(mine.c_str(), mine.size());
   std::vector<std::string> all;
   {
@@ -38,15 +39,20 @@ nb::list gather(const Communicator& ranks, const nb::bytes& mine) {
   return list;
 }
 
-void bind_communicator(nb::module_& m) {
-  nb::class_<Communicator>(m, "Communicator")
-      .def_prop_ro("rank", &Communicator::rank)
-      .def_prop_ro("size", &Communicator::size)
-      .def("split", &Communicator::split, "color"_a, "key"_a = 0, Unlocked())
-      .def("split_by_host", &Communicator::split_by_host, Unlocked())
-      .def("barrier", &Communicator::barrier, Unlocked())
+void bind_ranks(nb::module_& m) {
+  nb::class_<Ranks>(m, "Ranks")
+      .def_prop_ro("rank", &Ranks::rank)
+      .def_prop_ro("size", &Ranks::size)
       .def("broadcast", &broadcast, "data"_a, "root"_a)
       .def("gather", &gather, "data"_a);
+  nb::class_<Communicator, Ranks>(m, "Communicator")
+      .def("split", &Communicator::split, "color"_a, "key"_a = 0, Unlocked())
+      .def("split_by_host", &Communicator::split_by_host, Unlocked())
+      .def("barrier", &Communicator::barrier, Unlocked());
+  nb::class_<ThreadRanks, Ranks>(m, "ThreadRanks")
+      .def_static("make", &ThreadRanks::make, "size"_a)
+      .def("split", &ThreadRanks::split, "color"_a, "key"_a = 0, Unlocked())
+      .def("leave", &ThreadRanks::leave, "cause"_a, Unlocked());
 }
 
 constexpr const char* kThreadLevels[] = {"single", "funneled", "serialized", "multiple"};
@@ -90,20 +96,20 @@ void bind_library(nb::module_& m) {
 }  // namespace
 
 void bind_mpi(nb::module_& m) {
-  bind_communicator(m);
+  bind_ranks(m);
   bind_library(m);
-  nb::class_<MpiTeam, Team>(m, "MpiTeam")
-      .def(nb::init<const Communicator&>(), "ranks"_a, nb::keep_alive<1, 2>())
-      .def("leave", &MpiTeam::leave, "cause"_a, Unlocked());
+  nb::class_<RankTeam, Team>(m, "RankTeam")
+      .def(nb::init<const Ranks&>(), "ranks"_a, nb::keep_alive<1, 2>())
+      .def("leave", &RankTeam::leave, "cause"_a, Unlocked());
   m.def(
-      "run_mpi_team",
-      [](const Communicator& ranks, const nb::callable& body) {
+      "run_rank_team",
+      [](const Ranks& ranks, const nb::callable& body) {
         const auto play = [&](Team& team) {
           const nb::gil_scoped_acquire locked;
           body(nb::cast(&team, nb::rv_policy::reference));
         };
         const nb::gil_scoped_release unlocked;
-        run_mpi_team(ranks, play);
+        run_rank_team(ranks, play);
       },
       "ranks"_a, "body"_a);
 }

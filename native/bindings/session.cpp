@@ -11,7 +11,7 @@
 #include "interfaces/pattern.hpp"
 #include "timing/load_generator.hpp"
 #include "timing/measure.hpp"
-#include "timing/mpi_team.hpp"
+#include "timing/rank_team.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -34,7 +34,7 @@ Measurement measure_flows(Session& session, const nb::sequence& flows, const Mea
   nb::gil_scoped_release unlocked;
   SoloTeam alone;
   Team& ranks = team == nullptr ? alone : *team;
-  const bool may_use_python = team != nullptr && dynamic_cast<MpiTeam*>(team) == nullptr;
+  const bool may_use_python = team != nullptr && dynamic_cast<RankTeam*>(team) == nullptr;
   if (may_use_python) return measure(session, kept.made, options, ranks);
   Measurement measured;
   session.clock().carry([&] { measured = measure(session, kept.made, options, ranks); });

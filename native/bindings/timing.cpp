@@ -101,8 +101,8 @@ void bind_flow(nb::module_& m) {
   nb::class_<Flow>(m, "Flow").def(
       "__init__",
       [](Flow* self, Buffer* source, Buffer* destination, const std::string& executor, std::string interface,
-         std::uint64_t size, bool cold, Buffer* second_source, const std::string& partner,
-         const Communicator* ranks, XcclCommunicator* xccl, const nb::kwargs& options) {
+         std::uint64_t size, bool cold, Buffer* second_source, const std::string& partner, const Ranks* ranks,
+         XcclCommunicator* xccl, std::vector<Flow> others, const nb::kwargs& options) {
         if ((source == nullptr && destination == nullptr) ||
             (ranks == nullptr && (source == nullptr || destination == nullptr)))
           throw Error("flow", "buffers", "only flows between ranks may lack a buffer, and of one end only");
@@ -125,12 +125,14 @@ void bind_flow(nb::module_& m) {
         flow->partner = partner.empty() ? nullptr : &session.device(partner);
         flow->ranks = ranks;
         flow->xccl = xccl;
+        flow->others = std::move(others);
         new (self) Flow(std::move(*flow));
       },
       nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 10>(),
-      nb::keep_alive<1, 11>(), "source"_a.none(), "destination"_a.none(), "executor"_a, "interface"_a,
-      "size_bytes"_a, nb::kw_only(), "cold"_a = true, "second_source"_a.none() = nb::none(), "partner"_a = "",
-      "ranks"_a.none() = nb::none(), "xccl"_a.none() = nb::none(), "options"_a);
+      nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), "source"_a.none(), "destination"_a.none(),
+      "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "cold"_a = true,
+      "second_source"_a.none() = nb::none(), "partner"_a = "", "ranks"_a.none() = nb::none(),
+      "xccl"_a.none() = nb::none(), "others"_a = std::vector<Flow>(), "options"_a);
 }
 
 void bind_results(nb::module_& m) {

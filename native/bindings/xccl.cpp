@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
@@ -26,12 +27,21 @@ void bind_xccl(nb::module_& m) {
   nb::class_<XcclCommunicator>(m, "XcclCommunicator")
       .def(
           "__init__",
-          [](XcclCommunicator* self, std::shared_ptr<Xccl> library, const Communicator& ranks,
-             Session& session, const std::string& device) {
+          [](XcclCommunicator* self, std::shared_ptr<Xccl> library, const Ranks& ranks, Session& session,
+             const std::string& device) {
             const nb::gil_scoped_release unlocked;
             new (self) XcclCommunicator(std::move(library), ranks, session, session.device(device));
           },
-          nb::keep_alive<1, 4>(), "library"_a, "ranks"_a, "session"_a, "device"_a);
+          nb::keep_alive<1, 4>(), "library"_a, "ranks"_a, "session"_a, "device"_a)
+      .def_static(
+          "all",
+          [](const std::shared_ptr<Xccl>& library, Session& session, const std::vector<std::string>& names) {
+            const nb::gil_scoped_release unlocked;
+            std::vector<Device*> devices;
+            for (const std::string& name : names) devices.push_back(&session.device(name));
+            return XcclCommunicator::all(library, session, devices);
+          },
+          "library"_a, "session"_a, "devices"_a);
   m.def(
       "xccl_report",
       [](std::string vendor, std::vector<std::string> directories, std::string simulator) {

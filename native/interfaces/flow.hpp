@@ -5,8 +5,9 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
-#include "runtimes/mpi/mpi.hpp"
+#include "runtimes/ranks.hpp"
 #include "runtimes/session.hpp"
 #include "runtimes/xccl/xccl.hpp"
 
@@ -17,8 +18,8 @@ inline constexpr std::uint64_t kWord = sizeof(std::uint64_t);  // bytes of a wor
 // Upper bounds: blocks of a grid, for both vendors; threads of a CPU team, more than any machine has cores.
 inline constexpr unsigned kMostBlocks = 0x7fffffff, kMostTeam = 4096;
 
-// Between processes, each rank that takes part has a flow of its own with the buffers that it holds; nullptr
-// where another rank holds it.
+// Between ranks, each one that takes part has a flow of its own with the buffers that it holds; nullptr where
+// another rank holds it.
 struct Flow {
   Buffer* source = nullptr;       // or the only buffer of interfaces with one
   Buffer* destination = nullptr;  // pointer chase: the same buffer
@@ -26,10 +27,12 @@ struct Flow {
   std::string interface;  // a row of src/byteways/plan/interfaces.py
   std::uint64_t size_bytes = 0;
   bool cold = true;  // operations rotate through the slots of both buffers; else all use the first slot
-  Buffer* second_source = nullptr;      // only for interfaces that read two arrays
-  Device* partner = nullptr;            // the device that answers, or the target of a prefetch; else null
-  const Communicator* ranks = nullptr;  // those that take part; null: one process
-  XcclCommunicator* xccl = nullptr;     // the same ranks in the vendor's library, one GPU each; else null
+  Buffer* second_source = nullptr;   // only for interfaces that read two arrays
+  Device* partner = nullptr;         // the device that answers, or the target of a prefetch; else null
+  const Ranks* ranks = nullptr;      // those that take part; null: one process
+  XcclCommunicator* xccl = nullptr;  // the same ranks in the vendor's library, one GPU each; else null
+  // Launch mode `single`: the flows of the other ranks, for which the same thread calls (single_thread.hpp).
+  std::vector<Flow> others;
   unsigned sharing = 1;  // concurrent flows of this executor: each kernel leaves room for the others
   std::map<std::string, std::variant<std::int64_t, std::string>, std::less<>> options;
 

@@ -40,10 +40,10 @@ class CollectiveMover : public RankMover {
   // What an operation reads and writes on this rank.
   std::byte* input(std::uint64_t operation) const;
   std::byte* output(std::uint64_t operation) const;
+  Part input_in_place() const override;
 
  private:
   std::vector<Arrival> arrivals() const override;
-  Part input_in_place() const override;
   Weights weights(std::uint64_t times) const override;
   // This rank's block of a slot.
   std::uint64_t own_block() const { return static_cast<std::uint64_t>(rank()) * block_bytes_; }

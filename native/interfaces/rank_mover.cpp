@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostSlotsLookedAt = 16;  // by a spot check
 RankMover::RankMover(Session& session, const Flow& flow)
     : Mover(*flow.executor), session_(&session), flow_(flow) {
   if (flow.ranks == nullptr)
-    throw Unsupported(flow.interface, "ranks", "it runs between processes, and this is one alone");
+    throw Unsupported(flow.interface, "ranks", "it runs between ranks, and this is one alone");
   if (flow.size_bytes == 0) throw Unsupported(flow.interface, "size", "a message of 0 bytes proves nothing");
   stride_bytes_ = round_up(flow.size_bytes, kSlotAlignment);
   if (flow.source != nullptr) source_ = flow.source->data();

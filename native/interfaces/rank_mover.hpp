@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "interfaces/mover.hpp"
-#include "runtimes/mpi/mpi.hpp"
+#include "runtimes/ranks.hpp"
 
 namespace byteways {
 
@@ -52,7 +52,7 @@ class RankMover : public Mover {
   void require_ends(bool sends, bool receives) const;
   // Throws Unsupported unless this rank has the buffers of the ends that it plays.
   void require_buffers(bool sends, bool receives) const;
-  const Communicator& ranks() const { return *flow_.ranks; }
+  const Ranks& ranks() const { return *flow_.ranks; }
   int rank() const { return flow_.ranks->rank(); }
   std::byte* source_slot(std::uint64_t operation) const { return slot(source_, operation); }
   std::byte* destination_slot(std::uint64_t operation) const { return slot(destination_, operation); }

@@ -13,7 +13,7 @@ Submission::Submission(const Flow& flow) : word_(flow.word("submit", "calls")) {
                                          : Availability{false, "this runtime submits nothing as a " + word_};
   if (!offered.available) throw Unsupported(flow.interface, "submit", offered.reason, flow.executor->name());
   for (const Buffer* buffer : {flow.source, flow.destination})
-    if (is_plain(buffer->allocation().memory()))
+    if (buffer != nullptr && is_plain(buffer->allocation().memory()))
       throw Unsupported(flow.interface, "submit",
                         "what is recorded or batched needs memory that stays locked, and " +
                             std::string(memory_name(buffer->allocation().memory())) + " is not",

@@ -7,7 +7,6 @@
 
 #include "runtimes/mpi/table.hpp"
 #include "simulator/mpi_scratch.hpp"
-#include "simulator/timeline.hpp"
 
 namespace byteways::sim::xccl {
 namespace {
@@ -223,53 +222,6 @@ void Comm::arrive(Machine& machine, const std::shared_ptr<Exchange>& exchange) {
 Library& Library::of_process() {
   static Library* const library = new Library;  // never destroyed: threads may use it at the very end
   return *library;
-}
-
-std::shared_ptr<Comm> Library::join(Lock& lock, std::uint64_t id, int size, int rank, int gpu) {
-  std::shared_ptr<Comm> comm = comms_[id].lock();
-  if (comm == nullptr) comms_[id] = comm = std::make_shared<Comm>(size);
-  if (comm->size() != size) throw Failure(Code::invalid, "the ranks name different numbers of ranks");
-  comm->join(rank, gpu);
-  const auto complete = [comm] { return comm->complete(); };
-  Timeline::of_process().wait_until(
-      lock, {complete, [] { return std::string("all ranks to join a communicator of NCCL or RCCL"); }});
-  return comm;
-}
-
-void Library::begin_group() { ++groups_[Timeline::actor()].depth; }
-
-void Library::end_group(Lock& lock, Machine& machine) {
-  Group& group = groups_[Timeline::actor()];
-  if (group.depth == 0) throw Failure(Code::invalid, "no group has begun");
-  if (--group.depth > 0) return;
-  const std::vector<Call> calls = std::exchange(group.calls, {});
-  submit(lock, machine, calls);
-}
-
-void Library::call(Lock& lock, Machine& machine, const std::shared_ptr<Comm>& comm, Stream* stream,
-                   std::shared_ptr<Exchange> exchange) {
-  Call made{comm, stream, std::move(exchange)};
-  if (Group& group = groups_[Timeline::actor()]; group.depth > 0)
-    group.calls.push_back(std::move(made));
-  else
-    submit(lock, machine, {made});
-}
-
-void Library::submit(Lock& lock, Machine& machine, const std::vector<Call>& calls) {
-  if (calls.empty()) return;
-  Stream& stream = *calls.front().stream;
-  const auto batch = std::make_shared<Batch>();
-  batch->open = static_cast<int>(calls.size());
-  for (const Call& call : calls) call.exchange->waiting.push_back(batch);
-  auto come = std::make_unique<Operation>();
-  come->fixed = picoseconds(machine.kernels.costs().launch_ns(stream.place, 1));
-  come->on_end = [machine, calls]() mutable {
-    for (const Call& call : calls) call.comm->arrive(machine, call.exchange);
-  };
-  machine.streams.submit(lock, stream, std::move(come), true);
-  auto leave = std::make_unique<Operation>();
-  leave->after = batch->ended;
-  machine.streams.submit(lock, stream, std::move(leave), false);
 }
 
 }  // namespace byteways::sim::xccl

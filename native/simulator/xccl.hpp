@@ -36,7 +36,7 @@ struct Machine {
   Kernels& kernels;
 };
 
-// A call of one rank, or a group of calls: its stream waits until `open` exchanges have ended.
+// A call, or the calls of a group on one stream: it waits until `open` exchanges have ended.
 struct Batch {
   int open = 0;
   std::shared_ptr<Mark> ended = std::make_shared<Mark>();
@@ -110,26 +110,27 @@ class Library {
   static Library& of_process();
 
   std::uint64_t new_id() { return ++ids_; }
-  // Blocks until all ranks have joined. Returns the communicator.
+  // Blocks until all ranks have joined; within a group end_group() does. Returns the communicator.
   std::shared_ptr<Comm> join(Lock& lock, std::uint64_t id, int size, int rank, int gpu);
 
-  // A call of this thread's rank: alone, or within its group.
-  void begin_group();
-  void end_group(Lock& lock, Machine& machine);
-  void call(Lock& lock, Machine& machine, const std::shared_ptr<Comm>& comm, Stream* stream,
-            std::shared_ptr<Exchange> exchange);
-
- private:
+  // A call on a stream. Its exchange is made when the call is submitted, and again each time a recording of
+  // the stream is played.
   struct Call {
     std::shared_ptr<Comm> comm;
     Stream* stream;
-    std::shared_ptr<Exchange> exchange;
+    std::function<std::shared_ptr<Exchange>()> exchange;
   };
+  // A call of this thread: alone, or within its group, whose calls may be of several ranks.
+  void begin_group();
+  void end_group(Lock& lock, Machine& machine);
+  void call(Lock& lock, Machine& machine, const Call& call);
+
+ private:
   struct Group {
     int depth = 0;
     std::vector<Call> calls;
+    std::vector<std::shared_ptr<Comm>> joined;
   };
-  static void submit(Lock& lock, Machine& machine, const std::vector<Call>& calls);
 
   std::uint64_t ids_ = 0;
   std::map<std::uint64_t, std::weak_ptr<Comm>> comms_;

@@ -73,23 +73,26 @@ Stream* stream_of(Table::Stream stream) {
 int collective(Kind kind, const Arguments& arguments, std::size_t count, int type, Table::Comm handle,
                Table::Stream stream) {
   return call([&](Lock& lock, sim::xccl::Machine machine) {
-    RankOfComm& me = of(handle);
+    const RankOfComm& me = of(handle);
     Arguments own = arguments;
     own.bytes = bytes_of(count, type);
     if (own.root < 0 || own.root >= me.comm->size()) throw Failure(Code::invalid, "there is no such root");
-    library().call(lock, machine, me.comm, stream_of(stream),
-                   me.comm->collective(machine, me.rank, kind, own));
+    library().call(lock, machine, {me.comm, stream_of(stream), [machine, me, kind, own]() mutable {
+                                     return me.comm->collective(machine, me.rank, kind, own);
+                                   }});
   });
 }
 
 int message(bool sends, const void* data, std::size_t count, int type, int peer, Table::Comm handle,
             Table::Stream stream) {
   return call([&](Lock& lock, sim::xccl::Machine machine) {
-    RankOfComm& me = of(handle);
+    const RankOfComm& me = of(handle);
     const int from = sends ? me.rank : peer, to = sends ? peer : me.rank;
-    library().call(
-        lock, machine, me.comm, stream_of(stream),
-        me.comm->message(machine, from, to, sends, const_cast<void*>(data), bytes_of(count, type)));
+    const std::uint64_t bytes = bytes_of(count, type);
+    library().call(lock, machine,
+                   {me.comm, stream_of(stream), [machine, me, from, to, sends, data, bytes]() mutable {
+                      return me.comm->message(machine, from, to, sends, const_cast<void*>(data), bytes);
+                    }});
   });
 }
 

@@ -78,8 +78,9 @@ class Flow:
         cold: bool = True,
         second_source: Buffer | None = None,
         partner: str = "",
-        ranks: Communicator | None = None,
+        ranks: Ranks | None = None,
         xccl: XcclCommunicator | None = None,
+        others: Sequence[Flow] = (),
         **options: int | str,
     ) -> None: ...
 
@@ -240,23 +241,40 @@ def run_thread_team(size: int, body: Callable[[Team], None]) -> None:
         Error: A rank failed; the others were told which one and why.
     """
 
-class Communicator:
-    """Processes of an MPI job. Verbs are collective; they raise Error with the library's words."""
+class Ranks:
+    """Those that measure a case together. Verbs are collective; they raise Error with what went wrong."""
 
     @property
     def rank(self) -> int: ...
     @property
     def size(self) -> int: ...
-    def split(self, color: int, key: int = 0) -> Communicator | None:
-        """Ranks of the same color in order of `key`; color -1: this rank is in no part."""
-
-    def split_by_host(self) -> Communicator: ...
-    def barrier(self) -> None: ...
     def broadcast(self, data: bytes, root: int) -> bytes:
         """The bytes of rank `root`; those of the others are ignored."""
 
     def gather(self, data: bytes) -> list[bytes]:
         """The bytes of every rank, of any lengths, to every rank."""
+
+class Communicator(Ranks):
+    """Processes of an MPI job."""
+
+    def split(self, color: int, key: int = 0) -> Communicator | None:
+        """Ranks of the same color in order of `key`; color -1: this rank is in no part."""
+
+    def split_by_host(self) -> Communicator: ...
+    def barrier(self) -> None: ...
+
+class ThreadRanks(Ranks):
+    """Threads of this process: a handle for the thread of each rank."""
+
+    @staticmethod
+    def make(size: int) -> list[ThreadRanks]:
+        """Returns the handles of all ranks."""
+
+    def split(self, color: int, key: int = 0) -> ThreadRanks | None:
+        """Ranks of the same color in order of `key`; color -1: this rank is in no part."""
+
+    def leave(self, cause: str) -> None:
+        """This rank takes part no longer: the verbs of the others raise and name rank and cause."""
 
 class Xccl:
     """NCCL or RCCL, the vendors' libraries of collectives with one interface, found and opened.
@@ -284,7 +302,10 @@ class XcclCommunicator:
         Error: The library refuses, with its words.
     """
 
-    def __init__(self, library: Xccl, ranks: Communicator, session: Session, device: str) -> None: ...
+    def __init__(self, library: Xccl, ranks: Ranks, session: Session, device: str) -> None: ...
+    @staticmethod
+    def all(library: Xccl, session: Session, devices: Sequence[str]) -> list[XcclCommunicator]:
+        """Returns the ranks of all these GPUs, in order, for one thread."""
 
 def xccl_report(vendor: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:
     """What was found of NCCL ("cuda") or RCCL ("hip")."""
@@ -325,14 +346,14 @@ class Mpi:
 def mpi_report(shims: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:
     """What Mpi() would open. Library and shim are loaded, MPI is not started."""
 
-class MpiTeam(Team):
+class RankTeam(Team):
     """The ranks of a communicator as a team."""
 
-    def __init__(self, ranks: Communicator) -> None: ...
+    def __init__(self, ranks: Ranks) -> None: ...
     def leave(self, cause: str) -> None:
         """This rank takes part no longer: the next verb of the others raises and names rank and cause."""
 
-def run_mpi_team(ranks: Communicator, body: Callable[[Team], None]) -> None:
+def run_rank_team(ranks: Ranks, body: Callable[[Team], None]) -> None:
     """Runs `body` on this rank and leaves the team when it ends; all ranks call this.
 
     Raises:

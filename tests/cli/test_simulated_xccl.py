@@ -148,3 +148,76 @@ def test_a_lost_gpu_costs_only_the_cases_that_use_it(tmp_path: Path) -> None:
             assert one["status"] == "measured" and one["verified"]
         else:
             assert one["status"] == "failed" and "rank 1: " in one["reason"] and "gpu1" in one["reason"]
+
+
+LAUNCHED = f"""{SUITE.split("[[sweep]]")[0]}
+[[sweep]]
+name = "collectives"
+{ENDS}pattern = ["allreduce", "alltoall", "broadcast", "multi-pair"]
+size = "1MiB"
+options = {{ launch = ["process", "thread", "single"], submit = ["calls", "graph"] }}
+[[sweep]]
+name = "in-place"
+{ENDS}pattern = ["allreduce", "reduce-scatter"]
+size = "1MiB"
+options = {{ launch = ["thread", "single"], in_place = "yes", submit = ["calls", "graph"] }}
+[[sweep]]
+name = "latency"
+{ENDS.replace("xccl", "xccl-ping-pong").replace('cache = "warm"', "")}pairs = "per-link-class"
+size = "8B"
+options = {{ launch = ["process", "thread", "single"] }}
+"""
+
+
+def launched(folder: Path, *words: str) -> list[dict[str, Any]]:
+    (folder / "launched.toml").write_text(LAUNCHED)
+    done = byteways(folder, "run", "launched.toml", "--out", "R", "--no-report", *words)
+    assert done.returncode in (0, 1), done.stderr
+    return [json.loads(line) for line in (folder / "R/measurements.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("model", "library"), [("h200-x4", "NCCL"), ("elcap-mi300a", "RCCL")])
+def test_every_launch_mode_is_verified(tmp_path: Path, model: str, library: str) -> None:
+    """Catches one thread that deadlocks between its GPUs, a graph that moves nothing, and a time that leaves
+    out the other GPUs.
+    """
+    records = launched(tmp_path, "--machine", model, "--ranks", "4")
+    ran = [one for one in records if one["status"] != "skipped"]
+    assert {one["status"] for one in ran} == {"measured"}, [one["reason"] for one in ran]
+    assert all(one["verified"] for one in ran)
+    assert {one["reason"] for one in records if one["status"] == "skipped"} == {
+        "a graph is of one GPU, and one thread calls for all of them"
+    }
+    told = {"process": "one process each", "thread": "one thread each", "single": "one thread for all"}
+    for one in ran:
+        options = one["options"]
+        assert told[options.get("launch", "process")] in one["engine_evidence"], one["engine_evidence"]
+        assert one["engine_evidence"].startswith(library)
+        assert (", as a graph" in one["engine_evidence"]) == (options.get("submit") == "graph")
+    times = {
+        (one["pattern"], one["options"].get("launch", "process")): one["time_ns"]["median"]
+        for one in ran
+        if one["sweep"] == "collectives" and one["options"]["submit"] == "calls"
+    }
+    # One thread needs as long as the slowest GPU, and longer where its calls for all GPUs take longer.
+    assert all(time > 0.99 * times[pattern, "process"] for (pattern, _), time in times.items())
+
+
+def test_one_thread_finds_a_wrong_word_of_another_rank(tmp_path: Path) -> None:
+    """Catches a mover of all ranks that verifies the first one alone."""
+    words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "corrupt:gpu0>gpu1:word=7")
+    records = launched(tmp_path, *words, "--only", "pattern=broadcast")
+    found = {one["options"].get("launch"): one["status"] for one in records if one["status"] != "skipped"}
+    assert found["single"] == "corrupt"
+
+
+def test_repeated_launch_modes_are_equal(tmp_path: Path) -> None:
+    """Catches figures of one thread, or of graphs, that depend on the operating system."""
+    times = []
+    for name in ("A", "B"):
+        (tmp_path / name).mkdir()
+        records = launched(
+            tmp_path / name, "--machine", "h200-x4", "--ranks", "2", "--only", "pattern=alltoall"
+        )
+        times.append([one.get("time_ns") for one in records])
+    assert times[0] == times[1] and any(times[0])

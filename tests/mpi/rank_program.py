@@ -38,7 +38,7 @@ def play(ranks: _core.Communicator, body: str, arguments: list[Any]) -> dict[str
             found["body"] = {"kind": type(failure).__name__, "text": str(failure)}
             raise
 
-    found["team"] = attempt(lambda: _core.run_mpi_team(ranks, run))
+    found["team"] = attempt(lambda: _core.run_rank_team(ranks, run))
     return found
 
 

@@ -66,7 +66,7 @@ class Ranks:
             flow = _core.Flow(
                 source, destination, "cpu0", interface, size, ranks=mpi.world, operation=operation, **words
             )
-            found = session.measure([flow], options(), _core.MpiTeam(mpi.world))
+            found = session.measure([flow], options(), _core.RankTeam(mpi.world))
             return [found.samples_ns, found.batch, found.verified]
 
         return self.play(measure)

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "interfaces/mpi/ranks.hpp"
 #include "interfaces/rank_collective.hpp"
 
 namespace byteways {
@@ -57,7 +58,7 @@ const std::map<std::string, Function, std::less<>>& functions() {
 class MpiCollective final : public CollectiveMover {
  public:
   MpiCollective(Session& session, const Flow& flow, const std::string& name)
-      : CollectiveMover(session, flow, name), function_(functions().at(name)) {
+      : CollectiveMover(session, flow, name), ranks_(require_mpi(flow)), function_(functions().at(name)) {
     if (in_place() && name == "reduce-scatter")
       throw Unsupported(flow.interface, "in_place", kResultOverInput);
   }
@@ -65,12 +66,13 @@ class MpiCollective final : public CollectiveMover {
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
     if (in_place()) count_repetitions(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      function_({ranks(), in_place() ? nullptr : input(k), output(k),
+      function_({ranks_, in_place() ? nullptr : input(k), output(k),
                  static_cast<std::int64_t>(flow_.size_bytes), static_cast<std::int64_t>(block_bytes()),
                  static_cast<std::int64_t>(element_bytes())});
   }
 
  private:
+  const Communicator& ranks_;
   Function function_;
 };
 

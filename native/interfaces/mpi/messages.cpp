@@ -2,7 +2,9 @@
 // `mpi-ping-pong`.
 #include <algorithm>
 
+#include "interfaces/message_role.hpp"
 #include "interfaces/mpi/collectives.hpp"
+#include "interfaces/mpi/ranks.hpp"
 #include "interfaces/mpi/staging.hpp"
 #include "interfaces/rank_mover.hpp"
 #include "interfaces/registry.hpp"
@@ -21,33 +23,14 @@ std::uint64_t window_of(const Flow& flow) {
   return flow.count("window", static_cast<unsigned>(std::min(kWindow, fitting)));
 }
 
-// What this rank does with messages, and with whom.
-struct Role {
-  int other = 0;
-  bool sends = true, receives = true;
-};
-
-// Of several pairs, the first half of the ranks sends, each to one rank of the second half.
-Role role_of(const Flow& flow) {
-  const std::string operation = flow.word("operation");
-  const int rank = flow.ranks->rank(), size = flow.ranks->size(), pairs = size / 2;
-  const bool several = operation == "multi-pair";
-  if (several ? size % 2 != 0 : size != 2)
-    throw Unsupported(flow.interface, "ranks",
-                      several ? "pairs take an even number of ranks" : "a message has two ends");
-  Role role{rank < pairs ? rank + pairs : rank - pairs};
-  if (operation == "bidirectional" || flow.interface == "mpi-ping-pong") return role;
-  role.sends = rank < pairs;
-  role.receives = !role.sends;
-  return role;
-}
-
 // Messages of device memory go to the library as they are, or through `staging`.
 class MessageMover : public RankMover {
  protected:
   // For up to `messages` at once each way.
   MessageMover(Session& session, const Flow& flow, std::uint64_t messages, const std::string& how)
-      : RankMover(session, flow), role_(role_of(flow)) {
+      : RankMover(session, flow),
+        role_(role_of(flow, flow.interface == "mpi-ping-pong")),
+        mpi_(require_mpi(flow)) {
     require_buffers(role_.sends, role_.receives);
     const bool staged = flow.word("staging", "library") == kPinnedStaging;
     note_evidence(how + (staged ? "; device memory is copied through page-locked host memory" : ""));
@@ -67,6 +50,7 @@ class MessageMover : public RankMover {
   }
 
   const Role role_;
+  const Communicator& mpi_;
 
  private:
   std::vector<Arrival> arrivals() const override {
@@ -102,14 +86,14 @@ class Messages final : public MessageMover {
     const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
     Requests pending;
     for (std::uint64_t k = first; role_.receives && k < first + count; ++k)
-      ranks().start_receive(pending, received(k), bytes, kByte, role_.other, kData);
+      mpi_.start_receive(pending, received(k), bytes, kByte, role_.other, kData);
     for (std::uint64_t k = first; role_.sends && k < first + count; ++k)
-      ranks().start_send(pending, sent(k), bytes, kByte, role_.other, kData);
-    ranks().wait(pending);
+      mpi_.start_send(pending, sent(k), bytes, kByte, role_.other, kData);
+    mpi_.wait(pending);
     deliver(first, count);
     std::byte word[8] = {};
-    if (role_.receives) ranks().send(word, sizeof word, kByte, role_.other, kAcknowledged);
-    if (role_.sends) ranks().receive(word, sizeof word, kByte, role_.other, kAcknowledged);
+    if (role_.receives) mpi_.send(word, sizeof word, kByte, role_.other, kAcknowledged);
+    if (role_.sends) mpi_.receive(word, sizeof word, kByte, role_.other, kAcknowledged);
   }
 
   std::uint64_t window_;
@@ -123,10 +107,10 @@ class PingPong final : public MessageMover {
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
     const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
-      if (rank() == 0) ranks().send(sent(k), bytes, kByte, role_.other, kData);
-      ranks().receive(received(k), bytes, kByte, role_.other, kData);
+      if (rank() == 0) mpi_.send(sent(k), bytes, kByte, role_.other, kData);
+      mpi_.receive(received(k), bytes, kByte, role_.other, kData);
       deliver(k, 1);
-      if (rank() == 1) ranks().send(sent(k), bytes, kByte, role_.other, kData);
+      if (rank() == 1) mpi_.send(sent(k), bytes, kByte, role_.other, kData);
     }
   }
 };

@@ -1,12 +1,14 @@
-// Interfaces `xccl` (NCCL or RCCL: collectives, and messages from rank 0 to rank 1 or both ways) and
-// `xccl-ping-pong`. Operations are enqueued back to back on a stream of each rank's GPU.
+// Interfaces `xccl` (NCCL or RCCL: collectives, and messages from rank 0 to rank 1, both ways, or of several
+// pairs) and `xccl-ping-pong`. Operations are enqueued back to back on a stream of each rank's GPU.
 #include <map>
 
+#include "interfaces/message_role.hpp"
 #include "interfaces/rank_collective.hpp"
 #include "interfaces/registry.hpp"
+#include "interfaces/single_thread.hpp"
+#include "interfaces/xccl/xccl_mover.hpp"
 
 namespace byteways {
-namespace {
 
 XcclCommunicator& require_xccl(const Flow& flow) {
   if (flow.xccl == nullptr)
@@ -14,11 +16,13 @@ XcclCommunicator& require_xccl(const Flow& flow) {
   return *flow.xccl;
 }
 
-void describe(Traits& traits, const XcclCommunicator& xccl, const std::string& what) {
-  traits.synchronous = false;
-  traits.engine = "xccl";
-  traits.engine_evidence = xccl.library_name() + ": " + what;
+std::string launched(const Flow& flow) {
+  const std::string launch = flow.word("launch", "process");
+  return std::to_string(flow.ranks->size()) + " GPUs, " +
+         (launch == "single" ? "one thread for all" : "one " + launch + " each");
 }
+
+namespace {
 
 // Arguments of a collective. `count` and `block` are numbers of elements: of the whole size, and of one
 // rank's block.
@@ -87,103 +91,94 @@ const std::map<std::string, Function, std::less<>>& functions() {
   return known;
 }
 
-class XcclCollective final : public CollectiveMover {
+class XcclCollective final : public XcclMover<CollectiveMover> {
  public:
   XcclCollective(Session& session, const Flow& flow, const std::string& name)
-      : CollectiveMover(session, flow, name), xccl_(&require_xccl(flow)) {
+      : XcclMover(session, flow, name) {
     const auto found = functions().find(name);
     if (found == functions().end())
       throw Unsupported(flow.interface, "operation", "NCCL and RCCL have no " + name);
     function_ = found->second;
-    describe(traits_, *xccl_,
-             name + " among " + std::to_string(ranks().size()) + " GPUs, one process each" +
-                 (in_place() ? ", in place" : ""));
+    describe(name + " among " + launched(flow) + (in_place() ? ", in place" : ""));
   }
 
-  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
-    if (in_place()) count_repetitions(first_operation, count);
-    for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      function_({*xccl_, input(k), output(k), flow_.size_bytes / element_bytes(),
-                 block_bytes() / element_bytes(), element_bytes(), stream});
+  void call(Stream& stream, std::uint64_t k, int) override {
+    function_({*xccl_, input(k), output(k), flow_.size_bytes / element_bytes(),
+               block_bytes() / element_bytes(), element_bytes(), stream});
   }
 
  private:
-  XcclCommunicator* xccl_;
   Function function_ = nullptr;
 };
 
-// Messages between two ranks: one per operation, or one in each direction.
-class XcclMessages final : public RankMover {
+// Messages between two ranks or those of several pairs: one per operation, or one in each direction.
+class XcclMessages final : public XcclMover<RankMover> {
  public:
-  XcclMessages(Session& session, const Flow& flow)
-      : RankMover(session, flow),
-        xccl_(&require_xccl(flow)),
-        both_(flow.word("operation") == "bidirectional") {
-    sends_ = rank() == 0 || both_;
-    receives_ = rank() == 1 || both_;
-    require_ends(sends_, receives_);
+  XcclMessages(Session& session, const Flow& flow) : XcclMover(session, flow), role_(role_of(flow, false)) {
+    require_buffers(role_.sends, role_.receives);
     traits_.bytes_per_operation = flow.size_bytes;
-    describe(traits_, *xccl_, "send and receive between two GPUs, one process each");
+    describe("send and receive between " + launched(flow));
   }
 
-  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
-    const std::size_t bytes = flow_.size_bytes;
-    for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
-      if (both_)
-        xccl_->group([&] {
-          xccl_->send(source_slot(k), bytes, xccl::kUnsigned8, 1 - rank(), stream);
-          xccl_->receive(destination_slot(k), bytes, xccl::kUnsigned8, 1 - rank(), stream);
-        });
-      else if (sends_)
-        xccl_->send(source_slot(k), bytes, xccl::kUnsigned8, 1, stream);
-      else
-        xccl_->receive(destination_slot(k), bytes, xccl::kUnsigned8, 0, stream);
-    }
+  void call(Stream& stream, std::uint64_t k, int) override {
+    const auto send = [&] {
+      xccl_->send(source_slot(k), flow_.size_bytes, xccl::kUnsigned8, role_.other, stream);
+    };
+    const auto receive = [&] {
+      xccl_->receive(destination_slot(k), flow_.size_bytes, xccl::kUnsigned8, role_.other, stream);
+    };
+    if (role_.sends && role_.receives)
+      xccl_->group([&] { send(), receive(); });
+    else if (role_.sends)
+      send();
+    else
+      receive();
   }
 
  private:
   std::vector<Arrival> arrivals() const override {
-    if (!receives_) return {};
-    return {{0, flow_.size_bytes, 1 - rank(), 0, false}};
+    if (!role_.receives) return {};
+    return {{0, flow_.size_bytes, role_.other, 0, false}};
   }
 
-  XcclCommunicator* xccl_;
-  bool both_, sends_ = false, receives_ = false;
+  const Role role_;
 };
 
-// An operation is a message to the other rank and back.
-class XcclPingPong final : public RankMover {
+// An operation is a message to the other rank and, as a second step, one back.
+class XcclPingPong final : public XcclMover<RankMover> {
  public:
-  XcclPingPong(Session& session, const Flow& flow) : RankMover(session, flow), xccl_(&require_xccl(flow)) {
+  XcclPingPong(Session& session, const Flow& flow) : XcclMover(session, flow) {
     require_ends(true, true);
-    describe(traits_, *xccl_, "a message at a time between two GPUs, one process each");
+    describe("a message at a time between " + launched(flow));
     traits_.entries_per_operation = 2;
   }
 
-  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
-    const std::size_t bytes = flow_.size_bytes;
-    for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
-      if (rank() == 0) xccl_->send(source_slot(k), bytes, xccl::kUnsigned8, 1, stream);
-      xccl_->receive(destination_slot(k), bytes, xccl::kUnsigned8, 1 - rank(), stream);
-      if (rank() == 1) xccl_->send(source_slot(k), bytes, xccl::kUnsigned8, 0, stream);
-    }
+  int steps() const override { return 2; }
+  void call(Stream& stream, std::uint64_t k, int step) override {
+    if (step == rank())
+      xccl_->send(source_slot(k), flow_.size_bytes, xccl::kUnsigned8, 1 - rank(), stream);
+    else
+      xccl_->receive(destination_slot(k), flow_.size_bytes, xccl::kUnsigned8, 1 - rank(), stream);
   }
 
  private:
   std::vector<Arrival> arrivals() const override { return {{0, flow_.size_bytes, 1 - rank(), 0, false}}; }
-
-  XcclCommunicator* xccl_;
 };
 
-std::unique_ptr<Mover> make_xccl(Session& session, const Flow& flow) {
+std::unique_ptr<Mover> make_rank(Session& session, const Flow& flow) {
   const std::string operation = flow.word("operation");
-  if (operation == "unidirectional" || operation == "bidirectional")
+  if (flow.interface == "xccl-ping-pong") return std::make_unique<XcclPingPong>(session, flow);
+  if (operation == "unidirectional" || operation == "bidirectional" || operation == "multi-pair")
     return std::make_unique<XcclMessages>(session, flow);
   return std::make_unique<XcclCollective>(session, flow, operation);
 }
 
-const RegisterInterface kXccl("xccl", make_xccl);
-const RegisterInterface kPingPong("xccl-ping-pong", make<XcclPingPong>);
+std::unique_ptr<Mover> make_xccl(Session& session, const Flow& flow) {
+  if (flow.others.empty()) return make_rank(session, flow);
+  return std::make_unique<SingleThreadMover>(session, flow, make_rank);
+}
+
+const RegisterInterface kXccl("xccl", make_xccl), kPingPong("xccl-ping-pong", make_xccl);
 
 }  // namespace
 }  // namespace byteways

@@ -4,9 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 namespace byteways {
+namespace {
+
+// What a rank sends in the first exchange of bytes: votes of a question and a few numbers fit.
+constexpr std::size_t kBlock = 256;
+
+}  // namespace
 
 class MpiLibrary {
  public:
@@ -39,11 +46,10 @@ Communicator::Communicator(std::shared_ptr<MpiLibrary> library, BytewaysComm com
 }
 
 Communicator::Communicator(Communicator&& other) noexcept
-    : library_(std::move(other.library_)),
+    : Ranks(other),
+      library_(std::move(other.library_)),
       comm_(std::exchange(other.comm_, 0)),
-      owned_(std::exchange(other.owned_, false)),
-      rank_(other.rank_),
-      size_(other.size_) {}
+      owned_(std::exchange(other.owned_, false)) {}
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
   if (this == &other) return *this;
@@ -51,8 +57,7 @@ Communicator& Communicator::operator=(Communicator&& other) noexcept {
   library_ = std::move(other.library_);
   comm_ = std::exchange(other.comm_, 0);
   owned_ = std::exchange(other.owned_, false);
-  rank_ = other.rank_;
-  size_ = other.size_;
+  Ranks::operator=(other);
   return *this;
 }
 
@@ -168,18 +173,29 @@ std::string Communicator::broadcast_bytes(std::string mine, int root) const {
   return mine;
 }
 
+// The length comes first in a block of fixed size, the beginning of the bytes with it, so that most take one
+// call.
 std::vector<std::string> Communicator::gather_bytes(const std::string& mine) const {
-  const auto ranks = static_cast<std::size_t>(size_);
-  const std::uint64_t own = mine.size();
-  std::vector<std::uint64_t> lengths(ranks);
-  allgather(&own, lengths.data(), 1, kUnsigned64);
-  const std::uint64_t room = *std::max_element(lengths.begin(), lengths.end());
+  const auto ranks = static_cast<std::size_t>(size());
+  const std::uint64_t length = mine.size();
+  constexpr std::size_t kRoom = kBlock - sizeof length;
+  std::array<char, kBlock> block{};
+  std::memcpy(block.data(), &length, sizeof length);
+  std::memcpy(block.data() + sizeof length, mine.data(), std::min(mine.size(), kRoom));
+  std::vector<char> blocks(kBlock * ranks);
+  allgather(block.data(), blocks.data(), kBlock, kByte);
   std::vector<std::string> all(ranks);
-  if (room == 0) return all;
-  std::string padded = mine, blocks(room * ranks, '\0');
+  std::vector<std::uint64_t> lengths(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    std::memcpy(&lengths[rank], &blocks[rank * kBlock], sizeof length);
+    all[rank].assign(&blocks[rank * kBlock] + sizeof length, std::min<std::size_t>(lengths[rank], kRoom));
+  }
+  const std::uint64_t room = *std::max_element(lengths.begin(), lengths.end());
+  if (room <= kRoom) return all;  // every rank sees the same lengths
+  std::string padded = mine, whole(room * ranks, '\0');
   padded.resize(room);
-  allgather(padded.data(), blocks.data(), static_cast<std::int64_t>(room), kByte);
-  for (std::size_t rank = 0; rank < ranks; ++rank) all[rank] = blocks.substr(rank * room, lengths[rank]);
+  allgather(padded.data(), whole.data(), static_cast<std::int64_t>(room), kByte);
+  for (std::size_t rank = 0; rank < ranks; ++rank) all[rank] = whole.substr(rank * room, lengths[rank]);
   return all;
 }
 

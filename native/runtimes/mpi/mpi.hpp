@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "runtimes/mpi/library.hpp"
 #include "runtimes/mpi/table.hpp"
+#include "runtimes/ranks.hpp"
 
 namespace byteways {
 
@@ -32,14 +33,12 @@ class MpiLibrary;
 
 // Ranks that send to each other. Counts are in elements. Every verb throws Error with the call, the error
 // code and the library's words.
-class Communicator {
+class Communicator final : public Ranks {
  public:
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&& other) noexcept;
-  ~Communicator();  // frees a part; all its ranks are to drop it
+  ~Communicator() override;  // frees a part; all its ranks are to drop it
 
-  int rank() const { return rank_; }
-  int size() const { return size_; }
   // Ranks of the same color, in order of `key`; empty for color -1.
   std::optional<Communicator> split(int color, int key) const;
   // Ranks that share a host's memory.
@@ -70,9 +69,8 @@ class Communicator {
                int root) const;
   void alltoall(const void* source, void* destination, std::int64_t count, BytewaysElement element) const;
 
-  // Bytes of any length, which may differ between ranks.
-  std::string broadcast_bytes(std::string mine, int root) const;
-  std::vector<std::string> gather_bytes(const std::string& mine) const;  // of every rank, to every rank
+  std::string broadcast_bytes(std::string mine, int root) const override;
+  std::vector<std::string> gather_bytes(const std::string& mine) const override;
 
  private:
   friend class Mpi;
@@ -84,7 +82,6 @@ class Communicator {
   std::shared_ptr<MpiLibrary> library_;
   BytewaysComm comm_ = 0;
   bool owned_ = false;
-  int rank_ = 0, size_ = 1;
 };
 
 class Mpi {

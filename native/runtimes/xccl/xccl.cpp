@@ -57,23 +57,46 @@ Xccl::Xccl(const XcclOptions& options) {
   name_ = std::string(is_amd(options) ? "RCCL " : "NCCL ") + report_.version;
 }
 
-XcclCommunicator::XcclCommunicator(std::shared_ptr<const Xccl> library, const Communicator& ranks,
-                                   Session& session, Device& device)
-    : library_(std::move(library)), device_(&device), rank_(ranks.rank()), size_(ranks.size()) {
-  const xccl::Table& table = library_->table();
+XcclCommunicator::XcclCommunicator(std::shared_ptr<const Xccl> library, Device& device, int rank, int size)
+    : library_(std::move(library)), device_(&device), rank_(rank), size_(size) {}
+
+XcclCommunicator::XcclCommunicator(std::shared_ptr<const Xccl> library, const Ranks& ranks, Session& session,
+                                   Device& device)
+    : XcclCommunicator(std::move(library), device, ranks.rank(), ranks.size()) {
   xccl::Table::UniqueId id{};
   int made = xccl::kSuccess;
   std::string bytes;
   if (rank_ == 0) {
-    made = table.get_unique_id(&id);
+    made = library_->table().get_unique_id(&id);
     if (made == xccl::kSuccess) bytes.assign(id.bytes, sizeof id.bytes);
   }
   bytes = ranks.broadcast_bytes(std::move(bytes), 0);
   check("ncclGetUniqueId", made);
   if (bytes.size() != sizeof id.bytes) throw Error("ncclGetUniqueId", "no id", "rank 0 has none");
   std::memcpy(id.bytes, bytes.data(), sizeof id.bytes);
-  session.service_stream(device).lend();  // the library uses the current GPU
-  check("ncclCommInitRank", table.init_rank(&comm_, size_, id, rank_));
+  join(session, id);
+}
+
+std::vector<std::unique_ptr<XcclCommunicator>> XcclCommunicator::all(
+    const std::shared_ptr<const Xccl>& library, Session& session, const std::vector<Device*>& devices) {
+  std::vector<std::unique_ptr<XcclCommunicator>> ranks;
+  for (Device* device : devices) {
+    const auto rank = static_cast<int>(ranks.size()), size = static_cast<int>(devices.size());
+    ranks.emplace_back(new XcclCommunicator(library, *device, rank, size));  // its constructor is private
+  }
+  if (ranks.empty()) return ranks;
+  XcclCommunicator& first = *ranks.front();
+  xccl::Table::UniqueId id{};
+  first.check("ncclGetUniqueId", library->table().get_unique_id(&id));
+  first.group([&] {
+    for (const auto& rank : ranks) rank->join(session, id);
+  });
+  return ranks;
+}
+
+void XcclCommunicator::join(Session& session, const xccl::Table::UniqueId& id) {
+  session.service_stream(*device_).lend();  // the library uses the current GPU
+  check("ncclCommInitRank", library_->table().init_rank(&comm_, size_, id, rank_));
 }
 
 XcclCommunicator::~XcclCommunicator() {

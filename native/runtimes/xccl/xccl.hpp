@@ -1,4 +1,4 @@
-// NCCL or RCCL: the library, and the ranks of an MPI communicator in it, one GPU each.
+// NCCL or RCCL: the library, and ranks in it, one GPU each.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtimes/library.hpp"
-#include "runtimes/mpi/mpi.hpp"
+#include "runtimes/ranks.hpp"
 #include "runtimes/session.hpp"
 #include "runtimes/xccl/table.hpp"
 
@@ -42,8 +42,11 @@ LibraryReport find_xccl(const XcclOptions& options);
 class XcclCommunicator {
  public:
   // Collective: rank 0 makes the id, and `ranks` carries it.
-  XcclCommunicator(std::shared_ptr<const Xccl> library, const Communicator& ranks, Session& session,
-                   Device& device);
+  XcclCommunicator(std::shared_ptr<const Xccl> library, const Ranks& ranks, Session& session, Device& device);
+  // The ranks of all these GPUs, in order, for one thread.
+  static std::vector<std::unique_ptr<XcclCommunicator>> all(const std::shared_ptr<const Xccl>& library,
+                                                            Session& session,
+                                                            const std::vector<Device*>& devices);
   ~XcclCommunicator();
   XcclCommunicator(const XcclCommunicator&) = delete;
   XcclCommunicator& operator=(const XcclCommunicator&) = delete;
@@ -66,7 +69,9 @@ class XcclCommunicator {
   void group(const std::function<void()>& body);
 
  private:
+  XcclCommunicator(std::shared_ptr<const Xccl> library, Device& device, int rank, int size);
   void check(const char* call, int code) const;
+  void join(Session& session, const xccl::Table::UniqueId& id);
 
   std::shared_ptr<const Xccl> library_;
   Device* device_;

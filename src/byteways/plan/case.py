@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from byteways.plan.interfaces import BARRIER, COLLECTIVES, INTERFACES, MULTI_PAIR
+from byteways.plan.options import LAUNCH
 
 #: Patterns in which all ranks take part.
 OF_ALL_RANKS = (*COLLECTIVES, MULTI_PAIR, BARRIER)
@@ -237,8 +238,15 @@ class Case:
 
     @property
     def worker(self) -> str:
-        """The worker kind that measures it (plan.interfaces.Interface.worker)."""
-        return INTERFACES[self.interface].worker
+        """The worker kind that measures it (plan.interfaces.Interface.worker); `threads` where ranks are no
+        processes of their own.
+        """
+        return INTERFACES[self.interface].worker if self.launch == LAUNCH.default else "threads"
+
+    @property
+    def launch(self) -> str:
+        """The launch mode between ranks: `process`, `thread` or `single`."""
+        return str(self.options.get(LAUNCH.name, LAUNCH.default))
 
     def interface_of(self, flow: Flow) -> str:
         return flow.interface or self.interface

@@ -257,15 +257,16 @@ INTERFACES: Mapping[str, Interface] = {
         "MPI's barrier", (BARRIER,), options=(opt.TIMING,), figure="time", counts="call", alone=True
     ),
     "xccl": _between_ranks(
-        "NCCL or RCCL: messages between two ranks, or a collective of several, one GPU each",
-        ("unidirectional", "bidirectional", *COLLECTIVES),
-        options=(opt.TIMING, opt.IN_PLACE),
+        "NCCL or RCCL: messages between two ranks or several pairs, or a collective, one GPU each",
+        ("unidirectional", "bidirectional", MULTI_PAIR, *COLLECTIVES),
+        options=(opt.TIMING, opt.IN_PLACE, opt.LAUNCH, opt.SUBMIT),
         in_place=("allreduce", "allgather", "reduce-scatter"),
         library="xccl",
     ),
     "xccl-ping-pong": _between_ranks(
         "latency: a message of NCCL or RCCL to another rank's GPU and back",
         ("unidirectional",),
+        options=(opt.LAUNCH, opt.SUBMIT),
         library="xccl",
         figure="latency",
         counts="round-trip",

@@ -58,6 +58,9 @@ BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
 WINDOW = Option("window", Span(1, 4096, "messages in flight"))
 #: How operations of several ranks follow each other: back to back, or each from a common start.
 TIMING = Option("timing", words=("pipelined", "isolated"), default="pipelined")
+#: What calls the library for the ranks of a host's GPUs: a process for each, a thread for each, or one
+#: thread for all.
+LAUNCH = Option("launch", words=("process", "thread", "single"), default="process")
 #: Whether a collective reads its input where it writes its result, as nccl-tests defines it.
 IN_PLACE = Option("in_place", words=("no", "yes"), default="no")
 #: How device memory gets to MPI: as it is, or by our copies through page-locked host memory.

@@ -109,11 +109,11 @@ def _interfaces(core: ModuleType, session: Session, device: Device, lost: str = 
             reason = f"{name} is executed by a {'GPU' if on_host else 'CPU'}"
             offers[name] = {"available": False, "reason": reason}
             continue
+        if interface.library == "xccl":  # MPI, too, where ranks are processes: plan/legality
+            offers[name] = _xccl_offer(core, device.runtime, session.virtual_time)
+            continue
         if interface.worker != "native":
-            offer = _library_offer(interface.worker, session.virtual_time)
-            if interface.library == "xccl" and offer["available"]:
-                offer = _xccl_offer(core, device.runtime, session.virtual_time)
-            offers[name] = offer
+            offers[name] = _library_offer(interface.worker, session.virtual_time)
             continue
         if name == "open-ipc" and (obstacle := session.handle_obstacle(device.name)):
             offers[name] = {"available": False, "reason": obstacle}

@@ -201,7 +201,7 @@ class Conductor:
                 "key": key_of(planned),
                 "fresh": not first and self._round != planned.round,
             }
-            if planned.case.worker == "ranks" and self._job is not None:
+            if planned.case.ranks and self._job is not None:
                 request["cores"] = [rank.cores for rank in layout(self._topology, self._job.ranks)]
                 request["ranks"] = planned.case.ranks
             if planned.case.worker == "torch":
@@ -268,7 +268,7 @@ class Conductor:
             self._let_go()
         if self._worker is None:
             command = self._command
-            if kind == "ranks" and self._model is not None:
+            if planned.case.ranks and self._model is not None:
                 pass  # simulated ranks are threads of a simulating worker
             elif kind == "ranks" and self._job is not None:
                 command, environment = self._job.command(), {**self._job.environment, **environment}

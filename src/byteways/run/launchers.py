@@ -64,8 +64,8 @@ class Job:
         return {**self.launcher.environment, **more}
 
 
-#: Ranks of a simulated machine are threads of its worker.
-NO_LAUNCHER = Launcher("simulated", ())
+#: Ranks that are threads of one worker, as all ranks of a simulated machine are.
+NO_LAUNCHER = Launcher("none", ())
 
 
 def job_of(plan: Sequence[PlannedCase], given: str | None = None, *, simulated: bool = False) -> Job | None:
@@ -75,10 +75,12 @@ def job_of(plan: Sequence[PlannedCase], given: str | None = None, *, simulated: 
         BytewaysError: See find_launcher().
     """
     running = (planned.case for planned in plan if planned.reason is None)
-    numbers = [rank for case in running if case.worker == "ranks" for rank in case.ranks]
-    if not numbers:
+    between = [case for case in running if case.ranks]
+    if not between:
         return None
-    return Job(NO_LAUNCHER if simulated else find_launcher(given), 1 + max(numbers))
+    launched = not simulated and any(case.worker == "ranks" for case in between)
+    numbers = [rank for case in between for rank in case.ranks]
+    return Job(find_launcher(given) if launched else NO_LAUNCHER, 1 + max(numbers))
 
 
 def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Launcher:
@@ -113,7 +115,7 @@ def has_launcher(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def check_job(job: Job, log: Path, tick: Callable[[], None]) -> None:
-    """Starts the ranks once and ends them.
+    """Starts the ranks once and ends them, if a launcher starts them.
 
     Args:
         job: The ranks to start.
@@ -123,6 +125,8 @@ def check_job(job: Job, log: Path, tick: Callable[[], None]) -> None:
     Raises:
         BytewaysError: They do not start or cannot measure together; the cause says why.
     """
+    if job.launcher is NO_LAUNCHER:
+        return
     try:
         WorkerProcess(log, job.environment, job.command(), tick).stop()
     except WorkerLost as loss:

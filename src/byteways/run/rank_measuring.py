@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,15 @@ if TYPE_CHECKING:
         Flow,
         MeasureOptions,
         Mpi,
+        Ranks,
         Session,
+        ThreadRanks,
         Xccl,
         XcclCommunicator,
     )
+
+#: A rank's send buffer and receive buffer; None if it does not send or receive.
+Ends = tuple[PlannedBuffer | None, PlannedBuffer | None]
 
 #: Alignment of slots within a buffer (native/interfaces/rank_mover.cpp).
 _SLOT_ALIGNMENT_BYTES = 256
@@ -39,29 +44,25 @@ _MEASURE_OPTIONS = ("gate", "batch", "energy", "timing")
 _VENDORS = {"cuda": "NVIDIA", "hip": "AMD"}
 
 
-class RankMeasurer:
-    """Owns this rank's session and buffers.
+class MeasurerOfRanks:
+    """What measures cases between ranks of one host: owns a session and buffers.
 
     Args:
         core: The native module.
         session: Has every runtime of the machine.
-        mpi: Initialised MPI; every rank has one.
+        ranks: Number of ranks that share the host's memory.
         simulator: The simulator's library, on a simulated machine.
     """
 
-    def __init__(self, core: ModuleType, session: Session, mpi: Mpi, simulator: str = "") -> None:
+    def __init__(self, core: ModuleType, session: Session, ranks: int, simulator: str = "") -> None:
         self._core = core
         self._session = session
-        self._mpi = mpi
-        self._groups: dict[tuple[int, ...], Communicator | None] = {}
         self._simulator = simulator
         self._xccl: Xccl | None = None
-        self._vendors: dict[tuple[tuple[int, ...], str], XcclCommunicator] = {}
         self._cache_bytes = {device.name: device.last_level_cache_bytes for device in session.devices}
-        # All ranks share the host's memory.
         on_host = sum(device.memory_bytes for device in session.devices if device.runtime == "host")
         all_bytes = on_host if session.virtual_time else host_memory_bytes()
-        host_bytes = all_bytes // max(1, mpi.world.size)
+        host_bytes = all_bytes // max(1, ranks)
         memory = {
             device.name: min(device.memory_bytes, host_bytes)
             if device.runtime == "host"
@@ -70,109 +71,45 @@ class RankMeasurer:
         }
         self._arena = Arena(core, session, memory)
 
-    @classmethod
-    def open(cls, mpi: Mpi, simulator: str = "", machine: str = "") -> RankMeasurer:
-        """Opens every runtime of this machine, or of the simulated one that sheet `machine` describes."""
-        from byteways import _core
+    def release(self) -> None:
+        """Frees all buffers."""
+        self._arena.clear()
 
-        session = _core.Session(
-            library_directories=library_directories(),
-            kernel_cache=str(kernel_cache() or ""),
-            gpus=gpus_wanted(),
-            simulator=simulator,
-            machine=machine,
-        )
-        return cls(_core, session, mpi, simulator)
-
-    def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the outcome of a `measure` request. All ranks call it; uninvolved ones return immediately.
-
-        If one rank fails before the measurement, for example out of memory, it fails on all.
-        """
-        case = Case.from_json(request["case"])
-        if request.get("fresh"):
-            self._arena.renew()
-        ranks = self._group(case)
-        if ranks is None:
-            return {"status": "skipped", "reason": "this rank takes no part"}
-        if reason := self._not_taken(case):
-            return {"status": "skipped", "reason": reason}
-        try:
-            failure = ""
-            try:
-                buffers = self._buffers(case)
-                library = self._library(case)
-            except self._core.Error as error:
-                failure = str(error)
-            told = [text.decode() for text in ranks.gather(failure.encode())]
-            if failed := [f"rank {case.ranks[at]}: {text}" for at, text in enumerate(told) if text]:
-                return {"status": "failed", "reason": failed[0]}
-            flow = self._flow(case, ranks, buffers, library)
-            team = self._core.MpiTeam(ranks)
-            measurement = self._session.measure([flow], self._options(case, request), team)
-            outcome = outcome_of_ranks(case, measurement, buffers)
-            if not all(request["cores"][rank] for rank in case.ranks):
-                shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
-                outcome["warnings"].append(asdict(shared))
-            return outcome
-        except self._core.UnsupportedError as error:
-            return {"status": "failed", "reason": str(error)}
-        except self._core.Error as error:
-            return {"status": "failed", "reason": str(error)}
-
-    def _group(self, case: Case) -> Communicator | None:
-        """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""
-        members = case.members
-        if members not in self._groups:
-            mine = self._mpi.world.rank
-            color, key = (0, members.index(mine)) if mine in members else (-1, 0)
-            self._groups[members] = self._mpi.world.split(color, key)
-        return self._groups[members]
-
-    def _buffers(self, case: Case) -> tuple[Buffer | None, Buffer | None]:
-        """Allocates and returns this rank's send and receive buffer."""
-        sends, receives = own_ends(case, self._mpi.world.rank)
-        first, last = sends or receives, receives or sends
-        assert first is not None and last is not None  # a participating rank has at least one end
-        local = replace(case, flows=(PlannedFlow(first, last, first.device),))
+    def _take(self, case: Case, ends: Sequence[Ends]) -> list[tuple[Buffer | None, Buffer | None]]:
+        """Allocates and returns the send and receive buffer of some ranks."""
+        flows = []
+        for sends, receives in ends:
+            first, last = sends or receives, receives or sends
+            assert first is not None and last is not None  # a participating rank has at least one end
+            flows.append(PlannedFlow(first, last, first.device))
         # All ranks rotate alike, so that the largest cache among the flow's ends decides on each of them.
         flow = case.flows[0]
         largest = max(self._cache(end.device) for end in (flow.source, flow.destination))
-        taken = self._arena.take(local, lambda _: largest)[0]
-        return taken[0] if sends else None, taken[-1] if receives else None
+        taken = self._arena.take(replace(case, flows=tuple(flows)), lambda _: largest)
+        return [
+            (buffers[0] if sends else None, buffers[-1] if receives else None)
+            for buffers, (sends, receives) in zip(taken, ends, strict=True)
+        ]
 
-    def _not_taken(self, case: Case) -> str | None:
-        """Why MPI takes no memory of a GPU, in its own words; None if it does, or does not say. CPUs reach
-        managed memory, so that any MPI may take it.
-        """
-        if INTERFACES[case.interface].between != "mpi" or case.options.get("staging") == "pinned":
-            return None
-        vendors = {device.name: device.runtime for device in self._session.devices}
-        buffers = [buffer for flow in case.flows for buffer in flow.buffers if not is_managed(buffer.memory)]
-        for vendor in sorted({vendors[buffer.device] for buffer in buffers} - {"host"}):
-            if self._mpi.says_device_support(vendor) is False:
-                return f"{self._mpi.report.version} says that it takes no memory of {_VENDORS[vendor]} GPUs"
-        return None
-
-    def _library(self, case: Case) -> Xccl | None:
+    def _library(self, case: Case, device: str) -> Xccl | None:
         """Returns NCCL or RCCL if the case uses it. Raises UnsupportedError if it is not available."""
         if INTERFACES[case.interface].library != "xccl":
             return None
         if self._xccl is None:
-            own = self._own_device(case)
-            vendor = next(device.runtime for device in self._session.devices if device.name == own)
+            vendor = next(each.runtime for each in self._session.devices if each.name == device)
             self._xccl = self._core.Xccl(vendor, library_directories(), self._simulator)
         return self._xccl
 
     def _flow(
         self,
         case: Case,
-        ranks: Communicator,
+        device: str,
         buffers: tuple[Buffer | None, Buffer | None],
-        library: Xccl | None,
+        ranks: Ranks,
+        xccl: XcclCommunicator | None,
+        others: Sequence[Flow] = (),
     ) -> Flow:
-        """Returns this rank's flow. Collective if `library` is given, to create its communicator once."""
-        device = self._own_device(case)
+        """Returns a rank's flow; `others` are those of the other ranks that the same thread calls for."""
         options = {
             name: int(value) if isinstance(value, bool) else value
             for name, value in case.options.items()
@@ -187,30 +124,19 @@ class RankMeasurer:
             case.size_bytes,
             cold=case.cache == "cold",
             ranks=ranks,
-            xccl=None if library is None else self._vendor_ranks(library, case, ranks, device),
+            xccl=xccl,
+            others=list(others),
             operation=case.pattern,
             slots=max(1, wanted // stride),
             **options,
         )
         return flow
 
-    def _own_device(self, case: Case) -> str:
-        sends, receives = own_ends(case, self._mpi.world.rank)
-        end = sends or receives
-        assert end is not None
-        return end.device
-
-    def _vendor_ranks(self, library: Xccl, case: Case, ranks: Communicator, device: str) -> XcclCommunicator:
-        key = (case.members, device)
-        if key not in self._vendors:
-            self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
-        return self._vendors[key]
-
     def _cache(self, device: str) -> int:
         return self._cache_bytes.get(device, 0)
 
-    def _options(self, case: Case, request: Mapping[str, Any]) -> MeasureOptions:
-        """Returns the measurement options. Raises ValueError for an unknown option."""
+    def _options(self, case: Case, request: Mapping[str, Any], rank: int) -> MeasureOptions:
+        """Returns the measurement options of a rank. Raises ValueError for an unknown option."""
         known = INTERFACES[case.interface].takes
         if unknown := [name for name in case.options if name not in known]:
             raise ValueError(f"unknown option {', '.join(unknown)} of {case.interface}")
@@ -225,11 +151,142 @@ class RankMeasurer:
         if "batch" in case.options:
             options.batch = int(case.options["batch"])
         if not self._session.virtual_time:  # a real rank works on a single thread
-            options.cores = request["cores"][self._mpi.world.rank][:1]
+            options.cores = request["cores"][rank][:1]
         return options
 
 
-def own_ends(case: Case, rank: int) -> tuple[PlannedBuffer | None, PlannedBuffer | None]:
+class RankMeasurer(MeasurerOfRanks):
+    """Measures one rank's part: a process of an MPI job, or a thread.
+
+    Args:
+        core: The native module.
+        session: Has every runtime of the machine.
+        world: All ranks.
+        mpi: Initialised MPI that has started them; None: they are threads.
+        simulator: The simulator's library, on a simulated machine.
+    """
+
+    def __init__(
+        self,
+        core: ModuleType,
+        session: Session,
+        world: Communicator | ThreadRanks,
+        mpi: Mpi | None = None,
+        simulator: str = "",
+    ) -> None:
+        super().__init__(core, session, world.size, simulator)
+        self._world = world
+        self._mpi = mpi
+        self._groups: dict[tuple[int, ...], Communicator | ThreadRanks | None] = {}
+        self._vendors: dict[tuple[tuple[int, ...], str], XcclCommunicator] = {}
+
+    @classmethod
+    def open(
+        cls,
+        world: Communicator | ThreadRanks,
+        mpi: Mpi | None = None,
+        simulator: str = "",
+        machine: str = "",
+    ) -> RankMeasurer:
+        """Opens every runtime of this machine, or of the simulated one that sheet `machine` describes."""
+        from byteways import _core
+
+        return cls(_core, open_session(simulator, machine), world, mpi, simulator)
+
+    def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the outcome of a `measure` request. All ranks call it; uninvolved ones return immediately.
+
+        If one rank fails before the measurement, for example out of memory, it fails on all.
+        """
+        case = Case.from_json(request["case"])
+        if request.get("fresh"):
+            self._arena.renew()
+        ranks = self._group(case)
+        if ranks is None:
+            return {"status": "skipped", "reason": "this rank takes no part"}
+        if reason := self._not_taken(case):
+            return {"status": "skipped", "reason": reason}
+        mine = self._world.rank
+        ends = own_ends(case, mine)
+        device = device_of(ends)
+        try:
+            failure = ""
+            try:
+                buffers = self._take(case, [ends])[0]
+                library = self._library(case, device)
+            except self._core.Error as error:
+                failure = str(error)
+            told = [text.decode() for text in ranks.gather(failure.encode())]
+            if failed := [f"rank {case.ranks[at]}: {text}" for at, text in enumerate(told) if text]:
+                return {"status": "failed", "reason": failed[0]}
+            xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
+            flow = self._flow(case, device, buffers, ranks, xccl)
+            team = self._core.RankTeam(ranks)
+            measurement = self._session.measure([flow], self._options(case, request, mine), team)
+            outcome = outcome_of_ranks(case, measurement, buffers)
+            if not all(request["cores"][rank] for rank in case.ranks):
+                shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
+                outcome["warnings"].append(asdict(shared))
+            return outcome
+        except self._core.UnsupportedError as error:
+            return {"status": "failed", "reason": str(error)}
+        except self._core.Error as error:
+            return {"status": "failed", "reason": str(error)}
+
+    def _group(self, case: Case) -> Communicator | ThreadRanks | None:
+        """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""
+        members = case.members
+        if members not in self._groups:
+            mine = self._world.rank
+            color, key = (0, members.index(mine)) if mine in members else (-1, 0)
+            self._groups[members] = self._world.split(color, key)
+        return self._groups[members]
+
+    def _not_taken(self, case: Case) -> str | None:
+        """Why MPI takes no memory of a GPU, in its own words; None if it does, or does not say. CPUs reach
+        managed memory, so that any MPI may take it.
+        """
+        if (
+            self._mpi is None
+            or INTERFACES[case.interface].between != "mpi"
+            or case.options.get("staging") == "pinned"
+        ):
+            return None
+        vendors = {device.name: device.runtime for device in self._session.devices}
+        buffers = [buffer for flow in case.flows for buffer in flow.buffers if not is_managed(buffer.memory)]
+        for vendor in sorted({vendors[buffer.device] for buffer in buffers} - {"host"}):
+            if self._mpi.says_device_support(vendor) is False:
+                return f"{self._mpi.report.version} says that it takes no memory of {_VENDORS[vendor]} GPUs"
+        return None
+
+    def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:
+        """Returns this rank in NCCL or RCCL. Collective the first time."""
+        key = (case.members, device)
+        if key not in self._vendors:
+            self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
+        return self._vendors[key]
+
+
+def open_session(simulator: str = "", machine: str = "") -> Session:
+    """Opens every runtime of this machine, or of the simulated one that sheet `machine` describes."""
+    from byteways import _core
+
+    return _core.Session(
+        library_directories=library_directories(),
+        kernel_cache=str(kernel_cache() or ""),
+        gpus=gpus_wanted(),
+        simulator=simulator,
+        machine=machine,
+    )
+
+
+def device_of(ends: Ends) -> str:
+    end = ends[0] or ends[1]
+    assert end is not None
+    return end.device
+
+
+def own_ends(case: Case, rank: int) -> Ends:
     """Returns this rank's send buffer and receive buffer; None if it does not send or receive.
 
     The reply of a ping-pong is sent from the receive buffer of the first message back to its send buffer, so

@@ -84,8 +84,9 @@ def outcome_of_ranks(
     }
     if measurement.samples_ns:
         fields |= _figures(case, measurement)
-        fields["ranks"] = _ranks(case, measurement)
-        fields["warnings"] += _stragglers(fields["ranks"], measurement)
+        if measurement.ranks:  # none where one thread called for all
+            fields["ranks"] = _ranks(case, measurement)
+            fields["warnings"] += _stragglers(fields["ranks"], measurement)
     fields |= _corruption(case, measurement)
     return {name: value for name, value in fields.items() if value is not None or name == "reason"}
 

@@ -84,7 +84,7 @@ class RankWorker:
 
         try:
             if self._measurer is None:
-                self._measurer = RankMeasurer.open(self._mpi)
+                self._measurer = RankMeasurer.open(self._mpi.world, self._mpi)
             return self._measurer.measure(request)
         except Exception as error:  # on this rank only: the others learn of it through the team
             reason = f"rank {self._mpi.world.rank}: {type(error).__name__}: {error}"

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from byteways.plan.case import Case
 from byteways.plan.variables import reader_of
 from byteways.run.mpi_library import open_mpi
-from byteways.run.rank_measuring import RankMeasurer
+from byteways.run.rank_measuring import MeasurerOfRanks, RankMeasurer
+from byteways.run.single_thread import SingleThreadMeasurer
 
 if TYPE_CHECKING:
     from byteways._core import Mpi
@@ -38,17 +40,19 @@ class SimulatedRanks:
         if reason := _without_effect(request["case"]["environment"]):
             return {"status": "skipped", "reason": reason}, False
         self._core.restart_machine(*self._machine, request["key"])
-        size = len(request["cores"])
+        # One thread for all ranks is one actor; threads and processes differ in nothing that is simulated.
+        single = Case.from_json(request["case"]).launch == "single"
+        size = 1 if single else len(request["cores"])
         outcomes: list[dict[str, Any]] = [{} for _ in range(size)]
         # Release the ranks' objects only after all threads have ended: a destructor that waits for its turn
         # in virtual time while holding Python's lock would block the other ranks.
-        kept: list[RankMeasurer | Mpi] = []
+        kept: list[MeasurerOfRanks | Mpi] = []
 
         def play(rank: int) -> None:
             try:
                 self._core.join_machine(*self._machine, rank, size)
                 try:
-                    outcomes[rank] = self._play(request, kept)
+                    outcomes[rank] = self._play_all(request, kept) if single else self._play(request, kept)
                 finally:
                     self._core.leave_machine(*self._machine)
             except Exception as error:
@@ -63,12 +67,17 @@ class SimulatedRanks:
         kept.clear()
         gc.collect()
         failed = any(outcome.get("status") == "failed" for outcome in outcomes)
-        return outcomes[min(request["ranks"])], failed
+        return outcomes[0 if single else min(request["ranks"])], failed
 
-    def _play(self, request: Mapping[str, Any], kept: list[RankMeasurer | Mpi]) -> dict[str, Any]:
+    def _play_all(self, request: Mapping[str, Any], kept: list[MeasurerOfRanks | Mpi]) -> dict[str, Any]:
+        measurer = SingleThreadMeasurer.open(*self._machine)
+        kept.append(measurer)
+        return measurer.measure(request)
+
+    def _play(self, request: Mapping[str, Any], kept: list[MeasurerOfRanks | Mpi]) -> dict[str, Any]:
         mpi = open_mpi(self._machine[0])
         kept.append(mpi)
-        measurer = RankMeasurer.open(mpi, *self._machine)
+        measurer = RankMeasurer.open(mpi.world, mpi, *self._machine)
         kept.append(measurer)
         return measurer.measure(request)
 

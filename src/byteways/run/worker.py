@@ -26,8 +26,12 @@ from byteways.run.simulator import simulator_path
 
 if TYPE_CHECKING:
     from byteways.run.measuring import Measurer
+    from byteways.run.rank_threads import RankThreads
     from byteways.run.simulated_ranks import SimulatedRanks
     from byteways.run.torch_measuring import TorchMeasurer
+
+#: What a worker measures with: runtimes, PyTorch, or ranks that are threads of this process.
+KINDS = ("native", "torch", "threads")
 
 #: linux/prctl.h
 PR_SET_PDEATHSIG = 1
@@ -64,6 +68,7 @@ class Worker:
         self._kind = kind
         self._measurer: Measurer | None = None
         self._torch: TorchMeasurer | None = None
+        self._ranks: RankThreads | None = None
         #: None on a simulated machine, which the host's load does not affect.
         self._host = None if machine else HostMonitor()
 
@@ -94,8 +99,10 @@ class Worker:
         try:
             if self._kind == "torch":
                 outcome, broken = self._open_torch().measure(request)
-            elif "ranks" in request:
+            elif "ranks" in request and self._machine:
                 outcome, broken = self._simulated_ranks().measure(request)
+            elif "ranks" in request:
+                outcome, broken = self._open_ranks().measure(request)
             else:
                 outcome, broken = self._opened_anew(request["key"]).measure(request)
         except Unavailable as reason:
@@ -116,8 +123,17 @@ class Worker:
             self._torch = TorchMeasurer.open()
         return self._torch
 
+    def _open_ranks(self) -> RankThreads:
+        """Returns the ranks in this process; those of MPI are processes (rank_worker.py)."""
+        if self._ranks is None:
+            from byteways import _core
+            from byteways.run.rank_threads import RankThreads
+
+            self._ranks = RankThreads(_core)
+        return self._ranks
+
     def _simulated_ranks(self) -> SimulatedRanks:
-        """Returns the ranks of the simulated machine; real ranks are separate processes (rank_worker.py)."""
+        """Returns the ranks of the simulated machine."""
         from byteways import _core
         from byteways.run.simulated_ranks import SimulatedRanks
 
@@ -146,7 +162,7 @@ def main() -> None:
     parser.add_argument("--socket", required=True, help="the conductor's socket")
     parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
     parser.add_argument("--machine", help="file with the machine model to simulate", type=Path)
-    parser.add_argument("--kind", help="what to measure with", choices=("native", "torch"), default="native")
+    parser.add_argument("--kind", help="what to measure with", choices=KINDS, default="native")
     arguments = parser.parse_args()
     machine = arguments.machine.read_text(encoding="utf-8") if arguments.machine else ""
     offer_to_oom_killer()

@@ -135,6 +135,8 @@ def _submit_mistake(request: Request) -> Mistake | None:
     options, how = request.options, request.options.get("submit", "calls")
     if how == "calls":
         return None
+    if INTERFACES[request.interface].between_ranks:
+        return _submit_between_ranks(how, options)
     if request.pattern != "unidirectional":
         reason = f"a {how} covers one flow, not {request.pattern}"
         return Mistake("submit", reason, 'pattern = "unidirectional"')
@@ -148,6 +150,15 @@ def _submit_mistake(request: Request) -> Mistake | None:
     if how == "batch" and request.cache == "warm":
         reason = "copies of a batch are unordered, so warm ones would overwrite each other"
         return Mistake("submit", reason, 'cache = "cold"')
+    return None
+
+
+def _submit_between_ranks(how: object, options: Mapping[str, int | str | bool]) -> Mistake | None:
+    if how == "batch":
+        return Mistake("submit", "a batched call takes copies, and a library between ranks makes none")
+    if options.get("launch") == "single":
+        reason = "a graph is of one GPU, and one thread calls for all of them"
+        return Mistake("launch", reason, 'launch = "thread"')
     return None
 
 

@@ -55,6 +55,7 @@ def _company(question: Question) -> str | None:
 _STEPS = tuple(name for name in INTERFACES if is_memory_step(name))
 _OF_TORCH = tuple(name for name, interface in INTERFACES.items() if interface.worker == "torch")
 _OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.takes)
+_OF_XCCL = tuple(name for name, interface in INTERFACES.items() if interface.library == "xccl")
 _OWN = tuple(name for name, interface in INTERFACES.items() if interface.own_buffer)
 
 #: In order of precedence: the first violated rule gives the reason.
@@ -72,6 +73,7 @@ RULES: tuple[Rule, ...] = (
         whole_case=True,
     ),
     Rule("a collective in place has one buffer per rank", executors.in_place_refusal, options=("in_place",)),
+    Rule("MPI starts ranks that are processes", executors.launch_refusal, _OF_XCCL),
     Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
     Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),

@@ -1,18 +1,12 @@
-// See mpi_team.hpp.
-#include "timing/mpi_team.hpp"
+// See rank_team.hpp.
+#include "timing/rank_team.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 #include <exception>
 #include <utility>
 
 namespace byteways {
 namespace {
-
-// What a rank sends in the first exchange. Votes of a question and a few numbers fit, so that most take one
-// call.
-constexpr std::size_t kBlock = 256;
 
 class Writer {
  public:
@@ -78,38 +72,18 @@ Vote read(const std::string& bytes, bool& leaves) {
 
 }  // namespace
 
-// Every rank's bytes. The length comes first in a block of fixed size, the beginning of the bytes with it.
-std::vector<std::string> MpiTeam::meet(const std::string& mine) {
-  const auto ranks = static_cast<std::size_t>(size());
-  const std::uint64_t length = mine.size();
-  constexpr std::size_t kRoom = kBlock - sizeof length;
-  std::array<char, kBlock> block{};
-  std::memcpy(block.data(), &length, sizeof length);
-  std::memcpy(block.data() + sizeof length, mine.data(), std::min(mine.size(), kRoom));
-  std::vector<char> blocks(kBlock * ranks);
-  ranks_->allgather(block.data(), blocks.data(), kBlock, kByte);
-  std::vector<std::string> all(ranks);
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, &blocks[rank * kBlock], sizeof bytes);
-    if (bytes > kRoom) return ranks_->gather_bytes(mine);  // every rank sees the same lengths
-    all[rank].assign(&blocks[rank * kBlock] + sizeof bytes, bytes);
-  }
-  return all;
-}
-
-void MpiTeam::require_all(const Vote& mine) const {
+void RankTeam::require_all(const Vote& mine) const {
   if (left_ >= 0)
     throw Error("team", "a rank left",
                 "rank " + std::to_string(left_) + " left before '" + mine.question + "': " + ended_);
   if (!ended_.empty()) throw Error("team", "transport", ended_);
 }
 
-std::vector<Vote> MpiTeam::exchange(const Vote& mine) {
+std::vector<Vote> RankTeam::exchange(const Vote& mine) {
   require_all(mine);
   std::vector<Vote> votes;
   try {
-    for (const std::string& bytes : meet(written(mine, false))) {
+    for (const std::string& bytes : ranks_->gather_bytes(written(mine, false))) {
       bool leaves = false;
       votes.push_back(read(bytes, leaves));
       if (!leaves || left_ >= 0) continue;
@@ -124,17 +98,17 @@ std::vector<Vote> MpiTeam::exchange(const Vote& mine) {
   return votes;
 }
 
-void MpiTeam::leave(const std::string& cause) {
+void RankTeam::leave(const std::string& cause) {
   if (!ended_.empty()) return;
   ended_ = cause.empty() ? "no cause was given" : cause;
   left_ = rank();
   Vote farewell;
   farewell.text = ended_;
-  meet(written(farewell, true));
+  ranks_->gather_bytes(written(farewell, true));
 }
 
-void run_mpi_team(const Communicator& ranks, const std::function<void(Team&)>& body) {
-  MpiTeam self(ranks);
+void run_rank_team(const Ranks& ranks, const std::function<void(Team&)>& body) {
+  RankTeam self(ranks);
   std::string cause = "its work has ended";
   std::exception_ptr failure;
   try {

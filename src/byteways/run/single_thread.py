@@ -1,0 +1,55 @@
+"""Launch mode `single`: one thread calls for all ranks, each with a GPU of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import Case
+from byteways.run.rank_measuring import MeasurerOfRanks, device_of, open_session, own_ends
+from byteways.run.rank_outcome import outcome_of_ranks
+
+if TYPE_CHECKING:
+    from byteways._core import Session, Xccl, XcclCommunicator
+
+
+class SingleThreadMeasurer(MeasurerOfRanks):
+    """Owns the buffers of all ranks."""
+
+    def __init__(self, core: ModuleType, session: Session, simulator: str = "") -> None:
+        super().__init__(core, session, 1, simulator)
+        self._vendors: dict[tuple[str, ...], list[XcclCommunicator]] = {}  # by the GPUs of a case
+
+    @classmethod
+    def open(cls, simulator: str = "", machine: str = "") -> SingleThreadMeasurer:
+        """Opens every runtime of this machine, or of the simulated one that sheet `machine` describes."""
+        from byteways import _core
+
+        return cls(_core, open_session(simulator, machine), simulator)
+
+    def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the outcome of a `measure` request."""
+        case = Case.from_json(request["case"])
+        if request.get("fresh"):
+            self._arena.renew()
+        ends = [own_ends(case, rank) for rank in case.members]
+        devices = tuple(device_of(each) for each in ends)
+        try:
+            buffers = self._take(case, ends)
+            library = self._library(case, devices[0])
+            numbers = self._core.ThreadRanks.make(len(devices))
+            vendors = [None] * len(devices) if library is None else self._vendor_ranks(library, devices)
+            of_ranks = list(zip(devices, buffers, numbers, vendors, strict=True))
+            others = [self._flow(case, *of_rank) for of_rank in of_ranks[1:]]
+            flow = self._flow(case, *of_ranks[0], others)
+            measurement = self._session.measure([flow], self._options(case, request, case.members[0]))
+            return outcome_of_ranks(case, measurement, buffers[0])
+        except self._core.Error as error:
+            return {"status": "failed", "reason": str(error)}
+
+    def _vendor_ranks(self, library: Xccl, devices: tuple[str, ...]) -> list[XcclCommunicator]:
+        if devices not in self._vendors:
+            made = self._core.XcclCommunicator.all(library, self._session, list(devices))
+            self._vendors[devices] = made
+        return self._vendors[devices]

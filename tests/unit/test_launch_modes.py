@@ -1,0 +1,77 @@
+"""Launch modes on paper: who measures a case, what needs MPI, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from byteways.plan.case import PlannedCase
+from byteways.plan.legality import refusal
+from byteways.plan.planner import make_plan
+from byteways.plan.suite import parse
+from byteways.run.launchers import NO_LAUNCHER, Launcher, job_of
+from byteways.topology.model import Capabilities, Offer
+from tests.unit.test_ranks import host
+
+ENDS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsize = "8B"\n'
+TOPOLOGY, WITH_MPI = host(1, 8, 2)
+WITH_MPI = replace(WITH_MPI, calls={f"gpu{at}": {"graph": Offer(True)} for at in range(2)})
+NO_MPI = replace(
+    WITH_MPI,
+    interface={
+        name: {**offers, "mpi": Offer(False, "no library named libmpi.so")}
+        for name, offers in WITH_MPI.interface.items()
+    },
+)
+
+
+def planned(options: str, capabilities: Capabilities = WITH_MPI) -> tuple[PlannedCase, ...]:
+    text = f'interface = "xccl"\npattern = "allreduce"\n{ENDS}options = {{ {options} }}\n'
+    whole = f'name = "toy"\ntitle = "t"\nrounds = 1\n[[sweep]]\nname = "s"\ncache = "warm"\n{text}'
+    return make_plan(parse(whole, file="toy.toml"), TOPOLOGY, capabilities, ranks=2).cases
+
+
+def test_modes_are_cases_of_their_own() -> None:
+    """Catches threads that a launcher starts, and the default written out as another case than left out."""
+    modes = planned('launch = ["process", "thread", "single"]')
+    assert [one.case.worker for one in modes] == ["ranks", "threads", "threads"]
+    assert len({one.case.case_id for one in modes}) == 3
+    (default,) = planned('timing = "pipelined"')
+    assert default.case.case_id == modes[0].case.case_id
+
+
+def test_threads_need_no_mpi() -> None:
+    """Catches NCCL that is refused for want of MPI, and processes that nothing can start."""
+    modes = planned('launch = ["process", "thread", "single"]', capabilities=NO_MPI)
+    reasons = {one.case.launch: one.reason for one in modes}
+    assert reasons["thread"] is None and reasons["single"] is None
+    assert reasons["process"] == (
+        "a process for each rank needs MPI: no library named libmpi.so (launch = thread needs none)"
+    )
+    job = job_of([one for one in modes if one.reason is None])
+    assert job is not None and job.launcher is NO_LAUNCHER and job.ranks == 2
+
+
+def test_processes_have_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a run of both kinds whose processes nobody starts."""
+    found = Launcher("toy", ("toy",))
+    monkeypatch.setattr("byteways.run.launchers.find_launcher", lambda given: found)
+    job = job_of(planned('launch = ["thread", "process"]'))
+    assert job is not None and job.launcher is found
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"submit": "graph"}, None),
+        ({"launch": "thread", "submit": "graph"}, None),
+        ({"launch": "single", "submit": "graph"}, "a graph is of one GPU"),
+        ({"submit": "batch"}, "a batched call takes copies"),
+    ],
+)
+def test_graphs_between_ranks(options: dict[str, str], why: str | None) -> None:
+    """Catches a graph refused because it is of a collective, and a combination that nothing carries out."""
+    case = replace(planned('timing = "pipelined"')[0].case, options=options)
+    reason = refusal(case, TOPOLOGY, WITH_MPI)
+    assert reason is None if why is None else why in (reason or "")
