@@ -23,7 +23,14 @@ void bind_xccl(nb::module_& m) {
             new (self) Xccl({std::move(vendor), std::move(directories), std::move(simulator)});
           },
           "vendor"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "")
-      .def_prop_ro("report", &Xccl::report);
+      .def_prop_ro("report", &Xccl::report)
+      .def(
+          "allocate",
+          [](const std::shared_ptr<Xccl>& library, Session& session, const std::string& device,
+             std::uint64_t bytes) { return Xccl::allocate(library, session, session.device(device), bytes); },
+          "session"_a, "device"_a, "bytes"_a, nb::keep_alive<0, 2>(),
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("register_obstacle", &Xccl::register_obstacle, "ranks"_a);
   nb::class_<XcclCommunicator>(m, "XcclCommunicator")
       .def(
           "__init__",

@@ -37,6 +37,8 @@ std::string_view memory_name(Memory memory) {
       return "vmm";
     case Memory::ipc:
       return "ipc";
+    case Memory::xccl:
+      return "xccl";
   }
   return "unknown";
 }

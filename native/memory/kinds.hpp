@@ -19,6 +19,7 @@ enum class Memory {
   pool,             // from a memory pool, allocated in stream order
   vmm,              // physical memory, mapped to addresses that were reserved for it
   ipc,              // device memory of another process, opened by its IPC handle
+  xccl,             // device memory from NCCL or RCCL, registered with its communicators
 };
 inline constexpr Memory kMemories[] = {
     Memory::pageable,
@@ -35,6 +36,7 @@ inline constexpr Memory kMemories[] = {
     Memory::pool,
     Memory::vmm,
     Memory::ipc,
+    Memory::xccl,
 };
 
 std::string_view memory_name(Memory memory);
@@ -47,7 +49,7 @@ constexpr bool is_managed(Memory memory) {
 // A GPU's own memory.
 constexpr bool is_device(Memory memory) {
   return memory == Memory::device || memory == Memory::device_fine || memory == Memory::device_uncached ||
-         memory == Memory::pool || memory == Memory::vmm || memory == Memory::ipc;
+         memory == Memory::pool || memory == Memory::vmm || memory == Memory::ipc || memory == Memory::xccl;
 }
 // GPU memory that peer access does not cover: it must be opened to each other device separately.
 constexpr bool needs_grant(Memory memory) { return memory == Memory::pool || memory == Memory::vmm; }

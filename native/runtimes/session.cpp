@@ -97,6 +97,7 @@ Runtime* Session::runtime_for(const Device& device, Memory memory, const Device*
 }
 
 Availability Session::offers(const Device& device, Memory memory) const {
+  if (memory == Memory::xccl) return {false, "NCCL or RCCL allocates it, not a runtime"};
   if (runtime_for(device, memory) != nullptr) return {true, {}};
   if (device.is_host() && !is_device(memory) && !is_plain(memory))  // the GPU runtime knows the reason
     for (const auto& runtime : runtimes_)
@@ -120,21 +121,24 @@ std::unique_ptr<Buffer> Session::allocate(Device& device, Memory memory, std::ui
   const bool placed = near.is_host() && (registered || &device == &first_touch);
   const int domain = placed ? near.info.numa_domain : -1;
   const int ordinal = runtime == device.runtime ? device.ordinal : 0;
-  const auto touch = [&](Allocation& pages) {
-    data_service_.fill(*this, first_touch, pages.data(), bytes / sizeof(std::uint64_t), 0);
-    first_touch.runtime->synchronize(service_stream(first_touch));
-  };
   std::unique_ptr<Allocation> made;
   if (registered && !first_touch.is_host()) {
     made = host_->allocate(Memory::pageable, device.ordinal, bytes, -1);
-    touch(*made);
+    data_service_.fill(*this, first_touch, made->data(), bytes / sizeof(std::uint64_t), 0);
+    first_touch.runtime->synchronize(service_stream(first_touch));
     made = runtime->capability<PageLocking>()->lock(std::move(made), ordinal);
   } else {
     made = runtime->allocate(memory, ordinal, bytes, domain);
   }
   auto buffer = std::make_unique<Buffer>(*this, device, first_touch, *runtime, std::move(made));
-  touch(buffer->allocation());
+  touch(*buffer);
   return buffer;
+}
+
+void Session::touch(Buffer& buffer) {
+  Device& by = buffer.first_touch();
+  data_service_.fill(*this, by, buffer.data(), buffer.bytes() / sizeof(std::uint64_t), 0);
+  by.runtime->synchronize(service_stream(by));
 }
 
 std::unique_ptr<Buffer> Session::open_exported(Device& device, std::uint64_t bytes, Device& opener,

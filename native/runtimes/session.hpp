@@ -104,6 +104,8 @@ class Session {
   // Allocates, then writes every page once from `first_touch`. `user`: the device that will use it, if known.
   std::unique_ptr<Buffer> allocate(Device& device, Memory memory, std::uint64_t bytes, Device& first_touch,
                                    const Device* user = nullptr);
+  // Writes every page once from the buffer's first-touch device, and waits for it.
+  void touch(Buffer& buffer);
   // Opens memory of `device` that another process allocated, for `opener` alone. The other process must keep
   // it as long as the buffer lives.
   std::unique_ptr<Buffer> open_exported(Device& device, std::uint64_t bytes, Device& opener,

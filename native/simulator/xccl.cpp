@@ -7,6 +7,7 @@
 
 #include "runtimes/mpi/table.hpp"
 #include "simulator/mpi_scratch.hpp"
+#include "simulator/xccl_log.hpp"
 
 namespace byteways::sim::xccl {
 namespace {
@@ -17,6 +18,22 @@ constexpr std::size_t kMostSearched = 8;    // GPUs whose orders are all tried f
 
 std::byte* at(const void* data, std::uint64_t offset) {
   return static_cast<std::byte*>(const_cast<void*>(data)) + offset;
+}
+
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::all_reduce:
+      return "AllReduce";
+    case Kind::reduce:
+      return "Reduce";
+    case Kind::reduce_scatter:
+      return "ReduceScatter";
+    case Kind::all_gather:
+      return "AllGather";
+    case Kind::broadcast:
+      return "Broadcast";
+  }
+  return "";
 }
 
 Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
@@ -155,6 +172,9 @@ void Comm::plan(Machine& machine, const std::shared_ptr<Collective>& collective)
     exchange.edges.emplace_back(from, to);
     exchange.bytes.push_back(of_link);
   }
+  const bool low_latency = of_link <= static_cast<double>(machine.model.xccl.ll_up_to_bytes);
+  log_choice({name_of(collective->kind), ranks.front().bytes, "RING", low_latency ? "LL" : "SIMPLE",
+              static_cast<unsigned>(machine.model.xccl.channels)});
   exchange.steps = collective->kind == Kind::all_reduce ? 2 * (n - 1) : n - 1;
   std::vector<Place> places;
   for (int rank = 0; rank < n; ++rank) places.push_back(gpu_place(gpu(rank)));

@@ -19,7 +19,8 @@ using byteways::xccl::Table;
 using sim::xccl::Arguments;
 using sim::xccl::Kind;
 
-constexpr int kVersion = 22809;  // the interface that is simulated: NCCL 2.28.9
+constexpr int kUnhandledGpuError = 1;  // ncclUnhandledCudaError
+constexpr int kVersion = 22809;        // the interface that is simulated: NCCL 2.28.9
 
 // What a handle of a communicator points to: one rank's.
 struct RankOfComm {
@@ -55,6 +56,18 @@ int call(Body body) {
   } catch (const std::exception& error) {
     last_error() = error.what();
     return byteways::xccl::kInternalError;
+  }
+}
+
+// The same of a call on memory, for which the machine charges its own time.
+template <class Body>
+int memory_call(Body body) {
+  try {
+    body(SimulatedWorld::get());
+    return byteways::xccl::kSuccess;
+  } catch (const Failure& failure) {
+    last_error() = failure.what();
+    return failure.code() == Code::out_of_memory ? kUnhandledGpuError : byteways::xccl::kInvalidArgument;
   }
 }
 
@@ -183,6 +196,26 @@ int ncclSend(const void* data, std::size_t count, int type, int peer, Comm comm,
 }
 int ncclRecv(void* data, std::size_t count, int type, int peer, Comm comm, Stream stream) {
   return message(false, data, count, type, peer, comm, stream);
+}
+
+int ncclMemAlloc(void** data, std::size_t bytes) {
+  return memory_call([&](SimulatedWorld& world) {
+    *data = world.allocate({Place::Kind::gpu, current_gpu()}, sim::Kind::device, bytes);
+  });
+}
+int ncclMemFree(void* data) {
+  return memory_call([&](SimulatedWorld& world) { world.release(data); });
+}
+// Registration saves the library a copy through its own buffers, which is not simulated.
+int ncclCommRegister(Comm comm, void* data, std::size_t, void** handle) {
+  return memory_call([&](SimulatedWorld& world) {
+    of(comm);
+    world.owner_of(data);  // throws for what is no memory
+    *handle = data;
+  });
+}
+int ncclCommDeregister(Comm comm, void*) {
+  return memory_call([&](SimulatedWorld&) { of(comm); });
 }
 
 int ncclGroupStart() {

@@ -291,6 +291,11 @@ class Xccl:
     def __init__(self, vendor: str, directories: Sequence[str] = (), simulator: str = "") -> None: ...
     @property
     def report(self) -> LibraryReport: ...
+    def allocate(self, session: Session, device: str, bytes: int) -> Buffer:
+        """Memory of kind `xccl`. Raises OutOfMemoryError, Error, UnsupportedError if the library has none."""
+
+    def register_obstacle(self, ranks: int) -> str:
+        """Why such memory must not be registered with a communicator of so many ranks; empty: it may be."""
 
 class XcclCommunicator:
     """The ranks of a communicator in NCCL or RCCL. Making one is collective.

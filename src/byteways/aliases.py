@@ -134,6 +134,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("ipc", "cudaIpcGetMemHandle", CUDA),
         _row("ipc", "cuIpcGetMemHandle", DRIVER),
         _row("ipc", "hipIpcGetMemHandle", HIP),
+        _row("xccl", "ncclMemAlloc ncclCommRegister", "NCCL"),
         _row("pageable|pinned|hugepage", "host", COMMON),
         _row("pinned|device-fine", "fine-grained finegrained", HIP),
         _row("pinned-noncoherent|device", "coarse-grained coarsegrained", HIP),

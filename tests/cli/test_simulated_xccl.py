@@ -162,6 +162,11 @@ name = "in-place"
 size = "1MiB"
 options = {{ launch = ["thread", "single"], in_place = "yes", submit = ["calls", "graph"] }}
 [[sweep]]
+name = "registered"
+{ENDS.replace(":device", ":xccl")}pattern = ["allreduce", "alltoall"]
+size = "1MiB"
+options = {{ launch = ["process", "thread", "single"] }}
+[[sweep]]
 name = "latency"
 {ENDS.replace("xccl", "xccl-ping-pong").replace('cache = "warm"', "")}pairs = "per-link-class"
 size = "8B"
@@ -193,6 +198,7 @@ def test_every_launch_mode_is_verified(tmp_path: Path, model: str, library: str)
         options = one["options"]
         assert told[options.get("launch", "process")] in one["engine_evidence"], one["engine_evidence"]
         assert one["engine_evidence"].startswith(library)
+        assert ("registered memory" in one["engine_evidence"]) == (one["sweep"] == "registered")
         assert (", as a graph" in one["engine_evidence"]) == (options.get("submit") == "graph")
     times = {
         (one["pattern"], one["options"].get("launch", "process")): one["time_ns"]["median"]
@@ -201,6 +207,21 @@ def test_every_launch_mode_is_verified(tmp_path: Path, model: str, library: str)
     }
     # One thread needs as long as the slowest GPU, and longer where its calls for all GPUs take longer.
     assert all(time > 0.99 * times[pattern, "process"] for (pattern, _), time in times.items())
+
+
+def test_records_tell_what_the_library_chose(tmp_path: Path) -> None:
+    """Catches the choice of another size or collective, and none told without a reason."""
+    records = run(tmp_path, "R", "--machine", "h200-x4", "--ranks", "4", "--only", "sweep=collectives")
+    chosen = {(one["pattern"], one["size_bytes"]): one["library_choice"] for one in records}
+    assert chosen["allreduce", 32 * 1024]["protocol"] == "LL"
+    assert chosen["allreduce", 16 * MIB]["protocol"] == "Simple"
+    assert all(chosen["allreduce", size]["algorithm"] for size in (32 * 1024, 16 * MIB))
+    assert all(chosen["allreduce", size]["channels"] > 1 for size in (32 * 1024, 16 * MIB))
+    for choice in chosen.values():
+        assert (choice["algorithm"] is None) == (choice["reason"] is not None), choice
+    assert "messages" in chosen["alltoall", 16 * MIB]["reason"]
+    shown = byteways(tmp_path, "show", "R").stdout
+    assert "choice of the library" in shown and "Simple, " in shown
 
 
 def test_one_thread_finds_a_wrong_word_of_another_rank(tmp_path: Path) -> None:

@@ -132,6 +132,12 @@ def answer(request: dict, connection: socket.socket) -> dict:
     if request["do"] == "probe":
         misbehave(os.environ.get("BYTEWAYS_FAKE_PROBE", ""), connection)
         return {"did": "probe", "capabilities": capabilities(), "libraries": [], "method_version": 1}
+    if request["do"] == "choices":
+        misbehave(os.environ.get("NCCL_PLANTED", ""), connection)
+        tell(f"asked for {len(request['cases'])} choices, {os.environ['NCCL_DEBUG_SUBSYS']}")
+        choice = {"algorithm": "Ring", "protocol": "LL", "channels": 2, "source": "toy", "reason": None}
+        return {"did": "choices", "choices": [choice] * len(request["cases"])}
+    assert "NCCL_DEBUG_FILE" not in os.environ  # a log would disturb the timing
     case = request["case"]
     by_size = dict(
         entry.split("=") for entry in os.environ.get("BYTEWAYS_FAKE_FAULTS", "").split(",") if entry

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.run.library_log import LibraryLog
+from byteways.run.library_paths import library_directories
+from byteways.run.process import WorkerProcess
 from byteways.run.rank_threads import RankThreads
+from byteways.settings import worker_command
 
 pytestmark = pytest.mark.gpu
 
@@ -19,15 +24,13 @@ MIB = 2**20
 def ranks(session: _core.Session) -> RankThreads:
     """Ranks in this process; skips where the library of the GPU's vendor is missing."""
     vendor = next(device.runtime for device in session.devices if device.name == "gpu0")
-    from byteways.run.library_paths import library_directories
-
     report = _core.xccl_report(vendor, library_directories())
     if not report.usable:
         pytest.skip(report.reason)
     return RankThreads(_core)
 
 
-def request_of(pattern: str, size: int, memory: str = "device", **options: str) -> dict[str, Any]:
+def request_of(pattern: str, size: int, memory: str = "device", **options: int | str) -> dict[str, Any]:
     end = Buffer("gpu0", memory, rank=0)
     case = Case("xccl", pattern, (Flow(end, end, "gpu0"),), size, "warm", options)
     common = {"budget_s": 0.1, "precision": 0.05, "rounds": 1, "key": 7}
@@ -52,8 +55,40 @@ def test_one_thread_for_all(ranks: RankThreads, pattern: str) -> None:
     assert outcome["verified"] and "one thread for all" in outcome["engine_evidence"]
 
 
+@pytest.mark.parametrize("launch", ["thread", "single"])
+def test_memory_of_the_library(ranks: RankThreads, launch: str) -> None:
+    """Catches memory that our kernels cannot fill, and a registration that NCCL refuses."""
+    outcome, leaving = ranks.measure(request_of("allreduce", MIB, "xccl", launch=launch))
+    assert not leaving and outcome["status"] == "measured", outcome["reason"]
+    assert outcome["verified"] and "registered memory" in outcome["engine_evidence"]
+
+
+def test_registered_memory_creates_no_multicast_objects(
+    ranks: RankThreads, session: _core.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches memory registered with several ranks where NCCL would use NVLink SHARP."""
+    vendor = next(device.runtime for device in session.devices if device.name == "gpu0")
+    library = _core.Xccl(vendor, library_directories())
+    monkeypatch.delenv("NCCL_NVLS_ENABLE", raising=False)
+    assert ("multicast" in library.register_obstacle(2)) == (vendor == "cuda")
+    assert library.register_obstacle(1) == ""
+
+
 def test_modes_share_a_process(ranks: RankThreads) -> None:
     """Catches a mode that keeps what the other one needs."""
     for launch in ("thread", "single", "thread"):
         outcome, leaving = ranks.measure(request_of("allreduce", 64 * MIB, launch=launch))
         assert not leaving and outcome["status"] == "measured", outcome["reason"]
+
+
+def test_the_log_is_asked_in_a_process_of_its_own(ranks: RankThreads, tmp_path: Path) -> None:
+    """Catches a probe that does not end, and no choice without a reason (one rank has none)."""
+    variables = LibraryLog.variables(tmp_path / "library.log")
+    worker = WorkerProcess(tmp_path / "worker.log", variables, [*worker_command(), "--kind", "threads"])
+    try:
+        cases = [request_of(pattern, MIB, batch=1)["case"] for pattern in ("allreduce", "alltoall")]
+        answer = worker.ask({**request_of("allreduce", MIB), "do": "choices", "cases": cases}, 120)
+    finally:
+        worker.kill()
+    for choice in answer["choices"]:
+        assert choice["algorithm"] or choice["reason"], choice

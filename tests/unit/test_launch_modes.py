@@ -75,3 +75,29 @@ def test_graphs_between_ranks(options: dict[str, str], why: str | None) -> None:
     case = replace(planned('timing = "pipelined"')[0].case, options=options)
     reason = refusal(case, TOPOLOGY, WITH_MPI)
     assert reason is None if why is None else why in (reason or "")
+
+
+def test_memory_of_the_library_serves_it_alone() -> None:
+    """Catches copies of memory that no runtime allocates, and a library without the functions."""
+    (one,) = planned('timing = "pipelined"')
+    flow = one.case.flows[0]
+    ends = [(replace(source, memory="xccl"), replace(to, memory="xccl")) for source, to in flow.pairs]
+    case = replace(
+        one.case, flows=(replace(flow, source=ends[0][0], destination=ends[0][1], others=(ends[1],)),)
+    )
+    memory = {name: {**kinds, "xccl": Offer(True)} for name, kinds in WITH_MPI.memory.items()}
+    there = replace(WITH_MPI, memory=memory)
+    assert refusal(case, TOPOLOGY, there) is None
+    lacking = {
+        name: {**kinds, "xccl": Offer(False, "nccl 2.18.1 lacks ncclMemAlloc")}
+        for name, kinds in memory.items()
+    }
+    assert "lacks ncclMemAlloc" in (refusal(case, TOPOLOGY, replace(there, memory=lacking)) or "")
+    copied = replace(
+        flow,
+        source=replace(ends[0][0], rank=None),
+        destination=replace(flow.destination, rank=None),
+        others=(),
+    )
+    copy = replace(case, interface="copy", pattern="unidirectional", flows=(copied,), options={})
+    assert "for interface xccl alone" in (refusal(copy, TOPOLOGY, there) or "")

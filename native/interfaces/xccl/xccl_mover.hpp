@@ -1,7 +1,9 @@
 // Base of the movers of NCCL and RCCL: one rank's calls, as they are or as a graph recorded in advance.
 #pragma once
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "interfaces/rank_calls.hpp"
 #include "interfaces/rank_mover.hpp"
@@ -43,9 +45,13 @@ class XcclMover : public Base, public RankCalls {
         submission_(flow) {
     this->traits_.synchronous = false;
     this->traits_.engine = "xccl";
+    for (const Buffer* buffer : {flow.source, flow.destination})
+      if (buffer != nullptr && buffer->allocation().memory() == Memory::xccl)
+        registered_.push_back(xccl_->registered(*buffer));
   }
   void describe(const std::string& what) {
-    this->note_evidence(xccl_->library_name() + ": " + what + (submission_.graph() ? ", as a graph" : ""));
+    this->note_evidence(xccl_->library_name() + ": " + what + (submission_.graph() ? ", as a graph" : "") +
+                        (registered_.empty() ? "" : ", registered memory"));
   }
 
   XcclCommunicator* xccl_;
@@ -57,6 +63,7 @@ class XcclMover : public Base, public RankCalls {
         for (int step = 0; step < this->steps(); ++step) this->call(stream, k, step);
     };
   }
+  std::vector<std::shared_ptr<void>> registered_;  // outlives what was recorded
   Submission submission_;
 };
 

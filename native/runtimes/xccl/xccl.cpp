@@ -1,6 +1,7 @@
 // See xccl.hpp.
 #include "runtimes/xccl/xccl.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -54,7 +55,54 @@ LibraryReport find_xccl(const XcclOptions& options) {
 
 Xccl::Xccl(const XcclOptions& options) {
   if (!open(options, table_, report_)) throw Unsupported(library_of(options), "library", report_.reason);
+  amd_ = is_amd(options);
+  simulated_ = !options.simulator.empty();
   name_ = std::string(is_amd(options) ? "RCCL " : "NCCL ") + report_.version;
+}
+
+namespace {
+
+class XcclMemory final : public Allocation {
+ public:
+  XcclMemory(std::shared_ptr<const Xccl> library, void* data, std::uint64_t bytes)
+      : library_(std::move(library)) {
+    memory_ = Memory::xccl;
+    data_ = static_cast<std::byte*>(data);
+    bytes_ = bytes;
+  }
+  ~XcclMemory() override { library_->table().release(data_); }
+
+ private:
+  std::shared_ptr<const Xccl> library_;
+};
+
+// ncclResult_t of a CUDA or HIP call that failed, as allocations do for want of memory.
+constexpr int kUnhandledGpuError = 1;
+
+}  // namespace
+
+std::unique_ptr<Buffer> Xccl::allocate(std::shared_ptr<const Xccl> library, Session& session, Device& device,
+                                       std::uint64_t bytes) {
+  const xccl::Table& table = library->table();
+  session.service_stream(device).lend();  // the library uses the current GPU
+  void* data = nullptr;
+  const int code = table.allocate(&data, bytes);
+  const std::string text = code == xccl::kSuccess ? "" : table.get_error_string(code);
+  if (code == kUnhandledGpuError)
+    throw OutOfMemory("ncclMemAlloc", std::to_string(code), text, device.name());
+  if (code != xccl::kSuccess) throw Error("ncclMemAlloc", std::to_string(code), text, device.name());
+  auto memory = std::make_unique<XcclMemory>(std::move(library), data, bytes);
+  auto buffer = std::make_unique<Buffer>(session, device, device, *device.runtime, std::move(memory));
+  session.touch(*buffer);
+  return buffer;
+}
+
+std::string Xccl::register_obstacle(int ranks) const {
+  const char* setting = std::getenv("NCCL_NVLS_ENABLE");
+  const bool off = setting != nullptr && std::string(setting) == "0";
+  if (amd_ || simulated_ || ranks < 2 || off) return {};
+  return "NCCL may create multicast objects for registered memory, which byteways never does: run with "
+         "NCCL_NVLS_ENABLE=0 to measure it without NVLink SHARP";
 }
 
 XcclCommunicator::XcclCommunicator(std::shared_ptr<const Xccl> library, Device& device, int rank, int size)
@@ -148,6 +196,17 @@ void XcclCommunicator::send(const void* data, std::size_t count, int type, int t
 
 void XcclCommunicator::receive(void* data, std::size_t count, int type, int from, Stream& stream) {
   check("ncclRecv", library_->table().receive(data, count, type, from, comm_, stream.lend()));
+}
+
+std::shared_ptr<void> XcclCommunicator::registered(const Buffer& buffer) {
+  if (const std::string obstacle = library_->register_obstacle(size_); !obstacle.empty())
+    throw Unsupported("ncclCommRegister", "multicast", obstacle, device_->name());
+  void* handle = nullptr;
+  check("ncclCommRegister", library_->table().register_memory(comm_, buffer.data(), buffer.bytes(), &handle));
+  const auto undo = [library = library_, comm = comm_](void* registered) {
+    if (registered != nullptr) library->table().deregister_memory(comm, registered);
+  };
+  return {handle, undo};
 }
 
 void XcclCommunicator::group(const std::function<void()>& body) {

@@ -1,6 +1,7 @@
 // NCCL or RCCL: the library, and ranks in it, one GPU each.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,10 +29,20 @@ class Xccl {
   const xccl::Table& table() const { return table_; }
   const std::string& name() const { return name_; }  // "NCCL 2.28.9"
 
+  // Memory of kind `xccl` of a GPU, every word written once. Throws Unsupported when the library has none,
+  // OutOfMemory, Error.
+  static std::unique_ptr<Buffer> allocate(std::shared_ptr<const Xccl> library, Session& session,
+                                          Device& device, std::uint64_t bytes);
+  // Why such memory must not be registered with a communicator of so many ranks; empty: it may be. NCCL
+  // creates multicast objects for registered memory where it uses NVLink SHARP, which byteways never does,
+  // and NCCL_NVLS_ENABLE stays as the user has set it.
+  std::string register_obstacle(int ranks) const;
+
  private:
   xccl::Table table_;
   LibraryReport report_;
   std::string name_;
+  bool amd_ = false, simulated_ = false;
 };
 
 // Finds the library. `report.reason` says why it is not usable.
@@ -65,6 +76,9 @@ class XcclCommunicator {
                  Stream& stream);
   void send(const void* data, std::size_t count, int type, int to, Stream& stream);
   void receive(void* data, std::size_t count, int type, int from, Stream& stream);
+  // A registered buffer, until the handle is destroyed. Throws Unsupported for the library's or Xccl's
+  // reason.
+  std::shared_ptr<void> registered(const Buffer& buffer);
   // The sends and receives of `body` progress together.
   void group(const std::function<void()>& body);
 

@@ -35,7 +35,7 @@ PATTERNS = (
 #: Memory kinds; native/runtimes/runtime.hpp has the same names.
 MEMORIES = (
     *("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered"),
-    *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm", "ipc"),
+    *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm", "ipc", "xccl"),
 )
 #: Kinds that differ from another one by coherence or caching alone, which not every vendor lets users choose.
 VARIANTS = {
@@ -44,6 +44,8 @@ VARIANTS = {
     "device-fine": "device",
     "device-uncached": "device",
 }
+#: Kinds that a library between ranks allocates for itself alone.
+OF_LIBRARIES = ("xccl",)
 CACHES = ("cold", "warm")
 
 _BUFFER = re.compile(
@@ -53,7 +55,7 @@ _BUFFER = re.compile(
 
 def is_device(memory: str) -> bool:
     """Whether the GPU itself owns memory of this kind."""
-    return memory in ("device", "device-fine", "device-uncached", "pool", "vmm", "ipc")
+    return memory in ("device", "device-fine", "device-uncached", "pool", "vmm", "ipc", "xccl")
 
 
 def needs_grant(memory: str) -> bool:

@@ -59,6 +59,7 @@ ALLOCATION_BYTES_PER_S = {
     "pool": 1000e9,
     "vmm": 1000e9,
     "ipc": 1000e9,
+    "xccl": 1000e9,
 }
 #: Latency of one dependent load: in a CPU's caches, in local memory, and over a link.
 STEP_S = {"cached": 5e-9, "own": 0.3e-6, "far": 1.2e-6}

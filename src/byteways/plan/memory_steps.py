@@ -19,6 +19,7 @@ MOST_BYTES = 256 * 2**20
 NO_HANDLE: Mapping[str, str] = {
     "pool": "comes from the device's default pool, which cannot be shared with other processes",
     "vmm": "has no IPC handle: other processes receive its file descriptor",
+    "xccl": "is allocated by NCCL or RCCL",
     "ipc": "is another process's: only that process exports it",
 }
 

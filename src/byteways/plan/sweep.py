@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from byteways.errors import BytewaysError
 from byteways.plan import bounds, core_pairs, flow_sets, rank_sweep
-from byteways.plan.case import MEMORIES, Buffer, Case, Flow
+from byteways.plan.case import MEMORIES, OF_LIBRARIES, Buffer, Case, Flow
 from byteways.plan.flow_sets import Ends, Group
 from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality import OWNERS, executes, kind_of
@@ -141,7 +141,7 @@ def _buffers(
         exact = glob.memory in MEMORIES
         memories = [name for name in MEMORIES if fnmatchcase(name, glob.memory)]
         for device, memory, toucher in itertools.product(devices, memories, touchers):
-            if exact or kind_of(device) in OWNERS[memory]:
+            if exact or (kind_of(device) in OWNERS[memory] and memory not in OF_LIBRARIES):
                 found[Buffer(device, memory, None if toucher == device else toucher)] = None
         if not devices or not touchers:
             missing = glob.first_touch if devices else glob.device

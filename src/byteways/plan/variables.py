@@ -15,6 +15,9 @@ from importlib import resources
 from byteways.plan.toml_files import read_toml
 from byteways.topology.model import Capabilities
 
+#: How the version text of Open MPI begins.
+_OPEN_MPI = "Open MPI"
+
 
 @dataclass(frozen=True)
 class Reader:
@@ -56,6 +59,20 @@ def reader_of(variable: str) -> Reader | None:
         if any(fnmatchcase(variable, glob) for glob in reader.variables):
             return reader
     return None
+
+
+def unread_by(version: str, environment: Mapping[str, str]) -> str:
+    """Returns which variables the MPI with this version text does not read, with the reason; empty if none.
+
+    Open MPI's own are those of no other; all others have MPICH's.
+    """
+    is_open = _OPEN_MPI in version
+    foreign = ("MPIR_", "MPICH_") if is_open else ("OMPI_",)
+    names = [name for name in sorted(environment) if name.startswith(foreign)]
+    if not names:
+        return ""
+    owner = "MPICH" if is_open else _OPEN_MPI
+    return f"{', '.join(names)}: read by {owner}, and this is {version.partition(',')[0].strip()}"
 
 
 def gives_pageable_access(variable: str, value: str) -> bool:

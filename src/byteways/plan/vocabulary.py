@@ -24,6 +24,7 @@ MEMORIES: Mapping[str, str] = {
     "pool": "GPU memory from the default pool, allocated in stream order",
     "vmm": "GPU memory mapped through the virtual memory management API",
     "ipc": "GPU memory of another process, opened by its IPC handle",
+    "xccl": "GPU memory from NCCL or RCCL, registered with the communicator",
 }
 
 PATTERNS: Mapping[str, str] = {

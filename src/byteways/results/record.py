@@ -120,6 +120,9 @@ class Record:
     clock_alignment_ns: float | None = None
     start_skew_ns: dict[str, float] | None = None
     ranks: list[dict[str, Any]] | None = None  # by rank: begin_ns, end_ns, begins_last, no_cpu
+    library_choice: dict[str, Any] | None = (
+        None  # of NCCL or RCCL: algorithm, protocol, channels, or a reason
+    )
     health: dict[str, Any] | None = None  # clocks, temperature, power before and after
     link_bytes: dict[str, Any] | None = None  # increase of link counters compared with the case's bytes
     energy: dict[str, Any] | None = None  # of sustained operations (run/energy.py), or a reason

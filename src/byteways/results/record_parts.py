@@ -70,8 +70,17 @@ class _Rank(TypedDict):
     no_cpu: float | None
 
 
+class _LibraryChoice(TypedDict):
+    algorithm: str | None
+    protocol: str | None
+    channels: int | None
+    source: str | None
+    reason: str | None
+
+
 _PARTS: dict[str, Any] = {
     "ranks": list[_Rank],
+    "library_choice": _LibraryChoice,
     "launch": dict[str, int],
     "other_count": _OtherWays,
     "corruption": _Corruption,

@@ -55,6 +55,7 @@ class Arena:
         memory_bytes: Memory of each device; 0 or missing means that only the allocator limits.
         first_gpus: First GPU of each GPU's runtime; empty if a single runtime serves all.
         exports: Allocates `ipc` memory; None where no case has any.
+        xccl: Allocates `xccl` memory of a device, of so many bytes; None where no case has any.
     """
 
     def __init__(
@@ -64,9 +65,11 @@ class Arena:
         memory_bytes: Mapping[str, int],
         first_gpus: Mapping[str, str] | None = None,
         exports: Exports | None = None,
+        xccl: Callable[[str, int], Buffer] | None = None,
     ) -> None:
         self._first_gpus = first_gpus or {}
         self._exports = exports
+        self._xccl = xccl
         self._exported: dict[Key, int] = {}  # numbers of exported allocations
         self._core = core
         self._session = session
@@ -141,6 +144,8 @@ class Arena:
         self._make_room(planned.device, wanted, {key for key, _ in needed})
         if planned.memory == "ipc":
             made = self._open(key, wanted)
+        elif planned.memory == "xccl" and self._xccl is not None:
+            made = self._xccl(planned.device, wanted)
         else:
             made = self._session.allocate(
                 planned.device, planned.memory, wanted, planned.first_touch or planned.device, user=user

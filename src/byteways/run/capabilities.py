@@ -53,12 +53,15 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
         for architecture in risky_architectures(devices, session.libraries)
     }
     vendors = dict.fromkeys(device.runtime for device in devices if device.runtime != "host")
-    collectives = [_xccl_report(core, vendor, session.virtual_time) for vendor in vendors]
+    reports = {vendor: _xccl_report(core, vendor, session.virtual_time) for vendor in vendors}
     return {
         "capabilities": {
             "devices": {device.name: _device(core, session, device) for device in devices},
             "memory": {
-                device.name: {memory: _offer(session.offers(device.name, memory)) for memory in MEMORIES}
+                device.name: {
+                    **{memory: _offer(session.offers(device.name, memory)) for memory in MEMORIES},
+                    "xccl": _xccl_memory(reports.get(device.runtime)),
+                }
                 for device in devices
             },
             "interface": {
@@ -79,7 +82,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
             },
             "host_memory_bytes": host_bytes,
         },
-        "libraries": [_library(report) for report in (*session.libraries, *collectives)],
+        "libraries": [_library(report) for report in (*session.libraries, *reports.values())],
         "method_version": core.METHOD_VERSION,
     }
 
@@ -158,6 +161,19 @@ def _xccl_report(core: ModuleType, vendor: str, simulated: bool) -> LibraryRepor
     simulator = simulator_path() if simulated else ""
     report: LibraryReport = core.xccl_report(vendor, library_directories(), simulator)
     return report
+
+
+#: Optional functions of NCCL and RCCL that allocate memory and register it.
+_OF_MEMORY = ("ncclMemAlloc", "ncclMemFree", "ncclCommRegister", "ncclCommDeregister")
+
+
+def _xccl_memory(report: LibraryReport | None) -> dict[str, Any]:
+    """Whether the library allocates and registers memory of a device."""
+    if report is None or not report.usable:
+        return {"available": False, "reason": "" if report is None else report.reason}
+    lacking = [function.name for function in report.missing if function.name in _OF_MEMORY]
+    reason = f"{report.library} {report.version} lacks {', '.join(lacking)}" if lacking else ""
+    return {"available": not lacking, "reason": reason}
 
 
 def _package_offer(name: str, simulated: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -23,7 +23,10 @@ from byteways.results.run_folder import LOG
 from byteways.run.device_messages import TRIAL_LIMIT_S, DeviceMessages, trial
 from byteways.run.journal import Entry, Journal, entry_of
 from byteways.run.launchers import Job
+from byteways.run.library_choices import LibraryChoices, ProbeFailed
+from byteways.run.library_log import LibraryLog
 from byteways.run.pace import Pace
+from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.recording import measured, unmeasured
 from byteways.settings import worker_command
@@ -124,6 +127,7 @@ class Conductor:
         self._losses: Counter[Blame] = Counter()
         self._last_loss: dict[Blame, str] = {}
         self._device_messages = DeviceMessages()
+        self._choices = LibraryChoices()
 
     def kill_at_once(self) -> None:
         """Kills the worker without waiting, for a process that exits immediately."""
@@ -146,6 +150,7 @@ class Conductor:
             BytewaysError: The journal cannot be written.
         """
         began = time.monotonic()
+        self._choices.plan(planned.case for planned in plan if planned.reason is None or planned.spare)
         pace = Pace(plan, self._total_s, lengthen=self._lengthen)
         kept = False
         try:
@@ -189,6 +194,9 @@ class Conductor:
         began = time.monotonic()
         pid: int | None = None
         try:
+            if self._model is None and self._choices.untried(planned.case):
+                self._let_go()  # it may hold memory that the probe needs
+                self._choices.learn(planned.case, self._probe_choices)
             worker = self._worker_for(planned)
             pid = worker.pid
             first = self._round is None
@@ -216,8 +224,11 @@ class Conductor:
             answer = worker.ask(request, self._deadline(planned, first))
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
+                outcome = answer["outcome"]
+                if outcome.get("status") == "measured" and (choice := self._choices.of(planned.case)):
+                    outcome = {**outcome, "library_choice": choice}
                 record, samples = measured(
-                    planned, answer["outcome"], self._method_version, self._topology, self._model, **happened
+                    planned, outcome, self._method_version, self._topology, self._model, **happened
                 )
                 entry = entry_of(record, samples)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -260,6 +271,24 @@ class Conductor:
             library = worker.hello.get("mpi", {}).get("version", "MPI")
             reason = f"{library} does not move this memory: {reason}"
         self._device_messages.tried(planned.case, reason)
+
+    def _probe_choices(
+        self, environment: Mapping[str, str], cases: list[dict[str, Any]], limit_s: float
+    ) -> list[dict[str, Any]]:
+        """Carries out collectives in a process whose library writes its log. Raises ProbeFailed."""
+        request = {"do": "choices", "cases": cases, "cores": [[]], "key": 1}
+        request |= {"budget_s": 0.0, "precision": 1.0, "rounds": 1}
+        try:
+            with private_folder() as folder:
+                variables = {**environment, **LibraryLog.variables(folder / "library.log")}
+                command = [*(self._command or worker_command()), "--kind", "threads"]
+                probe = WorkerProcess(self._log, variables, command, self._observer.tick)
+                try:
+                    return list(probe.ask(request, limit_s)["choices"])
+                finally:
+                    probe.kill()
+        except (WorkerLost, KeyError, TypeError) as failure:
+            raise ProbeFailed(str(failure)) from failure
 
     def _worker_for(self, planned: PlannedCase) -> WorkerProcess:
         """Returns the running worker if its kind and environment fit the case, otherwise a new one."""

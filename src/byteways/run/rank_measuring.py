@@ -12,6 +12,7 @@ from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.variables import unread_by
 from byteways.results import warnings
 from byteways.run.arena import Arena
 from byteways.run.host_memory import host_memory_bytes
@@ -69,7 +70,7 @@ class MeasurerOfRanks:
             else device.memory_bytes
             for device in session.devices
         }
-        self._arena = Arena(core, session, memory)
+        self._arena = Arena(core, session, memory, xccl=self._allocate)
 
     def release(self) -> None:
         """Frees all buffers."""
@@ -91,10 +92,21 @@ class MeasurerOfRanks:
             for buffers, (sends, receives) in zip(taken, ends, strict=True)
         ]
 
+    def _allocate(self, device: str, size: int) -> Buffer:
+        """Allocates memory of kind `xccl`."""
+        return self._opened(device).allocate(self._session, device, size)
+
     def _library(self, case: Case, device: str) -> Xccl | None:
         """Returns NCCL or RCCL if the case uses it. Raises UnsupportedError if it is not available."""
-        if INTERFACES[case.interface].library != "xccl":
-            return None
+        return self._opened(device) if INTERFACES[case.interface].library == "xccl" else None
+
+    def _not_registered(self, case: Case, device: str) -> str:
+        """Why the library's memory must not be registered with the ranks of the case; empty if it may be."""
+        if all(buffer.memory != "xccl" for flow in case.flows for buffer in flow.buffers):
+            return ""
+        return self._opened(device).register_obstacle(len(case.ranks))
+
+    def _opened(self, device: str) -> Xccl:
         if self._xccl is None:
             vendor = next(each.runtime for each in self._session.devices if each.name == device)
             self._xccl = self._core.Xccl(vendor, library_directories(), self._simulator)
@@ -210,6 +222,8 @@ class RankMeasurer(MeasurerOfRanks):
         ends = own_ends(case, mine)
         device = device_of(ends)
         try:
+            if reason := self._not_registered(case, device):
+                return {"status": "skipped", "reason": reason}
             failure = ""
             try:
                 buffers = self._take(case, [ends])[0]
@@ -243,14 +257,14 @@ class RankMeasurer(MeasurerOfRanks):
         return self._groups[members]
 
     def _not_taken(self, case: Case) -> str | None:
-        """Why MPI takes no memory of a GPU, in its own words; None if it does, or does not say. CPUs reach
-        managed memory, so that any MPI may take it.
+        """Why MPI does not carry out the case: it reads other variables, or takes no memory of a GPU, in its
+        own words; None if it does, or does not say. CPUs reach managed memory, so that any MPI may take it.
         """
-        if (
-            self._mpi is None
-            or INTERFACES[case.interface].between != "mpi"
-            or case.options.get("staging") == "pinned"
-        ):
+        if self._mpi is None or INTERFACES[case.interface].between != "mpi":
+            return None
+        if reason := unread_by(self._mpi.report.version, case.environment):
+            return reason
+        if case.options.get("staging") == "pinned":
             return None
         vendors = {device.name: device.runtime for device in self._session.devices}
         buffers = [buffer for flow in case.flows for buffer in flow.buffers if not is_managed(buffer.memory)]

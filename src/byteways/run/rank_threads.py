@@ -8,6 +8,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
+from byteways.results.library_choice import LibraryChoice, choice_of
+from byteways.run.library_log import SOURCE, LibraryLog
 from byteways.run.rank_measuring import RankMeasurer
 from byteways.run.single_thread import SingleThreadMeasurer
 
@@ -40,6 +42,21 @@ class RankThreads:
         if self._single is not None:
             self._single.release()
         return self._by_threads(request)
+
+    def choices(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Carries out each of `cases` and returns what the library's log says of it, as JSON."""
+        log = LibraryLog.of_process()
+        measurer = SingleThreadMeasurer.open()
+        found = []
+        for case in request["cases"]:
+            log.news()
+            outcome = measurer.measure({**request, "case": case})
+            if outcome["status"] == "measured":
+                choice = choice_of(log.news(), case["pattern"], f"{SOURCE} in an untimed process")
+            else:
+                choice = LibraryChoice(reason=outcome["reason"])
+            found.append(choice.to_json())
+        return found
 
     def _by_threads(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         if not self._measurers:

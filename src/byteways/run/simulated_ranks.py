@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
 from byteways.plan.variables import reader_of
+from byteways.results.library_choice import choice_of
+from byteways.run.library_choices import has_choice
+from byteways.run.library_log import SOURCE, LibraryLog
 from byteways.run.mpi_library import open_mpi
 from byteways.run.rank_measuring import MeasurerOfRanks, RankMeasurer
 from byteways.run.single_thread import SingleThreadMeasurer
@@ -39,6 +42,16 @@ class SimulatedRanks:
         """
         if reason := _without_effect(request["case"]["environment"]):
             return {"status": "skipped", "reason": reason}, False
+        if not has_choice(Case.from_json(request["case"])):
+            return self._measure(request)
+        with LibraryLog.of_simulation() as log:  # it takes no time of the simulated machine
+            outcome, failed = self._measure(request)
+            if outcome["status"] == "measured":
+                choice = choice_of(log.news(), request["case"]["pattern"], SOURCE)
+                outcome["library_choice"] = choice.to_json()
+            return outcome, failed
+
+    def _measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         self._core.restart_machine(*self._machine, request["key"])
         # One thread for all ranks is one actor; threads and processes differ in nothing that is simulated.
         single = Case.from_json(request["case"]).launch == "single"

@@ -36,6 +36,8 @@ class SingleThreadMeasurer(MeasurerOfRanks):
         ends = [own_ends(case, rank) for rank in case.members]
         devices = tuple(device_of(each) for each in ends)
         try:
+            if reason := self._not_registered(case, devices[0]):
+                return {"status": "skipped", "reason": reason}
             buffers = self._take(case, ends)
             library = self._library(case, devices[0])
             numbers = self._core.ThreadRanks.make(len(devices))

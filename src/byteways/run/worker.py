@@ -79,10 +79,17 @@ class Worker:
             request = self._channel.receive()
             if request["do"] == "stop":
                 return
-            answer = self._probe() if request["do"] == "probe" else self._measure(request)
+            answer = self._answer(request)
             self._channel.send(answer)
             if answer.get("leaving"):
                 return
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["do"] == "probe":
+            return self._probe()
+        if request["do"] == "choices":
+            return {"did": "choices", "choices": self._open_ranks().choices(request)}
+        return self._measure(request)
 
     def _probe(self) -> dict[str, Any]:
         from byteways.run.capabilities import describe

@@ -105,7 +105,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         members = groups[alike]
         title = ", ".join(part for part in alike if part)
         waited = waiting.get(_waits_alike(members[0]), [])
-        tables += _tables(title, members, waited)
+        tables += [*_tables(title, members, waited), *_choices(title, members)]
         plots += _plot(title, members)
     plots += _comparisons(moving)
     beside = {_waits_alike(cell) for cell in moving}
@@ -143,6 +143,34 @@ def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list
             tuple(shares),
         ),
     ]
+
+
+def _choices(title: str, members: Sequence[Cell]) -> list[Table]:
+    """Builds the table of what the library chose, if its log says so of any size."""
+    rows = _rows_of([cell.record.size_bytes for cell in members])
+    told = {(rows[cell.record.size_bytes], cell.record.pattern): _choice(cell) for cell in members}
+    patterns = [
+        pattern for pattern in COLLECTIVES if any(told.get((size, pattern)) for size in rows.values())
+    ]
+    if not patterns:
+        return []
+    lines = [
+        (format_size(size), *(told.get((size, pattern), "") for pattern in patterns))
+        for size in sorted({*rows.values()})
+    ]
+    sources = [(cell.record.library_choice or {}).get("source") for cell in members]
+    note = "; ".join(dict.fromkeys(f"by {source}" for source in sources if source))
+    return [Table(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
+
+
+def _choice(cell: Cell) -> str:
+    """`Ring, LL128, 16 channels`; empty if unknown."""
+    choice = cell.record.library_choice or {}
+    if choice.get("algorithm") is None:
+        return ""
+    channels = choice.get("channels")
+    counted = "" if channels is None else f", {channels} channel{'s' * (channels != 1)}"
+    return f"{choice['algorithm']}, {choice['protocol']}{counted}"
 
 
 def _rows_of(sizes: Iterable[int]) -> dict[int, int]:

@@ -18,6 +18,7 @@ class Reach(Enum):
     ON_HOST = "only where the pages reside on the host: touching them elsewhere would migrate them"
     OWN_OR_PEER = "its own, or another GPU's with verified peer access"
     NEVER = "never"
+    LIBRARY = "only for the library that allocates it"
     PAGEABLE_ACCESS = "only where kernels may touch plain host memory"
 
 
@@ -36,6 +37,7 @@ _BY_CPU = {
     "pool": Reach.SHARED,
     "vmm": Reach.SHARED,
     "ipc": Reach.NEVER,
+    "xccl": Reach.LIBRARY,
 }
 _BY_GPU = {
     "pageable": Reach.PAGEABLE_ACCESS,
@@ -52,18 +54,22 @@ _BY_GPU = {
     "pool": Reach.OWN_OR_PEER,
     "vmm": Reach.OWN_OR_PEER,
     "ipc": Reach.OWN_OR_PEER,
+    "xccl": Reach.LIBRARY,
 }
 #: Copies by a CPU: pages kept on a GPU migrate to the core on demand.
 _BY_COPYING_CPU = {**_BY_CPU, "managed": Reach.ALWAYS, "managed-coarse": Reach.ALWAYS}
 #: Who may touch pages first: registered pages are touched before they are locked.
 _TOUCHED_BY = {"cpu": _BY_CPU, "gpu": {**_BY_GPU, "registered": Reach.PAGEABLE_ACCESS}}
 #: The runtime stages what its engines cannot access; another process's memory must be opened first.
-_BY_CALL = {**dict.fromkeys(_BY_GPU, Reach.ALWAYS), "ipc": Reach.OWN_OR_PEER}
+_BY_CALL = {**dict.fromkeys(_BY_GPU, Reach.ALWAYS), "ipc": Reach.OWN_OR_PEER, "xccl": Reach.LIBRARY}
+_BY_LIBRARY = {**_BY_CALL, "xccl": Reach.ALWAYS}
 _BY_KIND = {"cpu": _BY_CPU, "gpu": _BY_GPU}
 
 #: (interface, kind of executor) -> memory -> condition. Missing pairs are refused.
 TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
-    (name, kind): _BY_CALL
+    (name, kind): _BY_LIBRARY
+    if interface.library
+    else _BY_CALL
     if interface.by_call
     else _BY_COPYING_CPU
     if kind == "cpu" and interface.copies
@@ -88,6 +94,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "pool": ("gpu",),
     "vmm": ("gpu",),
     "ipc": ("gpu",),
+    "xccl": ("gpu",),
 }
 
 #: Memory placed on first write; all other memory is placed on allocation.
@@ -136,6 +143,8 @@ def reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Cap
     owner = buffer.device
     if reach is Reach.NEVER:
         return f"{buffer.memory} memory of {owner} is opened by a GPU, and {executor} is not one"
+    if reach is Reach.LIBRARY:
+        return f"{buffer.memory} memory is allocated and registered by NCCL or RCCL, for interface xccl alone"
     if reach is Reach.SHARED and not capabilities.host_access.get(owner, False):
         what = f"{buffer.memory} memory of {owner}"
         return f"{executor} cannot address {what}, which is not shared with the host"
