@@ -17,8 +17,8 @@ from byteways.plan.interfaces import MULTI_PAIR
 from byteways.units import format_size
 
 LEAD = (
-    "The first half of the ranks sends, each to one rank of the second half, all at once and in windows, as "
-    "osu_mbw_mr does. The last pair to end sets the time."
+    "The first half of the ranks sends, each to one rank of the second half, all at once, by MPI in windows, "
+    "as osu_mbw_mr does. The last pair to end sets the time."
 )
 RATE = 424.5
 
