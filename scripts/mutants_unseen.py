@@ -14,6 +14,8 @@ UNSEEN = (
 )
 #: A unit as a power of ten, of a million or more: off by one it changes no digit that is told.
 _UNIT = re.compile(r"\b1e([6-9]|1\d)\b")
+#: How long to wait for what takes no such time, in ten seconds or more: its last digit changes nothing.
+_PATIENCE = re.compile(r"^(\w+_)?(LIMIT|TIMEOUT|DEADLINE)_S = \d\d+(\.0)?(  #.*)?$")
 #: A comparison with a word, and with the order of words, which no program of ours asks for.
 _EQUALS_WORD = re.compile(r"[!=]= (?=[\"'])")
 _ORDERS_WORD = re.compile(r"[<>]=? (?=[\"'])")
@@ -25,6 +27,8 @@ def is_unseen(before: str, start: Place, operator: str, after: str) -> bool:
     if line == "if TYPE_CHECKING:" or ("@cache" in line and "Decorator" in operator):
         return True  # imports that only the type checker wants; the same is computed again
     if any(old in line and line.replace(old, new) == changed for old, new in UNSEEN):
+        return True
+    if _PATIENCE.match(line) and _PATIENCE.match(changed):
         return True
     if len(_UNIT.findall(changed)) < len(_UNIT.findall(line)):
         return True

@@ -94,6 +94,7 @@ def test_texts_come_first(cover: Covering, monkeypatch: pytest.MonkeyPatch) -> N
         ("zip(a, b, strict=True)", "zip(a, b, strict=False)"),
         ('if kind == "cpu":', 'if kind >= "cpu":'),
         ("if kind != 'cpu':", "if kind < 'cpu':"),
+        ("TIMEOUT_S = 20.0", "TIMEOUT_S = 21.0"),
         ("rate = bytes / ns * 1e9", "rate = bytes / ns * 999999999.0"),
     ],
 )
@@ -102,6 +103,7 @@ def test_changes_that_no_test_can_tell(before: str, after: str) -> None:
     assert mutants_unseen.is_unseen(before, (1, 0), "", after)
     assert not mutants_unseen.is_unseen('if kind == "cpu":', (1, 0), "", 'if kind != "cpu":')
     assert not mutants_unseen.is_unseen("if count == 1:", (1, 0), "", "if count >= 1:")
+    assert not mutants_unseen.is_unseen("LIMIT_S = 2.0", (1, 0), "", "LIMIT_S = 3.0")
     assert not mutants_unseen.is_unseen("return time * 1e3", (1, 0), "", "return time * 1001.0")
     assert not mutants_unseen.is_unseen("return bytes / 1e9", (1, 0), "", "return bytes * 1e9")
 

@@ -1,0 +1,264 @@
+"""What the conductor asks of workers, which worker it asks, and when it gives a device up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.run import conductor
+from byteways.run.conductor import LOSSES_PER_DEVICE, Conductor, key_of
+from byteways.run.process import WorkerLost
+from byteways.topology.model import Device, Topology
+
+TOPOLOGY = Topology(
+    "host",
+    (Device("cpu0", "cpu", "a CPU", cores=(0, 1)), Device("gpu0", "gpu", "a GPU", uuid="GPU-0")),
+)
+
+
+def planned(interface: str = "memcpy", executor: str = "cpu0", **more: Any) -> PlannedCase:
+    end = Buffer("cpu0", "pageable")
+    case = Case(
+        interface,
+        "unidirectional",
+        (Flow(end, end, executor),),
+        4096,
+        environment=more.pop("environment", {}),
+    )
+    given = {"round": 0, "budget_s": 0.1, "precision": 0.02, "estimated_s": 1.0, "rounds": 3, **more}
+    return PlannedCase(case, "sweep", **given)
+
+
+class Workers:
+    """Every worker that is started, with what it was asked; `answers` says what they answer."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[Any, Any]] = []
+        self.asked: list[dict[str, Any]] = []
+        self.deadlines: list[float] = []
+        self.did: list[str] = []
+        self.answers: Any = lambda request: {"status": "failed", "reason": "as told"}
+
+    def start(self, log: Path, environment: Any, command: Any, tick: Any) -> Any:
+        number = len(self.started)
+        self.started.append((dict(environment), command))
+
+        def ask(request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+            self.asked.append(request)
+            self.deadlines.append(timeout_s)
+            outcome = self.answers(request)
+            if isinstance(outcome, Exception):
+                raise outcome
+            leaving = outcome.pop("leaving", None)
+            return {"outcome": outcome, **({"leaving": True} if leaving else {})}
+
+        def note(what: str) -> Any:
+            return lambda: self.did.append(f"{what} {number}")
+
+        return SimpleNamespace(
+            pid=100 + number, ask=ask, kill=note("kill"), stop=note("stop"), dismiss=note("dismiss"),
+            kill_at_once=note("kill at once"), hello={},
+        )  # fmt: skip
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Workers:
+    made = Workers()
+    monkeypatch.setattr(conductor, "WorkerProcess", made.start)
+    monkeypatch.setattr(conductor, "worker_command", lambda: ["worker"])
+    return made
+
+
+def run(
+    *cases: PlannedCase, run_until: float | None = None, keep: bool = False, **more: Any
+) -> tuple[Any, list[Any]]:
+    """The conductor after it measured the cases, and the records of its journal."""
+    records: list[Any] = []
+    journal: Any = SimpleNamespace(folder=Path("/runs/a"), add=lambda entry: records.append(entry.record))
+    observer: Any = SimpleNamespace(began=lambda *_: None, ended=lambda _: None, tick=None)
+    made = Conductor(journal, TOPOLOGY, 9, observer, deadline=lambda one, first: 30.0 + first, **more)
+    made.run(cases, until=run_until, keep_worker=keep)
+    return made, records
+
+
+def test_what_is_asked(workers: Workers) -> None:
+    """Catches a case measured with another case's budget or noise, and a round that is not begun anew."""
+    first, second = planned(), planned("load", budget_s=0.2)
+    third = replace(first, round=1)
+    _, records = run(first, second, third)
+    asked = workers.asked
+    assert [one["case"] for one in asked] == [one.case.identity() for one in (first, second, third)]
+    assert [one["fresh"] for one in asked] == [False, False, True]
+    assert [one["budget_s"] for one in asked] == [0.1, 0.2, 0.1]
+    assert [one["key"] for one in asked] == [key_of(one) for one in (first, second, third)]
+    assert {(one["do"], one["precision"], one["rounds"]) for one in asked} == {("measure", 0.02, 3)}
+    assert "uuids" not in asked[0] and "cores" not in asked[0]
+    assert workers.deadlines == [31.0, 30.0, 30.0]
+    assert workers.started == [({}, None)]
+    assert workers.did == ["dismiss 0"]
+    assert [(one.status, one.reason, one.method_version, one.worker) for one in records] == [
+        ("failed", "as told", 9, 100)
+    ] * 3
+    assert all(one.started_at.startswith("20") and one.wall_s >= 0 for one in records)
+
+
+def test_keys_are_of_the_case_and_its_round() -> None:
+    """Catches noise or patterns that depend on what was measured before, and a key that JSON rounds."""
+    keys = {key_of(one) for one in (planned(), planned(round=1), planned("load"), planned(budget_s=9.0))}
+    assert len(keys) == 3 and all(key < 1 << 40 for key in keys)
+    assert max(key_of(planned(round=number)) for number in range(40)) >> 35
+
+
+@pytest.mark.parametrize(
+    ("cases", "started", "did"),
+    [
+        (
+            (planned(), planned("torch-copy", "gpu0"), planned()),
+            [({}, None), ({}, ["worker", "--kind", "torch"]), ({}, None)],
+            ["stop 0", "stop 1", "dismiss 2"],
+        ),
+        (
+            (planned(environment={"A": "1"}), planned("load", environment={"A": "1"}), planned()),
+            [({"A": "1"}, None), ({}, None)],
+            ["stop 0", "dismiss 1"],
+        ),
+        (
+            (planned(environment={"A": "1"}), planned(environment={"A": "2"})),
+            [({"A": "1"}, None), ({"A": "2"}, None)],
+            ["stop 0", "dismiss 1"],
+        ),
+    ],
+)
+def test_a_worker_for_each_kind_and_environment(
+    cases: tuple[PlannedCase, ...], started: list[Any], did: list[str], workers: Workers
+) -> None:
+    """Catches a case measured with the variables of another, and a process for each case."""
+    run(*cases)
+    assert workers.started == started and workers.did == did
+
+
+def test_identities_of_gpus_are_for_torch(workers: Workers) -> None:
+    """Catches a GPU without its identity, by which PyTorch finds it."""
+    run(planned("torch-copy", "gpu0"))
+    assert workers.asked[0]["uuids"] == {"gpu0": "GPU-0"}
+
+
+def test_a_given_command_is_used(workers: Workers) -> None:
+    """Catches a simulated run whose further workers measure this machine."""
+    run(planned(), planned("torch-copy", "gpu0"), command=["mine", "--machine", "m"])
+    assert workers.started == [
+        ({}, ["mine", "--machine", "m"]),
+        ({}, ["mine", "--machine", "m", "--kind", "torch"]),
+    ]
+
+
+def test_a_device_that_costs_workers_is_given_up(workers: Workers) -> None:
+    """Catches a deadline for each case of a broken device, and devices or settings given up with it."""
+    workers.answers = lambda request: WorkerLost("it died", "timeout")
+    lost = [planned("copy", "gpu0", round=number) for number in range(LOSSES_PER_DEVICE)]
+    set_ = planned("copy", "gpu0", round=8, environment={"A": "1"})
+    _, records = run(*lost, planned("copy", "gpu0", round=9), set_)
+    told = [(one.status, one.reason) for one in records]
+    reason = f"{LOSSES_PER_DEVICE} workers were lost on gpu0, the last one: it died"
+    assert told == [("timeout", "it died")] * LOSSES_PER_DEVICE + [("skipped", reason)] * 2
+    assert len(workers.started) == LOSSES_PER_DEVICE
+    assert workers.did == [f"kill {number}" for number in range(LOSSES_PER_DEVICE)]
+    assert [one.worker for one in records] == [100, 101, 102, None, None]
+    assert workers.deadlines == [31.0] * LOSSES_PER_DEVICE  # each is the first case of its worker
+
+
+def test_settings_that_cost_workers_do_not_cost_the_device(workers: Workers) -> None:
+    """Catches a device given up because of variables that crash it."""
+
+    def answer(request: dict[str, Any]) -> Any:
+        crashes = request["case"]["environment"]
+        return WorkerLost("it died") if crashes else {"status": "failed", "reason": "as told"}
+
+    workers.answers = answer
+    lost = [
+        planned("copy", "gpu0", round=number, environment={"B": "1", "A": "2"})
+        for number in range(LOSSES_PER_DEVICE + 1)
+    ]
+    _, records = run(*lost, planned("copy", "gpu0"), planned())
+    reason = f"{LOSSES_PER_DEVICE} workers were lost on gpu0 A=2 B=1, the last one: it died"
+    assert [one.reason for one in records] == ["it died"] * LOSSES_PER_DEVICE + [reason, "as told", "as told"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        ({"status": "perfect"}, "worker sent an invalid outcome: status 'perfect'"),
+        (
+            {"status": "failed", "reason": "r", "colour": 1},
+            "worker sent an invalid outcome: unknown field 'colour'",
+        ),
+    ],
+)
+def test_an_outcome_that_is_none(outcome: dict[str, Any], said: str, workers: Workers) -> None:
+    """Catches a run that ends because of one answer."""
+    workers.answers = lambda request: dict(outcome)
+    _, (record,) = run(planned())
+    assert (record.status, record.reason) == ("lost", said) and workers.did == ["kill 0"]
+
+
+def test_a_worker_that_leaves_is_replaced(workers: Workers) -> None:
+    """Catches a case asked of a process that has ended, and its figures thrown away."""
+    workers.answers = lambda request: {"status": "failed", "reason": "ruined", "leaving": True}
+    _, records = run(*(planned("copy", "gpu0", round=number) for number in range(LOSSES_PER_DEVICE + 1)))
+    assert [one.reason for one in records[:-1]] == ["ruined"] * LOSSES_PER_DEVICE
+    assert records[-1].reason == f"{LOSSES_PER_DEVICE} workers were lost on gpu0, the last one: ruined"
+
+
+def test_a_worker_is_kept_for_another_call(workers: Workers) -> None:
+    """Catches a new process for each round of a repeated suite, and one that stays after the run."""
+    made, _ = run(planned(), keep=True)
+    assert workers.did == []
+    made.run([planned(round=1)])
+    assert len(workers.started) == 1 and workers.did == ["dismiss 0"]
+    made.kill_at_once()
+    made.close()
+    made.close()
+    assert workers.did == ["dismiss 0", "kill at once 0", "stop 0"]
+
+
+def test_no_case_begins_after_the_time_is_over(workers: Workers) -> None:
+    """Catches a run with a duration that goes on."""
+    _, records = run(planned(), run_until=0.0)
+    assert records == [] and workers.started == []
+
+
+def test_cases_that_do_not_run_are_recorded(workers: Workers) -> None:
+    """Catches a skipped case without a record, and a worker started for it."""
+    _, records = run(
+        planned(reason="no such memory"), planned(reason="left out to fit the budget", spare=True)
+    )
+    assert [(one.status, one.reason) for one in records] == [
+        ("skipped", "no such memory"),
+        ("skipped", "left out to fit the budget"),
+    ]
+    assert workers.started == []
+
+
+def test_spare_cases_come_back_where_time_is_left(workers: Workers) -> None:
+    """Catches time that nobody uses although a case was left out for want of it."""
+    spare = planned("load", reason="left out to fit the budget", spare=True, rounds=1)
+    _, records = run(planned(), spare, total_s=1000.0)
+    assert [one.reason for one in records] == ["as told", "as told"]
+    _, records = run(planned(), spare, total_s=0.1)
+    assert records[-1].reason == "left out to fit the budget"
+
+
+def test_the_worker_of_an_interrupted_run_ends(workers: Workers) -> None:
+    """Catches a worker that outlives the run that an observer ended."""
+
+    class StopError(Exception): ...
+
+    workers.answers = lambda request: StopError()
+    with pytest.raises(StopError):
+        run(planned(), keep=True)
+    assert workers.did == ["kill 0"]
