@@ -1,0 +1,191 @@
+"""What a worker answers to each request, with measurers that are made up."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from byteways.results.record import Warning
+from byteways.run import capabilities, measuring, worker
+from byteways.run.protocol import ConnectionClosed, Unavailable
+from byteways.run.worker import Worker
+
+BUSY = Warning("host-busy", 0.5, 0.1, "wait")
+
+
+class Conversation:
+    """A channel with these requests; keeps the answers."""
+
+    def __init__(self, *requests: dict[str, Any]) -> None:
+        self.left, self.sent = list(requests), []  # type: ignore[var-annotated]
+
+    def receive(self) -> dict[str, Any]:
+        if not self.left:
+            raise ConnectionClosed
+        return self.left.pop(0)
+
+    def send(self, answer: dict[str, Any]) -> None:
+        self.sent.append(answer)
+
+
+class Measurer:
+    """Answers what it is told to, and notes how it was opened and restarted."""
+
+    core, session, host_bytes = "core", "session", 7
+
+    def __init__(self, outcome: Any) -> None:
+        self.outcome, self.did = outcome, []  # type: ignore[var-annotated]
+
+    def open(self, machine: str = "") -> Measurer:
+        self.did.append(f"open {machine}".strip())
+        return self
+
+    def restart(self, key: int) -> None:
+        self.did.append(f"restart {key}")
+
+    def measure(self, request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+        outcome = self.outcome
+        if isinstance(outcome, Exception):
+            raise outcome
+        return dict(outcome), bool(request.get("breaks"))
+
+
+class Host:
+    """A host that is busy."""
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+
+    def begin(self) -> None:
+        self.did.append("begin")
+
+    def end(self) -> Any:
+        self.did.append("end")
+        return SimpleNamespace(to_json=lambda: {"others": 0.5}, warnings=lambda: [BUSY])
+
+
+def ask(
+    monkeypatch: pytest.MonkeyPatch,
+    outcome: Any,
+    *requests: dict[str, Any],
+    machine: str = "",
+    kind: str = "native",
+) -> tuple[list[dict[str, Any]], Measurer, Any]:
+    """The answers after the greeting, the measurer and the host."""
+    host, measurer, channel = Host(), Measurer(outcome), Conversation(*requests)
+    monkeypatch.setattr(worker, "HostMonitor", lambda: host)
+    monkeypatch.setattr(measuring, "Measurer", measurer)
+    made = Worker(channel, machine, kind)  # type: ignore[arg-type]
+    monkeypatch.setattr(made, "_open_torch", lambda: measurer.open("torch"))
+    monkeypatch.setattr(made, "_simulated_ranks", lambda: measurer.open("ranks"))
+    try:
+        made.serve()
+    except ConnectionClosed:
+        channel.sent.append({"did": "lost"})
+    assert channel.sent[0] == {"did": "hello", "pid": os.getpid()}
+    return channel.sent[1:], measurer, host
+
+
+MEASURE = {"do": "measure", "key": 9}
+STOP = {"do": "stop"}
+MEASURED = {"status": "measured", "health": {"gpu0": 1}, "warnings": ["noisy"]}
+
+
+def test_the_load_of_the_host_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches figures taken on a busy host that say nothing of it, and what GPUs tell replaced by it."""
+    answers, measurer, host = ask(monkeypatch, MEASURED, MEASURE, MEASURE, STOP, STOP)
+    outcome = answers[0]["outcome"]
+    assert answers[0]["did"] == "measure" and "leaving" not in answers[0]
+    assert outcome["health"] == {"gpu0": 1, "host": {"others": 0.5}}
+    assert outcome["warnings"] == ["noisy", vars(BUSY)]
+    assert measurer.did == ["open", "restart 9", "restart 9"] and host.did == ["begin", "end"] * 2
+    assert len(answers) == 2
+    (bare,), *_ = ask(monkeypatch, {"status": "corrupt"}, MEASURE, STOP)
+    assert bare["outcome"] == {
+        "status": "corrupt",
+        "health": {"host": {"others": 0.5}},
+        "warnings": [vars(BUSY)],
+    }
+
+
+def test_a_simulated_machine_has_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches simulated figures that depend on what else runs here."""
+    (answer,), measurer, host = ask(monkeypatch, MEASURED, MEASURE, STOP, machine="sheet")
+    assert answer["outcome"] == MEASURED and host.did == [] and measurer.did == ["open sheet", "restart 9"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (Unavailable("no PyTorch"), "skipped", "no PyTorch"),
+        (ValueError("odd"), "failed", "ValueError: odd"),
+    ],
+)
+def test_an_error_costs_one_case(
+    error: Exception, status: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a worker that ends with a case, and the load of the host told of a case that did not run."""
+    answers, _, host = ask(monkeypatch, error, MEASURE, MEASURE, STOP)
+    assert [(one["outcome"]["status"], one["outcome"]["reason"]) for one in answers] == [(status, reason)] * 2
+    assert ("health" in answers[0]["outcome"]) == (status == "failed")
+    assert host.did == (["begin", "end"] * 2 if status == "failed" else ["begin"] * 2)
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind", "did"),
+    [
+        (MEASURE, "torch", ["open torch"]),
+        ({**MEASURE, "ranks": [0, 1]}, "native", ["open ranks"]),
+        ({**MEASURE, "ranks": [0, 1]}, "torch", ["open torch"]),
+        (MEASURE, "native", ["open", "restart 9"]),
+    ],
+)
+def test_who_measures(
+    request_: dict[str, Any], kind: str, did: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a case measured by another library than its interface's."""
+    _, measurer, _ = ask(monkeypatch, MEASURED, request_, STOP, kind=kind)
+    assert measurer.did == did
+
+
+def test_a_ruined_worker_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches cases that are measured with a broken runtime."""
+    answers, *_ = ask(monkeypatch, MEASURED, {**MEASURE, "breaks": True}, MEASURE)
+    assert len(answers) == 1 and answers[0]["leaving"] is True
+
+
+def test_a_measurer_that_cannot_restart_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches all further cases lost to a session that is half closed."""
+    host, measurer = Host(), Measurer(MEASURED)
+    monkeypatch.setattr(worker, "HostMonitor", lambda: host)
+    monkeypatch.setattr(measuring, "Measurer", measurer)
+    made = Worker(Conversation())  # type: ignore[arg-type]
+
+    def fail(key: int) -> None:
+        raise RuntimeError("busy")
+
+    monkeypatch.setattr(measurer, "restart", fail)
+    assert made._measure(MEASURE)["outcome"]["reason"] == "RuntimeError: busy"
+    monkeypatch.undo()
+    monkeypatch.setattr(measuring, "Measurer", measurer)
+    assert made._measure(MEASURE)["outcome"]["status"] == "measured"
+    assert measurer.did == ["open", "open", "restart 9"]
+
+
+def test_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a machine that is asked for twice, and an error of the driver that ends the worker."""
+    monkeypatch.setattr(capabilities, "describe", lambda *told: {"told": told})
+    answers, measurer, host = ask(monkeypatch, MEASURED, {"do": "probe"}, {"do": "probe"}, MEASURE)
+    assert answers[0] == {"did": "probe", "told": ("core", "session", 7)} == answers[1]
+    assert measurer.did == ["open", "restart 9"] and host.did == ["begin", "end"]
+    assert answers[-1] == {"did": "lost"}
+
+    def fail(*_: Any) -> None:
+        raise OSError("no driver")
+
+    monkeypatch.setattr(capabilities, "describe", fail)
+    (answer,), *_ = ask(monkeypatch, MEASURED, {"do": "probe"}, STOP)
+    assert answer == {"did": "probe", "error": "OSError: no driver"}
