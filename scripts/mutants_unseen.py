@@ -28,6 +28,8 @@ def is_unseen(before: str, start: Place, operator: str, after: str) -> bool:
         return True  # imports that only the type checker wants; the same is computed again
     if any(old in line and line.replace(old, new) == changed for old, new in UNSEEN):
         return True
+    if "sys.version_info" in line:  # the other half runs on other versions of Python
+        return True
     if _PATIENCE.match(line) and _PATIENCE.match(changed):
         return True
     if len(_UNIT.findall(changed)) < len(_UNIT.findall(line)):
