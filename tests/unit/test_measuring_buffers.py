@@ -263,6 +263,13 @@ def test_flows_as_the_core_takes_them() -> None:
     assert opened[1]["handle"] == "handle" and opened[1]["second_source"] is None  # type: ignore[index]
 
 
+def test_the_cache_of_an_unknown_device() -> None:
+    """Catches buffers of another length for a device without a cache."""
+    worker = measurer(Events())
+    worker._cache_bytes = {"gpu0": 60 * MIB}
+    assert (worker._cache("gpu0"), worker._cache("gpu9")) == (60 * MIB, 0)
+
+
 def test_partners() -> None:
     """Catches pages that move to nobody."""
     moved = case("prefetch", "managed")
