@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from byteways.analyse.findings import findings
-from byteways.analyse.tables import not_measured
+from byteways.analyse.obstacles import not_measured
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from tests.report import sample_run

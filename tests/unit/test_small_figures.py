@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from byteways.analyse.obstacles import _excess
 from byteways.analyse.resources import Resource
 from byteways.analyse.studies.checks import _quotient
 from byteways.analyse.subjects.collectives import time_of
 from byteways.analyse.subjects.study import _wide
-from byteways.analyse.tables import _excess
 from byteways.analyse.wording import _factor, difference, faster, keeps_speed, slower
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, LINK_EFFICIENCY, Estimator

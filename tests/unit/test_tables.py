@@ -7,10 +7,11 @@ import pytest
 from byteways.analyse.best import best_map
 from byteways.analyse.curves import over_size
 from byteways.analyse.grids import inside_gpu, latency_tables, matrices
+from byteways.analyse.obstacles import warning_groups
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import cells
-from byteways.analyse.tables import patterns, warning_groups
+from byteways.analyse.tables import patterns
 from byteways.results.record import Warning
 from tests.report import sample_run
 from tests.report.few_records import Fixture

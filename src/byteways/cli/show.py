@@ -89,9 +89,9 @@ def _kept(records: Sequence[Record], only: Sequence[str], size: str | None) -> l
 def _as_data(view: View) -> dict[str, Any]:
     from byteways.analyse.findings import findings
     from byteways.analyse.headline import best_first, headline
+    from byteways.analyse.obstacles import not_measured, warning_groups
     from byteways.analyse.results_index import Index
     from byteways.analyse.summary import Cell
-    from byteways.analyse.tables import not_measured, warning_groups
     from byteways.analyse.topics import topics
 
     def figures(cell: Cell) -> dict[str, Any]:

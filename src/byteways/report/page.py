@@ -11,13 +11,14 @@ from byteways.analyse.compare import Ranking
 from byteways.analyse.finding import Finding
 from byteways.analyse.findings import findings
 from byteways.analyse.headline import Gap, Lead, headline
+from byteways.analyse.obstacles import Reason, WarningGroup
 from byteways.analyse.phrases import rate
 from byteways.analyse.progress import damage, shortfall
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated
 from byteways.analyse.summary import Cell, Run, gpu_caches, shown
-from byteways.analyse.tables import Reason, WarningGroup, tables
+from byteways.analyse.tables import tables
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
 from byteways.analyse.wording import tied_interfaces

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from byteways.analyse.finding import Finding, finding
+from byteways.analyse.obstacles import Reason, not_measured, warning_groups
 from byteways.analyse.phrases import count, gb, listed, percent, rate
 from byteways.analyse.repeatability import LEAST_ROUNDS
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import group_by
-from byteways.analyse.tables import Reason, not_measured, warning_groups
 from byteways.analyse.words import describe
 from byteways.results.record import Record
 from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS

@@ -1,0 +1,62 @@
+"""Modules import each other in one direction: each can be imported first."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def name_of(file: Path) -> str:
+    parts = file.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(file): file for file in (SOURCE / "byteways").rglob("*.py")}
+
+
+def at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The imports that run when a module is imported: not those of functions and for type checkers."""
+    for node in body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
+            yield from at_import([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try):
+            yield from at_import([*node.body, *node.orelse, *node.finalbody])
+
+
+def needed(module: str) -> set[str]:
+    """What must have been imported before a module can be, with the packages around it."""
+    found: set[str] = set()
+    for node in at_import(ast.parse(MODULES[module].read_text()).body):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (inner & MODULES.keys()) or {node.module}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    around = {name.rsplit(".", up)[0] for name in found for up in range(1, name.count(".") + 1)}
+    inside = {module.rsplit(".", up)[0] for up in range(1, module.count(".") + 1)}
+    return {name for name in found | around if name in MODULES} - inside - {module}
+
+
+def cycle_among(graph: dict[str, set[str]]) -> list[str]:
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_import_each_other() -> None:
+    """Catches a module that can be imported only after another one, as by chance in a whole test run."""
+    assert cycle_among({module: needed(module) for module in MODULES}) == []
+
+
+def test_a_cycle_is_found() -> None:
+    """Catches a check that no cycle could fail."""
+    assert cycle_among({"a": {"b"}, "b": {"a"}}) != []
+    assert "byteways.analyse.subjects.faults" in needed("byteways.analyse.subjects")
