@@ -39,8 +39,16 @@ MACHINES: Mapping[str, tuple[Topology, Capabilities]] = {
     "apu": legality.APU,
 }
 SUITES = sorted(path.stem for path in Path(next(iter(suites.__path__))).glob("*.toml"))
+#: Suites of the tests, by the names of their files.
+OTHERS = {
+    path.stem: path
+    for path in (
+        Path(__file__).with_name("odd_suite.toml"),
+        *(Path(__file__).parents[1] / "cli" / "recorded").glob("*.toml"),
+    )
+}
 #: Plans with many cases (of all memory kinds, of all pairs) take seconds: on the small machines only.
-LARGE, SMALL = ("full", "latency", "memory"), ("two-cores", "no-peer")
+LARGE, SMALL = ("full", "latency", "memory", "odd_suite"), ("two-cores", "no-peer")
 BUDGETS_S = (300.0, 20.0)
 #: Bytes that each side of a planned case touches, for its limits: more than caches hold, and less.
 TOUCHED = ({"source": 8 << 30, "destination": 8 << 30}, {"source": 1 << 20, "destination": 1 << 20})
@@ -58,7 +66,7 @@ def planned(machine: str, suite: str, budget_s: float | None) -> Iterator[str]:
     """Each case in its order, with its time, limits and why it does not run."""
     topology, capabilities = MACHINES[machine]
     try:
-        plan = make_plan(load(suite), topology, capabilities, budget_s=budget_s)
+        plan = make_plan(load(str(OTHERS.get(suite, suite))), topology, capabilities, budget_s=budget_s)
     except BytewaysError as error:
         yield str(error)
         return
@@ -101,7 +109,8 @@ def _cases(machine: str, interface: str) -> Iterator[Case]:
         yield Case(interface, "unidirectional", (flow,), OPTION_SIZE)
     for flow, size in product(plain, SIZES):
         yield Case(interface, "unidirectional", (flow,), size)
-    options = [{option.name: value} for option in row.options for value in _values(option)]
+    options: list[dict[str, Any]] = [{}]
+    options += [{option.name: value} for option in row.options for value in _values(option)]
     for flow, chosen in product(plain, options):
         alone = Case(interface, "unidirectional", (flow,), OPTION_SIZE, options=chosen)
         yield alone
@@ -139,7 +148,7 @@ def _values(option: Option) -> list[int | str | bool]:
 def of_plans() -> str:
     """A line for each suite on each machine."""
     lines = []
-    for machine, suite in product(MACHINES, SUITES):
+    for machine, suite in product(MACHINES, (*SUITES, *sorted(OTHERS))):
         if machine == "apu":
             continue  # as frontier, but for legality
         for budget_s in BUDGETS_S if machine in SMALL else BUDGETS_S[:1]:
@@ -165,7 +174,7 @@ if __name__ == "__main__":
     name, asked = sys.argv[1:3]
     texts = (
         [planned(name, asked, budget_s) for budget_s in BUDGETS_S]
-        if asked in SUITES
+        if asked in (*SUITES, *OTHERS)
         else [judged(name, asked)]
     )
     for text in texts:

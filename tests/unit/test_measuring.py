@@ -191,4 +191,7 @@ def test_errors_of_a_case(error: str, status: str, broken: bool) -> None:
     measurer._outcome = fail
     outcome, given_up = measurer.measure({"case": case().identity()})
     assert (outcome["status"], given_up) == (status, broken)
-    assert outcome["reason"].startswith("it happened")
+    assert outcome["reason"] == "it happened" + "; the runtime is unusable; a new worker continues" * broken
+    measurer._broken = lambda _: False
+    kept, given_up = measurer.measure({"case": case().identity()})
+    assert (kept["reason"], given_up) == ("it happened", False)

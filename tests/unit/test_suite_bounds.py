@@ -67,6 +67,7 @@ def nested(depth: int) -> str:
         (nested(MOST_DEPTH), None),
         (nested(MOST_DEPTH + 1), (1, f"brackets nested more than {MOST_DEPTH} deep")),
         ("]" * 9 + nested(MOST_DEPTH), None),
+        ("[" + "[]" * 5 + "[" * MOST_DEPTH, (1, f"brackets nested more than {MOST_DEPTH} deep")),
         ("x = 1\n" + nested(MOST_DEPTH + 1), (2, f"brackets nested more than {MOST_DEPTH} deep")),
         (f"a = '{nested(99)}'", None),
         (f"# {nested(99)}", None),
@@ -82,7 +83,7 @@ def nested(depth: int) -> str:
         (f'a = """\n\n{"1" * 99}"""\nb = {"1" * 99}', (4, f"a number of more than {MOST_DIGITS} digits")),
         (f"a{'1' * 99} = 1", None),
     ],
-    ids=[f"text {number}" for number in range(17)],
+    ids=[f"text {number}" for number in range(18)],
 )
 def test_texts_that_take_no_parser(text: str, found: tuple[int, str] | None) -> None:
     """Catches a short text that takes gigabytes, one refused that is plain, and a wrong line."""
