@@ -37,7 +37,7 @@ else:
 EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
 #: What pytest says of a test that is not there: its exit status would pass for a caught mutant.
 _NOT_FOUND = "ERROR: not found"
-#: What is said of a test that may have failed for want of time.
+#: What is said of a test that may have failed for lack of time.
 _OF_TIME = re.compile(r"time[_d]?[ -]?out|within \d+ s", re.IGNORECASE)
 #: Below this share of caught mutants the program fails.
 LEAST = 0.85

@@ -151,7 +151,7 @@ def test_cases_without_a_prediction_are_counted(tmp_path: Path) -> None:
                 rates = {f"cpu0>gpu{gpu}": 55.0 for gpu in (a, b)}
                 build.measure("copy", flows, rates, pattern="fan-out", size=size)
     (one,) = [one for one in findings(RunFolder(build.write(tmp_path))) if "concurrent cases" in one.title]
-    assert one.title.startswith("6 of 12 concurrent cases(those with all flows measured alone) perform")
+    assert one.title.startswith("6 of 12 concurrent cases (those with all flows measured alone) perform")
 
 
 def test_a_doubtful_case_proves_no_capacity(tmp_path: Path) -> None:

@@ -368,3 +368,16 @@ def test_lines_that_were_doubled_are_counted(tmp_path: Path) -> None:
     """Catches a number that is a function."""
     folder = sample_run.cpu_only(cpus=1).write(tmp_path / "run")
     assert RunFolder(folder).doubled_lines == 0
+
+
+def test_a_rule_that_does_not_concern_the_first_flow() -> None:
+    """Catches a background load that breaks a rule which the measured flow has nothing to do with."""
+    copy = legality.case("copy", "gpu0:device", "gpu1:device", "gpu0")
+    ends = Flow(Buffer("gpu2", "device"), Buffer("gpu3", "device"), "gpu2")
+    load = replace(ends, interface="kernel", options={"threads": 4096}, size_bytes=1 << 20)
+    beside = replace(copy, pattern="interference", flows=(*copy.flows, load))
+    assert "4096 threads exceed the largest GPU block" in (legality.reason(beside) or "")
+    routed = replace(ends, interface="route", options={"via": "gpu9"}, size_bytes=1 << 20)
+    assert "gpu9" in (legality.reason(replace(beside, flows=(*copy.flows, routed))) or "")
+    copied = replace(ends, interface="copy", options={"submit": "batch"}, size_bytes=1 << 20)
+    assert legality.reason(replace(beside, flows=(*copy.flows, copied))) is not None

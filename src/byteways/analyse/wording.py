@@ -330,7 +330,7 @@ def wins(first: Mapping[Hashable, tuple[str, Claim]], noun: str) -> str:
 
 
 def least_gain(gains: Mapping[str, Claim]) -> str:
-    """' Least of 12 ways: gpu0>gpu3, no significant difference.', empty for one alone."""
+    """' Smallest gain of 12: gpu0>gpu3, no significant gain.'; empty for a single one."""
     if len(gains) < 2:
         return ""
     name, least = min(gains.items(), key=lambda one: one[1].effect)
@@ -384,7 +384,7 @@ def all_as_predicted(cases: int, lacking: int) -> str:
     """'All 12 concurrent cases move', '12 of 40 concurrent cases … move' if others have no prediction."""
     if not lacking:
         return f"All {cases} concurrent cases perform"
-    return f"{cases} of {cases + lacking} concurrent cases(those with all flows measured alone) perform"
+    return f"{cases} of {cases + lacking} concurrent cases (those with all flows measured alone) perform"
 
 
 def slower_copies(sizes: str, claims: Sequence[Claim]) -> str:
