@@ -14,6 +14,7 @@ import pytest
 
 from byteways.analyse.studies import fitting
 from byteways.errors import BytewaysError
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.suite import parse
 from byteways.plan.toml_files import read_toml
 from byteways.results import manifest, samples
@@ -174,7 +175,7 @@ def test_ranks_end_when_their_conductor_is_gone() -> None:
 def test_an_error_of_one_rank_is_told_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a job that ends because one rank of it failed, and an outcome of one that takes no part."""
     monkeypatch.setattr(
-        rank_measuring.RankMeasurer, "open", lambda mpi: (_ for _ in ()).throw(KeyError("gpu9"))
+        rank_measuring.RankMeasurer, "open", lambda *_: (_ for _ in ()).throw(KeyError("gpu9"))
     )
     requests = iter([{"do": "measure", "ranks": [2, 1]}, {"do": "stop"}])
     sent: list[Any] = []
@@ -206,7 +207,9 @@ def test_an_error_of_a_simulated_rank(monkeypatch: pytest.MonkeyPatch) -> None:
         return {"status": "measured"}
 
     monkeypatch.setattr(made, "_play", play)
-    request = {"case": {"environment": {}}, "key": 9, "cores": [[0], [1]], "ranks": [0, 1]}
+    ends = (Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
+    case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8)
+    request = {"case": case.identity(), "key": 9, "cores": [[0], [1]], "ranks": [0, 1]}
     outcome, leaves = made.measure(request)
     assert leaves and did[0] == "restart 9" and did.count("leave") == 2
     assert {"join 0 of 2", "join 1 of 2"} <= {*did}

@@ -80,7 +80,8 @@ def ask(
     monkeypatch.setattr(measuring, "Measurer", measurer)
     made = Worker(channel, machine, kind)  # type: ignore[arg-type]
     monkeypatch.setattr(made, "_open_torch", lambda: measurer.open("torch"))
-    monkeypatch.setattr(made, "_simulated_ranks", lambda: measurer.open("ranks"))
+    monkeypatch.setattr(made, "_simulated_ranks", lambda: measurer.open("simulated ranks"))
+    monkeypatch.setattr(made, "_open_ranks", lambda: measurer.open("ranks"))
     try:
         made.serve()
     except ConnectionClosed:
@@ -135,19 +136,21 @@ def test_an_error_costs_one_case(
 
 
 @pytest.mark.parametrize(
-    ("request_", "kind", "did"),
+    ("request_", "machine", "kind", "did"),
     [
-        (MEASURE, "torch", ["open torch"]),
-        ({**MEASURE, "ranks": [0, 1]}, "native", ["open ranks"]),
-        ({**MEASURE, "ranks": [0, 1]}, "torch", ["open torch"]),
-        (MEASURE, "native", ["open", "restart 9"]),
+        (MEASURE, "", "torch", ["open torch"]),
+        ({**MEASURE, "ranks": [0, 1]}, "", "native", ["open ranks"]),
+        ({**MEASURE, "ranks": [0, 1]}, "sheet", "native", ["open simulated ranks"]),
+        ({**MEASURE, "ranks": [0, 1]}, "", "torch", ["open torch"]),
+        (MEASURE, "", "native", ["open", "restart 9"]),
+        (MEASURE, "sheet", "native", ["open sheet", "restart 9"]),
     ],
 )
 def test_who_measures(
-    request_: dict[str, Any], kind: str, did: list[str], monkeypatch: pytest.MonkeyPatch
+    request_: dict[str, Any], machine: str, kind: str, did: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Catches a case measured by another library than its interface's."""
-    _, measurer, _ = ask(monkeypatch, MEASURED, request_, STOP, kind=kind)
+    """Catches a case measured by another library than its interface's, or on this machine for another."""
+    _, measurer, _ = ask(monkeypatch, MEASURED, request_, STOP, machine=machine, kind=kind)
     assert measurer.did == did
 
 
