@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from byteways.analyse.resources import _gpus, _memories
+from byteways.analyse.selection import label_order
 from byteways.analyse.studies.scope import scope
 from byteways.analyse.subjects import loaded, saturation, submission
 from byteways.analyse.subjects.memory_kinds import _varies
@@ -381,3 +382,19 @@ def test_a_rule_that_does_not_concern_the_first_flow() -> None:
     assert "gpu9" in (legality.reason(replace(beside, flows=(*copy.flows, routed))) or "")
     copied = replace(ends, interface="copy", options={"submit": "batch"}, size_bytes=1 << 20)
     assert legality.reason(replace(beside, flows=(*copy.flows, copied))) is not None
+
+
+@pytest.mark.parametrize(
+    ("label", "key"),
+    [
+        ("gpu2>gpu10", ("gpu", 2, "gpu", 10)),
+        ("gpu1:device", ("gpu", 1, "device", 0)),
+        ("64 KiB", ("64", 0, "KiB", 0)),
+        ("copy", ("copy", 0)),
+        ("2x4", ("2x4", 0)),
+        ("", ("", 0)),
+    ],
+)
+def test_labels_are_ordered_by_their_devices(label: str, key: tuple[object, ...]) -> None:
+    """Catches gpu10 before gpu2, and a size cut into a word and its number."""
+    assert label_order(label) == key
