@@ -103,6 +103,7 @@ def test_handles_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     assert offers_of(monkeypatch, "cuda")["open-ipc"]["available"]
     found = offers_of(monkeypatch, "cuda", obstacle="no handles here")
     assert found["open-ipc"] == {"available": False, "reason": "no handles here"}
+    assert [*found] == [*INTERFACES]
     assert found["kernel"]["available"]
 
 
