@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +85,18 @@ def test_long_words_of_a_worker_are_cut(length: int, limit: int | None, kept: in
     assert found == text if length == kept else found == f"{text[: kept - 1]}…"
 
 
-def test_the_folder_of_the_session_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose path leaves room for a socket's, wherever pytest puts its own."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as path:
+        yield Path(path)
+
+
+def test_the_folder_of_the_session_comes_first(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches sockets in a folder that all users share although there is a private one."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short_path))
     folder, path = _socket_place()
-    assert path == folder.path / "socket" and folder.path.parent == tmp_path
+    assert path == folder.path / "socket" and folder.path.parent == short_path
     folder.remove()
 
 
@@ -105,11 +114,11 @@ def test_a_folder_that_cannot_be_written_is_passed_over(
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_path_that_is_too_long_is_passed_over(
-    more: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    more: int, short_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches a path that a socket cannot have, by one byte, and one refused that it can."""
     private = len("/byteways-private-12345678/socket")
-    base = tmp_path / ("x" * (SOCKET_PATH_LIMIT - private - len(str(tmp_path)) - 1 + more))
+    base = short_path / ("x" * (SOCKET_PATH_LIMIT - private - len(str(short_path)) - 1 + more))
     base.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(base))
     folder, path = _socket_place()
