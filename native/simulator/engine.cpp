@@ -97,8 +97,12 @@ void Engine::start(Queue& queue) {
     processors.taken = operation.all_processors;
     processors.used += filled(processors.threads, operation.threads);
   }
+  queue.rests_until = 0;
   begin_stage(operation);
-  if (operation.on_start) operation.on_start();
+  if (operation.on_start) {
+    ++effects_;
+    operation.on_start();
+  }
   if (operation.never_ends) {
     operation.state_ = Operation::State::stuck;
     operation.until_ = kNever;
@@ -110,6 +114,7 @@ void Engine::finish(Queue& queue) {
   const std::unique_ptr<Operation> operation = std::move(queue.operations.front());
   queue.operations.pop_front();
   queue.free_at = now_;
+  ++effects_;
   if (queue.operations.empty()) active_.erase(std::find(active_.begin(), active_.end(), &queue));
   for (int pool : operation->pools) ++tokens_[static_cast<std::size_t>(pool)];
   if (operation->processors >= 0) {
@@ -124,19 +129,29 @@ void Engine::finish(Queue& queue) {
   if (operation->on_end) operation->on_end();
 }
 
+// Bytes that share nothing with others have the rate of their cap, as if nobody else were there: most copies
+// of short messages, which stay in caches. They need no look at the rates when they begin, nor when they end.
 void Engine::begin_stage(Operation& operation) {
+  const Stage& stage = operation.stage();
   operation.state_ = Operation::State::fixed;
-  operation.until_ = now_ + operation.stage().fixed;
+  operation.until_ = now_ + stage.fixed;
+  const bool alone = stage.bytes > 0 && stage.flow.demands.empty() && stage.flow.cap > 0 &&
+                     stage.flow.waits_at < 0 && operation.latch.word == nullptr;
+  const double takes = alone ? stage.bytes / stage.flow.cap * kPerSecond : kLongest;
+  operation.alone_ = takes < kLongest;
+  if (operation.alone_) operation.until_ += std::llround(takes);
 }
 
 bool Engine::advance(Queue& queue) {
+  if (queue.rests_until > now_) return false;
+  queue.rests_until = 0;
   Operation& operation = *queue.operations.front();
   const Stage& stage = operation.stage();
   if (operation.state_ == Operation::State::fixed) {
     if (operation.until_ > now_) return false;
     if (operation.latch.word != nullptr && (operation.latch.opened < 0 || operation.latch.opened > now_))
       return false;
-    if (stage.bytes > 0) {
+    if (stage.bytes > 0 && !operation.alone_) {
       operation.state_ = Operation::State::flowing;
       operation.until_ = kNever;
       operation.left_ = stage.bytes;
@@ -173,9 +188,12 @@ void Engine::settle() {
       ++k;
     }
     waiting_.clear();
-    for (Queue* queue : active_)
-      if (queue->operations.front()->state_ == Operation::State::queued && start_of(*queue) <= now_)
-        waiting_.emplace_back(start_of(*queue), queue);
+    for (Queue* queue : active_) {
+      if (queue->rests_until > now_ || queue->operations.front()->state_ != Operation::State::queued)
+        continue;
+      const Picoseconds since = start_of(*queue);
+      if (since <= now_) waiting_.emplace_back(since, queue);
+    }
     if (waiting_.size() > 1)
       std::stable_sort(waiting_.begin(), waiting_.end(),
                        [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -207,18 +225,19 @@ void Engine::find_rates() {
   }
 }
 
-Picoseconds Engine::next_instant() const {
+Picoseconds Engine::next_instant() {
   Picoseconds next = kNever;
-  for (const Queue* queue : active_) {
+  for (Queue* queue : active_) {
     const Operation& operation = *queue->operations.front();
     Picoseconds at = kNever;
     if (operation.state_ == Operation::State::queued) {
       at = start_of(*queue);
+      queue->rests_until = at > now_ ? at : 0;
       if (at <= now_) at = kNever;  // waits for another event
     } else if (operation.state_ == Operation::State::fixed && operation.latch.word != nullptr) {
       if (operation.latch.opened >= 0) at = std::max(operation.until_, operation.latch.opened);
     } else {
-      at = operation.until_;
+      at = queue->rests_until = operation.until_;
     }
     next = std::min(next, at);
   }
@@ -226,13 +245,13 @@ Picoseconds Engine::next_instant() const {
 }
 
 bool Engine::run(Picoseconds limit, const std::function<bool()>& done) {
-  for (;;) {
+  for (std::uint64_t seen = ~effects_;;) {
     if (!settled_) {
       settle();
       next_ = next_instant();
       settled_ = true;
     }
-    if (done && done()) return true;
+    if (done && std::exchange(seen, effects_) != effects_ && done()) return true;
     if (next_ > limit || next_ == kNever) return false;
     now_ = std::max(now_, next_);
     settled_ = false;

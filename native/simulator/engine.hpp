@@ -72,6 +72,7 @@ struct Operation : Stage {
   std::size_t stage_ = 0;  // index of `before`, then the operation itself
   Picoseconds until_ = 0;  // end of the state, as far as is known
   double left_ = 0;        // bytes
+  bool alone_ = false;     // the bytes of this stage share nothing: `until_` is the end of both
 };
 
 class Engine {
@@ -79,6 +80,7 @@ class Engine {
   struct Queue {  // of operations that run one after another
     std::deque<std::unique_ptr<Operation>> operations;
     Picoseconds free_at = 0;
+    Picoseconds rests_until = 0;  // its first operation does nothing before, whatever else happens
   };
 
   int add_resource(double bytes_per_s);
@@ -94,7 +96,8 @@ class Engine {
   void poll(Picoseconds host, int actor = kNoActor);
   Picoseconds now() const { return now_; }
   // Runs all events up to and including `limit`, or until `done` returns true after an instant. Returns false
-  // if no event is left before the limit; now() is then the time of the last event.
+  // if no event is left before the limit; now() is then the time of the last event. `done` may depend on what
+  // operations do when they start and end, and on nothing else that happens meanwhile.
   bool run(Picoseconds limit, const std::function<bool()>& done);
   bool has_stuck() const { return stuck_ > 0; }
   // Nothing is queued anywhere, or nothing that the actor enqueued.
@@ -107,7 +110,7 @@ class Engine {
     int running = 0;
     bool taken = false;
   };
-  Picoseconds next_instant() const;
+  Picoseconds next_instant();
   Picoseconds start_of(const Queue& queue) const;
   bool can_start(const Operation& operation) const;
   void start(Queue& queue);
@@ -131,6 +134,7 @@ class Engine {
   bool settled_ = true;        // nothing was added or opened since settle(), and then …
   Picoseconds next_ = kNever;  // … this is when something happens next
   int stuck_ = 0;
+  std::uint64_t effects_ = 0;                            // starts and ends that others may see
   std::vector<Flow*> flows_;                             // scratch of find_rates()
   std::vector<std::pair<Picoseconds, Queue*>> waiting_;  // scratch of settle()
 };

@@ -21,7 +21,7 @@ namespace {
 // As threads have by default; pages that are never touched take no memory.
 constexpr std::size_t kStackBytes = 8 << 20;
 
-thread_local Fibre* running = nullptr;
+__attribute__((tls_model("initial-exec"))) constinit thread_local Fibre* running = nullptr;
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 

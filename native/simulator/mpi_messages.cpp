@@ -24,13 +24,12 @@ std::string attempt(Step step) {
 
 }  // namespace
 
-Messages::Entry Messages::meet(std::map<Route, std::deque<Entry>>& others,
-                               std::map<Route, std::deque<Entry>>& own, const Route& route) {
-  const auto found = others.find(route);
-  if (found == others.end()) return own[route].emplace_back(std::make_shared<Message>());
-  Entry message = found->second.front();
-  found->second.pop_front();
-  if (found->second.empty()) others.erase(found);
+Messages::Entry Messages::meet(Waiting& others, Waiting& own, const Route& route) {
+  const auto found = others.lower_bound(route);  // the first of its route
+  if (found == others.end() || found->first != route)
+    return own.emplace(route, std::make_shared<Message>())->second;
+  Entry message = std::move(found->second);
+  others.erase(found);
   return message;
 }
 
@@ -163,22 +162,19 @@ void Messages::end(const Entry& message, const std::string& error) {
 
 void Messages::withdraw(const std::shared_ptr<Request>& request) {
   request->withdrawn = true;
-  for (auto* queues : {&sends_, &receives_})
-    for (auto& [route, entries] : *queues)
-      std::erase_if(entries, [&](const Entry& entry) {
-        return (entry->sent == request && !request->done) || entry->received == request;
-      });
-  for (auto* queues : {&sends_, &receives_})
-    std::erase_if(*queues, [](const auto& each) { return each.second.empty(); });
+  for (Waiting* waiting : {&sends_, &receives_})
+    std::erase_if(*waiting, [&](const auto& each) {
+      const Message& message = *each.second;
+      return (message.sent == request && !request->done) || message.received == request;
+    });
 }
 
 void Messages::withdraw_all(int rank) {
   std::vector<std::shared_ptr<Request>> requests;
-  for (auto* queues : {&sends_, &receives_})
-    for (auto& [route, entries] : *queues)
-      for (const Entry& entry : entries)
-        for (const auto& request : {entry->sent, entry->received})
-          if (request && request->owner == rank) requests.push_back(request);
+  for (const Waiting* waiting : {&sends_, &receives_})
+    for (const auto& [route, message] : *waiting)
+      for (const auto& request : {message->sent, message->received})
+        if (request && request->owner == rank) requests.push_back(request);
   for (const auto& request : requests) withdraw(request);
 }
 

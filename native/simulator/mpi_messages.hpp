@@ -6,7 +6,6 @@
 // make progress by themselves, also while their ranks compute.
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,15 +53,17 @@ class Messages {
   };
   using Entry = std::shared_ptr<Message>;
 
-  Entry meet(std::map<Route, std::deque<Entry>>& others, std::map<Route, std::deque<Entry>>& own,
-             const Route& route);
+  // That wait for their other ends; those of one route in their order.
+  using Waiting = std::multimap<Route, Entry>;
+
+  static Entry meet(Waiting& others, Waiting& own, const Route& route);
   void begin_eager(Transfers& transfers, const Entry& message);
   void proceed(Transfers& transfers, const Entry& message);  // when both ends are there
   void deliver_eager(Transfers& transfers, const Entry& message);
   void transfer(Transfers& transfers, const Entry& message);
   static void end(const Entry& message, const std::string& error = {});
 
-  std::map<Route, std::deque<Entry>> sends_, receives_;  // that wait for their other ends, in order
+  Waiting sends_, receives_;
 };
 
 }  // namespace byteways::sim::mpi

@@ -19,11 +19,16 @@ class CheckedData {
   void renew();
   // Call before operations run on the data.
   void use() { untouched_ = false; }
-  // Checks every word that operations wrote since prepare().
+  // Checks every word that operations wrote since prepare(), on all ranks.
   void check_all();
-  // Checks some words that each flow wrote from operation `firsts[flow]` on. The choice of words changes with
-  // each call.
-  void spot_check(const std::vector<std::uint64_t>& firsts);
+  // The same, and a check of some words that each flow wrote from operation `firsts[flow]` on, of this rank
+  // alone: conclude() has to follow. The choice of words changes with each call.
+  void look_at_all();
+  void look_at_some(const std::vector<std::uint64_t>& firsts);
+  // Whether this rank has found a wrong word …
+  bool found_wrong() const { return !ok_; }
+  // … and what the ranks have agreed about it: whether any has.
+  void conclude(bool any_found_wrong);
 
   // True if every checked word was correct, on all ranks.
   bool ok() const { return ok_; }
@@ -34,7 +39,6 @@ class CheckedData {
 
  private:
   void note(std::size_t flow, const Verification& result);
-  void agree();
 
   Session* session_;
   std::vector<FlowRunner>* runners_;

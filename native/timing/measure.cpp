@@ -103,16 +103,25 @@ class CaseRun {
     data_->check_all();
   }
 
+  // How many operations of each flow warm_caches() runs: on a host, as many as are timed.
+  void count_warming() {
+    warming_.assign(runners_.size(), 0);
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      const FlowRunner& runner = runners_[k];
+      if (flows_[k].cold || runner.mover->traits().bytes_per_operation == 0) continue;
+      warming_[k] = team_.agree_max("operations that warm the caches",
+                                    runner.device().is_host() ? sampler_->operations(runner) : 1);
+    }
+  }
+
   // Filling, checking and spoiling leave cache lines in other cores: untimed operations bring them to where a
-  // warm case expects them. On a host, as many as are timed: after a single one, loops over 8 MiB were still
-  // a third slower. A few written words are then spoiled, so that a missing timed operation still shows.
+  // warm case expects them. After a single one, loops over 8 MiB on a host were still a third slower. A few
+  // written words are then spoiled, so that a missing timed operation still shows.
   void warm_caches() {
     for (std::size_t k = 0; k < runners_.size(); ++k) {
+      if (warming_[k] == 0) continue;
       FlowRunner& runner = runners_[k];
-      if (flows_[k].cold || runner.mover->traits().bytes_per_operation == 0) continue;
-      const std::uint64_t count = team_.agree_max(
-          "operations that warm the caches", runner.device().is_host() ? sampler_->operations(runner) : 1);
-      runner.mover->enqueue(*runner.stream, runner.next_operation, count);
+      runner.mover->enqueue(*runner.stream, runner.next_operation, warming_[k]);
       runner.runtime().synchronize(*runner.stream);
       runner.mover->spoil(runner.next_operation, 1);
     }
@@ -176,7 +185,7 @@ class CaseRun {
     data_->use();
   }
 
-  // Takes one more sample, looks up its pages and checks its data.
+  // Takes one more sample, looks up its pages and this rank's data.
   void take_sample() {
     make_data_ready();
     warm_caches();
@@ -186,9 +195,9 @@ class CaseRun {
     Sample sample = sampler_->sample();
     look_for_pages();
     if (measurement_.verified_every_sample)
-      data_->check_all();
+      data_->look_at_all();
     else
-      data_->spot_check(firsts);
+      data_->look_at_some(firsts);
     if (gated && !sampler_->gated())  // gated and ungated samples do not form one series
       series_.clear();
     else
@@ -203,16 +212,20 @@ class CaseRun {
     const double budget_ns = options_.budget_s * 1e9;
     halfway_ = begin + static_cast<Nanoseconds>(0.5 * budget_ns);
     resolution_ns_ = team_.agree_max("step of the timer in a sample", sampler_->resolution_ns());
+    count_warming();
     StoppingRule rule(options_.precision, options_.rounds, resolution_ns_);
     const double least_ns =
         std::min(kLeastSpreadNs / static_cast<double>(options_.rounds), kSpreadShare * budget_ns);
     while (data_->ok() && series_.taken() < options_.max_samples) {
       take_sample();
       const auto spent_ns = static_cast<double>(session_.clock().now() - begin);
+      // Words as expected as well: of short messages, each agreement takes longer than the sample.
       const std::vector<double> agreed = team_.agree_max(
-          "time that is spent", {budget_ns > 0 ? spent_ns / budget_ns : 1, spent_ns >= least_ns ? 0.0 : 1.0});
+          "time that is spent", {budget_ns > 0 ? spent_ns / budget_ns : 1, spent_ns >= least_ns ? 0.0 : 1.0,
+                                 data_->found_wrong() ? 1.0 : 0.0});
       const double spent = agreed[0];
       const bool spread = agreed[1] == 0;
+      data_->conclude(agreed[2] != 0);
       if (rule.enough(series_.times_ns(), spent) && spread && series_.discarded_share() <= kMostDiscarded)
         break;
       if (series_.taken() >= kLeastSamples && spent >= 1) break;
@@ -386,8 +399,9 @@ class CaseRun {
   std::unique_ptr<CheckedData> data_;
   std::unique_ptr<Gate> gate_;  // opened before the flows are destroyed, which wait for their streams
   std::unique_ptr<Sampler> sampler_;
-  WindowSampler* window_ = nullptr;  // the sampler if flows are concurrent
-  double verification_ns_ = 0;       // for every word, once
+  WindowSampler* window_ = nullptr;     // the sampler if flows are concurrent
+  std::vector<std::uint64_t> warming_;  // by flow
+  double verification_ns_ = 0;          // for every word, once
   Series series_;
   Nanoseconds halfway_ = 0;
   double resolution_ns_ = 0;  // of the time of one sample

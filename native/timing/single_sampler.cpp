@@ -125,17 +125,19 @@ double SingleSampler::figure_of(std::uint64_t count) {
   return team_->agree_max("time of a batch", figure_ns(time_batch(count)));
 }
 
-Batch SingleSampler::slowest(Batch batch) {
+Batch SingleSampler::slowest(Batch batch, bool& doubtful) {
   if (team_->size() == 1) return batch;
   const Times mine = batch.times;
   const std::vector<std::vector<double>> all =
-      team_->gather("times of a batch", {mine.device_ns, mine.submit_ns, mine.host_ns, batch.begin_ns});
+      team_->gather("times of a batch",
+                    {mine.device_ns, mine.submit_ns, mine.host_ns, batch.begin_ns, doubtful ? 1.0 : 0.0});
   std::vector<Presence> ranks;
   for (const std::vector<double>& rank : all) {
     batch.times.device_ns = std::max(batch.times.device_ns, rank[0]);
     batch.times.submit_ns = std::max(batch.times.submit_ns, rank[1]);
     batch.times.host_ns = std::max(batch.times.host_ns, rank[2]);
     ranks.push_back({rank[3], rank[3] + rank[2]});
+    doubtful |= rank[4] != 0;
   }
   skew_.note(ranks);
   return batch;
@@ -251,21 +253,24 @@ void SingleSampler::warm_up() {
 Sample SingleSampler::sample() {
   Batch once = time_batches(batch_);
   std::string discard = contradiction(once);
-  once = slowest(once);
+  bool doubtful = !discard.empty();
+  once = slowest(once, doubtful);
   Sample sample{figure_ns(once) / static_cast<double>(batch_), once.of_one(), {}, {}, {}};
+  std::string disturbed;  // the same on all ranks, as it follows from the times of the slowest
   if (slope_) {
     Batch twice = time_batches(2 * batch_);
     if (discard.empty()) discard = contradiction(twice);
-    twice = slowest(twice);
+    doubtful |= !discard.empty();
+    twice = slowest(twice, doubtful);
     sample.times = twice.of_one();
-    const std::string disturbed = slopes_.judge(figure_ns(once), figure_ns(twice));
+    disturbed = slopes_.judge(figure_ns(once), figure_ns(twice));
     // Disturbed: report an upper bound instead of a meaningless value.
     sample.time_ns = disturbed.empty() ? (figure_ns(twice) - figure_ns(once)) / static_cast<double>(batch_)
                                        : figure_ns(twice) / static_cast<double>(2 * batch_);
-    if (discard.empty()) discard = disturbed;
     if (!runner_->timed_by_host()) sample.times.device_ns = sample.time_ns;
   }
-  sample.discard = team_->agree_text("sample to discard", std::move(discard));
+  if (doubtful) discard = team_->agree_text("sample to discard", std::move(discard));
+  sample.discard = discard.empty() ? disturbed : discard;
   if (!counts_submission()) sample.times.submit_ns = 0;
   return sample;
 }

@@ -23,8 +23,9 @@ class SingleSampler final : public Sampler {
   double figure_ns(const Batch& batch) const;
   // Runs a new batch and returns its time on the slowest rank.
   double figure_of(std::uint64_t count);
-  // Replaces the times of this rank by those of the slowest rank. Notes when each rank began and ended.
-  Batch slowest(Batch batch);
+  // Replaces the times of this rank by those of the slowest rank, and `doubtful` by whether any rank says so.
+  // Notes when each rank began and ended.
+  Batch slowest(Batch batch, bool& doubtful);
   bool counts_submission() const;
   void choose_batch();
   void grow_batch(std::uint64_t most);

@@ -213,7 +213,8 @@ def test_a_gate_that_one_watchdog_opened_costs_all_a_sample() -> None:
 
 def test_a_sample_that_one_rank_discards_is_discarded() -> None:
     """Catches series that differ by a sample."""
-    result = measure(texts={"sample to discard": ["", "", "", "clocks-disagree"]}, max_samples=60)
+    doubts: Script = {"times of a batch": lambda mine, asked: [*mine[:4], float(asked == 3)]}
+    result = measure(doubts, texts={"sample to discard": ["clocks-disagree"]}, max_samples=60)
     assert result["discarded"] == ["clocks-disagree"]
 
 
@@ -236,18 +237,21 @@ def test_every_sample_is_verified_on_all_ranks_or_none() -> None:
 @pytest.mark.parametrize("number", [0, 5])
 def test_what_is_wrong_on_one_rank_is_wrong(number: int) -> None:
     """Catches a rank that goes on after another found wrong words, and a record that does not say which."""
-    result = measure(
-        {"words as expected": at(number, 1), "verification of a flow": says(1)},
-        texts={"finding": ["8 1 64 7 42"]},
-    )
+    found: Script = {  # in the warm-up, or in the so many-th sample
+        0: {"words as expected": at(0, 1)},
+        5: {"time that is spent": lambda mine, asked: [*mine[:2], float(asked == 4)]},
+    }[number]
+    result = measure({**found, "verification of a flow": says(1)}, texts={"finding": ["8 1 64 7 42"]})
     assert not result["verified"] and result["samples"] == number
     assert result["found"] == 42
 
 
 def test_sampling_stops_for_all(alone: dict[str, Any]) -> None:
     """Catches a rank that takes one sample more than another."""
-    assert measure({"time that is spent": at(4, 1)})["samples"] == 5
-    too_close = lambda mine, _: [mine[0], 1.0]  # noqa: E731 - the other rank's samples lie too close together
+    time_is_up = lambda mine, asked: [1.0, 1.0, mine[2]] if asked == 4 else mine  # noqa: E731
+    assert measure({"time that is spent": time_is_up})["samples"] == 5
+    # The other rank's samples lie too close together.
+    too_close = lambda mine, _: [mine[0], 1.0, mine[2]]  # noqa: E731
     assert measure({"time that is spent": too_close}, max_samples=150)["samples"] > alone["samples"]
     assert "noisy" not in alone["warnings"]
     coarse = measure({"step of the timer in a sample": says(1e6)})
