@@ -21,7 +21,8 @@ struct OwnState : ThreadState {
   }
 };
 thread_local OwnState own_state;
-thread_local ThreadState* acted_for = nullptr;
+// Looked at in every call; the library is loaded once, and a pointer fits what the loader keeps free for it.
+__attribute__((tls_model("initial-exec"))) constinit thread_local ThreadState* acted_for = nullptr;
 
 }  // namespace
 
@@ -173,9 +174,9 @@ void Timeline::close(Lock& lock, int rank, Actor::State how) {
 }
 
 bool Timeline::any_done() const {
-  return std::any_of(in_order_.begin(), in_order_.end(), [](const Actor* each) {
-    return each->state == Actor::State::waiting && each->wait->done();
-  });
+  for (const Actor* const actor : in_order_)
+    if (actor->state == Actor::State::waiting && actor->wait->done()) return true;
+  return false;
 }
 
 void Timeline::wake(Picoseconds at) {
@@ -242,17 +243,25 @@ void Timeline::drive(Lock& lock, Actor& actor) {
   }
 }
 
-void Timeline::fail_all() {
-  std::string text = "deadlock in the simulated program";
-  const char* before = ": ";
+std::string Timeline::who_waits() const {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
   for (const auto& [rank, actor] : actors_) {
-    text += std::exchange(before, "; ");
-    text += rank < 0 ? "a thread that is no rank" : "rank " + std::to_string(rank);
+    const std::string name = rank < 0 ? "a thread that is no rank" : "rank " + std::to_string(rank);
     if (actor.state == Actor::State::waiting)
-      text += " waits for " + actor.wait->what();
+      add(name + " waits for " + actor.wait->what());
     else
-      text += actor.state == Actor::State::dead ? " is dead" : " has left";
+      add(name + (actor.state == Actor::State::dead ? " is dead" : " has left"));
   }
+  for (const auto& tells : stuck_tells_)
+    if (const std::string part = tells(); !part.empty()) add(part);
+  return text;
+}
+
+void Timeline::fail_all() {
+  const std::string cause = broken_tells_ ? broken_tells_() : std::string();
+  const std::string text =
+      (cause.empty() ? "deadlock in the simulated program: " : cause + ", and so ") + who_waits();
   for (auto& [rank, actor] : actors_) {
     if (actor.state != Actor::State::waiting) continue;
     actor.failure = text;

@@ -61,6 +61,7 @@ Costs::Costs(const Model& model, const Faults& faults, Engine& engine)
   for (const Fault& fault : faults.all()) {
     if (fault.kind == Fault::Kind::slow) router_.weaken(fault.a, fault.b, fault.part);
     if (fault.kind == Fault::Kind::down) router_.weaken(fault.a, fault.b, 0);
+    if (fault.kind == Fault::Kind::link_fails) failing_.push_back(fault);
   }
 }
 
@@ -79,8 +80,22 @@ void Costs::cross(Flow& flow, Place from, Place to, double efficiency, double bo
     both *= model_->gpu.routed_efficiency;
   }
   for (const Hop& hop : way.hops) {
+    if (!failing_.empty()) count_crossing(hop);
     flow.demands.push_back({hop.resource, 1 / efficiency});
     if (hop.both_directions >= 0) flow.demands.push_back({hop.both_directions, 1 / both});
+  }
+}
+
+void Costs::count_crossing(const Hop& hop) {
+  for (Fault& link : failing_) {
+    const bool same = (hop.from == link.a && hop.to == link.b) || (hop.from == link.b && hop.to == link.a);
+    if (!same) continue;
+    if (link.number > 0) {
+      --link.number;
+      continue;
+    }
+    failed_link_ = "the link between " + link.a + " and " + link.b + " has failed (fault)";
+    throw Failure(Code::device_lost, failed_link_);
   }
 }
 

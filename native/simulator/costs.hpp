@@ -70,6 +70,8 @@ class Costs {
   Router& router() { return router_; }
   // Returns the place that owns the memory: on an APU, the GPU.
   Place memory_of(Place place) const;
+  // What a transfer over a link that has failed is told, once there was one.
+  const std::string& failed_link() const { return failed_link_; }
 
  private:
   double word_latency_ns(Place executor, Place owner, Place other);
@@ -83,6 +85,7 @@ class Costs {
   const RateModel& rate_of(const Transfer& transfer, bool local, bool host) const;
   // `both`: efficiency of a link's two directions together, 0: that of one.
   void cross(Flow& flow, Place from, Place to, double efficiency, double both = 0);
+  void count_crossing(const Hop& hop);                 // of a link that is to fail
   void touch(Flow& flow, Place from, Place to) const;  // adds the memories at both ends
   void touch(Flow& flow, Place memory, bool written) const;
   // A kernel takes the part of its GPU's path that its bytes take of the time in which its way moves them.
@@ -98,6 +101,8 @@ class Costs {
   std::vector<int> engines_, peer_engines_;            // pools
   std::map<std::pair<int, int>, int> chosen_engines_;  // pools of one, by GPU and number
   std::vector<int> processors_;
+  std::vector<Fault> failing_;  // links that fail, and after how many transfers
+  std::string failed_link_;
   std::vector<double> clocks_;  // of each GPU: part of the model's, below 1 when throttled
 };
 

@@ -36,6 +36,14 @@ void Devices::fail(Place place, const Failure& failure) {
   if (!first) first = failure;
 }
 
+std::string Devices::failures() const {
+  std::string text = costs_->failed_link();
+  for (const Device& device : devices_)
+    if (device.failure && device.failure->what() != text)
+      text += (text.empty() ? "" : ", ") + std::string(device.failure->what());
+  return text;
+}
+
 bool Devices::linked(int gpu, int peer) {
   const Route& way = costs_->router().between({Place::Kind::gpu, gpu}, {Place::Kind::gpu, peer});
   return gpu != peer && way.found && !way.through_cpu;

@@ -24,6 +24,8 @@ class Devices {
   void check(Place place) const;
   void count_operation(Place place);
   void fail(Place place, const Failure& failure);
+  // How GPUs and links have failed, in words; empty: none has.
+  std::string failures() const;
 
   bool linked(int gpu, int peer);  // whether a route without CPUs connects the GPUs
   void enable_peer(int gpu, int peer);

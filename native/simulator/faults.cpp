@@ -27,6 +27,7 @@ constexpr FaultShape kShapes[] = {
     {"lost", lost, 0, "after=", false},
     {"slow", slow, '-', "=", true},
     {"down", down, '-', "", false},
+    {"link-fails", link_fails, '-', "after=", true},
     {"false-peer", false_peer, '>', "", false},
     {"lapse", lapse, '>', "after=", true},
     {"stall", stall, 0, "after=", true},
@@ -113,7 +114,7 @@ void check_device(const Model& model, const std::string& spec, const Fault& faul
     if (counts_calls && fault.number == 0) refuse(spec, "calls are counted from 1");
     return;
   }
-  const bool of_link = fault.kind == slow || fault.kind == down;
+  const bool of_link = fault.kind == slow || fault.kind == down || fault.kind == link_fails;
   const bool gpus_only = fault.kind == lost || fault.kind == stall || fault.kind == serialise ||
                          fault.kind == throttle || fault.kind == false_peer;
   if (is_one_of(device, "gpu", model.gpu.count)) return;

@@ -22,6 +22,7 @@ struct Fault {
     early_return,
     slow,
     down,
+    link_fails,
     false_peer,
     serialise,
     throttle,
@@ -30,11 +31,11 @@ struct Fault {
     rank_dies,
     rank_late,
   } kind;
-  std::string a, b;  // devices, or a rank; b is empty if the fault concerns one
-  double part = 1;   // slow, throttle
-  std::uint64_t number =
-      0;  // corrupt: word; no_memory: above so many bytes; lost, lapse, stall: after so many operations;
-          // rank_throws, rank_dies: in the so many-th call of MPI of a case, from 1; rank_late: so many ns
+  std::string a, b;          // devices, or a rank; b is empty if the fault concerns one
+  double part = 1;           // slow, throttle
+  std::uint64_t number = 0;  // corrupt: word; no_memory: above so many bytes; lost, lapse, stall, link_fails:
+                             // after so many operations; rank_throws, rank_dies: in the so many-th call of
+                             // MPI of a case, from 1; rank_late: so many ns
 };
 
 class Faults {
@@ -42,6 +43,7 @@ class Faults {
   // Reads the faults of the model. Throws std::invalid_argument for an unknown fault or device.
   explicit Faults(const Model& model);
   const Fault* find(Fault::Kind kind, const std::string& a, const std::string& b = {}) const;
+  bool any() const { return !faults_.empty(); }
   const std::vector<Fault>& all() const { return faults_; }
 
  private:

@@ -48,7 +48,7 @@ bool Kernels::lies(Place executor, Place owner) const {
 }
 
 bool Kernels::hangs(Place from, Place to) const {
-  return faults_->find(Fault::Kind::hang, name_of(from), name_of(to)) != nullptr;
+  return faults_->any() && faults_->find(Fault::Kind::hang, name_of(from), name_of(to)) != nullptr;
 }
 
 Kernels::Reach Kernels::reach(Operation& operation, Place executor, const void* data, std::uint64_t bytes) {

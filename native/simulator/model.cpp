@@ -147,7 +147,6 @@ void read_mpi(ModelParser& sheet, MpiModel& mpi) {
 
 void read_xccl(ModelParser& sheet, XcclModel& xccl) {
   xccl.channels = static_cast<unsigned>(sheet.whole("xccl.channels"));
-  xccl.ll_up_to_bytes = sheet.whole("xccl.ll_up_to_bytes");
   xccl.ll_step_ns = sheet.number("xccl.ll_step_ns");
   xccl.simple_step_ns = sheet.number("xccl.simple_step_ns");
 }

@@ -151,7 +151,6 @@ struct MpiModel {
 // [xccl]: NCCL or RCCL beyond the transfers it is made of.
 struct XcclModel {
   unsigned channels = 1;                      // blocks of its kernels
-  std::uint64_t ll_up_to_bytes = 0;           // over one link: protocol LL up to here, Simple beyond
   double ll_step_ns = 0, simple_step_ns = 0;  // of a hop from GPU to GPU, by protocol
 };
 

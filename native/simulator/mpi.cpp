@@ -64,9 +64,11 @@ void Mpi::forget_team() {
 
 void Mpi::hit_by_faults(Call& call) {
   Timeline& time = Timeline::of_process();
-  const Faults& faults = SimulatedWorld::get().faults();
+  SimulatedWorld& world = SimulatedWorld::get();
+  const Faults& faults = world.faults();
+  const std::uint64_t number = world.transfers().count_call(call.me.number);
+  if (!faults.any()) return;
   const std::string rank = std::to_string(call.me.number);
-  const std::uint64_t number = call.transfers().count_call(call.me.number);
   const auto failure = [&](Code code, const char* how) {
     return Failure(code, "rank " + rank + how + std::to_string(number) + " (fault)");
   };
@@ -86,6 +88,7 @@ void Mpi::hit_by_faults(Call& call) {
 
 void Mpi::return_late(Call& call) {
   const Faults& faults = SimulatedWorld::get().faults();
+  if (!faults.any()) return;
   if (const Fault* fault = faults.find(Fault::Kind::rank_late, std::to_string(call.me.number)))
     Timeline::of_process().enter(call.lock, static_cast<double>(fault->number));
 }

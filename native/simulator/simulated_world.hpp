@@ -53,7 +53,10 @@ class SimulatedWorld final : public World {
   const Faults& faults() const { return faults_; }
   const Settings& settings() const { return settings_; }
   // The machine's time is that of the process from now on.
-  void take_time() { time_.play(engine_); }
+  void take_time() {
+    time_.play(engine_);
+    time_.when_broken([this] { return devices_.failures(); });
+  }
   bool idle() const { return engine_.idle(); }
   bool in_use() const { return memory_.blocks() > transfers_.spare_buffers() || streams_.in_use(); }
   const Model& model() const override { return model_; }

@@ -53,6 +53,10 @@ class Timeline {
   void carry(Lock& lock, const std::function<void()>& body);
   // What is to be done when an actor leaves or dies, under the mutex; kept for ever.
   void when_gone(std::function<void(int)> action) { gone_ = std::move(action); }
+  // What else a deadlock's message says of who waits for whom, and, before that, of its cause: in words,
+  // empty for nothing. Kept for ever.
+  void when_stuck(std::function<std::string()> tells) { stuck_tells_.push_back(std::move(tells)); }
+  void when_broken(std::function<std::string()> tells) { broken_tells_ = std::move(tells); }
   // An actor that others need not wait for any more.
   void die(Lock& lock);
   // Rank of this thread, kNoActor for one that has not joined, and how many there are with it.
@@ -107,6 +111,7 @@ class Timeline {
   void wake(Picoseconds at);             // the actors whose waits are done
   void drive(Lock& lock, Actor& actor);  // all actors wait: lets the next thing happen
   void fail_all();                       // nothing is left to happen
+  std::string who_waits() const;
   void close(Lock& lock, int rank, Actor::State how);
   void go_off(Lock& lock);      // the next timer
   bool acts_elsewhere() const;  // an action is under way on another thread
@@ -117,6 +122,8 @@ class Timeline {
   int size_ = 0;
   std::uint64_t team_ = 0;
   std::function<void(int)> gone_;
+  std::vector<std::function<std::string()>> stuck_tells_;
+  std::function<std::string()> broken_tells_;
   std::map<int, Actor> actors_;     // by rank; below 0: threads that wait and are no actors
   std::vector<Actor*> in_order_;    // of ranks: the same, to look at all of them
   std::uint64_t thread_turns_ = 0;  // waits of threads for their turns that have ended

@@ -7,33 +7,17 @@
 
 #include "runtimes/mpi/table.hpp"
 #include "simulator/mpi_scratch.hpp"
+#include "simulator/timeline.hpp"
 #include "simulator/xccl_log.hpp"
 
 namespace byteways::sim::xccl {
 namespace {
 
 constexpr double kThreadsPerChannel = 512;  // NCCL_NTHREADS at its default
-constexpr double kLowLatencyBytes = 2;      // LL sends a flag of 4 bytes with every 4 bytes of data
 constexpr std::size_t kMostSearched = 8;    // GPUs whose orders are all tried for a ring
 
 std::byte* at(const void* data, std::uint64_t offset) {
   return static_cast<std::byte*>(const_cast<void*>(data)) + offset;
-}
-
-const char* name_of(Kind kind) {
-  switch (kind) {
-    case Kind::all_reduce:
-      return "AllReduce";
-    case Kind::reduce:
-      return "Reduce";
-    case Kind::reduce_scatter:
-      return "ReduceScatter";
-    case Kind::all_gather:
-      return "AllGather";
-    case Kind::broadcast:
-      return "Broadcast";
-  }
-  return "";
 }
 
 Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
@@ -140,45 +124,36 @@ std::shared_ptr<Exchange> Comm::collective(Machine& machine, int rank, Kind kind
     found = std::make_shared<Collective>();
     found->kind = kind;
     found->of_rank.resize(ranks_.size());
+    found->called.resize(ranks_.size());
     found->exchange->expected = size();
   }
   if (found->kind != kind) throw Failure(Code::invalid, "the ranks do not call the same collective");
   const std::shared_ptr<Collective> mine = found;
   mine->of_rank[static_cast<std::size_t>(rank)] = arguments;
-  if (++mine->called == size()) {
+  mine->called[static_cast<std::size_t>(rank)] = true;
+  if (std::find(mine->called.begin(), mine->called.end(), false) == mine->called.end()) {
     plan(machine, mine);
     collectives_.erase(number);
   }
   return mine->exchange;
 }
 
+Ranks Comm::known_ranks(Machine& machine) {
+  if (gpus_.empty())
+    for (const Rank& rank : ranks_) gpus_.push_back(rank.gpu);
+  return {ring(machine.model), gpus_, machine.model.xccl, machine.kernels.costs().router()};
+}
+
 void Comm::plan(Machine& machine, const std::shared_ptr<Collective>& collective) {
-  Exchange& exchange = *collective->exchange;
   const std::vector<Arguments>& ranks = collective->of_rank;
-  const std::vector<int>& order = ring(machine.model);
-  const int n = size();
-  const auto bytes = static_cast<double>(ranks.front().bytes);
-  const bool rooted = collective->kind == Kind::broadcast || collective->kind == Kind::reduce;
-  const int root = ranks.front().root;
-  // Of a chain the link into the root (or out of it) carries nothing.
-  const double of_link = rooted                                 ? bytes
-                         : collective->kind == Kind::all_reduce ? 2 * bytes * (n - 1) / n
-                                                                : bytes * (n - 1);
-  for (int each = 0; each < n; ++each) {
-    const int from = order[static_cast<std::size_t>(each)],
-              to = order[static_cast<std::size_t>((each + 1) % n)];
-    if (collective->kind == Kind::broadcast && to == root) continue;
-    if (collective->kind == Kind::reduce && from == root) continue;
-    exchange.edges.emplace_back(from, to);
-    exchange.bytes.push_back(of_link);
-  }
-  const bool low_latency = of_link <= static_cast<double>(machine.model.xccl.ll_up_to_bytes);
-  log_choice({name_of(collective->kind), ranks.front().bytes, "RING", low_latency ? "LL" : "SIMPLE",
-              static_cast<unsigned>(machine.model.xccl.channels)});
-  exchange.steps = collective->kind == Kind::all_reduce ? 2 * (n - 1) : n - 1;
+  const Way way = way_of(known_ranks(machine), collective->kind, static_cast<double>(ranks.front().bytes),
+                         ranks.front().root);
+  log_choice({name_of(collective->kind), ranks.front().bytes, name_of(way.algorithm), name_of(way.protocol),
+              machine.model.xccl.channels});
+  collective->exchange->way = way;
   std::vector<Place> places;
-  for (int rank = 0; rank < n; ++rank) places.push_back(gpu_place(gpu(rank)));
-  exchange.effect = [machine, kind = collective->kind, ranks, places] {
+  for (int rank = 0; rank < size(); ++rank) places.push_back(gpu_place(gpu(rank)));
+  collective->exchange->effect = [machine, kind = collective->kind, ranks, places] {
     apply(machine, kind, ranks, places);
   };
 }
@@ -194,8 +169,7 @@ std::shared_ptr<Exchange> Comm::message(Machine& machine, int from, int to, bool
     found = std::make_shared<Message>();
     found->bytes = bytes;
     found->exchange->expected = 2;
-    found->exchange->edges = {{from, to}};
-    found->exchange->bytes = {static_cast<double>(bytes)};
+    found->exchange->way = way_of_message(known_ranks(machine), from, to, static_cast<double>(bytes));
   }
   const std::shared_ptr<Message> mine = found;
   if (mine->bytes != bytes) throw Failure(Code::invalid, "the ends of a message have different sizes");
@@ -218,30 +192,75 @@ void Comm::arrive(Machine& machine, const std::shared_ptr<Exchange>& exchange) {
     for (const auto& batch : exchange->waiting)
       if (--batch->open == 0) batch->ended->time = engine.now();
   };
-  const XcclModel& model = machine.model.xccl;
-  exchange->moving = static_cast<int>(exchange->edges.size());
-  for (std::size_t each = 0; each < exchange->edges.size(); ++each) {
-    const auto [from, to] = exchange->edges[each];
-    const double bytes = exchange->bytes[each];
-    const bool low_latency = bytes <= static_cast<double>(model.ll_up_to_bytes);
-    const Place here = gpu_place(gpu(from)), there = gpu_place(gpu(to));
-    auto operation = std::make_unique<Operation>();
-    Transfer transfer{Mechanism::kernel, here, here, there, low_latency ? kLowLatencyBytes * bytes : bytes};
-    transfer.threads = operation->threads = kThreadsPerChannel * static_cast<double>(model.channels);
-    machine.kernels.costs().add(*operation, transfer);
-    operation->fixed +=
-        picoseconds(exchange->steps * (low_latency ? model.ll_step_ns : model.simple_step_ns));
-    operation->never_ends = machine.kernels.hangs(here, there);
-    operation->ready = machine.engine.now();
-    operation->on_end = end;
-    machine.streams.vary(*operation);
-    machine.engine.enqueue(queue(machine, exchange->edges[each]), std::move(operation));
+  const std::size_t edges = exchange->way.edges.size();
+  exchange->moving = std::max(1, static_cast<int>(edges));
+  if (edges == 0) return end();
+  for (std::size_t edge = 0; edge < edges; ++edge) {
+    try {
+      send(machine, *exchange, edge, end);
+    } catch (const Failure& failure) {
+      for (const int rank : {exchange->way.edges[edge].first, exchange->way.edges[edge].second})
+        machine.kernels.devices().fail(gpu_place(gpu(rank)), failure);
+    }
   }
 }
 
+// The channels of a GPU, which are blocks of its kernel, serve all that it sends to at once.
+void Comm::send(Machine& machine, const Exchange& exchange, std::size_t edge, std::function<void()> end) {
+  const XcclModel& model = machine.model.xccl;
+  const Way& way = exchange.way;
+  const auto [from, to] = way.edges[edge];
+  const auto receivers = std::count_if(way.edges.begin(), way.edges.end(),
+                                       [from = from](const auto& each) { return each.first == from; });
+  const Place here = gpu_place(gpu(from)), there = gpu_place(gpu(to));
+  auto operation = std::make_unique<Operation>();
+  Transfer transfer{Mechanism::kernel, here, here, there, sent_bytes(way.protocol, way.bytes[edge])};
+  transfer.threads = operation->threads =
+      kThreadsPerChannel * static_cast<double>(model.channels) / static_cast<double>(receivers);
+  machine.kernels.costs().add(*operation, transfer);
+  operation->fixed += picoseconds(way.steps * step_ns(model, way.protocol));
+  operation->never_ends = machine.kernels.hangs(here, there);
+  operation->ready = machine.engine.now();
+  operation->on_end = std::move(end);
+  machine.streams.vary(*operation);
+  machine.engine.enqueue(queue(machine, {from, to}), std::move(operation));
+}
+
+std::string Comm::who_waits() const {
+  const auto name = [this](int rank) {
+    return "rank " + std::to_string(rank) + " on " + byteways::sim::name_of(gpu_place(gpu(rank)));
+  };
+  std::string text;
+  for (const auto& [number, open] : collectives_)
+    for (int rank = 0; rank < size(); ++rank)
+      if (!open->called[static_cast<std::size_t>(rank)])
+        text += std::string(text.empty() ? "" : "; ") + name(rank) + " has not called " +
+                name_of(open->kind) + ", which the others wait for";
+  for (const auto& [ends, channel] : channels_)
+    for (const auto& [number, message] : channel.open) {
+      const bool sent = message->from != nullptr;
+      text += std::string(text.empty() ? "" : "; ") + name(sent ? ends.first : ends.second) + " waits for " +
+              name(sent ? ends.second : ends.first) + (sent ? " to receive" : " to send");
+    }
+  return text;
+}
+
 Library& Library::of_process() {
-  static Library* const library = new Library;  // never destroyed: threads may use it at the very end
+  static Library* const library = [] {
+    auto* const made = new Library;  // never destroyed: threads may use it at the very end
+    Timeline::of_process().when_stuck([made] { return made->who_waits(); });
+    return made;
+  }();
   return *library;
+}
+
+std::string Library::who_waits() const {
+  std::string text;
+  for (const auto& [id, known] : comms_)
+    if (const auto comm = known.lock())
+      if (const std::string waits = comm->who_waits(); !waits.empty())
+        text += (text.empty() ? "" : "; ") + waits;
+  return text;
 }
 
 }  // namespace byteways::sim::xccl

@@ -2,8 +2,8 @@
 //
 // A call puts two operations into the rank's stream: one tells that its GPU has come to the call, the other
 // ends when the call's data have arrived. Between them, when all ranks that take part have come, flows move
-// the bytes over the machine's links: a ring of all GPUs, or from GPU to GPU. Parameters are [xccl] of the
-// model.
+// the bytes over the machine's links, from GPU to GPU in the way that xccl_algorithms.hpp finds. Parameters
+// are [xccl] of the model.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,10 +15,9 @@
 
 #include "simulator/mpi_bytes.hpp"
 #include "simulator/streams.hpp"
+#include "simulator/xccl_algorithms.hpp"
 
 namespace byteways::sim::xccl {
-
-enum class Kind { all_reduce, reduce, reduce_scatter, all_gather, broadcast };
 
 // What a rank passes to a collective. `bytes` is of one rank's block where blocks are exchanged.
 struct Arguments {
@@ -45,9 +44,7 @@ struct Batch {
 // Data that move when all of `expected` ranks have come: the flows, then the effect.
 struct Exchange {
   int expected = 0, arrived = 0, moving = 0;
-  std::vector<std::pair<int, int>> edges;  // ranks that send to ranks …
-  std::vector<double> bytes;               // … so much
-  int steps = 1;                           // dependent hops of a piece
+  Way way;
   std::function<void()> effect;
   std::vector<std::shared_ptr<Batch>> waiting;
 };
@@ -68,8 +65,11 @@ class Comm {
   // The exchange of the next message from one rank to another; each end calls it once.
   std::shared_ptr<Exchange> message(Machine& machine, int from, int to, bool sends, void* data,
                                     std::uint64_t bytes);
-  // Called when a rank's GPU has come to the exchange.
+  // Called when a rank's GPU has come to the exchange. A link that fails there fails the GPUs at its ends:
+  // nothing arrives any more, and whoever waits for it learns of them.
   void arrive(Machine& machine, const std::shared_ptr<Exchange>& exchange);
+  // Which GPUs wait for which others to make a call, for the message of a deadlock; empty: none.
+  std::string who_waits() const;
 
  private:
   struct Rank {
@@ -80,7 +80,7 @@ class Comm {
     Kind kind;
     std::vector<Arguments> of_rank;
     std::shared_ptr<Exchange> exchange = std::make_shared<Exchange>();
-    int called = 0;
+    std::vector<bool> called;  // by rank
   };
   struct Message {
     void *from = nullptr, *to = nullptr;
@@ -94,13 +94,16 @@ class Comm {
   void plan(Machine& machine, const std::shared_ptr<Collective>& collective);
   // Ranks in the order of a ring with the widest bottleneck.
   const std::vector<int>& ring(const Model& model);
+  Ranks known_ranks(Machine& machine);
+  // Starts one flow of an exchange.
+  void send(Machine& machine, const Exchange& exchange, std::size_t edge, std::function<void()> end);
   Engine::Queue& queue(Machine& machine, std::pair<int, int> edge);
 
   std::vector<Rank> ranks_;
   int joined_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Collective>> collectives_;
   std::map<std::pair<int, int>, Channel> channels_;
-  std::vector<int> ring_;
+  std::vector<int> ring_, gpus_;
   std::map<std::pair<int, int>, Engine::Queue*> queues_;
 };
 
@@ -110,6 +113,7 @@ class Library {
   static Library& of_process();
 
   std::uint64_t new_id() { return ++ids_; }
+  std::string who_waits() const;  // of all communicators
   // Blocks until all ranks have joined; within a group end_group() does. Returns the communicator.
   std::shared_ptr<Comm> join(Lock& lock, std::uint64_t id, int size, int rank, int gpu);
 

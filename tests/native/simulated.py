@@ -122,7 +122,7 @@ _MPI = {
     "gpu_aware": 1,
     "ipc_by_engine": 1,
 }
-_XCCL = {"channels": 4, "ll_up_to_bytes": 16 * KIB, "ll_step_ns": 900.0, "simple_step_ns": 2100.0}
+_XCCL = {"channels": 4, "ll_step_ns": 900.0, "simple_step_ns": 2100.0}
 
 
 def _efficiency(way: str) -> float:

@@ -28,6 +28,7 @@ GRAMMAR = {
     "early-return": ("early-return:cpu0>gpu0", "copies of pageable memory return once staged"),
     "slow": ("slow:gpu0-gpu1:0.5", "the link delivers this fraction of its rate"),
     "down": ("down:gpu0-gpu1", "the link is down"),
+    "link-fails": ("link-fails:gpu0-gpu1:after=40", "the link fails after N transfers of a case"),
     "false-peer": ("false-peer:gpu0>gpu1", "access is granted, but writes do not arrive"),
     "serialise": ("serialise:gpu0", "operations of its streams are serialised"),
     "throttle": ("throttle:gpu0:0.7", "its clocks, and kernels in its own memory, run at this fraction"),
@@ -55,7 +56,7 @@ def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
             source, destination = re.findall(_DEVICE, rest)[:2]
             if kind == "false-peer" and source == destination:
                 _refuse(fault, kind, "a device is not its own peer")
-        if kind in ("slow", "down"):
+        if kind in ("slow", "down", "link-fails"):
             _check_link(model, fault, kind, frozenset(rest.split(":")[0].split("-")))
 
 
@@ -98,6 +99,7 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "early-return": _like(r"cpu\d+>gpu\d+"),
     "slow": _with_part(_LINK),
     "down": _like(_LINK),
+    "link-fails": _like(rf"(?:{_LINK}):after=\d+"),
     "false-peer": _like(r"gpu\d+>gpu\d+"),
     "serialise": _like(r"gpu\d+"),
     "throttle": _with_part(r"gpu\d+"),

@@ -176,7 +176,6 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
     "xccl": {
         "channels": Key("whole", least=1),
-        "ll_up_to_bytes": _WHOLE,
         "ll_step_ns": _NUMBER,
         "simple_step_ns": _NUMBER,
     },
