@@ -65,8 +65,8 @@ class Comm {
   // The exchange of the next message from one rank to another; each end calls it once.
   std::shared_ptr<Exchange> message(Machine& machine, int from, int to, bool sends, void* data,
                                     std::uint64_t bytes);
-  // Called when a rank's GPU has come to the exchange. A link that fails there fails the GPUs at its ends:
-  // nothing arrives any more, and whoever waits for it learns of them.
+  // Called when a rank's GPU has come to the exchange. Where a link fails, its data never arrive, as with the
+  // libraries: whoever waits for them learns of the link when nothing else is left to happen.
   void arrive(Machine& machine, const std::shared_ptr<Exchange>& exchange);
   // Which GPUs wait for which others to make a call, for the message of a deadlock; empty: none.
   std::string who_waits() const;

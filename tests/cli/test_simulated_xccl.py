@@ -242,3 +242,59 @@ def test_repeated_launch_modes_are_equal(tmp_path: Path) -> None:
         )
         times.append([one.get("time_ns") for one in records])
     assert times[0] == times[1] and any(times[0])
+
+
+LINK_OR_GPU = f"""{SUITE.split("[[sweep]]")[0]}
+[[sweep]]
+name = "xccl"
+{ENDS}pattern = "allreduce"
+size = "32KiB"
+[[sweep]]
+name = "gpu-messages"
+{ENDS.replace("xccl", "mpi")}pairs = "per-link-class"
+size = "1MiB"
+[[sweep]]
+name = "host"
+{ENDS.replace("xccl", "mpi").replace("gpu*:device", "cpu*:pageable")}pattern = "allreduce"
+size = "32KiB"
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("link-fails:gpu0-gpu1:after=7", "the link between gpu0 and gpu1 has failed (fault)"),
+        ("lost:gpu1:after=40", "gpu1"),
+    ],
+)
+def test_what_breaks_in_a_collective_is_named(tmp_path: Path, fault: str, said: str) -> None:
+    """Catches a record that names who waits and not why, and a run that ends with the broken part."""
+    (tmp_path / "broken.toml").write_text(LINK_OR_GPU)
+    words = ("--machine", "crusher-mi250x", "--ranks", "2", "--fault", fault, "--no-report")
+    done = byteways(tmp_path, "run", "broken.toml", "--out", "R", *words)
+    assert done.returncode == 1, done.stderr
+    records = [json.loads(line) for line in (tmp_path / "R/measurements.jsonl").read_text().splitlines()]
+    by_sweep = {one["sweep"]: one for one in records}
+    assert len(records) == 3
+    for sweep in ("xccl", "gpu-messages"):
+        assert by_sweep[sweep]["status"] == "failed" and said in by_sweep[sweep]["reason"]
+    assert by_sweep["host"]["status"] == "measured" and by_sweep["host"]["verified"]
+
+
+def test_small_sums_go_over_trees_and_large_ones_around_both_ways(tmp_path: Path) -> None:
+    """Catches all-reduce that has one way for all sizes, or rings that leave half of each link idle."""
+    (tmp_path / "ways.toml").write_text(
+        SUITE.split("[[sweep]]")[0]
+        + f'[[sweep]]\nname = "small"\n{ENDS}pattern = ["allreduce", "reduce"]\nsize = "8B"\n'
+        + f'[[sweep]]\nname = "large"\n{ENDS}pattern = "allreduce"\nsize = "256MiB"\n'
+    )
+    words = ("--machine", "frontier-mi250x", "--ranks", "8", "--no-report")
+    done = byteways(tmp_path, "run", "ways.toml", "--out", "R", *words)
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(line) for line in (tmp_path / "R/measurements.jsonl").read_text().splitlines()]
+    figures = {(one["sweep"], one["pattern"]): one for one in records}
+    # A reduce takes 7 steps along its ring; down and up again two trees of depth 3 take 6.
+    reduce, allreduce = (figures["small", name]["time_ns"]["median"] for name in ("reduce", "allreduce"))
+    assert allreduce < reduce
+    one_direction = 50e9  # of the narrowest links of the ring
+    assert figures["large", "allreduce"]["bandwidth_bytes_per_s"] > one_direction

@@ -1,0 +1,158 @@
+"""The simulated NCCL and RCCL: what a call takes by its protocol, and who waits for whom."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+from tests.native import simulated as toy
+from tests.native.simulated_ranks import Machine
+
+LL_STEP_NS, SIMPLE_STEP_NS, LINK = 900.0, 2100.0, 100 * toy.GB
+#: Where a message takes as long by either protocol: LL sends twice the bytes.
+AS_GOOD = int((SIMPLE_STEP_NS - LL_STEP_NS) * 1e-9 * LINK)
+BYTE, UNSIGNED64, SUM = 1, 5, 0
+
+
+class UniqueId(ctypes.Structure):
+    _fields_ = [("bytes", ctypes.c_ubyte * 128)]
+
+
+class Ranks:
+    """Two ranks of an AMD machine with a GPU, a stream and a communicator each."""
+
+    def __init__(self, **overrides: Any) -> None:
+        self.machine = Machine(toy.amd(**overrides))
+        self.library = self.machine.library
+        self.id = UniqueId()
+        assert self.library.ncclGetUniqueId(ctypes.byref(self.id)) == 0
+
+    def join(self, rank: int) -> tuple[Any, Any, int]:
+        data = self.machine.device(rank, toy.MIB)
+        comm, stream = ctypes.c_void_p(), ctypes.c_void_p()
+        assert self.library.ncclCommInitRank(ctypes.byref(comm), 2, self.id, rank) == 0
+        assert self.library.hipStreamCreateWithFlags(ctypes.byref(stream), 1) == 0
+        return comm, stream, data
+
+    def allreduce(self, comm: Any, stream: Any, data: int, count: int) -> int:
+        ends, size = [ctypes.c_void_p(data)] * 2, ctypes.c_size_t(count)
+        return int(self.library.ncclAllReduce(*ends, size, UNSIGNED64, SUM, comm, stream))
+
+    def message(self, rank: int, comm: Any, stream: Any, data: int, size: int) -> int:
+        name = "ncclSend" if rank == 0 else "ncclRecv"
+        at, count = ctypes.c_void_p(data), ctypes.c_size_t(size)
+        return int(getattr(self.library, name)(at, count, BYTE, 1 - rank, comm, stream))
+
+    def wait(self, stream: Any) -> str:
+        """The error of the stream, empty for none."""
+        error = self.library.hipStreamSynchronize(stream)
+        text = self.library.hipGetErrorString
+        text.restype = ctypes.c_char_p
+        return text(error).decode() if error else ""
+
+
+def times(sizes: list[int]) -> list[float]:
+    """From the call to the end of a message of each size, in nanoseconds."""
+    ranks = Ranks()
+
+    def body(rank: int) -> list[float]:
+        comm, stream, data = ranks.join(rank)
+        taken = []
+        for size in sizes:
+            ranks.machine.barrier()
+            begin = ranks.machine.now()
+            assert ranks.message(rank, comm, stream, data, size) == 0
+            assert ranks.wait(stream) == ""
+            taken.append(float(ranks.machine.now() - begin))
+        return taken
+
+    first, _ = ranks.machine.ranks(2, body)
+    assert isinstance(first, list), first
+    return first
+
+
+def test_a_message_takes_the_protocol_that_is_faster() -> None:
+    """Catches a protocol that is chosen by anything but its cost, and LL that sends no flags."""
+    sizes = [8, AS_GOOD - 1000, AS_GOOD + 1000, 4 * AS_GOOD]
+    first, short, long, longest = toy.apart(lambda: times(sizes))
+    rate = toy.RATES["kernel-peer-write"]
+    assert short - first == pytest.approx(2 * (sizes[1] - 8) / rate * 1e9, rel=0.01)
+    steps = SIMPLE_STEP_NS - LL_STEP_NS
+    assert long - first == pytest.approx(steps + (sizes[2] - 16) / rate * 1e9, rel=0.01)
+    assert longest - long == pytest.approx((sizes[3] - sizes[2]) / rate * 1e9, rel=0.01)
+
+
+@pytest.mark.parametrize("call", ["allreduce", "send", "receive"])
+def test_a_call_that_one_rank_does_not_make_is_named(call: str) -> None:
+    """Catches a deadlock whose message names streams alone, and leaves open which rank is to blame."""
+
+    def scene() -> list[Any]:
+        ranks = Ranks()
+        caller = 1 if call == "receive" else 0
+
+        def body(rank: int) -> str:
+            comm, stream, data = ranks.join(rank)
+            if rank == caller and call == "allreduce":
+                assert ranks.allreduce(comm, stream, data, 8) == 0
+            elif rank == caller:
+                assert ranks.message(rank, comm, stream, data, 8) == 0
+            return ranks.wait(stream)
+
+        return ranks.machine.ranks(2, body)
+
+    said = toy.apart(scene)
+    caller, other = (1, 0) if call == "receive" else (0, 1)
+    assert said[other] == ""
+    assert f"rank {caller} waits for a stream of gpu{caller}; " in said[caller]
+    assert f"rank {other} has left; " in said[caller]
+    who, whom = f"rank {caller} on gpu{caller}", f"rank {other} on gpu{other}"
+    expected = {
+        "allreduce": f"{whom} has not called AllReduce, which the others wait for",
+        "send": f"{who} waits for {whom} to receive",
+        "receive": f"{who} waits for {whom} to send",
+    }
+    assert said[caller].endswith(expected[call])
+
+
+def test_a_link_that_fails_is_named_to_all() -> None:
+    """Catches ranks that wait for ever behind a broken link, and a message that blames only the waiting."""
+
+    def scene() -> list[Any]:
+        ranks = Ranks(faults__0="link-fails:gpu0-gpu1:after=5")
+
+        def body(rank: int) -> list[str]:
+            comm, stream, data = ranks.join(rank)
+            said = [""]
+            while not said[-1]:  # two transfers each
+                assert ranks.allreduce(comm, stream, data, 8) == 0
+                said.append(ranks.wait(stream))
+            return said[1:]
+
+        return ranks.machine.ranks(2, body)
+
+    for said in toy.apart(scene):
+        assert said[:2] == ["", ""] and len(said) == 3
+        assert "the link between gpu0 and gpu1 has failed (fault), and so rank 0 waits" in said[2]
+
+
+def test_a_lost_gpu_is_named_before_those_that_wait() -> None:
+    """Catches a message of a deadlock that does not say what broke."""
+
+    def scene() -> list[Any]:
+        ranks = Ranks(faults__0="lost:gpu1:after=4")
+
+        def body(rank: int) -> list[str]:
+            comm, stream, data = ranks.join(rank)
+            said = []
+            for _ in range(4):
+                if ranks.allreduce(comm, stream, data, 8) != 0:
+                    break
+                said.append(ranks.wait(stream))
+            return said
+
+        return ranks.machine.ranks(2, body)
+
+    said, _ = toy.apart(scene)
+    assert any("gpu1 does not answer any more, and so rank 0 waits" in text for text in said), said
