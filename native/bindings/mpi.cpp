@@ -7,7 +7,10 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
+#include "runtimes/mpi/patient.hpp"
+#include "runtimes/session.hpp"
 #include "runtimes/thread_ranks.hpp"
+#include "timing/clock_offset.hpp"
 #include "timing/rank_team.hpp"
 
 namespace nb = nanobind;
@@ -37,6 +40,48 @@ nb::list gather(const Ranks& ranks, const nb::bytes& mine) {
   nb::list list;
   for (const std::string& each : all) list.append(nb::bytes(each.data(), each.size()));
   return list;
+}
+
+nb::bytes patient_broadcast_of(const Communicator& ranks, const nb::bytes& mine, int root) {
+  std::string all(mine.c_str(), mine.size());
+  {
+    const nb::gil_scoped_release unlocked;
+    all = patient_broadcast(ranks, std::move(all), root);
+  }
+  return nb::bytes(all.data(), all.size());
+}
+
+nb::list patient_collect_of(const Communicator& ranks, const nb::bytes& mine, int root,
+                            const std::vector<int>& from, double patience_s) {
+  const std::string own(mine.c_str(), mine.size());
+  std::vector<std::optional<std::string>> all;
+  {
+    const nb::gil_scoped_release unlocked;
+    all = patient_collect(ranks, own, root, from, patience_s);
+  }
+  nb::list list;
+  for (const auto& each : all) {
+    if (each)
+      list.append(nb::bytes(each->data(), each->size()));
+    else
+      list.append(nb::none());
+  }
+  return list;
+}
+
+void bind_between_hosts(nb::module_& m) {
+  m.def("patient_broadcast", &patient_broadcast_of, "ranks"_a, "data"_a, "root"_a);
+  m.def("patient_collect", &patient_collect_of, "ranks"_a, "data"_a, "root"_a, "senders"_a, "patience_s"_a);
+  nb::class_<ClockOffset>(m, "ClockOffset")
+      .def_ro("offset_ns", &ClockOffset::offset_ns)
+      .def_ro("uncertainty_ns", &ClockOffset::uncertainty_ns)
+      .def_ro("round_trips", &ClockOffset::round_trips);
+  m.def(
+      "estimate_clock_offset",
+      [](const Communicator& pair, Session& session, int round_trips) {
+        return estimate_clock_offset(pair, session.clock(), round_trips);
+      },
+      "pair"_a, "session"_a, "round_trips"_a, Unlocked());
 }
 
 void bind_ranks(nb::module_& m) {
@@ -98,6 +143,7 @@ void bind_library(nb::module_& m) {
 void bind_mpi(nb::module_& m) {
   bind_ranks(m);
   bind_library(m);
+  bind_between_hosts(m);
   nb::class_<RankTeam, Team>(m, "RankTeam")
       .def(nb::init<const Ranks&>(), "ranks"_a, nb::keep_alive<1, 2>())
       .def("leave", &RankTeam::leave, "cause"_a, Unlocked());

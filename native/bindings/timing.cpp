@@ -94,7 +94,8 @@ void bind_options(nb::module_& m) {
       .def_rw("batch", &MeasureOptions::batch)
       .def_rw("cap_depth", &MeasureOptions::cap_depth)
       .def_rw("key", &MeasureOptions::key)
-      .def_rw("cores", &MeasureOptions::cores);
+      .def_rw("cores", &MeasureOptions::cores)
+      .def_rw("clock_offset_ns", &MeasureOptions::clock_offset_ns);
 }
 
 void bind_flow(nb::module_& m) {

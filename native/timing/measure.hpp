@@ -28,6 +28,7 @@ struct MeasureOptions {
   bool cap_depth = true;         // false only in tests of the watchdog
   std::uint64_t key = 1;         // of the data patterns
   std::vector<int> cores;        // logical CPUs of the calling thread; empty: those next to the executor
+  double clock_offset_ns = 0;    // what this rank's clock shows more than that of the team's first rank
 };
 
 struct Warning {

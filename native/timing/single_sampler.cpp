@@ -129,8 +129,8 @@ Batch SingleSampler::slowest(Batch batch, bool& doubtful) {
   if (team_->size() == 1) return batch;
   const Times mine = batch.times;
   const std::vector<std::vector<double>> all =
-      team_->gather("times of a batch",
-                    {mine.device_ns, mine.submit_ns, mine.host_ns, batch.begin_ns, doubtful ? 1.0 : 0.0});
+      team_->gather("times of a batch", {mine.device_ns, mine.submit_ns, mine.host_ns,
+                                         batch.begin_ns - options_->clock_offset_ns, doubtful ? 1.0 : 0.0});
   std::vector<Presence> ranks;
   for (const std::vector<double>& rank : all) {
     batch.times.device_ns = std::max(batch.times.device_ns, rank[0]);

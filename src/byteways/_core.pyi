@@ -86,6 +86,7 @@ class Flow:
 
 class MeasureOptions:
     cores: list[int]
+    clock_offset_ns: float  # of this rank's clock against that of the team's first rank
     precision: float
     rounds: int
     budget_s: float
@@ -347,6 +348,30 @@ class Mpi:
 
     def abort(self, code: int) -> None:
         """Ends all ranks."""
+
+def patient_broadcast(ranks: Communicator, data: bytes, root: int) -> bytes:
+    """Communicator.broadcast() of ranks that sleep while they wait."""
+
+def patient_collect(
+    ranks: Communicator, data: bytes, root: int, senders: Sequence[int], patience_s: float
+) -> list[bytes | None]:
+    """On rank `root`, the bytes of `senders`, in their order; None: that rank sent nothing in time.
+
+    Called by the senders and the root.
+    """
+
+class ClockOffset:
+    """How far the clocks of two ranks are apart: offset of rank 1's against rank 0's."""
+
+    @property
+    def offset_ns(self) -> float: ...
+    @property
+    def uncertainty_ns(self) -> float: ...
+    @property
+    def round_trips(self) -> int: ...
+
+def estimate_clock_offset(pair: Communicator, session: Session, round_trips: int) -> ClockOffset:
+    """Estimates it from messages. Collective of two ranks, which get the same result."""
 
 def mpi_report(shims: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:
     """What Mpi() would open. Library and shim are loaded, MPI is not started."""

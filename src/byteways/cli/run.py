@@ -16,10 +16,12 @@ import typer
 from byteways.cli.run_options import (
     AsJson,
     DryRun,
+    Hosts,
     LauncherCommand,
     Machine,
     NoReport,
     Only,
+    Pairs,
     Ranks,
     Resume,
     Size,
@@ -35,6 +37,7 @@ from byteways.results.run_folder import LOG, RunFolder, read_manifest
 from byteways.results.simulated import mark_of, model_of, worded
 from byteways.run.conductor import Conductor, Interrupted
 from byteways.run.execution import Execution, begin, check_new_folder, dry_plan
+from byteways.run.hosts.execution import is_between_hosts
 from byteways.run.interruption import Interruption
 from byteways.run.options import Options
 from byteways.run.simulation import Simulation, simulation_of
@@ -80,6 +83,8 @@ def run(
     machine: Machine = None,
     ranks: Ranks = None,
     launcher: LauncherCommand = None,
+    hosts: Hosts = None,
+    pairs: Pairs = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -89,7 +94,7 @@ def run(
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     gpus_wanted()  # report an invalid setting here, not in a worker
-    options = options_of(only, size, budget, rounds, precision, duration, ranks, launcher)
+    options = options_of(only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs)
     if resume is not None:
         changed = [name for name, value in (("--out", out), *given(options)) if value]
         if changed:
@@ -100,6 +105,8 @@ def run(
             )
     chosen = load(suite or "quick") if suite is not None or resume is None else None
     simulation = simulation_of(machine, fault)
+    if hosts is not None or (resume is not None and is_between_hosts(resume)):
+        return _between_hosts(chosen, options, out, resume, simulation, dry_run, as_json, no_report)
     if dry_run:
         return _dry_run(chosen, options, resume, simulation, as_json)
     with Interruption() as interruption:
@@ -113,6 +120,32 @@ def run(
             _print_outcome(folder, counts, written, as_json)
 
         return measured(execution, interruption, tell, report=not no_report)
+
+
+def _between_hosts(
+    suite: Suite | None,
+    options: Options,
+    out: Path | None,
+    resume: Path | None,
+    simulation: Simulation | None,
+    dry_run: bool,
+    as_json: bool,
+    no_report: bool,
+) -> int:
+    """Measures between hosts, or prints what would be measured."""
+    from byteways.cli import hosts
+
+    hosts.check_options(options, simulation is not None)
+    if dry_run and suite is not None and resume is None:
+        return hosts.dry_run(suite, options, as_json)
+    if dry_run:
+        raise BytewaysError(
+            "--dry-run does not read runs between hosts",
+            cause=f"{resume} is one",
+            hint=f"byteways run --resume {resume} measures what is missing",
+        )
+    folder = out or (default_folder(suite, None) if suite else Path())
+    return hosts.run(suite, options, folder, resume, as_json, not no_report)
 
 
 def _dry_run(

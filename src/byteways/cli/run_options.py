@@ -10,6 +10,7 @@ import typer
 
 from byteways.errors import BytewaysError
 from byteways.plan.filters import only_filter, sizes_filter
+from byteways.plan.hosts.rule import PairRule
 from byteways.plan.ranks import MOST_RANKS
 from byteways.run.options import Options
 from byteways.units import parse_duration
@@ -38,6 +39,15 @@ LauncherCommand = Annotated[
     str | None,
     typer.Option("--launcher", help="Command that starts the ranks: 'srun -n {ranks}'. [default: found]"),
 ]
+Hosts = Annotated[
+    Path | None, typer.Option("--hosts", help="Measure between the hosts of this file, one a line.")
+]
+Pairs = Annotated[
+    str | None,
+    typer.Option(
+        "--pairs", help="Which hosts meet: 'all', 'sample' or 'sample:16' (pairs of each host). [default: all]"
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results (or the plan) as JSON.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
@@ -52,6 +62,8 @@ def options_of(
     duration: str | None = None,
     ranks: int | None = None,
     launcher: str | None = None,
+    hosts: Path | None = None,
+    pairs: str | None = None,
 ) -> Options:
     """Returns the options. Raises BytewaysError if a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
@@ -72,7 +84,12 @@ def options_of(
         raise BytewaysError("--for and --rounds exclude each other", hint="leave one of them out")
     if ranks is not None and not 2 <= ranks <= MOST_RANKS:
         raise BytewaysError(f"{ranks} ranks is out of range", hint=f"--ranks takes 2 to {MOST_RANKS}")
-    return Options(tuple(only or ()), size, budget, rounds, precision, for_s, ranks, launcher)
+    if pairs is not None:
+        PairRule.parse(pairs)
+        if hosts is None:
+            raise BytewaysError("--pairs is of a run between hosts", hint="add --hosts FILE")
+    between = (str(hosts), pairs or "all") if hosts is not None else (None, None)
+    return Options(tuple(only or ()), size, budget, rounds, precision, for_s, ranks, launcher, *between)
 
 
 def given(options: Options) -> list[tuple[str, Any]]:

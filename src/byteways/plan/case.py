@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -48,8 +48,11 @@ VARIANTS = {
 OF_LIBRARIES = ("xccl",)
 CACHES = ("cold", "warm")
 
+#: A host's name: letters, digits, dots and hyphens (RFC 1123), and underscores, which some sites use.
+HOST = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _BUFFER = re.compile(
-    r"^(?:(?P<rank>\d+)/)?(?P<device>[a-z]+\d+):(?P<memory>[a-z-]+)(?:@(?P<first_touch>[a-z]+\d+))?$"
+    rf"^(?:(?P<host>{HOST}):|(?P<rank>\d+)/)?(?P<device>[a-z]+\d+):(?P<memory>[a-z-]+)"
+    r"(?:@(?P<first_touch>[a-z]+\d+))?$"
 )
 
 
@@ -77,13 +80,15 @@ def is_plain(memory: str) -> bool:
 class Buffer:
     """device + memory + first touch, written `gpu0:device` or `cpu0:pageable@gpu1`.
 
-    With several processes, the rank of the owner comes first: `1/gpu1:device`.
+    With several processes, the rank of the owner comes first: `1/gpu1:device`. With several hosts, the host
+    does: `node7:gpu1:device`; its rank is then the place of the host in the case, and not written.
     """
 
     device: str
     memory: str
     first_touch: str | None = None  # None: the owning device
     rank: int | None = None  # None: there is only one process
+    host: str | None = None  # None: there is only one host
 
     @classmethod
     @lru_cache(maxsize=4096)  # a run has thousands of cases of few buffers
@@ -93,7 +98,7 @@ class Buffer:
         if match is None:
             raise ValueError(f"'{text}' is not a buffer; write device:memory or device:memory@first-touch")
         rank = None if match["rank"] is None else int(match["rank"])
-        return cls(match["device"], match["memory"], match["first_touch"], rank)
+        return cls(match["device"], match["memory"], match["first_touch"], rank, match["host"])
 
     def __str__(self) -> str:
         touched = f"@{self.first_touch}" if self.first_touch else ""
@@ -101,7 +106,9 @@ class Buffer:
 
     @property
     def place(self) -> str:
-        """`gpu0`, or `1/gpu1` for rank 1."""
+        """`gpu0`, `1/gpu1` for rank 1, or `node7:gpu1`."""
+        if self.host is not None:
+            return f"{self.host}:{self.device}"
         return self.device if self.rank is None else f"{self.rank}/{self.device}"
 
 
@@ -221,7 +228,7 @@ class Case:
         return cls(
             data["interface"],
             data["pattern"],
-            tuple(Flow.from_json(flow) for flow in data["flows"]),
+            with_ranks_of_hosts(tuple(Flow.from_json(flow) for flow in data["flows"])),
             data["size_bytes"],
             data["cache"],
             dict(data["options"]),
@@ -319,6 +326,11 @@ class Case:
         return tuple(dict.fromkeys(rank for flow in self.flows for rank in flow.ranks))
 
     @property
+    def hosts(self) -> tuple[str, ...]:
+        """Hosts that take part, in order of appearance; empty within one host."""
+        return hosts_of(self.flows)
+
+    @property
     def executors(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(flow.executor for flow in self.flows))
 
@@ -339,11 +351,33 @@ class Case:
             flow.executor == flow.source.device,
             flow.executor == flow.destination.device,
         )
+        if flow.source.host != flow.destination.host:
+            return "write"  # the sender's host executes
         if owns_source and owns_destination:
             return "local"
         if owns_destination:
             return "read"
         return "write" if owns_source else "remote"
+
+
+def hosts_of(flows: Iterable[Flow]) -> tuple[str, ...]:
+    """Returns the hosts of flows in order of appearance; empty within one host."""
+    ends = (end for flow in flows for end in (flow.source, flow.destination))
+    return tuple(dict.fromkeys(end.host for end in ends if end.host is not None))
+
+
+def with_ranks_of_hosts(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
+    """Returns the flows with a rank for each host, in order of appearance; others are unchanged."""
+    hosts = hosts_of(flows)
+    if not hosts:
+        return flows
+
+    def placed(end: Buffer) -> Buffer:
+        return end if end.host is None else replace(end, rank=hosts.index(end.host))
+
+    return tuple(
+        replace(flow, source=placed(flow.source), destination=placed(flow.destination)) for flow in flows
+    )
 
 
 def _places(buffers: Sequence[Buffer]) -> str:

@@ -69,6 +69,8 @@ def limit(topology: Topology, case: Case, distinct_bytes: Mapping[str, int] | No
     """
     if figure_of(case.interface) != "bandwidth":
         return Limit(None, f"{case.interface} measures time, which has no physical limit here")
+    if case.hosts:
+        return Limit(None, "the network between the hosts is not in this machine's topology")
     flows = measured_flows(case)
     if stranger := stranger_of(topology, flows):
         return Limit(None, f"{stranger} is not in this machine's topology")
@@ -102,7 +104,7 @@ def excess(
         directions: Measured bytes/s by path, including background flows.
     """
     flows = [flow for flow in case.flows if case.interface_of(flow) != "route"]  # limit() checks its paths
-    if stranger_of(topology, flows):
+    if case.hosts or stranger_of(topology, flows):
         return None
     used = _used(topology, case, flows, distinct_bytes)
     if used.closed:

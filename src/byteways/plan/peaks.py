@@ -53,6 +53,8 @@ def peak(topology: Topology, case: Case) -> Peak:
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
     if case.pattern in OF_ALL_RANKS:
         return Peak(None, f"{case.pattern} is an operation of all ranks: its algorithm sets the peak", ())
+    if case.hosts:
+        return Peak(None, "the network between the hosts is not in this machine's topology", ())
     flows = measured_flows(case)
     if stranger := stranger_of(topology, flows):
         return Peak(None, f"{stranger} is not in this machine's topology", ())

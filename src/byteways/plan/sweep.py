@@ -75,7 +75,7 @@ def expand(
             )
             for group, executors in assigned:
                 for flows in _flows(sweep, interface, group, executors, topology, notes):
-                    for case in _cases(sweep, pattern, interface, flows, topology):
+                    for case in cases_of(sweep, pattern, interface, flows, topology):
                         cases.setdefault(case.case_id, case)
     if sweep.cores == "pairs" and (left_out := core_pairs.note(topology)):
         notes.append(left_out)
@@ -99,7 +99,7 @@ def _between_ranks(
         most = (len(cases) + len(sets) * len(sweep.interfaces)) * bounds.choices(sweep)
         bounds.within(most, f"{sweep.origin.at('name')}: sweep '{sweep.name}'")
         for interface, flows in itertools.product(sweep.interfaces, sets):
-            for case in map(rank_sweep.with_sizes, _cases(sweep, pattern, interface, flows, topology)):
+            for case in map(rank_sweep.with_sizes, cases_of(sweep, pattern, interface, flows, topology)):
                 cases.setdefault(case.case_id, case)
     if not cases and not notes:
         notes.append("no buffer of the ranks matches 'source' and 'destination' on this machine")
@@ -364,7 +364,7 @@ def _products(axes: Mapping[str, Sequence[Value]]) -> Iterator[dict[str, Value]]
         yield dict(chosen)
 
 
-def _cases(
+def cases_of(
     sweep: Sweep, pattern: str, interface: str, flows: tuple[Flow, ...], topology: Topology
 ) -> Iterator[Case]:
     options = [

@@ -56,7 +56,7 @@ def topology_digest(topology: Mapping[str, Any]) -> str:
         {name: value for name, value in device.items() if name not in _VOLATILE}
         for device in topology["devices"]
     ]
-    stable = {**topology, "devices": devices, "notes": []}
+    stable = {**topology, "devices": devices, "notes": [], "nics": []}  # cables come and go
     return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:16]
 
 

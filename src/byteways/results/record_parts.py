@@ -78,7 +78,48 @@ class _LibraryChoice(TypedDict):
     reason: str | None
 
 
+class _HostNic(TypedDict):
+    name: str
+    pci_address: str
+    guid: str | None
+    port: str | None
+    interfaces: list[str]
+
+
+class _HostBase(TypedDict):
+    device: str
+    uuid: str | None
+    pci_address: str | None
+    peak_source: str
+
+
+class _Host(_HostBase, total=False):
+    numa_domain: int | None
+    nic: _HostNic
+    links: list[str]
+    peak_bytes_per_s: float
+
+
+class _Clocks(TypedDict):
+    reference: str
+    host: str
+    offset_ns: float
+    uncertainty_ns: float
+    drift_ns: float
+    drift_uncertainty_ns: float
+
+
+class _Tournament(TypedDict):
+    round: int
+    rounds: int
+    pairs_at_once: int
+    link_class: str
+
+
 _PARTS: dict[str, Any] = {
+    "hosts": dict[str, _Host],
+    "clocks": _Clocks,
+    "tournament": _Tournament,
     "ranks": list[_Rank],
     "library_choice": _LibraryChoice,
     "launch": dict[str, int],

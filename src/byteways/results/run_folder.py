@@ -29,10 +29,12 @@ JOURNAL = "measurements.jsonl"
 REPORT = "report.html"
 LOG = "workers.log"
 PLAN = "plan.jsonl"
+#: Of a run between hosts: their names and the rule of its pairs; and what its launcher read last.
+HOSTS, HOSTS_OF_JOB = "hosts.json", "hosts.txt"
 #: Input of the simulator.
 SHEET = "machine.sheet"
 #: Files in a run folder before the manifest exists, besides drafts.
-BEFORE_MEASURING = (JOURNAL, SAMPLES, PLAN, LOG, SHEET)
+BEFORE_MEASURING = (JOURNAL, SAMPLES, PLAN, LOG, SHEET, HOSTS, HOSTS_OF_JOB)
 _DRAFT = re.compile(r"\.(?:run\.json|plan\.jsonl)\.[0-9]+")
 
 SCHEMA_VERSION = 2

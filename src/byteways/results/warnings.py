@@ -75,6 +75,14 @@ ADVICE = {
         "The host waited much longer than the device events report: they may cover only part of the work. "
         "Compare host_ns with the result."
     ),
+    "clock-step": (
+        "The clocks of the two hosts moved against each other by more than oscillators do: one was paused or "
+        "its machine moved. Delays of its ranks say nothing; times of one host alone are not affected."
+    ),
+    "one-machine": (
+        "The two hosts are parts of one machine, such as network namespaces: the figure is of its operating "
+        "system, not of a network."
+    ),
     "bimodal": "The samples are bimodal, so the median represents neither group: look at samples_ns.",
     "correlated": (
         "The samples are autocorrelated over too long a range for so few of them, so the interval may cover "

@@ -257,7 +257,7 @@ def begin(
     """
     started = time.monotonic()
     existed = folder.is_dir()
-    journal = _claim(folder)
+    journal = claim_folder(folder)
     machine: Opened | None = None
     try:
         machine = open_machine(folder, tick, command, simulation)
@@ -276,7 +276,7 @@ def begin(
         plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,
-            suite=_suite_json(applied),
+            suite=suite_json(applied),
             options=options.to_json(),
             planned=len(planned),
             topology=topology,
@@ -291,7 +291,7 @@ def begin(
         if machine is not None:
             machine.worker.kill()
         journal.close()
-        _remove(folder, existed)
+        restore_folder(folder, existed)
         raise
     return Execution(
         folder,
@@ -307,7 +307,7 @@ def begin(
     )
 
 
-def _claim(folder: Path) -> Journal:
+def claim_folder(folder: Path) -> Journal:
     """Creates the folder if missing, and locks it for this run."""
     check_new_folder(folder)
     try:
@@ -359,11 +359,11 @@ def _some(plan: Plan) -> Plan:
     return plan
 
 
-def _suite_json(suite: Suite) -> dict[str, Any]:
+def suite_json(suite: Suite) -> dict[str, Any]:
     return {"name": suite.name, "title": suite.title, "text": suite.text, "rounds": suite.rounds}
 
 
-def _remove(folder: Path, existed: bool) -> None:
+def restore_folder(folder: Path, existed: bool) -> None:
     """Removes the files of a run that did not begin."""
     with contextlib.suppress(OSError):  # the next run recognises leftovers
         _remove_all(folder)

@@ -21,8 +21,11 @@ class Options:
     for_s: float | None = None  # repeat the suite for this many seconds; None: once
     ranks: int | None = None  # number of ranks; None: one per GPU, at least two
     launcher: str | None = None  # command that starts the ranks; None: search for one
+    hosts: str | None = None  # file of hosts; None: a run on one host
+    pairs: str | None = None  # which of them meet: "all", "sample"
 
     def to_json(self) -> dict[str, Any]:
+        between = {"hosts": self.hosts, "pairs": self.pairs} if self.hosts else {}
         return {
             "only": [*self.only],
             "sizes": self.sizes,
@@ -32,6 +35,7 @@ class Options:
             "for_s": self.for_s,
             "ranks": self.ranks,
             "launcher": self.launcher,
+            **between,
         }
 
     @classmethod

@@ -87,6 +87,7 @@ class WorkerProcess:
         command: Program and first arguments; None: settings.worker_command(). `--socket PATH --parent PID` is
             appended.
         tick: Called about every TICK_S while waiting; an exception from it ends the wait.
+        hello_s: Seconds for the worker to connect.
 
     Raises:
         WorkerLost: The worker did not start.
@@ -98,9 +99,11 @@ class WorkerProcess:
         environment: Mapping[str, str] | None = None,
         command: Sequence[str] | None = None,
         tick: Callable[[], None] = lambda: None,
+        hello_s: float = HELLO_TIMEOUT_S,
     ) -> None:
         self._log = log
         self._tick = tick
+        self._hello_s = hello_s
         self._log_start = self._log_size()
         self._kills_before = out_of_memory_kills()
         self._channel: Channel | None = None
@@ -200,7 +203,7 @@ class WorkerProcess:
 
     def _greet(self, listener: socket.socket) -> None:
         listener.settimeout(TICK_S)
-        deadline = time.monotonic() + HELLO_TIMEOUT_S
+        deadline = time.monotonic() + self._hello_s
         while self._channel is None:
             try:
                 self._channel = Channel(listener.accept()[0])
@@ -211,10 +214,10 @@ class WorkerProcess:
                 if time.monotonic() > deadline:
                     self.kill()
                     raise WorkerLost(
-                        f"worker did not connect within {HELLO_TIMEOUT_S:.0f} s", "timeout"
+                        f"worker did not connect within {self._hello_s:.0f} s", "timeout"
                     ) from None
         try:
-            hello = self._receive(self._channel, HELLO_TIMEOUT_S)
+            hello = self._receive(self._channel, self._hello_s)
         except ConnectionClosed as error:
             raise self._lost() from error
         if hello.get("did") != "hello":

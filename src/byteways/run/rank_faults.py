@@ -40,3 +40,21 @@ def blamed(
 
 def _named(number: int, rank: Mapping[str, Any]) -> str:
     return f"rank {number} (process {rank['pid']} on {rank['host']})"
+
+
+def host_blamed(reason: str, hosts: Sequence[str]) -> str | None:
+    """Returns which of several hosts a loss is the fault of; None if the reason names none of them.
+
+    Args:
+        reason: Of the loss, with the rank that blamed() found or the launcher's last words.
+        hosts: Names of hosts; kernels may know them with a domain.
+    """
+    told = [
+        *re.findall(r"process \d+ on ([\w.-]+)\)", reason),
+        *re.findall(r"process \d+ on ([\w.-]+) ended first", reason),
+        *re.findall(r"\bRUNNING AT ([\w.-]+)", reason),
+        *re.findall(r"on (?:node|host) ([\w.-]+)", reason),
+        *re.findall(r"srun: error: ([\w.-]+): task", reason),
+    ]
+    short = {name.partition(".")[0]: name for name in hosts}
+    return next((short[name.partition(".")[0]] for name in told if name.partition(".")[0] in short), None)

@@ -21,6 +21,8 @@ from byteways.run.rank_outcome import outcome_of_ranks
 from byteways.settings import gpus_wanted, kernel_cache
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from byteways._core import (
         Buffer,
         Communicator,
@@ -176,6 +178,7 @@ class RankMeasurer(MeasurerOfRanks):
         world: All ranks.
         mpi: Initialised MPI that has started them; None: they are threads.
         simulator: The simulator's library, on a simulated machine.
+        ranks_here: Ranks that share the memory of this host; 0: all of them.
     """
 
     def __init__(
@@ -185,8 +188,9 @@ class RankMeasurer(MeasurerOfRanks):
         world: Communicator | ThreadRanks,
         mpi: Mpi | None = None,
         simulator: str = "",
+        ranks_here: int = 0,
     ) -> None:
-        super().__init__(core, session, world.size, simulator)
+        super().__init__(core, session, ranks_here or world.size, simulator)
         self._world = world
         self._mpi = mpi
         self._groups: dict[tuple[int, ...], Communicator | ThreadRanks | None] = {}
@@ -199,11 +203,12 @@ class RankMeasurer(MeasurerOfRanks):
         mpi: Mpi | None = None,
         simulator: str = "",
         machine: str = "",
-    ) -> RankMeasurer:
+        ranks_here: int = 0,
+    ) -> Self:
         """Opens every runtime of this machine, or of the simulated one that sheet `machine` describes."""
         from byteways import _core
 
-        return cls(_core, open_session(simulator, machine), world, mpi, simulator)
+        return cls(_core, open_session(simulator, machine), world, mpi, simulator, ranks_here)
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the outcome of a `measure` request. All ranks call it; uninvolved ones return immediately.
@@ -218,8 +223,8 @@ class RankMeasurer(MeasurerOfRanks):
             return {"status": "skipped", "reason": "this rank takes no part"}
         if reason := self._not_taken(case):
             return {"status": "skipped", "reason": reason}
-        mine = self._world.rank
-        ends = own_ends(case, mine)
+        mine = self._number(case)
+        ends = self._ends(case)
         device = device_of(ends)
         try:
             if reason := self._not_registered(case, device):
@@ -255,6 +260,13 @@ class RankMeasurer(MeasurerOfRanks):
             color, key = (0, members.index(mine)) if mine in members else (-1, 0)
             self._groups[members] = self._world.split(color, key)
         return self._groups[members]
+
+    def _number(self, case: Case) -> int:
+        """Returns the number by which the case knows this rank."""
+        return self._world.rank
+
+    def _ends(self, case: Case) -> Ends:
+        return own_ends(case, self._number(case))
 
     def _not_taken(self, case: Case) -> str | None:
         """Why MPI does not carry out the case: it reads other variables, or takes no memory of a GPU, in its

@@ -12,6 +12,7 @@ from byteways.topology import amdsmi, kfd, nvml, smbios, xgmi
 from byteways.topology.kfd import Kfd, KfdGpu
 from byteways.topology.links import Gpu, Graph, add_numa_links, add_nvlinks, add_pcie_links
 from byteways.topology.model import Device, Topology
+from byteways.topology.nics import add_nics, read_nics
 from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus
 from byteways.topology.sysfs_pcie import canonical_address, gpu_addresses, read_path
 
@@ -64,6 +65,7 @@ def discover(
         notes.extend(_unopened(sysfs))
 
     graph = _joined(gpus, domains, driver, notes, virtual_machine=cpus.virtual_machine)
+    nics = add_nics(graph, read_nics(sysfs), gpus, domains, sysfs)
     gpu_devices = [
         replace(_gpu_device(gpu, runtime.get(gpu.name, {}), driver), hidden_links=graph.hidden.get(gpu.name))
         for gpu in gpus
@@ -82,6 +84,7 @@ def discover(
         _merged(graph.notes, [gpu.name for gpu in gpus]),
         modules.bytes_per_s,
         modules.source,
+        tuple(nics),
     )
 
 

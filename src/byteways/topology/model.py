@@ -71,13 +71,34 @@ class Link:
 
     a: str
     b: str
-    kind: str  # "nvlink", "pcie", "xgmi", "numa"; GPUs forward over "xgmi" only
+    kind: str  # "nvlink", "pcie", "xgmi", "numa"; GPUs forward over "xgmi" only; NICs are on "pcie"
     count: int
     generation: str | None
     peak_bytes_per_s: float | None
     signalling_bytes_per_s: float | None
     source: str  # of the peak
     link_class: str  # links of equal kind and width: "NVLink4 ×18", "PCIe 5.0 ×16"
+
+
+@dataclass(frozen=True)
+class Nic:
+    """`nic0`: a network interface of this host, with its identity across hosts.
+
+    `peak_bytes_per_s` is the data rate of its ports per direction, with its source; None: unknown, with the
+    reason.
+    """
+
+    name: str
+    pci_address: str
+    interfaces: tuple[str, ...] = ()  # the kernel's names: "eth0", "hsn0"
+    port: str | None = None  # its name among RDMA devices: "mlx5_0"
+    guid: str | None = None  # of the RDMA device, as the kernel writes it
+    numa_domain: int | None = None
+    home: str | None = None  # CPU device of its PCIe root
+    nearest_gpus: tuple[str, ...] = ()
+    up: bool = True
+    peak_bytes_per_s: float | None = None
+    peak_source: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,6 +112,7 @@ class Topology:
     notes: tuple[str, ...] = ()  # missing information with reasons
     host_memory_limit_bytes_per_s: float | None = None  # of all memory modules, shared by reads and writes
     host_memory_limit_source: str = "the speed of its modules is not reported"
+    nics: tuple[Nic, ...] = ()  # not devices: no buffer is on one
 
     @cached_property
     def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
@@ -131,7 +153,7 @@ class Topology:
                 return f"'{device.name}' of kind '{device.kind}' is not a device"
         if doubled := {name for name in names if names.count(name) > 1}:
             return f"{min(doubled)} is there twice"
-        nodes = {*names, *self.switches}
+        nodes = {*names, *self.switches, *(nic.name for nic in self.nics)}
         for link in self.links:
             if link.a not in nodes or link.b not in nodes or link.a == link.b:
                 return f"a link of {link.a} and {link.b} does not connect two nodes"

@@ -1,0 +1,276 @@
+"""`byteways run --hosts FILE`: measures between hosts, in the rounds of a tournament."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from byteways.cli.layout import Lines, Table, show
+from byteways.cli.plan_text import plan_blocks
+from byteways.cli.progress import WRONG, counts_text, figure
+from byteways.cli.terminal import echo, say
+from byteways.errors import BytewaysError, ExitStatus
+from byteways.plan.hosts.names import Host, read_hosts
+from byteways.plan.hosts.plan import RECORD_BYTES, HostsPlan
+from byteways.plan.hosts.rule import DEFAULT_EACH, Meetings, PairRule
+from byteways.plan.planner import Plan
+from byteways.plan.suite_types import Suite
+from byteways.results.record import Record
+from byteways.results.run_folder import LOG, RunFolder
+from byteways.run.execution import check_new_folder
+from byteways.run.hosts.execution import (
+    HostsExecution,
+    begin_between_hosts,
+    hosts_plan,
+    take_up_between_hosts,
+)
+from byteways.run.hosts.job import HostsJob
+from byteways.run.hosts.launchers import MODULE, find_hosts_launcher
+from byteways.run.interruption import Interruption
+from byteways.run.options import Options
+from byteways.units import format_duration, format_size
+
+#: Rounds and pairs of a round that a dry run prints; and pairs that progress names.
+ROUNDS_SHOWN, PAIRS_SHOWN = 3, 4
+#: A run longer than this is offered as a sample.
+LONG_S = 3600.0
+
+
+def check_options(options: Options, simulated: bool) -> None:
+    """Raises BytewaysError for options that do not go with --hosts."""
+    wrong = [
+        name
+        for name, value in (
+            ("--budget", options.budget_s),
+            ("--for", options.for_s),
+            ("--ranks", options.ranks),
+            ("--machine", simulated),
+        )
+        if value
+    ]
+    if wrong:
+        hints = {
+            "--budget": "--pairs sample, --rounds, --only and --size make a run between hosts shorter",
+            "--ranks": "each host has one rank, which uses all devices of its host",
+            "--machine": "a model of two hosts needs no --hosts: --machine frontier-mi250x-2 --ranks 2",
+        }
+        raise BytewaysError(f"{wrong[0]} and --hosts exclude each other", hint=hints.get(wrong[0]))
+
+
+def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
+    """Prints what a run between hosts would measure, how long it takes, and the launcher's line."""
+    hosts = read_hosts(Path(options.hosts or ""))
+    plan, _, _ = hosts_plan(suite, hosts, options)
+    line = _launcher_line(options, plan)
+    tournament = plan.tournament
+    seconds, disk = plan.estimated_s, plan.records * RECORD_BYTES
+    if as_json:
+        rounds = [
+            {"round": met.round, "number": met.number, "pairs": [list(pair) for pair in met.pairs]}
+            for met in islice(plan.meetings(), ROUNDS_SHOWN)
+        ]
+        numbers = {
+            "hosts": len(hosts),
+            "rule": plan.rule.to_json(),
+            "pairs": tournament.pairs,
+            "tournament_rounds": tournament.rounds,
+            "rounds": plan.suite.rounds,
+            "cases_per_pair": len(plan.cases),
+            "records": plan.records,
+            "estimated_s": round(seconds, 1),
+            "launcher": line,
+            "first_rounds": rounds,
+            "cases": [planned.case.identity() for planned in plan.cases],
+            "notes": list(plan.notes),
+        }
+        echo(json.dumps(numbers, indent=1))
+        return ExitStatus.GOOD
+    tables = [
+        block
+        for block in plan_blocks(Plan(plan.suite, plan.cases, plan.notes, seconds, None))
+        if isinstance(block, Table)
+    ]
+    show([*tables, *_about(plan, line, seconds, disk), *_rounds(plan)])
+    return ExitStatus.GOOD
+
+
+def run(
+    suite: Suite | None, options: Options, folder: Path, resume: Path | None, as_json: bool, report: bool
+) -> int:
+    """Measures between hosts, or takes up such a run; returns the exit status."""
+    from byteways.cli.run import command_line
+
+    with Interruption() as interruption:
+        if resume is not None:
+            execution = take_up_between_hosts(resume, suite)
+        else:
+            assert suite is not None
+            hosts = read_hosts(Path(options.hosts or ""))
+            check_new_folder(folder)
+            say(f"planning {len(hosts)} hosts, then running suite {suite.name} into {folder}")
+            execution = begin_between_hosts(
+                suite, hosts, options, folder, command_line(), interruption.check
+            )
+        try:
+            return _measured(execution, interruption, as_json, report)
+        finally:
+            execution.close()
+
+
+def _measured(
+    execution: HostsExecution, interruption: Interruption, as_json: bool, report: bool
+) -> int:
+    plan = execution.plan
+    say(
+        f"{plan.tournament.pairs} pairs of {len(plan.hosts)} hosts in {plan.tournament.rounds} rounds, "
+        f"{len(plan.cases)} cases each, {_times(plan.suite.rounds)}: about {format_duration(plan.estimated_s)}"
+    )
+    progress = HostsProgress(plan, interruption, len(execution.done))
+
+    def on_start(job: HostsJob) -> None:
+        interruption.at_once = job.kill_at_once
+
+    try:
+        execution.measure(progress, say, on_start)
+    except BytewaysError as error:
+        raise BytewaysError(
+            error.what, cause=error.cause, hint=f"{error.hint or ''}".strip() or None, status=error.status
+        ) from error
+    folder = RunFolder(execution.folder)
+    counts = Counter(record.status for record in folder.records)
+    say(f"{counts_text(Counter(record.told_status for record in folder.records))}")
+    written = None
+    if report:
+        from byteways.report import write_report
+
+        written = write_report(execution.folder)
+    left_out = execution.left_out or {}
+    if as_json:
+        outcome = {
+            "folder": str(folder.path),
+            "state": execution.state,
+            "counts": dict(counts),
+            "hosts_left_out": left_out,
+            "report": str(written) if written else None,
+        }
+        echo(json.dumps(outcome, indent=1))
+    else:
+        _print_findings(folder)
+        echo(f"report: {written}" if written else f"run: {folder.path}")
+    if execution.state == "interrupted":
+        say(
+            f"interrupted by {interruption.requested}; continue with: byteways run --resume "
+            f"{execution.folder}"
+        )
+        return ExitStatus.INTERRUPTED
+    if left_out or any(counts[status] for status in WRONG):
+        say(f"some measurements failed: byteways show {execution.folder}, and {execution.folder / LOG}")
+        return ExitStatus.FAILED
+    return ExitStatus.GOOD
+
+
+def _print_findings(folder: RunFolder) -> None:
+    from byteways.analyse.findings import findings
+    from byteways.cli.run import FINDINGS_SHOWN
+
+    found = sorted(findings(folder), key=lambda finding: -finding.importance)[:FINDINGS_SHOWN]
+    for number, finding in enumerate(found, start=1):
+        echo(f"{number}. {finding.title}\n   {finding.detail}")
+
+
+class HostsProgress:
+    """Prints the rounds of the tournament and what fails.
+
+    Args:
+        plan: Of the run.
+        interruption: Checked while waiting.
+        done: Records that existed before.
+    """
+
+    def __init__(self, plan: HostsPlan, interruption: Interruption, done: int) -> None:
+        self._plan = plan
+        self._interruption = interruption
+        self._done = done
+        self._before = done
+        self._began = time.monotonic()
+
+    def meets(self, met: Meetings) -> None:
+        self._interruption.check()
+        new, rest = self._done - self._before, self._plan.records - self._done
+        left = ""
+        if new:
+            left = f" ({format_duration((time.monotonic() - self._began) / new * rest)} left)"
+        suite_round = f" of suite round {met.round + 1}" if self._plan.suite.rounds > 1 else ""
+        say(
+            f"round {met.number + 1}/{self._plan.tournament.rounds}{suite_round}: "
+            f"{pairs_text(met, self._plan.hosts)}{left}"
+        )
+
+    def ended(self, record: Record) -> None:
+        self._interruption.check()
+        self._done += 1
+        if record.status in WRONG:
+            label = f"{record.interface} {record.path} {format_size(record.size_bytes)}"
+            say(f"[{self._done}/{self._plan.records}] {label}: {figure(record)}")
+
+    def tick(self) -> None:
+        self._interruption.check()
+
+
+def pairs_text(met: Meetings, hosts: Sequence[Host]) -> str:
+    """`n0-n3 n1-n2`, of many pairs the first ones and their number."""
+    named = [f"{hosts[a].name}-{hosts[b].name}" for a, b in met.pairs[:PAIRS_SHOWN]]
+    more = len(met.pairs) - len(named)
+    return " ".join(named) + (f" and {more} more pairs" if more else "")
+
+
+def _about(plan: HostsPlan, line: str, seconds: float, disk: int) -> list[Lines]:
+    tournament, rule = plan.tournament, plan.rule
+    every = "every two hosts" if rule.pairs == "all" else f"each host with {tournament.rounds} others"
+    lines = [
+        f"{len(plan.hosts):,} hosts, {tournament.pairs:,} pairs: {every}",
+        f"{tournament.rounds:,} rounds of up to {len(plan.hosts) // 2:,} pairs at a time"
+        + ("; one host pauses in each" if tournament.pauses else ""),
+        f"{len(plan.cases)} cases of each pair, {_times(plan.suite.rounds)}: {plan.records:,} records, "
+        f"about {format_size(disk)}",
+        f"about {format_duration(seconds)}",
+        f"launcher: {line}",
+    ]
+    if seconds > LONG_S and rule.pairs == "all":
+        sample = HostsPlan(
+            plan.suite, plan.hosts, PairRule.parse("sample"), plan.cases, plan.notes
+        ).estimated_s
+        lines.append(
+            f"--pairs sample measures {DEFAULT_EACH} pairs of each host: about {format_duration(sample)}"
+        )
+    return [Lines("In all", tuple([*lines, *(f"note: {note}" for note in plan.notes)]))]
+
+
+def _rounds(plan: HostsPlan) -> list[Lines]:
+    shown = [
+        f"round {met.number + 1}/{plan.tournament.rounds}: {pairs_text(met, plan.hosts)}"
+        for met in islice(plan.tournament.meetings(0), ROUNDS_SHOWN)
+    ]
+    more = plan.tournament.rounds - len(shown)
+    return [Lines("Rounds", tuple([*shown, *([f"and {more:,} more rounds"] if more else [])]))]
+
+
+def _launcher_line(options: Options, plan: HostsPlan) -> str:
+    """Returns the exact words, or why there is no launcher here: other hosts may have one."""
+    names = [host.name for host in plan.hosts]
+    try:
+        launcher = find_hosts_launcher(options.launcher)
+    except BytewaysError as error:
+        if options.launcher is not None:
+            raise
+        return f"none ({error.what}; {error.hint})"
+    program = ["python", "…/byteways/start.py", MODULE, "--ranks", str(len(names))]
+    return " ".join(launcher.line(names, Path("RUN/hosts.txt"), program))
+
+
+def _times(rounds: int) -> str:
+    return "once" if rounds == 1 else f"{rounds} times"

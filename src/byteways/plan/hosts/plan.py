@@ -1,0 +1,128 @@
+"""The plan of a run between hosts: the cases of one pair, and the rule that says which pairs meet (pure)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from byteways.plan.case import PlannedCase
+from byteways.plan.estimate import Estimator
+from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
+from byteways.plan.hosts.names import Host
+from byteways.plan.hosts.rule import Meetings, PairRule, Tournament
+from byteways.plan.hosts.templates import of_pair, templates, within_one_host
+from byteways.plan.legality import refusal
+from byteways.plan.planner import NoCaseError
+from byteways.plan.suite_types import Suite
+from byteways.topology.model import Capabilities, Topology
+
+#: Starting the ranks of all hosts once: a rough value, for the estimate only.
+START_S, START_HOST_S = 5.0, 0.01
+#: Telling all ranks of a case and collecting what they found.
+EXCHANGE_S = 0.02
+#: Bytes of a record and its samples on disk, about.
+RECORD_BYTES = 6000
+
+
+@dataclass(frozen=True)
+class HostsPlan:
+    """What each pair measures (`cases`, with places for two hosts), and when pairs meet."""
+
+    suite: Suite
+    hosts: tuple[Host, ...]
+    rule: PairRule
+    cases: tuple[PlannedCase, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def tournament(self) -> Tournament:
+        return Tournament(self.hosts, self.rule)
+
+    @property
+    def records(self) -> int:
+        """Records of the whole run: one for each pair, case and round of the suite."""
+        return self.tournament.pairs * len(self.cases) * self.suite.rounds
+
+    @property
+    def estimated_s(self) -> float:
+        """Wall time of the whole run; pairs of a round measure at the same time."""
+        each_s = sum(planned.estimated_s + EXCHANGE_S for planned in self.cases)
+        start_s = START_S + START_HOST_S * len(self.hosts)
+        return start_s + self.suite.rounds * self.tournament.rounds * each_s
+
+    def meetings(self) -> Iterator[Meetings]:
+        """Yields all rounds of the tournament, once for each round of the suite."""
+        for round_ in range(self.suite.rounds):
+            yield from self.tournament.meetings(round_)
+
+    def order(self, met: Meetings) -> list[PlannedCase]:
+        """Returns the cases of a round of the tournament: shuffled, cases of one environment together."""
+        shuffled = list(self.cases)
+        random.Random(f"{self.suite.name} {met.round} {met.number}").shuffle(shuffled)
+        return sorted(shuffled, key=lambda planned: sorted(planned.case.environment.items()))
+
+    def planned(self, template: PlannedCase, pair: tuple[int, int], round_: int) -> PlannedCase:
+        """Returns a case of one pair in a round of the suite."""
+        first, second = (self.hosts[number].name for number in pair)
+        return replace(template, case=of_pair(template.case, first, second), round=round_)
+
+
+def make_hosts_plan(
+    suite: Suite,
+    hosts: Sequence[Host],
+    rule: PairRule,
+    topology: Topology,
+    capabilities: Capabilities,
+    *,
+    only: Sequence[str] = (),
+    sizes: str | None = None,
+) -> HostsPlan:
+    """Plans a suite between hosts.
+
+    Args:
+        suite: The suite; only its sweeps of messages between two ranks apply.
+        hosts: At least two.
+        rule: Which pairs meet.
+        topology: Of the host where byteways was started; the others are taken to be alike.
+        capabilities: What its runtimes offer.
+        only: `--only` filters; alternatives.
+        sizes: `--size` filter.
+
+    Raises:
+        BytewaysError: A filter is malformed or matches nothing, or no sweep applies.
+    """
+    lets_through, right_size = only_filter(only), sizes_filter(sizes)
+    notes: list[str] = []
+    reasons: dict[str, int] = {}
+    asked, found = [], {}
+    estimator = Estimator(topology, capabilities)
+    for sweep in suite.sweeps:
+        for case in templates(sweep, topology, notes):
+            asked.append((case, sweep.name))
+            if not lets_through(case, sweep.name) or not right_size(case.size_bytes):
+                continue
+            local = within_one_host(case)
+            if reason := refusal(local, topology, capabilities):
+                reasons[reason] = reasons.get(reason, 0) + 1
+                continue
+            seconds = estimator.case_s(local, sweep.case_budget_s, suite.rounds)
+            seconds += sum(estimator.allocation_s(end, case.size_bytes) for end in local.flows[0].buffers)
+            found.setdefault(
+                case.case_id,
+                PlannedCase(
+                    case,
+                    sweep.name,
+                    0,
+                    sweep.case_budget_s / suite.rounds,
+                    sweep.precision,
+                    estimated_s=seconds,
+                    rounds=suite.rounds,
+                ),
+            )
+    if asked and not found and not reasons:
+        raise nothing_matches(asked, only, sizes)
+    notes += [f"{count} cases of each pair cannot run: {reason}" for reason, count in reasons.items()]
+    if not found:
+        raise NoCaseError(suite, topology, notes)
+    return HostsPlan(suite, tuple(hosts), rule, tuple(found.values()), tuple(notes))

@@ -1,0 +1,128 @@
+"""The cases that every pair of hosts measures: sweeps of messages between two ranks, with places for two
+hosts (pure).
+
+All hosts are taken to have the devices of the one where byteways was started; a pair that lacks one says so
+in its record.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from byteways.plan import bounds
+from byteways.plan.case import MEMORIES, Buffer, Case, Flow, with_ranks_of_hosts
+from byteways.plan.legality import OWNERS, kind_of
+from byteways.plan.suite_types import BufferGlob, Sweep
+from byteways.plan.sweep import between_ranks, cases_of
+from byteways.topology.model import Topology
+from byteways.topology.nics import nic_class
+
+#: Names that stand for the two hosts of a pair.
+FIRST, SECOND = "first", "second"
+#: Patterns between two ranks; others need all of them.
+PATTERNS = ("unidirectional", "bidirectional")
+
+
+def templates(sweep: Sweep, topology: Topology, notes: list[str]) -> list[Case]:
+    """Returns the cases of a sweep for one pair of hosts.
+
+    Messages in one direction are measured in both, one after the other; a round trip once.
+
+    Args:
+        sweep: Any sweep.
+        topology: Of the host where byteways was started.
+        notes: Receives the reasons for fewer cases than expected.
+    """
+    if not _applies(sweep, topology, notes):
+        return []
+    cases: dict[str, Case] = {}
+    for pattern in sweep.patterns:
+        if pattern not in PATTERNS:
+            notes.append(f"sweep '{sweep.name}': {pattern} needs all ranks; hosts are measured in pairs")
+            continue
+        ends = list(_ends(sweep, topology))
+        most = (len(cases) + 2 * len(ends) * len(sweep.interfaces)) * bounds.choices(sweep)
+        bounds.within(most, f"{sweep.origin.at('name')}: sweep '{sweep.name}'")
+        for (source, destination), interface in itertools.product(ends, sweep.interfaces):
+            for flows in _flows(pattern, interface, source, destination):
+                for case in cases_of(sweep, pattern, interface, flows, topology):
+                    cases.setdefault(case.case_id, case)
+    if not cases and not notes:
+        notes.append(f"sweep '{sweep.name}': no device matches its 'source' and 'destination'")
+    return list(cases.values())
+
+
+def of_pair(case: Case, first: str, second: str) -> Case:
+    """Returns a template's case for two hosts."""
+    names = {FIRST: first, SECOND: second}
+
+    def named(end: Buffer) -> Buffer:
+        return replace(end, host=names[end.host or ""])
+
+    flows = tuple(
+        replace(flow, source=named(flow.source), destination=named(flow.destination)) for flow in case.flows
+    )
+    return replace(case, flows=flows)
+
+
+def within_one_host(case: Case) -> Case:
+    """Returns the same case between ranks of one host, which rules and estimates are made for."""
+    flows = tuple(
+        replace(flow, source=replace(flow.source, host=None), destination=replace(flow.destination, host=None))
+        for flow in case.flows
+    )
+    return replace(case, flows=flows)
+
+
+def _applies(sweep: Sweep, topology: Topology, notes: list[str]) -> bool:
+    has_gpu = bool(topology.names("gpu"))
+    if sweep.when != "always" and has_gpu == (sweep.when == "without-gpu"):
+        return False  # the suite itself says so: no note
+    if not between_ranks(sweep):
+        notes.append(f"sweep '{sweep.name}' is within a host; hosts exchange messages only")
+        return False
+    return True
+
+
+def _ends(sweep: Sweep, topology: Topology) -> Iterator[tuple[Buffer, Buffer]]:
+    """Yields (source, destination): every two devices, or one pair per class of ways to the nearest NIC."""
+    known: set[tuple[str, ...]] = set()
+    ends = itertools.product(
+        _buffers(sweep.sources, topology, FIRST), _buffers(sweep.destinations, topology, SECOND)
+    )
+    for source, destination in ends:
+        kind = (
+            *(nic_class(topology, end.device) for end in (source, destination)),
+            *(end.memory for end in (source, destination)),
+        )
+        if sweep.pairs == "per-link-class" and kind in known:
+            continue
+        known.add(kind)
+        yield source, destination
+
+
+def _buffers(globs: tuple[BufferGlob, ...], topology: Topology, host: str) -> list[Buffer]:
+    found: dict[Buffer, None] = {}
+    for glob, device, memory in itertools.product(globs, topology.names(), MEMORIES):
+        matches = fnmatchcase(device, glob.device) and fnmatchcase(memory, glob.memory)
+        if matches and kind_of(device) in OWNERS[memory]:
+            found[Buffer(device, memory, host=host)] = None
+    return list(found)
+
+
+def _flows(pattern: str, interface: str, source: Buffer, destination: Buffer) -> Iterator[tuple[Flow, ...]]:
+    from byteways.plan.interfaces import figure_of
+
+    there = Flow(source, destination, source.device)
+    back = Flow(
+        replace(source, host=SECOND), replace(destination, host=FIRST), source.device
+    )  # the same memories and devices, in the other direction
+    if pattern == "bidirectional":
+        yield with_ranks_of_hosts((there, replace(back)))
+        return
+    yield with_ranks_of_hosts((there,))
+    if figure_of(interface) == "bandwidth":
+        yield with_ranks_of_hosts((back,))

@@ -1,0 +1,124 @@
+"""What each host says of itself, and which hosts cannot take part."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from byteways import __version__
+from byteways.plan.case import Buffer
+from byteways.plan.legality import kind_of
+from byteways.results.code_version import code_digest
+from byteways.topology.model import Topology
+from byteways.topology.nics import nic_of
+from byteways.topology.routes import route
+
+#: Changes with every start of a kernel, and is one for all network namespaces of a machine.
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def own_facts() -> dict[str, Any]:
+    """Returns this host's name, process, version and kernel, before anything is opened."""
+    boot = ""
+    with contextlib.suppress(OSError):
+        boot = BOOT_ID.read_text().strip()
+    return {
+        "host": os.uname().nodename,
+        "pid": os.getpid(),
+        "byteways": version(),
+        "boot_id": boot,
+        "cores": sorted(os.sched_getaffinity(0)),
+    }
+
+
+def version() -> str:
+    """Returns what must be equal on all hosts."""
+    return f"{__version__} ({code_digest()})"
+
+
+def ends_of(topology: Topology, end: Buffer) -> dict[str, Any]:
+    """Returns which device of this host an end is, by its identity, and the way from it to its NIC.
+
+    Raises:
+        KeyError: This host has no such device.
+    """
+    device, nic = topology.device(end.device), nic_of(topology, end.device)
+    told: dict[str, Any] = {"device": device.name, "uuid": device.uuid, "pci_address": device.pci_address}
+    if kind_of(device.name) == "cpu":
+        told["numa_domain"] = device.numa_domain
+    if nic is None:
+        return {**told, "peak_source": "sysfs shows no network interface with a PCI device that is up"}
+    told["nic"] = {
+        "name": nic.name,
+        "pci_address": nic.pci_address,
+        "guid": nic.guid,
+        "port": nic.port,
+        "interfaces": list(nic.interfaces),
+    }
+    # The NIC itself, its PCI Express link, and the links from the device to its CPU or switch.
+    limits = [(nic.peak_bytes_per_s, f"{nic.name}: {nic.peak_source}")]
+    own = [link for link in topology.links if nic.name in (link.a, link.b)]
+    way = [*route(topology, device.name, nic.home or device.name), *own]
+    limits += [(link.peak_bytes_per_s, f"{link.a}<>{link.b}: {link.source}") for link in way]
+    known = [(rate, source) for rate, source in limits if rate is not None]
+    if nic.peak_bytes_per_s is None or not known:
+        return {**told, "links": [f"{link.a}<>{link.b}" for link in way], "peak_source": limits[0][1]}
+    rate, source = min(known)
+    return {
+        **told,
+        "links": [f"{link.a}<>{link.b}" for link in way],
+        "peak_bytes_per_s": rate,
+        "peak_source": source,
+    }
+
+
+def placed(hosts: Sequence[str], ranks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns the name, as in the file, of the host of each rank; '' for a host that is not in it.
+
+    Kernels may know their names with or without a domain. If no rank's kernel has a name of the file, as with
+    addresses, ranks are taken to be in the order of the file.
+    """
+    exact = {name: name for name in hosts}
+    short = {name.partition(".")[0]: name for name in hosts}
+    found = [
+        exact.get(rank["host"]) or short.get(str(rank["host"]).partition(".")[0], "") for rank in ranks
+    ]
+    if not any(found) and len(ranks) == len(hosts):
+        return list(hosts)
+    return found
+
+
+def unfit(
+    hosts: Sequence[str], ranks: Sequence[Mapping[str, Any]], own_version: str
+) -> tuple[dict[str, str], str]:
+    """Returns which hosts cannot take part, with reasons, and what is wrong with the job as a whole.
+
+    Args:
+        hosts: Names that were asked for.
+        ranks: Facts of every rank (own_facts), in order of rank.
+        own_version: Of the conductor.
+    """
+    names = placed(hosts, ranks)
+    if len(ranks) != len(hosts):
+        return {}, f"{len(ranks)} of {len(hosts)} ranks started: the launcher belongs to another MPI"
+    for name, count in Counter(names).items():
+        if not name:
+            stranger = ranks[names.index(name)]["host"]
+            return {}, f"a rank runs on {stranger}, which is not among the hosts"
+        if count > 1:
+            return {}, f"{count} ranks run on {name}: the launcher does not place one on each host"
+    return {
+        name: f"byteways {rank['byteways']} there, {own_version} where it was started"
+        for name, rank in zip(names, ranks, strict=True)
+        if rank["byteways"] != own_version
+    }, ""
+
+
+def sharing(ranks: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Returns for each rank how many ranks its kernel has: more than one with network namespaces."""
+    kernels = Counter(rank["boot_id"] for rank in ranks)
+    return [kernels[rank["boot_id"]] if rank["boot_id"] else 1 for rank in ranks]

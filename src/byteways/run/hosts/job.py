@@ -1,0 +1,174 @@
+"""The ranks of a run between hosts: started, asked, and started again without the hosts that fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from byteways.errors import BytewaysError
+from byteways.results.run_folder import LOG
+from byteways.run.hosts.facts import placed, sharing, unfit, version
+from byteways.run.hosts.launchers import HostsLauncher, write_host_file
+from byteways.run.hosts.reach import unreachable
+from byteways.run.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
+
+#: More seconds for the ranks to connect, for each host: they may share cores and start one after the other.
+HELLO_HOST_S = 0.5
+#: A host whose ranks were lost so often is left out: once may be the fault of its partner or of the case.
+LOSSES_PER_HOST = 2
+#: Starts of the ranks in a row that fail though each host can be reached.
+FAILED_STARTS = 2
+
+
+class HostsJob:
+    """One rank on each host that is not left out.
+
+    Args:
+        folder: The run folder: for the log, and the file of hosts that the launcher reads.
+        hosts: Names of all hosts.
+        launcher: Starts the ranks.
+        say: Receives a sentence when a host is left out.
+        tick: Called while waiting; may raise.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        hosts: Sequence[str],
+        launcher: HostsLauncher,
+        say: Callable[[str], None],
+        tick: Callable[[], None],
+    ) -> None:
+        self._folder = folder
+        self._hosts = list(hosts)
+        self._launcher = launcher
+        self._say = say
+        self._tick = tick
+        self._losses: Counter[str] = Counter()
+        self._worker: WorkerProcess | None = None
+        self._environment: dict[str, str] = {}
+        self._places: list[str] = []  # host of each rank
+        self.left_out: dict[str, str] = {}  # reason by host
+        self.fresh = True  # no case has been measured since the ranks were started
+        self.crowding = 1.0  # ranks per core where most ranks share a kernel
+
+    @property
+    def live(self) -> list[str]:
+        return [host for host in self._hosts if host not in self.left_out]
+
+    @property
+    def hello(self) -> Mapping[str, Any]:
+        return self._worker.hello if self._worker else {}
+
+    @property
+    def places(self) -> list[str]:
+        """Host of each rank; of hosts left out later, too."""
+        return self._places
+
+    def start(self, environment: Mapping[str, str]) -> None:
+        """Starts the ranks with these variables unless they run; leaves out hosts where that fails.
+
+        Raises:
+            BytewaysError: Fewer than two hosts are left, or they do not start together.
+        """
+        if self._worker is not None and dict(environment) == self._environment:
+            return
+        self.stop()
+        failed = 0
+        while self._worker is None:
+            live = self.live
+            if len(live) < 2:
+                raise self._too_few()
+            try:
+                self._start(live, environment)
+            except WorkerLost as loss:
+                self.kill()
+                failed += 1
+                lost = unreachable(self._launcher, live, self._tick)
+                for host, reason in lost.items():
+                    self.leave_out(host, reason)
+                if not lost and failed >= FAILED_STARTS:
+                    raise self._not_started(live, loss) from loss
+
+    def ask(self, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Returns the ranks' answer. Raises WorkerLost; the ranks are to be killed then."""
+        assert self._worker is not None
+        self.fresh = False
+        return self._worker.ask(request, timeout_s)
+
+    def rank_of(self, host: str) -> int:
+        return self._places.index(host)
+
+    def blame(self, hosts: Sequence[str], reason: str) -> None:
+        """Counts a loss of each host; one that is lost again is left out."""
+        for host in hosts:
+            self._losses[host] += 1
+            if self._losses[host] >= LOSSES_PER_HOST:
+                self.leave_out(host, f"its ranks were lost {self._losses[host]} times, the last time: {reason}")
+
+    def leave_out(self, host: str, reason: str) -> None:
+        if host not in self.left_out:
+            self.left_out[host] = reason
+            self._say(f"host {host} is left out: {reason}")
+
+    def kill(self) -> None:
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
+
+    def kill_at_once(self) -> None:
+        if self._worker is not None:
+            self._worker.kill_at_once()
+
+    def stop(self) -> None:
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None
+
+    def _start(self, live: list[str], environment: Mapping[str, str]) -> None:
+        file = write_host_file(self._folder, live)
+        variables = {**self._launcher.launcher.environment, **environment}
+        self._worker = WorkerProcess(
+            self._folder / LOG,
+            variables,
+            self._launcher.command(live, file),
+            self._tick,
+            HELLO_TIMEOUT_S + HELLO_HOST_S * len(live),
+        )
+        self._environment, self.fresh = dict(environment), True
+        ranks = self._worker.hello.get("ranks", [])
+        wrong, whole = unfit(live, ranks, version())
+        if whole:
+            self.kill()
+            raise BytewaysError(
+                f"the ranks of {len(live)} hosts cannot measure together",
+                cause=whole,
+                hint="byteways run --dry-run shows the launcher's line; --launcher names another one",
+            )
+        self._places = placed(live, ranks)
+        for host, reason in wrong.items():
+            self.leave_out(host, reason)
+        per_core = [
+            count / max(1, len(rank["cores"])) for count, rank in zip(sharing(ranks), ranks, strict=True)
+        ]
+        self.crowding = max(1.0, *per_core)
+        if len(self.live) < 2:
+            self.kill()
+
+    def _too_few(self) -> BytewaysError:
+        told = "; ".join(f"{host}: {reason}" for host, reason in list(self.left_out.items())[:3])
+        return BytewaysError(
+            "fewer than two hosts are left",
+            cause=told or None,
+            hint="try one by hand with the launcher's line of --dry-run; then --resume",
+        )
+
+    def _not_started(self, live: Sequence[str], loss: WorkerLost) -> BytewaysError:
+        return BytewaysError(
+            f"the ranks of {len(live)} hosts did not start together, though each host can be reached",
+            cause=loss.reason,
+            hint="start byteways on one of the hosts, with its folder at the same path on all; "
+            "byteways doctor shows MPI",
+        )

@@ -1,0 +1,223 @@
+"""A rank of a run between hosts, one on each: `byteways.run.hosts.worker --socket PATH --ranks N`.
+
+The lowest rank that reaches the conductor's socket speaks for all: it tells the others each request and collects
+what the pairs found. Ranks sleep while they wait, so that a pair that measures has the cores.
+
+    conductor  {"do": "measure", "case": {…with places for two hosts…}, "pairs": [[0, 5], [1, 4]],
+                "hosts": ["node1", …by rank…], "patience_s": 40.0, "budget_s": 0.5, …as for other workers…}
+    worker     {"did": "measure", "outcomes": [{…} or null, …]}
+
+An outcome of null is of a pair that did not answer in time: the ranks are of no further use then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import faulthandler
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import Case
+from byteways.plan.hosts.templates import of_pair
+from byteways.run.health_host import HostMonitor
+from byteways.run.hosts.facts import own_facts, sharing
+from byteways.run.hosts.measuring import HostMeasurer
+from byteways.run.protocol import Channel, ConnectionClosed
+from byteways.run.worker import die_with_parent, offer_to_oom_killer
+
+if TYPE_CHECKING:
+    from byteways._core import Communicator, Mpi
+
+STOP = {"do": "stop"}
+
+
+class HostWorker:
+    """Serves requests until told to stop.
+
+    Args:
+        mpi: Initialised MPI.
+        channel: The connection to the conductor, on the rank that speaks for all.
+        speaker: That rank.
+        ranks: Facts of every rank.
+    """
+
+    def __init__(
+        self, mpi: Mpi, channel: Channel | None, speaker: int, ranks: Sequence[Mapping[str, Any]]
+    ) -> None:
+        from byteways import _core
+
+        self._core = _core
+        self._mpi = mpi
+        self._channel = channel
+        self._speaker = speaker
+        self._ranks = ranks
+        self._measurer: HostMeasurer | None = None
+        self._load = HostMonitor(processes=[os.getpid()])
+        self._pairs: tuple[object, ...] | None = None
+        self._pair: Communicator | None = None
+
+    def serve(self) -> None:
+        world = self._mpi.world
+        while True:
+            request = self._next()
+            if request["do"] == "stop":
+                self._mpi.finalize()
+                return
+            until = time.monotonic() + request["patience_s"]
+            pairs = [tuple(pair) for pair in request["pairs"]]
+            mine = next((pair for pair in pairs if world.rank in pair), None)
+            self._meet(request, pairs, mine)
+            outcome = self._measure(request, mine) if mine else {}
+            leaders = [pair[0] for pair in pairs]
+            if world.rank != self._speaker and world.rank not in leaders:
+                continue
+            found = self._core.patient_collect(
+                world,
+                json.dumps(outcome).encode(),
+                self._speaker,
+                leaders,
+                max(0.0, until - time.monotonic()),
+            )
+            if self._channel is not None:
+                outcomes = [None if text is None else json.loads(text) for text in found]
+                self._channel.send({"did": "measure", "outcomes": outcomes})
+
+    def _next(self) -> dict[str, Any]:
+        text = b""
+        if self._channel is not None:
+            try:
+                text = json.dumps(self._channel.receive()).encode()
+            except ConnectionClosed:  # the conductor is gone
+                text = json.dumps(STOP).encode()
+        told = self._core.patient_broadcast(self._mpi.world, text, self._speaker)
+        request: dict[str, Any] = json.loads(told)
+        return request
+
+    def _meet(
+        self, request: Mapping[str, Any], pairs: Sequence[tuple[int, ...]], mine: tuple[int, ...] | None
+    ) -> None:
+        """Gives each pair a communicator, with the host that sends first as its rank 0. Collective."""
+        hosts = _case_of(request, (0, 1), ("0", "1")).hosts
+        order = tuple(int(place) for place in hosts)
+        key = (tuple(pairs), order)
+        if key == self._pairs:
+            return
+        world = self._mpi.world
+        color = pairs.index(mine) if mine else -1
+        own = order.index(mine.index(world.rank)) if mine else 0
+        self._pair = world.split(color, own)
+        self._pairs = key
+        if mine and self._pair is not None:
+            names = tuple(request["hosts"][mine[place]] for place in order)
+            self._opened().meet(self._pair, names, own)
+
+    def _measure(self, request: Mapping[str, Any], mine: tuple[int, ...]) -> dict[str, Any]:
+        """Returns the pair's outcome, the same on both of its ranks."""
+        case = _case_of(request, mine, request["hosts"])
+        self._load.begin()
+        try:
+            outcome = self._opened().measure({**request, "case": case.identity()})
+        except Exception as error:  # on this rank only: the other learns of it through the team
+            reason = f"{request['hosts'][self._mpi.world.rank]}: {type(error).__name__}: {error}"
+            outcome = {"status": "failed", "reason": reason}
+        load = self._load.end()
+        if outcome["status"] != "skipped":
+            outcome["health"] = {"host": load.to_json()}
+            found = [asdict(one) for one in load.warnings()]
+            outcome["warnings"] = [*outcome.get("warnings", ()), *found]
+        return outcome
+
+    def _opened(self) -> HostMeasurer:
+        if self._measurer is None:
+            from byteways.topology import discover
+
+            here = self._mpi.world.rank
+            alike = [rank for rank, count in enumerate(sharing(self._ranks)) if count > 1]
+            boot = self._ranks[here]["boot_id"]
+            shared = [rank for rank in alike if self._ranks[rank]["boot_id"] == boot] or [here]
+            measurer = HostMeasurer.open(self._mpi, ranks_here=len(shared))
+            devices = {device.name: _fields(device) for device in measurer.devices}
+            measurer.topology = discover(devices)
+            measurer.shared_ranks = len(shared)
+            cores = self._ranks[here]["cores"]
+            each = len(cores) // len(shared)
+            at = each * shared.index(here)
+            measurer.cores = cores[at : at + each]
+            self._measurer = measurer
+        return self._measurer
+
+
+def _case_of(request: Mapping[str, Any], pair: Sequence[int], hosts: Sequence[str]) -> Case:
+    first, second = (hosts[rank] for rank in pair)
+    return of_pair(Case.from_json(request["case"]), first, second)
+
+
+def _fields(device: Any) -> dict[str, Any]:
+    """Returns the fields of `_core.Device` that discovery reads."""
+    names = (
+        *("runtime", "runtime_version", "model", "architecture", "uuid", "pci_address", "numa_domain"),
+        *("memory_bytes", "memory_bytes_per_s", "multiprocessors", "last_level_cache_bytes"),
+    )
+    return {name: getattr(device, name) for name in names if hasattr(device, name)}
+
+
+def _connected(path: str) -> Channel | None:
+    """Returns the connection to the conductor; None where it does not run."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        return None
+    return Channel(connection)
+
+
+def _serve(path: str) -> None:
+    from byteways import _core
+    from byteways.run.mpi_library import open_mpi
+
+    try:
+        mpi = open_mpi()
+    except _core.Error as error:
+        channel = _connected(path)
+        if channel is not None:
+            channel.send({"did": "hello", "pid": os.getpid(), "error": str(error)})
+        return
+    world = mpi.world
+    own = {**own_facts(), "reaches": os.path.exists(path)}  # noqa: PTH110 - no Path in the first 100 ms
+    ranks = [json.loads(text) for text in world.gather(json.dumps(own).encode())]
+    speaker = next((number for number, rank in enumerate(ranks) if rank.pop("reaches")), None)
+    if speaker is None:
+        if world.rank == 0:
+            print("no rank runs where byteways was started: start it on one of the hosts", file=sys.stderr)
+        return
+    channel = _connected(path) if world.rank == speaker else None
+    if channel is not None:
+        told = {"version": mpi.report.version, "path": mpi.report.path, "abi": mpi.abi}
+        channel.send({"did": "hello", "pid": os.getpid(), "mpi": told, "ranks": ranks})
+    HostWorker(mpi, channel, speaker, ranks).serve()
+
+
+def main() -> None:
+    die_with_parent(os.getppid())
+    parser = argparse.ArgumentParser(description="Measures as one of several hosts for a byteways conductor.")
+    parser.add_argument("--socket", required=True, help="the conductor's socket")
+    parser.add_argument("--parent", help="the conductor's process id, which every worker is told")
+    parser.add_argument("--ranks", required=True, type=int, help="how many the conductor asked for")
+    arguments = parser.parse_args()
+    offer_to_oom_killer()
+    faulthandler.enable()
+    with contextlib.suppress(ConnectionClosed):
+        _serve(arguments.socket)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Discovery source: network interfaces (NICs) on PCI Express, from Linux sysfs; and which one a device uses.
+
+A port of /sys/class/infiniband and the interface of /sys/class/net on the same PCI device are one NIC.
+Interfaces without a device (loopback, bridges, veth) are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from byteways.topology.links import Gpu, Graph, add_pcie, narrower
+from byteways.topology.model import Nic, Topology
+from byteways.topology.sysfs_cpu import NumaDomain, read_text
+from byteways.topology.sysfs_pcie import PciePath, read_path
+
+#: How the kernel writes the rate of an InfiniBand port: `400 Gb/sec (4X NDR)`.
+_PORT_RATE = re.compile(r"^([0-9.]+) Gb/sec(?: \((.*)\))?$")
+_PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+
+
+def read_nics(sysfs: Path) -> list[Nic]:
+    """Returns the NICs in order of PCI address, not yet attached to devices."""
+    ports = {address: folder for folder, address in _devices(sysfs / "class/infiniband")}
+    interfaces: dict[str, list[Path]] = {}
+    for folder, address in _devices(sysfs / "class/net"):
+        interfaces.setdefault(address, []).append(folder)
+    found = []
+    for number, address in enumerate(sorted({*ports, *interfaces})):
+        folders = interfaces.get(address, [])
+        port, rates = ports.get(address), [_interface_rate(folder) for folder in folders]
+        rate, source = _port_rate(port) if port else next((one for one in rates if one[0]), (None, ""))
+        if rate is None and rates and not source:
+            source = rates[0][1]
+        path = read_path(sysfs, address)
+        found.append(
+            Nic(
+                f"nic{number}",
+                interfaces=tuple(folder.name for folder in folders),
+                port=port.name if port else None,
+                guid=read_text(port / "node_guid") if port else None,
+                pci_address=address,
+                numa_domain=path.numa_domain if path else None,
+                up=_is_up(port, folders),
+                peak_bytes_per_s=rate,
+                peak_source=source,
+            )
+        )
+    return found
+
+
+def add_nics(
+    graph: Graph, nics: Sequence[Nic], gpus: Sequence[Gpu], domains: Mapping[str, NumaDomain], sysfs: Path
+) -> list[Nic]:
+    """Adds a link from each NIC to the switch that it shares with GPUs, else to its NUMA domain, and returns
+    the NICs with their nearest GPUs.
+
+    Links of GPUs stay as they are: a switch of a single GPU is not drawn.
+    """
+    by_number = {domain.domain: name for name, domain in domains.items()}
+    placed = []
+    for nic in nics:
+        path = read_path(sysfs, nic.pci_address)
+        home = by_number.get(-1 if nic.numa_domain is None else nic.numa_domain)
+        if home is None:
+            home = next(iter(domains), None)
+        near = _nearest(path, gpus, home)
+        if path is not None and home is not None:
+            link = path.device.maximum
+            for bridge in path.bridges:
+                link = narrower(link, bridge.maximum)
+            add_pcie(graph, nic.name, home, link, f"narrowest on the path of {nic.pci_address} by sysfs")
+        placed.append(
+            Nic(**{**vars(nic), "nearest_gpus": tuple(gpu.name for gpu in near), "home": home})
+        )
+    return placed
+
+
+def nic_of(topology: Topology, device: str) -> Nic | None:
+    """Returns the NIC that is nearest to a device; None if the topology has none that is up.
+
+    For a GPU one that shares a PCI Express switch with it, then one of its NUMA domain, then the fastest.
+    """
+    up = [nic for nic in topology.nics if nic.up]
+    home = device
+    if topology.device(device).kind == "gpu":
+        near = [nic for nic in up if device in nic.nearest_gpus]
+        if near:
+            return max(near, key=_speed)
+        home = f"cpu{topology.device(device).numa_domain}"
+    same = [nic for nic in up if nic.home == home]
+    return max(same or up, key=_speed, default=None)
+
+
+def nic_class(topology: Topology, device: str) -> str:
+    """Returns the class of the way from a device to its nearest NIC: `PCIe 5.0 ×16`, `other NUMA domain`."""
+    nic = nic_of(topology, device)
+    if nic is None:
+        return "no NIC"
+    kind = topology.device(device).kind
+    links = [link for link in topology.links if nic.name in (link.a, link.b)]
+    way = links[0].link_class if links else "unknown"
+    if kind == "gpu":
+        return f"gpu, {way}{'' if device in nic.nearest_gpus else ', not nearest'}"
+    return f"cpu, {way}{'' if nic.home == device else ', other NUMA domain'}"
+
+
+def _speed(nic: Nic) -> float:
+    return nic.peak_bytes_per_s or 0.0
+
+
+def _nearest(path: PciePath | None, gpus: Sequence[Gpu], home: str | None) -> list[Gpu]:
+    """Returns the GPUs with the most bridges above them in common; without any, those of the NUMA domain."""
+
+    def shared(gpu: Gpu) -> int:
+        if path is None or gpu.path is None:
+            return 0
+        own = {bridge.address for bridge in path.bridges}
+        return sum(bridge.address in own for bridge in gpu.path.bridges)
+
+    most = max(map(shared, gpus), default=0)
+    if most:
+        return [gpu for gpu in gpus if shared(gpu) == most]
+    return [gpu for gpu in gpus if gpu.home == home]
+
+
+def _devices(folder: Path) -> list[tuple[Path, str]]:
+    """Returns (entry, PCI address) of a class's entries that belong to a PCI device."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    found = []
+    for entry in entries:
+        place = entry / "device"
+        if not place.exists():
+            continue
+        resolved = place.resolve()
+        # A virtual function's driver (virtio) has a device of its own below that of PCI.
+        address = next((one.name for one in (resolved, *resolved.parents) if _PCI.match(one.name)), None)
+        if address is not None:
+            found.append((entry, address))
+    return found
+
+
+def _port_rate(port: Path) -> tuple[float | None, str]:
+    """Returns the data rate of a device's ports together, with its source."""
+    total, told = 0.0, []
+    for folder in sorted((port / "ports").glob("*")):
+        match = _PORT_RATE.match(read_text(folder / "rate") or "")
+        if match:
+            total += float(match[1]) * 1e9 / 8
+            told.append(match[0])
+    if not told:
+        return None, f"the kernel reports no rate of {port.name}"
+    return total, f"{' + '.join(told)}, port rate of {port.name} by sysfs"
+
+
+def _interface_rate(folder: Path) -> tuple[float | None, str]:
+    """Returns the speed of an interface in bytes/s: -1 if it is down or its driver does not say."""
+    speed = read_text(folder / "speed") or ""
+    if speed.isdecimal() and 0 < int(speed) < 2**31 - 1:
+        return int(speed) * 1e6 / 8, f"{speed} Mbit/s, speed of {folder.name} by sysfs"
+    return None, f"the driver of {folder.name} reports no speed"
+
+
+def _is_up(port: Path | None, interfaces: Sequence[Path]) -> bool:
+    states = [read_text(folder / "state") or "" for folder in (port / "ports").glob("*")] if port else []
+    if any("ACTIVE" in state for state in states):
+        return True
+    return any(read_text(folder / "operstate") == "up" for folder in interfaces)
