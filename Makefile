@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples test test-slow mutants lint format clean
+.PHONY: help setup develop run wheel examples test test-hosts test-slow mutants lint format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -49,9 +49,13 @@ examples: $(VENV)/tools ## unpack the recorded runs of examples/recorded below e
 test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k name' for fewer)
 	@$(PYTEST) --dist worksteal $(ARGS)
 
+test-hosts: develop ## setup, then tests between network namespaces as hosts; needs root (ARGS='-k sixty' for 64 hosts)
+	@test "$$(id -u)" = 0 || { echo "network namespaces need root: sudo make test-hosts" >&2; exit 1; }
+	@$(BIN)/python -m pytest -n 0 -s -m 'hosts and not gpu' tests/hosts $(or $(ARGS),-k 'not sixty')
+
 test-slow: develop ## setup, then the slow tests: packaging, and the report in a browser
 	@+$(LOCKED) $(VENV)/releasing
-	@$(PYTEST) --dist loadfile -m 'slow and not gpu' $(ARGS)
+	@$(PYTEST) --dist loadfile -m 'slow and not gpu and not hosts' $(ARGS)
 
 mutants: develop ## setup, then plant mistakes and see whether the tests catch them (ARGS='--seed 2' for others)
 	@+$(LOCKED) $(VENV)/mutating

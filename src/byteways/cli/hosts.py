@@ -112,22 +112,19 @@ def run(
             hosts = read_hosts(Path(options.hosts or ""))
             check_new_folder(folder)
             say(f"planning {len(hosts)} hosts, then running suite {suite.name} into {folder}")
-            execution = begin_between_hosts(
-                suite, hosts, options, folder, command_line(), interruption.check
-            )
+            execution = begin_between_hosts(suite, hosts, options, folder, command_line(), interruption.check)
         try:
             return _measured(execution, interruption, as_json, report)
         finally:
             execution.close()
 
 
-def _measured(
-    execution: HostsExecution, interruption: Interruption, as_json: bool, report: bool
-) -> int:
+def _measured(execution: HostsExecution, interruption: Interruption, as_json: bool, report: bool) -> int:
     plan = execution.plan
     say(
         f"{plan.tournament.pairs} pairs of {len(plan.hosts)} hosts in {plan.tournament.rounds} rounds, "
-        f"{len(plan.cases)} cases each, {_times(plan.suite.rounds)}: about {format_duration(plan.estimated_s)}"
+        f"{len(plan.cases)} cases each, {_times(plan.suite.rounds)}: "
+        f"about {format_duration(plan.estimated_s)}"
     )
     progress = HostsProgress(plan, interruption, len(execution.done))
 
@@ -247,7 +244,7 @@ def _about(plan: HostsPlan, line: str, seconds: float, disk: int) -> list[Lines]
         lines.append(
             f"--pairs sample measures {DEFAULT_EACH} pairs of each host: about {format_duration(sample)}"
         )
-    return [Lines("In all", tuple([*lines, *(f"note: {note}" for note in plan.notes)]))]
+    return [Lines("In all", (*lines, *(f"note: {note}" for note in plan.notes)))]
 
 
 def _rounds(plan: HostsPlan) -> list[Lines]:
@@ -256,7 +253,7 @@ def _rounds(plan: HostsPlan) -> list[Lines]:
         for met in islice(plan.tournament.meetings(0), ROUNDS_SHOWN)
     ]
     more = plan.tournament.rounds - len(shown)
-    return [Lines("Rounds", tuple([*shown, *([f"and {more:,} more rounds"] if more else [])]))]
+    return [Lines("Rounds", (*shown, *([f"and {more:,} more rounds"] if more else [])))]
 
 
 def _launcher_line(options: Options, plan: HostsPlan) -> str:

@@ -45,7 +45,8 @@ Hosts = Annotated[
 Pairs = Annotated[
     str | None,
     typer.Option(
-        "--pairs", help="Which hosts meet: 'all', 'sample' or 'sample:16' (pairs of each host). [default: all]"
+        "--pairs",
+        help="Which hosts meet: 'all', 'sample', 'sample:16' (pairs of each host). [default: all]",
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]

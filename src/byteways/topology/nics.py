@@ -71,9 +71,7 @@ def add_nics(
             for bridge in path.bridges:
                 link = narrower(link, bridge.maximum)
             add_pcie(graph, nic.name, home, link, f"narrowest on the path of {nic.pci_address} by sysfs")
-        placed.append(
-            Nic(**{**vars(nic), "nearest_gpus": tuple(gpu.name for gpu in near), "home": home})
-        )
+        placed.append(Nic(**{**vars(nic), "nearest_gpus": tuple(gpu.name for gpu in near), "home": home}))
     return placed
 
 

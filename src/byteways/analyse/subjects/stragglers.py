@@ -21,11 +21,15 @@ def named(index: Index) -> Iterator[Finding]:
     """Reports each rank that others wait for, and in how many of its measurements."""
     between = [record for record in index.records if record.ranks and record.time_ns]
     found = [(one, record) for record in between for one in _stragglers(record)]
-    for (rank, is_late), some in group_by(found, lambda pair: (pair[0].rank, pair[0].late_ns > 0)).items():
-        taken = [record for record in between if rank in Case.from_json(vars(record)).ranks]
+    for (who, is_late), some in group_by(
+        found, lambda pair: (_who(pair[1], pair[0].rank), pair[0].late_ns > 0)
+    ).items():
+        taken = [
+            record for record in between if who in {_who(record, one["rank"]) for one in record.ranks or ()}
+        ]
         worst, example = max(some, key=lambda pair: (pair[0].late_ns, pair[0].no_cpu))
         many = f"{len(some)} of {count(len(taken), 'measurement')}"
-        where = f"Rank {rank} ({_device(example, rank)})"
+        where = f"{who} ({_device(example, worst.rank)})"
         title = f"{where} begins up to {worst.late_ns / 1e3:.3g} µs after the first rank, in {many}"
         if not is_late:
             title = f"{where} has no CPU for up to {percent(worst.no_cpu)} of the time in {many}"
@@ -42,6 +46,12 @@ def _stragglers(record: Record) -> list[Straggler]:
     if not any(warning.id == "straggler" for warning in record.warnings):
         return []
     return stragglers(record.ranks, (record.batch or 1) * record.time_ns.median)
+
+
+def _who(record: Record, rank: int) -> str:
+    """Returns `Rank 1`, or `Host node7`."""
+    hosts = Case.from_json(vars(record)).hosts
+    return f"Host {hosts[rank]}" if hosts else f"Rank {rank}"
 
 
 def _device(record: Record, rank: int) -> str:

@@ -34,12 +34,13 @@ def read_hosts(path: Path) -> tuple[Host, ...]:
     Raises:
         BytewaysError: It cannot be read, has fewer than two hosts, a malformed line, or a host twice.
     """
+    what = f"cannot read the hosts of {path}"
     try:
         lines = read_text(path, MOST_BYTES).splitlines()
     except OSError as error:
-        raise BytewaysError(f"cannot read the hosts of {path}", cause=error.strerror, hint=_HINT) from error
+        raise BytewaysError(what, cause=error.strerror, hint=_HINT) from error
     except ValueError as error:
-        raise BytewaysError(f"cannot read the hosts of {path}", cause=f"not text: {error}", hint=_HINT) from error
+        raise BytewaysError(what, cause=f"not text: {error}", hint=_HINT) from error
     hosts: dict[str, Host] = {}
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from byteways.plan.case import PlannedCase
+from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.hosts.names import Host
@@ -95,7 +95,8 @@ def make_hosts_plan(
     lets_through, right_size = only_filter(only), sizes_filter(sizes)
     notes: list[str] = []
     reasons: dict[str, int] = {}
-    asked, found = [], {}
+    asked: list[tuple[Case, str]] = []
+    found: dict[str, PlannedCase] = {}
     estimator = Estimator(topology, capabilities)
     for sweep in suite.sweeps:
         for case in templates(sweep, topology, notes):

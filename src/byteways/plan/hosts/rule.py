@@ -53,7 +53,7 @@ class Meetings:
 
 @dataclass(frozen=True)
 class Tournament:
-    """The meetings of hosts by a rule. Seats are drawn, so that neighbours in the file do not meet in turn."""
+    """The meetings of hosts by a rule. Seats are drawn: neighbours in the file do not meet in turn."""
 
     hosts: tuple[Host, ...]
     rule: PairRule

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 
 from byteways.plan import bounds
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow, with_ranks_of_hosts
+from byteways.plan.interfaces import figure_of
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.sweep import between_ranks, cases_of
@@ -71,7 +72,9 @@ def of_pair(case: Case, first: str, second: str) -> Case:
 def within_one_host(case: Case) -> Case:
     """Returns the same case between ranks of one host, which rules and estimates are made for."""
     flows = tuple(
-        replace(flow, source=replace(flow.source, host=None), destination=replace(flow.destination, host=None))
+        replace(
+            flow, source=replace(flow.source, host=None), destination=replace(flow.destination, host=None)
+        )
         for flow in case.flows
     )
     return replace(case, flows=flows)
@@ -114,14 +117,12 @@ def _buffers(globs: tuple[BufferGlob, ...], topology: Topology, host: str) -> li
 
 
 def _flows(pattern: str, interface: str, source: Buffer, destination: Buffer) -> Iterator[tuple[Flow, ...]]:
-    from byteways.plan.interfaces import figure_of
-
     there = Flow(source, destination, source.device)
     back = Flow(
         replace(source, host=SECOND), replace(destination, host=FIRST), source.device
     )  # the same memories and devices, in the other direction
     if pattern == "bidirectional":
-        yield with_ranks_of_hosts((there, replace(back)))
+        yield with_ranks_of_hosts((there, back))
         return
     yield with_ranks_of_hosts((there,))
     if figure_of(interface) == "bandwidth":

@@ -107,6 +107,7 @@ class HostsConductor:
     def _measure(self, case: _Case) -> None:
         """Measures a case until each pair has a record."""
         while case.pairs:
+            self._job.require_two()
             self._skip_left_out(case)
             if not case.pairs:
                 return
@@ -136,7 +137,11 @@ class HostsConductor:
         except (KeyError, TypeError) as error:
             self._lose(case, WorkerLost(f"the ranks sent an invalid answer: {error!r}"))
             return
-        happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6)}
+        happened = {
+            "started_at": started_at,
+            "wall_s": round(time.monotonic() - began, 6),
+            "pairs_at_once": len(pairs),
+        }
         missing = [pair for pair, outcome in zip(pairs, outcomes, strict=True) if outcome is None]
         for pair, outcome in zip(pairs, outcomes, strict=True):
             if outcome is not None:
@@ -189,20 +194,17 @@ class HostsConductor:
             self._device_messages.tried(template, reason)
         return self._device_messages.refusal(template)
 
-    def _entry(
-        self, case: _Case, pair: Pair, outcome: Mapping[str, Any], happened: Mapping[str, Any]
-    ) -> Entry:
+    def _entry(self, case: _Case, pair: Pair, outcome: Mapping[str, Any], told: Mapping[str, Any]) -> Entry:
         planned = case.pairs[pair]
         met = {
             "round": case.met.number,
             "rounds": self._plan.tournament.rounds,
-            "pairs_at_once": len(case.pairs),
+            "pairs_at_once": told["pairs_at_once"],
             "link_class": self._plan.tournament.link_class(*pair),
         }
+        happened = {name: value for name, value in told.items() if name != "pairs_at_once"}
         try:
-            return entry_of(
-                *measured_between_hosts(planned, outcome, self._method_version, met, **happened)
-            )
+            return entry_of(*measured_between_hosts(planned, outcome, self._method_version, met, **happened))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"the ranks sent an invalid outcome: {error}"
             return entry_of(self._unmeasured(planned, "lost", reason))
@@ -219,10 +221,10 @@ class HostsConductor:
     def _lose(self, case: _Case, loss: WorkerLost) -> None:
         """Finds the pairs to blame for lost ranks; the others measure again."""
         host = host_blamed(loss.reason, self._job.live)
+        # The rank that speaks for all gives the others up in time: only its own pair can hold it.
+        held = self._job.speaker if host is None and loss.status == "timeout" else host
         self._job.kill()
-        named = [
-            pair for pair in case.pairs if host in {self._plan.hosts[number].name for number in pair}
-        ]
+        named = [pair for pair in case.pairs if held in {self._plan.hosts[number].name for number in pair}]
         if host is not None and not named:  # it pauses in this round
             self._job.blame([host], loss.reason)
             return

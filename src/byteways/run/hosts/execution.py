@@ -52,7 +52,7 @@ class HostsExecution:
     def measure(
         self, observer: HostsObserver, say: Callable[[str], None], on_start: Callable[[HostsJob], None]
     ) -> None:
-        """Measures what has no record; then sets `state` to `complete` or `interrupted`, in the manifest, too.
+        """Measures what has no record; then sets `state` to `complete` or `interrupted`.
 
         Raises:
             BytewaysError: The journal cannot be written, or fewer than two hosts are left; every record is
@@ -61,9 +61,7 @@ class HostsExecution:
         names = [host.name for host in self.plan.hosts]
         job = HostsJob(self.folder, names, self.launcher, say, observer.tick)
         on_start(job)
-        conductor = HostsConductor(
-            self.journal, self.plan, job, self.method_version, observer, self.done
-        )
+        conductor = HostsConductor(self.journal, self.plan, job, self.method_version, observer, self.done)
         self.state = "interrupted"
         try:
             conductor.run()
@@ -86,9 +84,7 @@ def is_between_hosts(folder: Path) -> bool:
     return (folder / HOSTS).exists()
 
 
-def hosts_plan(
-    suite: Suite, hosts: Sequence[Host], options: Options
-) -> tuple[HostsPlan, Topology, Probe]:
+def hosts_plan(suite: Suite, hosts: Sequence[Host], options: Options) -> tuple[HostsPlan, Topology, Probe]:
     """Plans a run between hosts after probing this one. Raises BytewaysError."""
     probed = probe()
     topology = topology_of(probed, None)

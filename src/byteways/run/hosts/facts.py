@@ -84,9 +84,7 @@ def placed(hosts: Sequence[str], ranks: Sequence[Mapping[str, Any]]) -> list[str
     """
     exact = {name: name for name in hosts}
     short = {name.partition(".")[0]: name for name in hosts}
-    found = [
-        exact.get(rank["host"]) or short.get(str(rank["host"]).partition(".")[0], "") for rank in ranks
-    ]
+    found = [exact.get(rank["host"]) or short.get(str(rank["host"]).partition(".")[0], "") for rank in ranks]
     if not any(found) and len(ranks) == len(hosts):
         return list(hosts)
     return found

@@ -78,9 +78,8 @@ class HostsJob:
         self.stop()
         failed = 0
         while self._worker is None:
+            self.require_two()
             live = self.live
-            if len(live) < 2:
-                raise self._too_few()
             try:
                 self._start(live, environment)
             except WorkerLost as loss:
@@ -98,6 +97,12 @@ class HostsJob:
         self.fresh = False
         return self._worker.ask(request, timeout_s)
 
+    @property
+    def speaker(self) -> str | None:
+        """Host of the rank that speaks for all."""
+        number = self.hello.get("speaker")
+        return self._places[number] if isinstance(number, int) and number < len(self._places) else None
+
     def rank_of(self, host: str) -> int:
         return self._places.index(host)
 
@@ -106,7 +111,9 @@ class HostsJob:
         for host in hosts:
             self._losses[host] += 1
             if self._losses[host] >= LOSSES_PER_HOST:
-                self.leave_out(host, f"its ranks were lost {self._losses[host]} times, the last time: {reason}")
+                self.leave_out(
+                    host, f"its ranks were lost {self._losses[host]} times, the last time: {reason}"
+                )
 
     def leave_out(self, host: str, reason: str) -> None:
         if host not in self.left_out:
@@ -157,9 +164,12 @@ class HostsJob:
         if len(self.live) < 2:
             self.kill()
 
-    def _too_few(self) -> BytewaysError:
+    def require_two(self) -> None:
+        """Raises BytewaysError unless two hosts are left."""
+        if len(self.live) >= 2:
+            return
         told = "; ".join(f"{host}: {reason}" for host, reason in list(self.left_out.items())[:3])
-        return BytewaysError(
+        raise BytewaysError(
             "fewer than two hosts are left",
             cause=told or None,
             hint="try one by hand with the launcher's line of --dry-run; then --resume",

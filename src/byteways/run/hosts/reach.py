@@ -75,7 +75,8 @@ def _wrong(launcher: HostsLauncher, hosts: Sequence[str], tick: Callable[[], Non
             finally:
                 _end(job)
             said.seek(0)
-            text = " | ".join(said.read().decode(errors="replace").split("\n")).strip(" |")[:_QUOTED]
+            lines = said.read().decode(errors="replace").split("\n")
+            text = next((line.strip() for line in lines if line.strip()), "")[:_QUOTED]
     if late:
         return f"no program started there within {limit_s:.0f} s{f': {text}' if text else ''}"
     return None if job.returncode == 0 else f"no program starts there: {text or job.returncode}"

@@ -1,7 +1,7 @@
 """A rank of a run between hosts, one on each: `byteways.run.hosts.worker --socket PATH --ranks N`.
 
-The lowest rank that reaches the conductor's socket speaks for all: it tells the others each request and collects
-what the pairs found. Ranks sleep while they wait, so that a pair that measures has the cores.
+The lowest rank that reaches the conductor's socket speaks for all: it tells the others each request and
+collects what the pairs found. Ranks sleep while they wait, so that a pair that measures has the cores.
 
     conductor  {"do": "measure", "case": {…with places for two hosts…}, "pairs": [[0, 5], [1, 4]],
                 "hosts": ["node1", …by rank…], "patience_s": 40.0, "budget_s": 0.5, …as for other workers…}
@@ -196,12 +196,12 @@ def _serve(path: str) -> None:
     speaker = next((number for number, rank in enumerate(ranks) if rank.pop("reaches")), None)
     if speaker is None:
         if world.rank == 0:
-            print("no rank runs where byteways was started: start it on one of the hosts", file=sys.stderr)
+            sys.stderr.write("no rank runs where byteways was started: start it on one of the hosts\n")
         return
     channel = _connected(path) if world.rank == speaker else None
     if channel is not None:
         told = {"version": mpi.report.version, "path": mpi.report.path, "abi": mpi.abi}
-        channel.send({"did": "hello", "pid": os.getpid(), "mpi": told, "ranks": ranks})
+        channel.send({"did": "hello", "pid": os.getpid(), "mpi": told, "ranks": ranks, "speaker": speaker})
     HostWorker(mpi, channel, speaker, ranks).serve()
 
 

@@ -1,0 +1,268 @@
+"""Pairs of hosts under a conductor whose ranks die, hang and are left out on command: every pair gets one
+record, and the host to blame is named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways.errors import BytewaysError
+from byteways.plan.hosts.names import Host
+from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
+from byteways.plan.hosts.rule import Meetings, PairRule
+from byteways.results.record import Record
+from byteways.run.hosts import job as jobs
+from byteways.run.hosts.conductor import HostsConductor
+from byteways.run.hosts.facts import version
+from byteways.run.hosts.job import HostsJob
+from byteways.run.hosts.launchers import HostsLauncher
+from byteways.run.journal import Journal
+from byteways.run.launchers import Launcher
+from byteways.run.process import WorkerLost
+from byteways.run.rank_faults import host_blamed
+from tests.unit import planning
+
+HOSTS = tuple(Host(f"n{number}") for number in range(6))
+SUITE = 'interface = "mpi-ping-pong"\nsource = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = "8B"'
+OUTCOME: dict[str, Any] = {
+    "status": "measured",
+    "reason": None,
+    "time_ns": {"median": 9.0, "ci95": [8.0, 9.5], "min": 8.0, "max": 9.5, "mean": 9.0, "sd": 0.5, "n": 7},
+    "latency_ns": 9.0,
+    "half_round_trip_ns": 4.5,
+    "counts": "round-trip",
+    "samples_ns": [9.0] * 7,
+    "warnings": [],
+}
+#: What happens to a request: receives the pairs' names, and returns the indices of pairs without an answer.
+Fate = Callable[[list[tuple[str, str]]], set[int]]
+
+
+class Ranks:
+    """A WorkerProcess that answers at once, or as `fate` says."""
+
+    fate: Fate = staticmethod(lambda pairs: set())
+    facts: Mapping[str, Mapping[str, Any]] = {}
+    started: list[list[str]] = []  # noqa: RUF012 - reset by the fixture
+
+    def __init__(
+        self, log: Path, environment: object, command: list[str], tick: object, hello_s: float
+    ) -> None:
+        self.hosts = command[-1].split(",")
+        Ranks.started.append(self.hosts)
+        if "n5" in self.hosts and Ranks.facts.get("n5", {}).get("unreachable"):
+            raise WorkerLost("worker ended by exit status 255")
+        self.hello = {
+            "speaker": 0,
+            "ranks": [
+                {
+                    "host": host,
+                    "pid": 100,
+                    "byteways": version(),
+                    "boot_id": host,
+                    "cores": [0, 1],
+                    **Ranks.facts.get(host, {}),
+                }
+                for host in self.hosts
+            ],
+        }
+
+    def ask(self, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        pairs = [(request["hosts"][a], request["hosts"][b]) for a, b in request["pairs"]]
+        silent = Ranks.fate(pairs)
+        outcomes = [None if at in silent else dict(OUTCOME) for at in range(len(pairs))]
+        return {"did": "measure", "outcomes": outcomes}
+
+    def kill(self) -> bool:
+        return True
+
+    def stop(self) -> None: ...
+
+
+class Seen:
+    """An observer that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.rounds: list[Meetings] = []
+
+    def meets(self, met: Meetings) -> None:
+        self.rounds.append(met)
+
+    def ended(self, record: Record) -> None:
+        self.records.append(record)
+
+    def tick(self) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replaces the ranks, and finds n5 unreachable where a test says so."""
+    Ranks.fate, Ranks.facts, Ranks.started = staticmethod(lambda pairs: set()), {}, []
+    monkeypatch.setattr(jobs, "WorkerProcess", Ranks)
+
+    def unreachable(launcher: object, hosts: list[str], tick: object) -> dict[str, str]:
+        lost = [host for host in hosts if Ranks.facts.get(host, {}).get("unreachable")]
+        return dict.fromkeys(lost, "no program starts there: No route to host")
+
+    monkeypatch.setattr(jobs, "unreachable", unreachable)
+
+
+def plan(hosts: tuple[Host, ...] = HOSTS, rounds: int = 1) -> HostsPlan:
+    suite = planning.suite(SUITE, head=f"rounds = {rounds}")
+    return make_hosts_plan(suite, hosts, PairRule(), *planning.two_cores)
+
+
+def measured(
+    tmp_path: Path, of: HostsPlan, done: set[tuple[str, int]] | None = None
+) -> tuple[Seen, list[str]]:
+    seen, said = Seen(), []
+    launcher = HostsLauncher(Launcher("test", ("launch", "{hosts}")))
+    launcher_command = lambda self, hosts, file: ["launch", ",".join(hosts)]  # noqa: E731
+    with Journal(tmp_path) as journal, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HostsLauncher, "command", launcher_command)
+        job = HostsJob(tmp_path, [host.name for host in of.hosts], launcher, said.append, lambda: None)
+        HostsConductor(journal, of, job, 7, seen, done or set()).run()
+    return seen, said
+
+
+def keys(seen: Seen) -> Counter[tuple[str, int]]:
+    return Counter((record.case_id, record.round) for record in seen.records)
+
+
+def test_every_pair_and_round_gets_one_record(tmp_path: Path) -> None:
+    """Catches a pair without a record, and rounds in which a host has two partners."""
+    seen, said = measured(tmp_path, plan(rounds=3))
+    assert len(seen.records) == 3 * 15 and set(keys(seen).values()) == {1} and not said
+    assert {record.status for record in seen.records} == {"measured"}
+    assert len(seen.rounds) == 3 * 5 and len(Ranks.started) == 1
+    told = seen.records[0].tournament
+    assert told is not None and (told["rounds"], told["pairs_at_once"]) == (5, 3)
+
+
+def test_a_named_host_costs_its_pair_and_the_others_measure_again(tmp_path: Path) -> None:
+    """Catches records of healthy pairs that are lost with the ranks, and a host that is left out at once."""
+    deaths = iter([True])
+
+    def fate(pairs: list[tuple[str, str]]) -> set[int]:
+        if next(deaths, False):
+            raise WorkerLost("worker ended by exit status 9; rank 3 (process 77 on n3) ended first")
+        return set()
+
+    Ranks.fate = staticmethod(fate)
+    seen, said = measured(tmp_path, plan())
+    lost = [record for record in seen.records if record.status == "lost"]
+    assert len(lost) == 1 and "n3" in lost[0].path and "on n3) ended first" in (lost[0].reason or "")
+    assert len(seen.records) == 15 and set(keys(seen).values()) == {1} and not said
+    assert len(Ranks.started) == 2
+
+
+def test_a_host_that_is_lost_again_is_left_out(tmp_path: Path) -> None:
+    """Catches a broken host that costs a start of all ranks in each round."""
+
+    def fate(pairs: list[tuple[str, str]]) -> set[int]:
+        if any("n3" in pair for pair in pairs):
+            raise WorkerLost("worker ended by exit status 9; rank 3 (process 77 on n3.site.org) ended first")
+        return set()
+
+    Ranks.fate = staticmethod(fate)
+    seen, said = measured(tmp_path, plan())
+    statuses = Counter(record.status for record in seen.records)
+    assert statuses == {"measured": 10, "lost": 2, "skipped": 3}
+    assert all("n3" in record.path for record in seen.records if record.status != "measured")
+    assert len(said) == 1 and said[0].startswith("host n3 is left out: its ranks were lost 2 times")
+    assert Ranks.started[-1] == ["n0", "n1", "n2", "n4", "n5"]
+
+
+def test_a_pair_that_hangs_is_named_by_the_others(tmp_path: Path) -> None:
+    """Catches a hanging host whose partners are left out with it, though they answer elsewhere."""
+    Ranks.fate = staticmethod(lambda pairs: {at for at, pair in enumerate(pairs) if "n2" in pair})
+    seen, said = measured(tmp_path, plan())
+    statuses = Counter(record.status for record in seen.records)
+    assert statuses == {"measured": 10, "timeout": 2, "skipped": 3}
+    assert len(said) == 1 and said[0].startswith("host n2 is left out")
+
+
+def test_ranks_that_do_not_answer_at_all_blame_the_pair_of_the_speaker(tmp_path: Path) -> None:
+    """Catches a timeout for which healthy pairs pay: only its own pair holds the rank that speaks for all."""
+    hangs = iter([True])
+
+    def fate(pairs: list[tuple[str, str]]) -> set[int]:
+        if next(hangs, False):
+            raise WorkerLost("no answer within 40 s", "timeout")
+        return set()
+
+    Ranks.fate = staticmethod(fate)
+    seen, _ = measured(tmp_path, plan())
+    late = [record for record in seen.records if record.status == "timeout"]
+    assert len(late) == 1 and "n0" in late[0].path and len(seen.records) == 15
+
+
+def test_a_loss_that_nobody_explains_is_tried_once_more(tmp_path: Path) -> None:
+    """Catches a run that starts ranks for ever, and one that gives up at the first loss."""
+
+    def fate(pairs: list[tuple[str, str]]) -> set[int]:
+        raise WorkerLost("worker ended by exit status 1")
+
+    Ranks.fate = staticmethod(fate)
+    with pytest.raises(BytewaysError, match="fewer than two hosts are left"):
+        measured(tmp_path, plan())
+    assert len(Ranks.started) == 4  # two for each of two rounds, after which all hosts were lost twice
+
+
+def test_unreachable_and_mixed_version_hosts_are_left_out(tmp_path: Path) -> None:
+    """Catches a run that one host can prevent, and results of two versions in one run."""
+    Ranks.facts = {"n5": {"unreachable": True}, "n1": {"byteways": "0.1 (abc)"}}
+    seen, said = measured(tmp_path, plan())
+    assert said == [
+        "host n5 is left out: no program starts there: No route to host",
+        f"host n1 is left out: byteways 0.1 (abc) there, {version()} where it was started",
+    ]
+    statuses = Counter(record.status for record in seen.records)
+    assert statuses == {"measured": 6, "skipped": 9}
+    reasons = {record.reason for record in seen.records if record.status == "skipped"}
+    assert len(reasons) == 2 and all("was left out: " in (reason or "") for reason in reasons)
+
+
+def test_only_what_is_missing_is_measured_again(tmp_path: Path) -> None:
+    """Catches a resumed run with records twice."""
+    seen, _ = measured(tmp_path, plan(rounds=2))
+    done = set(list(keys(seen))[:11])
+    folder = tmp_path / "again"
+    folder.mkdir()
+    again, _ = measured(folder, plan(rounds=2), done)
+    assert set(keys(again)) == set(keys(seen)) - done and len(again.records) == 30 - 11
+
+
+def test_ranks_on_foreign_and_shared_hosts_are_refused(tmp_path: Path) -> None:
+    """Catches a launcher that ignores the file of hosts."""
+    Ranks.facts = {"n2": {"host": "login1"}}
+    with pytest.raises(BytewaysError) as stranger:
+        measured(tmp_path, plan())
+    assert stranger.value.cause == "a rank runs on login1, which is not among the hosts"
+    Ranks.facts = {"n2": {"host": "n1"}}
+    with pytest.raises(BytewaysError) as twice:
+        measured(tmp_path, plan())
+    assert twice.value.cause == "2 ranks run on n1: the launcher does not place one on each host"
+
+
+@pytest.mark.parametrize(
+    ("reason", "host"),
+    [
+        ("worker ended by exit status 9; rank 3 (process 77 on n3) ended first", "n3"),
+        ("worker ended by exit status 9; process 77 on n3.site.org ended first", "n3"),
+        ("it last printed: =   PID 4711 RUNNING AT n1 | =   EXIT CODE: 9", "n1"),
+        ("prterun noticed that process rank 2 with PID 4711 on node n2 exited on signal 9", "n2"),
+        ("srun: error: n1: task 4: Killed", "n1"),
+        ("rank 3 (process 77 on elsewhere) ended first", None),
+        ("worker ended by exit status 1", None),
+    ],
+)
+def test_hosts_in_a_launchers_words(reason: str, host: str | None) -> None:
+    """Catches a loss whose host the launcher names and byteways does not read."""
+    assert host_blamed(reason, ["n1", "n2", "n3"]) == host

@@ -1,0 +1,117 @@
+"""Command lines that start a rank on each host, hosts that cannot be reached, and what hosts say."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import Buffer
+from byteways.run.hosts import launchers, reach
+from byteways.run.hosts.facts import ends_of, placed, sharing
+from byteways.run.hosts.launchers import find_hosts_launcher
+from byteways.run.launchers import Launcher
+from byteways.topology.model import Device, Link, Nic, Topology
+
+FAMILIES = [
+    ("MPICH", ("mpiexec", "-n", "{ranks}"), "mpiexec -n 2 -f F -ppn 1 P"),
+    ("Open MPI", ("mpirun", "-n", "{ranks}"), "mpirun -n 2 --hostfile F --map-by ppr:1:node P"),
+    ("Slurm", ("srun", "-n", "{ranks}"), "srun -n 2 --nodelist=F --ntasks-per-node=1 P"),
+    ("Flux", ("flux", "run", "-n", "{ranks}"), "flux run -n 2 --requires=host:a,b --tasks-per-node=1 P"),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "line"), FAMILIES, ids=[family[0] for family in FAMILIES])
+def test_families(monkeypatch: pytest.MonkeyPatch, name: str, words: tuple[str, ...], line: str) -> None:
+    """Catches ranks that a launcher places elsewhere than on one host each."""
+    monkeypatch.setattr(launchers, "find_launcher", lambda given=None: Launcher(name, words))
+    assert " ".join(find_hosts_launcher().line(["a", "b"], Path("F"), ["P"])) == line
+
+
+def test_a_launcher_that_is_not_known_needs_all_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches all ranks on one host with a launcher that nobody told of the others."""
+    monkeypatch.setattr(launchers, "find_launcher", lambda given=None: Launcher("mpiexec", ("mpiexec",)))
+    with pytest.raises(BytewaysError, match="does not know how mpiexec is told its hosts"):
+        find_hosts_launcher()
+    with pytest.raises(BytewaysError, match="does not say which hosts to use: mpiexec -n 4") as error:
+        find_hosts_launcher("mpiexec -n 4")
+    assert "{hostfile}" in (error.value.hint or "")
+
+
+def test_a_given_launcher(tmp_path: Path) -> None:
+    """Catches placeholders that stay in the line."""
+    program = tmp_path / "launch"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    found = find_hosts_launcher(f"{program} --on {{hosts}} -np {{ranks}}")
+    assert found.line(["a", "b"], Path("F"), ["P"]) == [str(program), "--on", "a,b", "-np", "2", "P"]
+
+
+def test_hosts_that_cannot_be_reached_are_found_by_halves(tmp_path: Path) -> None:
+    """Catches a host that is blamed for another, and a search that starts a program for each host."""
+    program, calls = tmp_path / "launch", tmp_path / "calls"
+    program.write_text(
+        f"#!/bin/sh\necho x >> {calls}\nfor host in $(cat $1); do case $host in n3|n6)\n"
+        'echo "ssh: connect to host $host: No route to host" >&2; exit 255;; esac; done\n'
+    )
+    program.chmod(0o755)
+    launcher = find_hosts_launcher(f"{program} {{hostfile}} {{ranks}}")
+    names = [f"n{number}" for number in range(32)]
+    found = reach.unreachable(launcher, names)
+    assert found == {
+        name: f"no program starts there: ssh: connect to host {name}: No route to host"
+        for name in ("n3", "n6")
+    }
+    assert len(calls.read_text().split()) < 20
+    assert reach.unreachable(launcher, ["n0", "n1"]) == {}
+
+
+def test_a_launcher_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a search that waits for ever, and a launcher that is left behind."""
+    program, pid = tmp_path / "launch", tmp_path / "pid"
+    program.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec sleep 1000\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(reach, "LIMIT_S", 0.2)
+    found = reach.unreachable(find_hosts_launcher(f"{program} {{hostfile}} {{ranks}}"), ["n0"])
+    assert found["n0"].startswith("no program started there within")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def test_ranks_are_placed_by_name() -> None:
+    """Catches ranks that are taken for their neighbours: Slurm sorts the hosts that it is given."""
+    ranks = [{"host": name} for name in ("n10.site.org", "n2.site.org", "n9")]
+    assert placed(["n2", "n9", "n10"], ranks) == ["n10", "n2", "n9"]
+    assert placed(["n2.site.org", "n9", "n10"], ranks) == ["n10", "n2.site.org", "n9"]
+    assert placed(["10.0.0.1", "10.0.0.2", "10.0.0.3"], ranks) == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
+    assert placed(["n2", "n9", "n11"], ranks) == ["", "n2", "n9"]
+
+
+def test_ranks_that_share_a_kernel_are_counted() -> None:
+    """Catches network namespaces that pass for machines."""
+    assert sharing([{"boot_id": boot} for boot in ("a", "b", "a", "")]) == [2, 1, 2, 1]
+
+
+def test_an_end_is_known_by_its_identity_and_limited_by_the_narrowest_link() -> None:
+    """Catches a device that is known by its index alone, and a peak beyond the link to the NIC."""
+    nic = Nic(
+        "nic0", "0000:41:00.0", port="mlx5_0", home="cpu0", peak_bytes_per_s=50e9, peak_source="400 Gb/s"
+    )
+    narrow = Link("nic0", "cpu0", "pcie", 1, "4.0", 31.5e9, None, "PCIe", "PCIe 4.0 ×16")
+    wide = Link("gpu0", "cpu0", "pcie", 1, "5.0", 63e9, None, "PCIe", "PCIe 5.0 ×16")
+    devices = (
+        Device("cpu0", "cpu", "CPU", numa_domain=0),
+        Device("gpu0", "gpu", "GPU", uuid="GPU-1", pci_address="0000:3b:00.0", numa_domain=0),
+    )
+    topology = Topology("n0", devices, links=(narrow, wide), nics=(nic,))
+    told = ends_of(topology, Buffer("gpu0", "device"))
+    assert (told["uuid"], told["pci_address"], told["nic"]["port"]) == ("GPU-1", "0000:3b:00.0", "mlx5_0")
+    assert told["links"] == ["gpu0<>cpu0", "nic0<>cpu0"] and told["peak_bytes_per_s"] == 31.5e9
+    assert told["peak_source"].startswith("nic0<>cpu0")
+    with pytest.raises(KeyError):
+        ends_of(topology, Buffer("gpu7", "device"))
+    assert (
+        "no network interface" in ends_of(Topology("n0", devices), Buffer("cpu0", "pageable"))["peak_source"]
+    )

@@ -1,0 +1,190 @@
+"""Which hosts meet when: every pair once, every host busy, samples that cover each class of links."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from byteways.errors import BytewaysError
+from byteways.plan.hosts.names import Host, read_hosts
+from byteways.plan.hosts.plan import make_hosts_plan
+from byteways.plan.hosts.rule import DEFAULT_EACH, PairRule, Tournament
+from byteways.plan.hosts.tournament import round_of, rounds_of, seats_in_round
+from tests.unit import planning
+
+MESSAGES = 'interface = "mpi"\nsource = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = "8B"\n'
+
+
+def hosts(count: int, groups: int = 0) -> tuple[Host, ...]:
+    return tuple(Host(f"n{number}", f"g{number % groups}" if groups else "") for number in range(count))
+
+
+@settings(max_examples=60, deadline=None)
+@given(count=some.integers(2, 65))
+def test_all_meet_once_and_all_are_busy(count: int) -> None:
+    """Catches a pair that never meets or meets twice, a host twice in a round, and one that idles."""
+    met: Counter[tuple[int, int]] = Counter()
+    pauses: Counter[int] = Counter()
+    for number in range(rounds_of(count)):
+        pairs = list(seats_in_round(count, number))
+        busy = [seat for pair in pairs for seat in pair]
+        assert len(busy) == len(set(busy)) == count - count % 2
+        pauses.update(set(range(count)) - set(busy))
+        met.update((min(pair), max(pair)) for pair in pairs)
+        assert all(round_of(count, *pair) == number for pair in pairs)
+    assert met == Counter({(a, b): 1 for b in range(count) for a in range(b)})
+    assert rounds_of(count) == count - 1 + count % 2
+    assert pauses == (Counter(dict.fromkeys(range(count), 1)) if count % 2 else Counter())
+
+
+@settings(max_examples=60, deadline=None)
+@given(count=some.integers(2, 40), round_=some.integers(0, 3))
+def test_a_tournament_has_every_pair(count: int, round_: int) -> None:
+    """Catches drawn seats that lose or double a host."""
+    tournament = Tournament(hosts(count), PairRule())
+    pairs = [pair for met in tournament.meetings(round_) for pair in met.pairs]
+    assert len(pairs) == len(set(pairs)) == count * (count - 1) // 2 == tournament.pairs
+    assert all(0 <= first < second < count for first, second in pairs)
+
+
+@settings(max_examples=100, deadline=None)
+@given(count=some.integers(4, 60), each=some.integers(2, 8), groups=some.integers(0, 8), seed=some.integers())
+def test_a_sample_gives_each_host_its_pairs_and_each_class_one(
+    count: int, each: int, groups: int, seed: int
+) -> None:
+    """Catches a host with more pairs than others, and a class of links that the draw left out."""
+    listed = hosts(count, min(groups, count))
+    tournament = Tournament(listed, PairRule("sample", each, seed))
+    pairs = [pair for met in tournament.meetings(0) for pair in met.pairs]
+    assert len(pairs) == len(set(pairs)) == tournament.pairs
+    met = Counter(number for pair in pairs for number in pair)
+    rounds = min(each, rounds_of(count))
+    assert tournament.rounds == rounds
+    assert set(met.values()) <= ({rounds} if count % 2 == 0 else {rounds - 1, rounds})
+    wanted = {tournament.link_class(a, b) for b in range(count) for a in range(b)}
+    assert {tournament.link_class(*pair) for pair in pairs} == wanted
+    again = Tournament(listed, PairRule("sample", each, seed))
+    assert [one.pairs for one in again.meetings(0)] == [one.pairs for one in tournament.meetings(0)]
+
+
+def test_rounds_of_a_suite_repeat_the_pairs_of_a_sample_and_reseat_a_tournament() -> None:
+    """Catches a sample whose pairs have one round each, which nothing can rank; and a tournament that
+    measures the same pairs at the same time again.
+    """
+    drawn = Tournament(hosts(20), PairRule("sample", 4))
+    of_round = [sorted(pair for met in drawn.meetings(round_) for pair in met.pairs) for round_ in range(3)]
+    assert of_round[0] == of_round[1] == of_round[2]
+    every = Tournament(hosts(20), PairRule())
+    at_once = [{met.pairs for met in every.meetings(round_)} for round_ in range(2)]
+    assert not at_once[0] & at_once[1]
+
+
+def test_planning_ten_thousand_hosts_takes_little_memory() -> None:
+    """Catches a plan that holds its fifty million pairs."""
+    topology, capabilities = planning.two_cores
+    suite = planning.suite(MESSAGES)
+    tracemalloc.start()
+    try:
+        plan = make_hosts_plan(suite, hosts(10_000), PairRule(), topology, capabilities)
+        first = next(iter(plan.meetings()))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (plan.tournament.pairs, plan.tournament.rounds, len(first.pairs)) == (49_995_000, 9999, 5000)
+    assert plan.records == 2 * 49_995_000  # a message in each direction
+    assert most < 50e6
+    assert plan.estimated_s > 9999 * plan.cases[0].estimated_s
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [("all", PairRule()), ("sample", PairRule("sample", DEFAULT_EACH)), ("sample:3", PairRule("sample", 3))],
+)
+def test_rules(text: str, rule: PairRule) -> None:
+    """Catches a rule that is read as another."""
+    assert PairRule.parse(text) == rule
+
+
+@pytest.mark.parametrize("text", ["", "some", "all:3", "sample:", "sample:0", "sample:-1", "sample:x"])
+def test_wrong_rules(text: str) -> None:
+    """Catches a mistake that measures all pairs."""
+    with pytest.raises(BytewaysError, match="neither 'all' nor 'sample'"):
+        PairRule.parse(text)
+
+
+def test_a_file_of_hosts(tmp_path: Path) -> None:
+    """Catches comments, blank lines and groups that become hosts."""
+    path = tmp_path / "nodes.txt"
+    path.write_text("# rack 1\nnode-1.site.org switch1\n\n  x1000c0s0b0n0   # a comment\n10.1.2.3 switch_2\n")
+    assert read_hosts(path) == (
+        Host("node-1.site.org", "switch1"),
+        Host("x1000c0s0b0n0"),
+        Host("10.1.2.3", "switch_2"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "names no host"),
+        ("n0\n", "has one host, and a pair needs two"),
+        ("n0\nn1\nn0\n", ":3: host 'n0' appears twice"),
+        ("n0\nn1 a b\n", ":2: 'n1 a b' has more than a host and its group"),
+        ("n0\n-rf\n", ":2: '-rf' is not a name"),
+        ("n0\nn1;reboot\n", ":2: 'n1;reboot' is not a name"),
+        ("n0\nn1 $(id)\n", ":2: '\\$\\(id\\)' is not a name"),
+        ("n0\n" + "n" * 300, ":2: 'n+' is not a name"),
+    ],
+)
+def test_wrong_files_of_hosts(tmp_path: Path, text: str, said: str) -> None:
+    """Catches a mistake in the file that a launcher gets to see."""
+    path = tmp_path / "nodes.txt"
+    path.write_text(text)
+    with pytest.raises(BytewaysError, match=said):
+        read_hosts(path)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    """Catches a traceback for a file that is missing or no text."""
+    with pytest.raises(BytewaysError) as missing:
+        read_hosts(tmp_path / "nowhere")
+    assert missing.value.cause == "No such file or directory"
+    (tmp_path / "binary").write_bytes(b"n0\n\xff\xfe\n")
+    with pytest.raises(BytewaysError, match="cannot read the hosts"):
+        read_hosts(tmp_path / "binary")
+
+
+def test_cases_of_a_pair() -> None:
+    """Catches a direction that is not measured, a round trip measured twice, other sweeps, and case ids that
+    depend on the place of a host in the file.
+    """
+    topology, capabilities = planning.two_cores
+    suite = planning.suite(
+        MESSAGES + 'pattern = ["unidirectional", "bidirectional", "allreduce"]',
+        MESSAGES.replace('"mpi"', '"mpi-ping-pong"'),
+        planning.MEMCPY,
+    )
+    plan = make_hosts_plan(suite, hosts(3), PairRule(), topology, capabilities)
+    paths = [(planned.case.interface, plan.planned(planned, (0, 2), 0).case.path) for planned in plan.cases]
+    assert paths == [
+        ("mpi", "n0:cpu0>n2:cpu0"),
+        ("mpi", "n2:cpu0>n0:cpu0"),
+        ("mpi", "n0:cpu0<>n2:cpu0"),
+        ("mpi-ping-pong", "n0:cpu0>n2:cpu0"),
+    ]
+    assert plan.notes == (
+        "sweep 's0': allreduce needs all ranks; hosts are measured in pairs",
+        "sweep 's2' is within a host; hosts exchange messages only",
+    )
+    other = make_hosts_plan(suite, hosts(3)[::-1], PairRule(), topology, capabilities)
+    ids = [plan.planned(planned, (0, 2), 1).case.case_id for planned in plan.cases]
+    back = [other.planned(planned, (2, 0), 1).case.case_id for planned in other.cases]
+    assert ids == back and len(set(ids)) == 4
+    case = plan.planned(plan.cases[1], (0, 2), 0).case
+    assert (case.hosts, case.ranks, case.access) == (("n2", "n0"), (0, 1), "write")
+    assert type(case).from_json(case.identity()) == case
