@@ -21,7 +21,7 @@ def printed(topology: Topology) -> str:
     return "\n\n".join("\n".join(plain(block)) for block in view.blocks(topology)) + "\n"
 
 
-@pytest.mark.parametrize("name", ["bare_vm", "h200x4", "switched_server"])
+@pytest.mark.parametrize("name", ["bare_vm", "h200x4", "switched_server", "server_with_nics"])
 def test_golden_text(name: str, tmp_path: Path) -> None:
     """Catches any change of what a user reads. Renew: write `printed(...)` to tests/machines/<name>.txt."""
     topology = getattr(synthetic, name)(tmp_path).topology()

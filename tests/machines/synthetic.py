@@ -257,3 +257,44 @@ def capabilities(machine: Machine, **changes: Any) -> Capabilities:
         peer=changes.pop("peer", {a: {b: yes for b in gpus if a != b} for a in gpus}),
         **changes,
     )
+
+
+def add_nic(
+    root: Path, chain: Sequence[str], *, interface: str = "", speed: int = -1, port: str = "", rate: str = ""
+) -> None:
+    """The interface and the RDMA port of a PCI device that exists."""
+    device = (root / "sys/bus/pci/devices" / chain[-1]).resolve()
+    for name, folder in ((interface, "class/net"), (port, "class/infiniband")):
+        if name:
+            place = root / "sys" / folder / name
+            place.mkdir(parents=True)
+            (place / "device").symlink_to(device)
+    if interface:
+        write(root / f"sys/class/net/{interface}/speed", str(speed))
+        write(root / f"sys/class/net/{interface}/operstate", "up")
+    if port:
+        write(root / f"sys/class/infiniband/{port}/ports/1/rate", rate)
+        write(root / f"sys/class/infiniband/{port}/ports/1/state", "4: ACTIVE")
+        write(root / f"sys/class/infiniband/{port}/node_guid", "b83f:d203:00aa:1234")
+
+
+def server_with_nics(root: Path) -> Machine:
+    """The switched server with an InfiniBand NIC below the shared switch, one beside the lone GPU, an
+    Ethernet NIC at the root of domain 1, and interfaces without a device.
+    """
+    machine = switched_server(root)
+    shared, alone = ["0000:00:01.0", "0000:01:00.0"], ["0000:00:02.0", "0000:11:00.0"]
+    near = [*shared, "0000:02:02.0", "0000:05:00.0"]
+    add_pci(root, near[:3], "32.0 GT/s PCIe", 16, 0)
+    add_pci(root, near, "32.0 GT/s PCIe", 16, 0)
+    add_nic(root, near, interface="ib0", port="mlx5_0", rate="400 Gb/sec (4X NDR)")
+    beside = [*alone, "0000:12:01.0", "0000:14:00.0"]
+    add_pci(root, beside[:3], "32.0 GT/s PCIe", 16, 1)
+    add_pci(root, beside, "32.0 GT/s PCIe", 16, 1)
+    add_nic(root, beside, port="mlx5_1", rate="400 Gb/sec (4X NDR)")
+    ethernet = ["0000:20:00.0"]
+    add_pci(root, ethernet, "8.0 GT/s PCIe", 4, 1)
+    add_nic(root, ethernet, interface="eth0", speed=25000)
+    for name in ("lo", "veth1", "docker0"):
+        write(root / f"sys/class/net/{name}/operstate", "up")
+    return machine

@@ -21,7 +21,7 @@ from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
 from byteways.run.simulation import simulation_of
 from byteways.topology import nccl_xml, nccl_xml_writer
-from byteways.topology.model import Cache, Device, Topology
+from byteways.topology.model import Cache, Device, Nic, Topology
 from byteways.units import format_size
 
 #: The mark of a simulated machine in XML, which has no place of its own for it.
@@ -129,6 +129,8 @@ def blocks(topology: Topology) -> list[Table | Lines]:
     shown: list[Table | Lines] = [_cpu_table(topology.host, cpus), _host_memory(topology)]
     if gpus:
         shown.append(_gpu_table(gpus))
+    if topology.nics:
+        shown.append(_nic_table(topology.nics))
     sources = _sources(topology)
     if features := _features(gpus):
         shown.append(Lines("GPU features", tuple(features)))
@@ -180,6 +182,24 @@ def _gpu_table(devices: Sequence[Device]) -> Table:
     ]
     columns = ("device", "model", "multiprocessors", "memory", "memory peak", "PCI address", "NUMA")
     return Table("GPUs", columns, tuple(rows), frozenset({"memory", "memory peak"}))
+
+
+def _nic_table(nics: Sequence[Nic]) -> Table:
+    rows = [
+        (
+            nic.name,
+            ", ".join((*([nic.port] if nic.port else []), *nic.interfaces)),
+            "up" if nic.up else "down",
+            topo_links.rate(nic.peak_bytes_per_s),
+            nic.peak_source,
+            nic.pci_address,
+            nic.home or "unknown",
+            ", ".join(nic.nearest_gpus) or "none",
+        )
+        for nic in nics
+    ]
+    columns = ("device", "names", "state", "rate", "source", "PCI address", "NUMA domain", "nearest GPU")
+    return Table("Network interfaces (NICs)", columns, tuple(rows), frozenset({"rate"}))
 
 
 def _features(devices: Sequence[Device]) -> list[str]:

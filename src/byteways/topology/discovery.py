@@ -65,7 +65,7 @@ def discover(
         notes.extend(_unopened(sysfs))
 
     graph = _joined(gpus, domains, driver, notes, virtual_machine=cpus.virtual_machine)
-    nics = add_nics(graph, read_nics(sysfs), gpus, domains, sysfs)
+    nics = add_nics(graph, read_nics(sysfs), gpus, domains, sysfs, virtual_machine=cpus.virtual_machine)
     gpu_devices = [
         replace(_gpu_device(gpu, runtime.get(gpu.name, {}), driver), hidden_links=graph.hidden.get(gpu.name))
         for gpu in gpus

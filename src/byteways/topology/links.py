@@ -39,6 +39,7 @@ class Graph:
 
     links: list[Link] = field(default_factory=list)
     switches: list[str] = field(default_factory=list)
+    addresses: dict[str, str] = field(default_factory=dict)  # names of PCIe switches by upstream port
     notes: list[str] = field(default_factory=list)
     hidden: dict[str, str] = field(default_factory=dict)  # why links of a GPU to peers may be missing
 
@@ -84,6 +85,7 @@ def add_pcie_links(graph: Graph, gpus: Sequence[Gpu], virtual_machine: bool) -> 
     shared = sorted(address for address, count in below.items() if count > 1)
     switches = {address: f"pcie-switch{index}" for index, address in enumerate(shared)}
     graph.switches.extend(switches.values())
+    graph.addresses.update(switches)
     for gpu in gpus:
         if gpu.home is None:
             continue

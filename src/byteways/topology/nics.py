@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from byteways.topology.links import Gpu, Graph, add_pcie, narrower
-from byteways.topology.model import Nic, Topology
+from byteways.topology.model import Link, Nic, Topology
+from byteways.topology.routes import route
 from byteways.topology.sysfs_cpu import NumaDomain, read_text
 from byteways.topology.sysfs_pcie import PciePath, read_path
 
@@ -51,27 +53,39 @@ def read_nics(sysfs: Path) -> list[Nic]:
 
 
 def add_nics(
-    graph: Graph, nics: Sequence[Nic], gpus: Sequence[Gpu], domains: Mapping[str, NumaDomain], sysfs: Path
+    graph: Graph,
+    nics: Sequence[Nic],
+    gpus: Sequence[Gpu],
+    domains: Mapping[str, NumaDomain],
+    sysfs: Path,
+    *,
+    virtual_machine: bool,
 ) -> list[Nic]:
     """Adds a link from each NIC to the switch that it shares with GPUs, else to its NUMA domain, and returns
     the NICs with their nearest GPUs.
 
-    Links of GPUs stay as they are: a switch of a single GPU is not drawn.
+    Links of GPUs stay as they are: a switch of a single GPU is not drawn. The bridges of a virtual machine
+    are emulated and say nothing.
     """
     by_number = {domain.domain: name for name, domain in domains.items()}
     placed = []
     for nic in nics:
         path = read_path(sysfs, nic.pci_address)
+        if path is not None and virtual_machine:
+            path = replace(path, bridges=())
         home = by_number.get(-1 if nic.numa_domain is None else nic.numa_domain)
         if home is None:
             home = next(iter(domains), None)
         near = _nearest(path, gpus, home)
         if path is not None and home is not None:
-            link = path.device.maximum
+            link, above = path.device.maximum, home
             for bridge in path.bridges:
+                if bridge.address in graph.addresses:
+                    above = graph.addresses[bridge.address]
+                    break
                 link = narrower(link, bridge.maximum)
-            add_pcie(graph, nic.name, home, link, f"narrowest on the path of {nic.pci_address} by sysfs")
-        placed.append(Nic(**{**vars(nic), "nearest_gpus": tuple(gpu.name for gpu in near), "home": home}))
+            add_pcie(graph, nic.name, above, link, f"narrowest on the path of {nic.pci_address} by sysfs")
+        placed.append(replace(nic, nearest_gpus=tuple(gpu.name for gpu in near), home=home))
     return placed
 
 
@@ -89,6 +103,18 @@ def nic_of(topology: Topology, device: str) -> Nic | None:
         home = f"cpu{topology.device(device).numa_domain}"
     same = [nic for nic in up if nic.home == home]
     return max(same or up, key=_speed, default=None)
+
+
+def route_to_nic(topology: Topology, device: str, nic: Nic) -> tuple[Link, ...]:
+    """Returns the links from a device to a NIC; a switch that they share is the turning point."""
+    own = next((link for link in topology.links if nic.name == link.a), None)
+    if own is None:
+        return ()
+    shared = next((link for link in topology.links if link.a == device and link.b == own.b), None)
+    way = (shared,) if shared else route(topology, device, nic.home or device)
+    if own.b != nic.home and not shared:  # from the CPU down to the NIC's switch
+        way = (*way, *(link for link in topology.links if link.a == own.b and link.b == nic.home))
+    return (*way, own)
 
 
 def nic_class(topology: Topology, device: str) -> str:

@@ -69,6 +69,22 @@ class GpuSpec:
 
 
 @dataclass(frozen=True)
+class NicSpec:
+    """A network interface. `port` and `port_rate` are of an RDMA device: "mlx5_0", "400 Gb/sec (4X NDR)"."""
+
+    pci_address: str
+    cpu: int  # number of its NUMA domain
+    interface: str | None = None  # "hsn0"
+    speed_mbits: int = -1  # of the interface; -1 as the kernel writes it: unknown
+    port: str | None = None
+    port_rate: str = ""
+    up: bool = True
+    pcie_generation: int = 4
+    pcie_width: int = 16
+    bridges: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class LinkSpec:
     """A bundle of equal links between `gpuN` and `gpuM`, or `gpuN` and `cpuM`.
 
@@ -92,6 +108,7 @@ class MachineSpec:
     links: tuple[LinkSpec, ...] = ()
     distances: tuple[tuple[int, ...], ...] = ()  # [from, to]; empty: 10 within a domain, 12 between two
     virtual: bool = False
+    nics: tuple[NicSpec, ...] = ()
     noretry: int = -1  # boot setting of XNACK: -1 the driver's choice, 0 on, 1 off
     xgmi_mbs: int = _XGMI_MBS  # reported by this machine's driver for one link
 
@@ -115,6 +132,8 @@ def write_tree(folder: Path, machine: MachineSpec) -> None:
     _write(folder / "proc/meminfo", f"MemTotal:       {memory} kB")
     for number, gpu in enumerate(machine.gpus):
         _write_pci(sysfs, number, gpu)
+    for nic in machine.nics:
+        _write_nic(sysfs, nic)
     if any(gpu.architecture.startswith("gfx") for gpu in machine.gpus):
         _write(sysfs / "module/amdgpu/parameters/noretry", str(machine.noretry))
         for number, cpu in enumerate(machine.cpus):
@@ -175,25 +194,47 @@ def _write_pci(sysfs: Path, number: int, gpu: GpuSpec) -> None:
     """Writes the PCI device below its bridges, once for all its partitions, and its DRM card."""
     amd = gpu.architecture.startswith("gfx")
     device = f"{gpu.pci_address.rpartition('.')[0]}.0"
-    speeds = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}
-    chain = [*gpu.bridges, device]
-    for depth, address in enumerate(chain, start=1):
-        folder = sysfs.joinpath("devices/pci0000:00", *chain[:depth])
-        last = address == device
-        for which in ("max", "current"):
-            _write(folder / f"{which}_link_speed", f"{speeds[gpu.pcie_generation]} GT/s PCIe")
-            _write(folder / f"{which}_link_width", str(gpu.pcie_width))
-        _write(folder / "numa_node", str(gpu.cpu))
-        _write(folder / "vendor", ("0x1002" if amd else "0x10de") if last else "0x1022")
-        _write(folder / "class", ("0x038000" if amd else "0x030200") if last else "0x060400")
-        _link(sysfs / "bus/pci/devices" / address, folder)
+    kind = ("0x1002" if amd else "0x10de", "0x038000" if amd else "0x030200")
+    folder = _write_chain(sysfs, (*gpu.bridges, device), gpu, kind)
     if amd:
-        folder = sysfs.joinpath("devices/pci0000:00", *chain)
         _write(folder / "product_name", gpu.model)
         for word, mode in (("compute", gpu.compute_partition), ("memory", gpu.memory_partition)):
             if mode:
                 _write(folder / f"current_{word}_partition", mode)
         _link(sysfs / f"class/drm/card{number}/device", folder)
+
+
+def _write_nic(sysfs: Path, nic: NicSpec) -> None:
+    """Writes the PCI device of a NIC below its bridges, its interface and its RDMA port."""
+    folder = _write_chain(sysfs, (*nic.bridges, nic.pci_address), nic, ("0x15b3", "0x020000"))
+    if nic.interface:
+        place = sysfs / "class/net" / nic.interface
+        _write(place / "speed", str(nic.speed_mbits))
+        _write(place / "operstate", "up" if nic.up else "down")
+        _link(place / "device", folder)
+    if nic.port:
+        place = sysfs / "class/infiniband" / nic.port
+        _write(place / "node_guid", f"0000:{nic.pci_address.replace(':', '')[:4]}:0000:0001")
+        _write(place / "ports/1/rate", nic.port_rate)
+        _write(place / "ports/1/state", "4: ACTIVE" if nic.up else "1: DOWN")
+        _link(place / "device", folder)
+
+
+def _write_chain(sysfs: Path, chain: tuple[str, ...], spec: GpuSpec | NicSpec, kind: tuple[str, str]) -> Path:
+    """Writes a PCI device, the last of `chain`, below its bridges; returns its folder."""
+    speeds = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}
+    folder = sysfs
+    for depth, address in enumerate(chain, start=1):
+        folder = sysfs.joinpath("devices/pci0000:00", *chain[:depth])
+        vendor, device_class = kind if depth == len(chain) else ("0x1022", "0x060400")
+        for which in ("max", "current"):
+            _write(folder / f"{which}_link_speed", f"{speeds[spec.pcie_generation]} GT/s PCIe")
+            _write(folder / f"{which}_link_width", str(spec.pcie_width))
+        _write(folder / "numa_node", str(spec.cpu))
+        _write(folder / "vendor", vendor)
+        _write(folder / "class", device_class)
+        _link(sysfs / "bus/pci/devices" / address, folder)
+    return folder
 
 
 def _link(place: Path, target: Path) -> None:

@@ -22,6 +22,12 @@ BETWEEN = {
     "cpu-gpu": "From a rank's host memory to another's GPU",
     "gpu-cpu": "From a rank's GPU to another's host memory",
 }
+#: The same of two hosts, by class of the links between them (plan/hosts/rule.py).
+BETWEEN_HOSTS = {
+    "between hosts": "Between hosts",
+    "within a group": "Between hosts of one group",
+    "between groups": "Between hosts of different groups",
+}
 #: What an interface is called that needs no library beside MPI, and one whose records do not tell which of
 #: both vendors' it was.
 MPI, UNTOLD = "MPI", "NCCL or RCCL"
@@ -35,6 +41,10 @@ MARK, MARKED = "*", "* has a warning (listed below)"
 
 def where(index: Index, cell: Cell) -> str:
     """`Between ranks with a GPU each (NVLink4 ×18)`."""
+    if cell.record.tournament is not None:
+        return BETWEEN_HOSTS.get(
+            str(cell.record.tournament.get("link_class")), BETWEEN_HOSTS["between hosts"]
+        )
     wires = index.link_class(cell)
     return f"{BETWEEN[kind(cell)]} ({wires})" if wires else BETWEEN[kind(cell)]
 

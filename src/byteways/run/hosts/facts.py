@@ -14,8 +14,7 @@ from byteways.plan.case import Buffer
 from byteways.plan.legality import kind_of
 from byteways.results.code_version import code_digest
 from byteways.topology.model import Topology
-from byteways.topology.nics import nic_of
-from byteways.topology.routes import route
+from byteways.topology.nics import nic_of, route_to_nic
 
 #: Changes with every start of a kernel, and is one for all network namespaces of a machine.
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -61,8 +60,7 @@ def ends_of(topology: Topology, end: Buffer) -> dict[str, Any]:
     }
     # The NIC itself, its PCI Express link, and the links from the device to its CPU or switch.
     limits = [(nic.peak_bytes_per_s, f"{nic.name}: {nic.peak_source}")]
-    own = [link for link in topology.links if nic.name in (link.a, link.b)]
-    way = [*route(topology, device.name, nic.home or device.name), *own]
+    way = route_to_nic(topology, device.name, nic)
     limits += [(link.peak_bytes_per_s, f"{link.a}<>{link.b}: {link.source}") for link in way]
     known = [(rate, source) for rate, source in limits if rate is not None]
     if nic.peak_bytes_per_s is None or not known:

@@ -1,0 +1,94 @@
+"""NICs by sysfs: which there are, their rates, and which of them a device uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from byteways.topology.model import Nic, Topology
+from byteways.topology.nics import nic_class, nic_of, route_to_nic
+from tests.machines import synthetic
+
+
+def test_nics_of_a_server(tmp_path: Path) -> None:
+    """Catches interfaces without hardware, a rate in bits, and a port and its interface as two NICs."""
+    topology = synthetic.server_with_nics(tmp_path).topology()
+    told = [
+        (nic.name, nic.port, nic.interfaces, nic.peak_bytes_per_s, nic.home, nic.nearest_gpus)
+        for nic in topology.nics
+    ]
+    assert told == [
+        ("nic0", "mlx5_0", ("ib0",), 50e9, "cpu0", ("gpu0", "gpu1")),
+        ("nic1", "mlx5_1", (), 50e9, "cpu1", ("gpu2",)),
+        ("nic2", None, ("eth0",), 3.125e9, "cpu1", ("gpu2",)),
+    ]
+    assert topology.nics[0].guid == "b83f:d203:00aa:1234"
+    assert topology.nics[0].peak_source == "400 Gb/sec (4X NDR), port rate of mlx5_0 by sysfs"
+    links = {link.a: (link.b, link.link_class) for link in topology.links if link.a.startswith("nic")}
+    assert links == {
+        "nic0": ("pcie-switch0", "PCIe 5.0 ×16"),
+        "nic1": ("cpu1", "PCIe 4.0 ×4"),
+        "nic2": ("cpu1", "PCIe 3.0 ×4"),
+    }
+
+
+def test_each_device_uses_the_nearest_nic_that_is_up(tmp_path: Path) -> None:
+    """Catches a GPU that sends through the other socket, and a slow NIC in place of a fast one."""
+    topology = synthetic.server_with_nics(tmp_path).topology()
+    used = {name: nic.name for name in topology.names() if (nic := nic_of(topology, name))}
+    assert used == {"cpu0": "nic0", "cpu1": "nic1", "gpu0": "nic0", "gpu1": "nic0", "gpu2": "nic1"}
+    assert nic_class(topology, "gpu0") == "gpu, PCIe 5.0 ×16" != nic_class(topology, "cpu0")
+    (tmp_path / "sys/class/infiniband/mlx5_1/ports/1/state").write_text("1: DOWN\n")
+    down = synthetic.Machine(
+        tmp_path / "sys", tmp_path / "proc", [0, 1, 2, 3], {"cpu0": synthetic.runtime_cpu(0)}
+    ).topology()
+    assert [nic.up for nic in down.nics] == [True, False, True]
+    assert nic_of(down, "cpu0") == down.nics[0]
+
+
+def test_ways_to_a_nic(tmp_path: Path) -> None:
+    """Catches a way over the CPU where a switch is shared, and one that leaves out the switch's uplink."""
+    topology = synthetic.server_with_nics(tmp_path).topology()
+    near, far = topology.nics[0], topology.nics[1]
+
+    def way(device: str, nic: Nic) -> list[str]:
+        return [f"{link.a}<>{link.b}" for link in route_to_nic(topology, device, nic)]
+
+    assert way("gpu0", near) == ["gpu0<>pcie-switch0", "nic0<>pcie-switch0"]
+    assert way("cpu0", near) == ["pcie-switch0<>cpu0", "nic0<>pcie-switch0"]
+    assert way("gpu2", far) == ["gpu2<>cpu1", "nic1<>cpu1"]
+    assert way("cpu1", near) == ["cpu0<>cpu1", "pcie-switch0<>cpu0", "nic0<>pcie-switch0"]
+
+
+def test_a_machine_without_nics(tmp_path: Path) -> None:
+    """Catches an exception where sysfs has no network folder."""
+    topology = synthetic.switched_server(tmp_path).topology()
+    assert topology.nics == () and nic_of(topology, "gpu0") is None
+    assert nic_class(topology, "gpu0") == "no NIC"
+
+
+@pytest.mark.parametrize(
+    ("speed", "source"),
+    [("-1", "the driver of eth0 reports no speed"), ("", "the driver of eth0 reports no speed")],
+)
+def test_a_virtual_nic_has_no_rate(tmp_path: Path, speed: str, source: str) -> None:
+    """Catches a rate of nought or below of a driver that reports none; virtio's device lies below PCI's."""
+    synthetic.bare_vm(tmp_path)
+    folder = tmp_path / "sys/devices/pci0000:00/0000:00:03.0"
+    (folder / "virtio2").mkdir(parents=True)
+    synthetic.write(folder / "numa_node", "-1")
+    place = tmp_path / "sys/class/net/eth0"
+    place.mkdir(parents=True)
+    (place / "device").symlink_to(folder / "virtio2")
+    synthetic.write(place / "speed", speed)
+    synthetic.write(place / "operstate", "up")
+    topology = synthetic.Machine(tmp_path / "sys", tmp_path / "proc", [0]).topology()
+    (nic,) = topology.nics
+    assert (nic.pci_address, nic.peak_bytes_per_s, nic.peak_source) == ("0000:00:03.0", None, source)
+
+
+def test_topologies_with_nics_are_read_back(tmp_path: Path) -> None:
+    """Catches a run whose manifest cannot be read because a link ends at a NIC."""
+    topology = synthetic.server_with_nics(tmp_path).topology()
+    assert Topology.from_json(topology.to_json()) == topology
