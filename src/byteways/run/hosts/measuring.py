@@ -97,8 +97,8 @@ class HostMeasurer(RankMeasurer):
         sends, receives = super()._ends(case)
         return _local(sends), _local(receives)
 
-    def _options(self, case: Case, request: Mapping[str, Any]) -> MeasureOptions:
-        options = super()._options(case, request)
+    def _options(self, case: Case, request: Mapping[str, Any], rank: int) -> MeasureOptions:
+        options = super()._options(case, request, rank)
         if self._own == 1 and self._offset is not None:
             options.clock_offset_ns = self._offset.offset_ns
         return options

@@ -142,7 +142,7 @@ class HostWorker:
             alike = [rank for rank, count in enumerate(sharing(self._ranks)) if count > 1]
             boot = self._ranks[here]["boot_id"]
             shared = [rank for rank in alike if self._ranks[rank]["boot_id"] == boot] or [here]
-            measurer = HostMeasurer.open(self._mpi, ranks_here=len(shared))
+            measurer = HostMeasurer.open(self._mpi.world, self._mpi, ranks_here=len(shared))
             devices = {device.name: _fields(device) for device in measurer.devices}
             measurer.topology = discover(devices)
             measurer.shared_ranks = len(shared)
