@@ -237,6 +237,14 @@ void Costs::add_staged(Operation& operation, Place executor, bool to_gpu, Place 
   touch(operation.flow, to_gpu ? near : device, to_gpu ? device : near);
 }
 
+void Costs::add_network(Operation& operation, Place from, Place to, double bytes) {
+  operation.fixed += picoseconds(model_->network_latency_ns);
+  operation.bytes += bytes;
+  const Place near = memory_of(from), far = memory_of(to);
+  cross(operation.flow, near, far, model_->network_efficiency);
+  touch(operation.flow, near, far);
+}
+
 double Costs::latency_ns(Place executor, Place owner, double bytes) {
   const Place memory = memory_of(owner), here = memory_of(executor);
   // A chase uses a fixed order: with more lines than fit, each has left the cache when it is needed again.

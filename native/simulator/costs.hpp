@@ -51,6 +51,9 @@ class Costs {
   void add(Operation& operation, const Pass& pass);
   // Adds a copy of plain host memory by the runtime.
   void add_staged(Operation& operation, Place executor, bool to_gpu, Place host, double bytes);
+  // Adds bytes that NICs move between hosts, from memory to memory.
+  void add_network(Operation& operation, Place from, Place to, double bytes);
+  const Model& model() const { return *model_; }
   // Adds a pointer chase of `steps` dependent loads over `bytes` of `owner`'s memory. Loads that reach a
   // GPU's memory take longer the more of its bandwidth others use.
   void add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps);

@@ -46,6 +46,8 @@ std::string Devices::failures() const {
 
 bool Devices::linked(int gpu, int peer) {
   const Route& way = costs_->router().between({Place::Kind::gpu, gpu}, {Place::Kind::gpu, peer});
+  const Model& model = costs_->model();
+  if (model.host_of({Place::Kind::gpu, gpu}) != model.host_of({Place::Kind::gpu, peer})) return false;
   return gpu != peer && way.found && !way.through_cpu;
 }
 

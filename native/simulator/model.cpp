@@ -1,6 +1,7 @@
 // See model.hpp: parses a machine sheet into a Model.
 #include "simulator/model.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "simulator/model_parser.hpp"
@@ -165,6 +166,9 @@ Model Model::from_sheet(std::string_view text) {
   model.name = sheet.text("name");
   model.vendor = sheet.text("vendor");
   model.runtime_version = sheet.integer("runtime_version");
+  model.hosts = std::max(1, sheet.integer("hosts"));
+  model.network_latency_ns = sheet.number("network_latency_ns");
+  model.network_efficiency = sheet.number("network_efficiency");
   model.noise = sheet.number("noise");
   model.seed = sheet.whole("seed");
   model.pageable_access = sheet.truth("features.pageable_access");

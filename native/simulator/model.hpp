@@ -157,6 +157,14 @@ struct XcclModel {
 struct Model {
   std::string name, vendor;  // "amd", "nvidia"
   int runtime_version = 0;   // as the vendor's call returns it: 50422801, 13000
+  // Equal hosts: their devices follow each other, and "nic" and "network" links join them. Only MPI sends
+  // between hosts: what a message costs there beyond its bytes, and payload over the NICs' nominal rate.
+  int hosts = 1;
+  double network_latency_ns = 0, network_efficiency = 1;
+  int host_of(Place place) const {
+    const int each = (place.kind == Place::Kind::cpu ? cpu.domains : gpu.count) / hosts;
+    return each > 0 ? place.index / each : 0;
+  }
   LinkModel const* link_between(const std::string& a, const std::string& b) const;
   std::vector<LinkModel> links;
   std::map<std::string, RateModel, std::less<>> rates;

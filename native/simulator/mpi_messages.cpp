@@ -11,6 +11,12 @@ bool by_core(const Transfers& transfers, const End& end) {
   return !end.device || transfers.model().host_access;
 }
 
+// A control message of one end to the other, one way.
+double handshake_ns(const Transfers& transfers, const Request& end) {
+  const double far_ns = transfers.between_hosts(end.owner, end.peer) ? transfers.network_ns(0) : 0;
+  return transfers.model().mpi.handshake_ns + far_ns;
+}
+
 // What goes wrong while time passes is the message's failure, and not that of whoever made time pass.
 template <class Step>
 std::string attempt(Step step) {
@@ -45,7 +51,7 @@ std::shared_ptr<Request> Messages::send(Transfers& transfers, const Route& route
   if (message->eager) {
     begin_eager(transfers, message);
   } else {
-    transfers.after(transfers.model().mpi.handshake_ns, [this, &transfers, message] {
+    transfers.after(handshake_ns(transfers, *request), [this, &transfers, message] {
       message->arrived = true;
       proceed(transfers, message);
     });
@@ -77,7 +83,9 @@ void Messages::begin_eager(Transfers& transfers, const Entry& message) {
       message->arrived = true;
       proceed(transfers, message);
     };
-    if (message->received)
+    if (transfers.between_hosts(message->sent->owner, message->sent->peer))
+      transfers.after(transfers.network_ns(static_cast<double>(message->bytes)), arrive);
+    else if (message->received)
       transfers.notify(message->sender, message->receiver, arrive);
     else  // the receiver looks for it when it has something to receive
       transfers.notify(message->sender, message->sender, arrive);
@@ -102,8 +110,8 @@ void Messages::proceed(Transfers& transfers, const Entry& message) {
   const bool opens = message->from.device && message->to.device;
   const double registration_ns = opens ? transfers.registration_ns(message->receiver, message->from) : 0;
   transfers.by_core(message->receiver, message->to, message->to, 0, false, mpi.receive_ns + registration_ns,
-                    [this, &transfers, message, &mpi] {
-                      transfers.after(mpi.handshake_ns,
+                    [this, &transfers, message] {
+                      transfers.after(handshake_ns(transfers, *message->received),
                                       [this, &transfers, message] { transfer(transfers, message); });
                     });
 }
@@ -142,7 +150,9 @@ void Messages::transfer(Transfers& transfers, const Entry& message) {
   };
   const auto bytes = static_cast<double>(message->bytes);
   const std::string error = attempt([&] {
-    if (peers)
+    if (transfers.between_hosts(message->sent->owner, message->sent->peer))
+      transfers.by_network(message->sender, to, from, bytes, moved);
+    else if (peers)
       transfers.by_gpu(message->receiver, to.place, to, from, bytes, moved);
     else if (!from.device && !to.device)
       transfers.by_core(message->receiver, to, from, bytes, false, 0, moved);

@@ -111,6 +111,21 @@ void Transfers::staged(const Rank& sender, const Rank& receiver, const End& to, 
   }
 }
 
+void Transfers::by_network(const Rank& sender, const End& to, const End& from, double bytes, Done done) {
+  auto operation = std::make_unique<Operation>();
+  kernels_->costs().add_network(*operation, from.place, to.place, bytes);
+  submit(nic(sender), std::move(operation), 0, std::move(done));
+}
+
+double Transfers::network_ns(double bytes) const {
+  double slowest = 0;
+  for (const LinkModel& link : model_->links)
+    if (link.kind == "network" && (slowest == 0 || link.peak_bytes_per_s < slowest))
+      slowest = link.peak_bytes_per_s;
+  const double rate = slowest * model_->network_efficiency;
+  return model_->network_latency_ns + (rate > 0 ? bytes / rate * 1e9 : 0);
+}
+
 void Transfers::add(const Rank& rank, const End& to, const End& from, double bytes, Done done) {
   auto operation = std::make_unique<Operation>();
   Pass pass{to.device ? to.place : rank.place, {from.place, to.place}, to.place, bytes};

@@ -42,6 +42,12 @@ class Transfers {
   // emptied.
   void staged(const Rank& sender, const Rank& receiver, const End& to, const End& from, double bytes,
               Done done);
+  // From the memory of one host to that of another, by their NICs.
+  void by_network(const Rank& sender, const End& to, const End& from, double bytes, Done done);
+  // Whether the ranks are on different hosts: there is one rank on each, if there are several hosts.
+  bool between_hosts(int a, int b) const { return model_->hosts > 1 && a != b; }
+  // Time of a message between hosts that is too short for others to share the NICs with it.
+  double network_ns(double bytes) const;
   // to += from, by whose memory it is.
   void add(const Rank& rank, const End& to, const End& from, double bytes, Done done);
 
@@ -61,6 +67,7 @@ class Transfers {
   void submit(Engine::Queue& queue, std::unique_ptr<Operation> operation, double delay_ns, Done done);
   Engine::Queue& core(const Rank& rank) { return queue({rank.number, -1}); }
   Engine::Queue& device(const Rank& rank, Place gpu) { return queue({rank.number, gpu.index}); }
+  Engine::Queue& nic(const Rank& rank) { return queue({rank.number, -2}); }
   Engine::Queue& queue(std::pair<int, int> of);
 
   const Model* model_;
@@ -70,7 +77,7 @@ class Transfers {
   Bytes bytes_;
   bool happening_ = false;                                // inside of a Done
   std::map<int, std::uint64_t> calls_;                    // by rank
-  std::map<std::pair<int, int>, Engine::Queue*> queues_;  // of a rank's core (-1) and of its GPUs
+  std::map<std::pair<int, int>, Engine::Queue*> queues_;  // of a rank's NIC (-2), core (-1) and GPUs
   std::vector<Engine::Queue*> unused_;                    // for after()
   std::vector<Block*> spare_buffers_;                     // nobody has them
 };

@@ -141,7 +141,8 @@ def _rates() -> dict[str, float]:
 
 
 def _sheet(facts: Mapping[str, Any], **overrides: Any) -> str:
-    values: dict[str, Any] = {"noise": 0.0, "seed": 1, **facts}
+    network = {"hosts": 1, "network_latency_ns": 0.0, "network_efficiency": 0.0}
+    values: dict[str, Any] = {"noise": 0.0, "seed": 1, **network, **facts}
     for table, entries in (
         ("gpu", _GPU),
         ("cpu", _CPU),

@@ -12,10 +12,18 @@ from byteways.machines.model import ASSUMED, FITTED, NOMINAL, MachineModel
 from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
 from byteways.plan.interfaces import INTERFACES, figure_of, moves_pages
 
+#: Kinds of links between hosts.
+NETWORK = ("nic", "network")
+
 
 def rests_on(case: Case, model: MachineModel) -> list[str]:
     """Returns which of `assumed`, `fitted`, `nominal` (published) the case's numbers are, in this order."""
     used = {prefix for flow in case.flows for prefix in _used(case, flow, model)}
+    if case.hosts:
+        kinds_of_links = (model.text_of(f"links.{index}.kind") for index in range(model.count("links")))
+        network = [index for index, kind in enumerate(kinds_of_links) if kind in NETWORK]
+        used |= {f"links.{index}.peak_bytes_per_s" for index in network}
+        used |= {"network_latency_ns", "network_efficiency"}
     # What a model leaves out says nothing.
     kinds = {kind for prefix in used for kind in model.kinds.get(prefix, ())}
     return [kind for kind in (ASSUMED, FITTED, NOMINAL) if kind in kinds]

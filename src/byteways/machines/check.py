@@ -17,6 +17,8 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # no "--", which is invalid in XM
 _DEVICE = re.compile(r"^(cpu|gpu)(\d+)$")
 _PCI_ADDRESS = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 NVSWITCH = "nvswitch"
+#: A NIC, and what joins the NICs of several hosts.
+_NIC, NETWORK = re.compile(r"^nic\d+$"), "network"
 #: A PCIe switch with several GPUs. As in many virtual machines, discovery does not show it.
 _SWITCH = re.compile(r"^switch\d+$")
 
@@ -190,6 +192,13 @@ def _check_devices(reader: _Reader, model: MachineModel) -> None:
     for key in ("domains", "pci_addresses"):
         if len(model.texts(f"gpu.{key}")) != gpus:
             reader.fail(("gpu", key), f"there are {gpus} GPUs; one entry per GPU is needed")
+    hosts = max(1, model.whole("hosts"))
+    if hosts > 1 and model.number("network_efficiency") <= 0:
+        reader.fail(("network_efficiency",), "several hosts need one above 0", "write a fraction: 0.95")
+    if gpus % hosts or domains % hosts:
+        reader.fail(
+            ("hosts",), f"{gpus} GPUs and {domains} NUMA domains are not those of {hosts} equal hosts"
+        )
     for domain in model.wholes("gpu.domains"):
         if domain >= domains:
             reader.fail(("gpu", "domains"), f"there is no NUMA domain {domain}")
@@ -209,7 +218,8 @@ def _check_devices(reader: _Reader, model: MachineModel) -> None:
             if len(ends) != 2 or ends[0] == ends[1]:
                 reader.fail(place, f"'{pair}' is not a pair of devices", "write gpu0-gpu1")
             for end in ends:
-                if end not in model.devices and end != NVSWITCH and not _SWITCH.match(end):
+                outside = end in (NVSWITCH, NETWORK) or _SWITCH.match(end) or _NIC.match(end)
+                if end not in model.devices and not outside:
                     reader.fail(place, f"'{pair}': unknown device {end}")
             if frozenset(ends) in seen:
                 reader.fail(place, f"'{pair}' appears twice")

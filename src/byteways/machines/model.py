@@ -92,6 +92,16 @@ class MachineModel:
         cpus = [f"cpu{index}" for index in range(self.whole("cpu.domains"))]
         return (*cpus, *(f"gpu{index}" for index in range(self.whole("gpu.count"))))
 
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """`host0`, `host1`; empty for one host."""
+        count = self.whole("hosts")
+        return tuple(f"host{index}" for index in range(count)) if count > 1 else ()
+
+    def each(self, key: str) -> int:
+        """Returns a count of devices of one host: `gpu.count`, `cpu.domains`."""
+        return self.whole(key) // max(1, self.whole("hosts"))
+
     def __contains__(self, key: str) -> bool:
         return key in self.facts
 

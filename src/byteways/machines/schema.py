@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 VENDORS = ("amd", "nvidia")
-LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa")
+LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa", "nic", "network")
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,9 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "title": Key("text"),
         "vendor": Key("text", words=VENDORS),
         "runtime_version": _WHOLE,
+        "hosts": Key("whole", 0, most=64),
+        "network_latency_ns": Key("number", 0.0),
+        "network_efficiency": Key("number", 0.0),
         "noise": _NUMBER,
         "seed": _WHOLE,
     },

@@ -7,8 +7,8 @@ are passed in that library's form.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +16,16 @@ from byteways.machines.check import NVSWITCH
 from byteways.machines.model import MachineModel
 from byteways.topology import discover, link_rates
 from byteways.topology.model import Topology
-from byteways.topology.tree import CacheSpec, CpuSpec, GpuSpec, LinkSpec, MachineSpec, all_cores, write_tree
+from byteways.topology.tree import (
+    CacheSpec,
+    CpuSpec,
+    GpuSpec,
+    LinkSpec,
+    MachineSpec,
+    NicSpec,
+    all_cores,
+    write_tree,
+)
 
 if TYPE_CHECKING:
     from byteways._core import ManagementDevice
@@ -64,7 +73,8 @@ def topology_of(
     runtime_devices: Mapping[str, Mapping[str, Any]] | None = None,
     faults: Sequence[str] = (),
 ) -> Topology:
-    """Returns the topology that discovery finds on the machine; its host is the model's name.
+    """Returns the topology that discovery finds on the machine; its host is the model's name. Of several
+    hosts, the devices are those of the first.
 
     Args:
         runtime_devices: Fields of `_core.Device` by name, from a simulated worker.
@@ -74,8 +84,8 @@ def topology_of(
     machine = spec_of(model, down)
     with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
         write_tree(Path(folder), machine)
-        return discover(
-            runtime_devices,
+        found = discover(
+            None if runtime_devices is None else _of_first_host(model, runtime_devices),
             Path(folder) / "sys",
             proc=Path(folder) / "proc",
             allowed_cores=all_cores(machine),
@@ -83,11 +93,19 @@ def topology_of(
             environment={},
             host=model.name,
         )
+    return replace(found, hosts=model.hosts)
+
+
+def _of_first_host(
+    model: MachineModel, devices: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    each = {"cpu": model.each("cpu.domains"), "gpu": model.each("gpu.count")}
+    return {name: fields for name, fields in devices.items() if int(name[3:]) < each[name[:3]]}
 
 
 def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:
     """Returns what the kernel would report for the machine, without links that are down."""
-    cores, domains = model.whole("cpu.cores"), model.whole("cpu.domains")
+    cores, domains = model.whole("cpu.cores"), model.each("cpu.domains")
     caches = tuple(
         CacheSpec(
             level,
@@ -104,7 +122,7 @@ def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:
     links = [
         LinkSpec(pair.split("-")[0], pair.split("-")[1], "xgmi", width)
         for kind, pair, width, _ in _bundles(model, down)
-        if kind == "xgmi"
+        if kind == "xgmi" and _on_first_host(model, pair)
     ]
     if model.truth("features.host_access"):
         links += [
@@ -113,10 +131,33 @@ def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:
     return MachineSpec(
         model.text_of("cpu.name"),
         cpus,
-        tuple(_gpu(model, index) for index in range(model.whole("gpu.count"))),
+        tuple(_gpu(model, index) for index in range(model.each("gpu.count"))),
         tuple(links),
         virtual=model.truth("topology.virtual"),
+        nics=tuple(_nics(model, down)),
     )
+
+
+def _on_first_host(model: MachineModel, pair: str) -> bool:
+    each = {"cpu": model.each("cpu.domains"), "gpu": model.each("gpu.count")}
+    return all(int(end[3:]) < each[end[:3]] for end in pair.split("-") if end[:3] in each)
+
+
+def _nics(model: MachineModel, down: set[frozenset[str]]) -> Iterator[NicSpec]:
+    """Yields the NICs of the first host, each in the NUMA domain of its GPU."""
+    rates = {pair.split("-")[0]: rate for kind, pair, _, rate in _bundles(model, down) if kind == "network"}
+    for kind, pair, _, _ in _bundles(model, down):
+        if kind != "nic" or not _on_first_host(model, pair):
+            continue
+        device, nic = pair.split("-")
+        number = int(nic[3:])
+        domain = int(device[3:]) if device.startswith("cpu") else model.wholes("gpu.domains")[int(device[3:])]
+        yield NicSpec(
+            f"0000:{0x10 + number:02x}:00.0",
+            domain,
+            interface=f"hsn{number}",
+            speed_mbits=round(rates.get(nic, 0.0) * 8 / 1e6) or -1,
+        )
 
 
 def _gpu(model: MachineModel, index: int) -> GpuSpec:

@@ -17,6 +17,7 @@ from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
 from byteways.plan.relays import paths_of
 from byteways.topology.capacity import Arc, links_between, maximum_flow, memory_of, one_memory
 from byteways.topology.model import Topology
+from byteways.topology.nics import rate_to_nic
 from byteways.units import format_bandwidth
 
 
@@ -54,7 +55,7 @@ def peak(topology: Topology, case: Case) -> Peak:
     if case.pattern in OF_ALL_RANKS:
         return Peak(None, f"{case.pattern} is an operation of all ranks: its algorithm sets the peak", ())
     if case.hosts:
-        return Peak(None, "the network between the hosts is not in this machine's topology", ())
+        return _between_hosts(topology, case)
     flows = measured_flows(case)
     if stranger := stranger_of(topology, flows):
         return Peak(None, f"{stranger} is not in this machine's topology", ())
@@ -79,6 +80,19 @@ def peak(topology: Topology, case: Case) -> Peak:
     return Peak(
         rate, _explain(case, len(flows), len(ways), rate, [arcs[name] for name in full]) + bound, links
     )
+
+
+def _between_hosts(topology: Topology, case: Case) -> Peak:
+    """Returns the nominal rate of the narrowest link and NIC of both hosts, in all directions."""
+    if not topology.hosts:
+        return Peak(None, "the network between the hosts is not in this machine's topology", ())
+    ends = (case.flows[0].source, case.flows[0].destination)
+    rates = [(*rate_to_nic(topology, end.device), end.host) for end in ends]
+    known = [(rate, f"{host}: {source}") for rate, source, host in rates if rate is not None]
+    if len(known) < len(rates):
+        return Peak(None, next(source for rate, source, _ in rates if rate is None), ())
+    rate, source = min(known)
+    return Peak(rate * len(case.flows), source, ())
 
 
 def measured_flows(case: Case) -> tuple[Flow, ...]:

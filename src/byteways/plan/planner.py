@@ -15,6 +15,8 @@ from byteways.plan.budget import Load, Wanted, within
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
+from byteways.plan.hosts.templates import between_hosts, within_one_host
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import refusal
 from byteways.plan.link_classes import LinkClass
 from byteways.plan.ranks import default_ranks, layout
@@ -96,17 +98,27 @@ def make_plan(
             f"a budget of {budget_s:g} s is too short to measure anything", hint="byteways run --budget 60"
         )
     runtimes = {runtime for name in topology.names("gpu") if (runtime := runtime_of(name, capabilities))}
-    processes = layout(topology, ranks or default_ranks(topology)) if needs_ranks(suite) else ()
+    hosts = topology.hosts if needs_ranks(suite) else ()
+    if hosts and ranks not in (None, len(hosts)):
+        raise BytewaysError(
+            f"{len(hosts)} simulated hosts have one rank each, not {ranks} in all",
+            hint=f"--ranks {len(hosts)}",
+        )
+    count = len(hosts) or ranks or default_ranks(topology)
+    processes = layout(topology, count) if needs_ranks(suite) else ()
     expansions: list[Expansion] = []
     for sweep in suite.sweeps:
-        expansions.append(expand(sweep, topology, link_class, runtimes, processes))
+        if hosts and between_ranks(sweep):
+            expansions.append(between_hosts(sweep, topology))
+        else:
+            expansions.append(expand(sweep, topology, link_class, runtimes, processes))
         asked = sum(len(expansion.cases) for expansion in expansions)
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
     wanted, notes = _wanted(suite, expansions, only, sizes)
     if not wanted:
         raise NoCaseError(suite, topology, notes)
-    wanted = [replace(item, reason=refusal(item.case, topology, capabilities)) for item in wanted]
+    wanted = [replace(item, reason=_refusal(item.case, topology, capabilities)) for item in wanted]
     estimator = Estimator(topology, capabilities)
     ordered = [item for group in _groups(wanted) for item in group]
     rounds = suite.rounds
@@ -127,6 +139,14 @@ def make_plan(
 def needs_ranks(suite: Suite) -> bool:
     """Whether any of its sweeps uses several ranks."""
     return any(between_ranks(sweep) for sweep in suite.sweeps)
+
+
+def _refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
+    if not case.hosts:
+        return refusal(case, topology, capabilities)
+    if INTERFACES[case.interface].library:
+        return "the simulated NCCL and RCCL reach no other host"
+    return refusal(within_one_host(case), topology, capabilities)
 
 
 def _link_class(topology: Topology) -> LinkClass:

@@ -212,6 +212,9 @@ class Conductor:
             if planned.case.ranks and self._job is not None:
                 request["cores"] = [rank.cores for rank in layout(self._topology, self._job.ranks)]
                 request["ranks"] = planned.case.ranks
+                if self._topology.hosts:
+                    kinds = {kind: len(self._topology.names(kind)) for kind in ("cpu", "gpu")}
+                    request["devices_of_host"] = kinds
             if planned.case.worker == "torch":
                 request["uuids"] = {
                     device.name: device.uuid for device in self._topology.devices if device.uuid is not None

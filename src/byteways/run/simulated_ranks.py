@@ -5,20 +5,21 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.case import Case
+from byteways.plan.case import Buffer, Case
 from byteways.plan.variables import reader_of
 from byteways.results.library_choice import choice_of
 from byteways.run.library_choices import has_choice
 from byteways.run.library_log import SOURCE, LibraryLog
 from byteways.run.mpi_library import open_mpi
-from byteways.run.rank_measuring import MeasurerOfRanks, RankMeasurer
+from byteways.run.rank_measuring import Ends, MeasurerOfRanks, RankMeasurer
 from byteways.run.single_thread import SingleThreadMeasurer
 
 if TYPE_CHECKING:
-    from byteways._core import Mpi
+    from byteways._core import Communicator, Mpi, ThreadRanks
 
 
 class SimulatedRanks:
@@ -90,9 +91,38 @@ class SimulatedRanks:
     def _play(self, request: Mapping[str, Any], kept: list[MeasurerOfRanks | Mpi]) -> dict[str, Any]:
         mpi = open_mpi(self._machine[0])
         kept.append(mpi)
+        if "devices_of_host" in request:
+            on_host = SimulatedHostMeasurer.open(mpi.world, mpi, *self._machine)
+            kept.append(on_host)
+            on_host.devices_of_host = request["devices_of_host"]
+            return on_host.measure(request)
         measurer = RankMeasurer.open(mpi.world, mpi, *self._machine)
         kept.append(measurer)
         return measurer.measure(request)
+
+
+class SimulatedHostMeasurer(RankMeasurer):
+    """The only rank of a simulated host. The machine numbers the devices of all hosts in one row."""
+
+    devices_of_host: Mapping[str, int]
+
+    def _group(self, case: Case) -> Communicator | ThreadRanks | None:
+        return self._world.split(0, self._number(case))
+
+    def _number(self, case: Case) -> int:
+        order = sorted(case.hosts, key=lambda name: int(name.removeprefix("host")))
+        return case.hosts.index(order[self._world.rank])
+
+    def _ends(self, case: Case) -> Ends:
+        sends, receives = super()._ends(case)
+        return self._numbered(sends), self._numbered(receives)
+
+    def _numbered(self, end: Buffer | None) -> Buffer | None:
+        if end is None:
+            return None
+        kind, number = end.device[:3], int(end.device[3:])
+        own = number + self._world.rank * self.devices_of_host[kind]
+        return replace(end, device=f"{kind}{own}", host=None)
 
 
 def _without_effect(environment: Mapping[str, str]) -> str:

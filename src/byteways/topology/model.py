@@ -113,6 +113,7 @@ class Topology:
     host_memory_limit_bytes_per_s: float | None = None  # of all memory modules, shared by reads and writes
     host_memory_limit_source: str = "the speed of its modules is not reported"
     nics: tuple[Nic, ...] = ()  # not devices: no buffer is on one
+    hosts: tuple[str, ...] = ()  # of a simulated machine of several equal hosts; the devices are those of one
 
     @cached_property
     def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:

@@ -117,6 +117,20 @@ def route_to_nic(topology: Topology, device: str, nic: Nic) -> tuple[Link, ...]:
     return (*way, own)
 
 
+def rate_to_nic(topology: Topology, device: str) -> tuple[float | None, str]:
+    """Returns the nominal rate from a device out of its nearest NIC, with the narrowest link's source."""
+    nic = nic_of(topology, device)
+    if nic is None:
+        return None, "sysfs shows no network interface with a PCI device that is up"
+    if nic.peak_bytes_per_s is None:
+        return None, f"{nic.name}: {nic.peak_source}"
+    limits = [(nic.peak_bytes_per_s, f"{nic.name}: {nic.peak_source}")]
+    for link in route_to_nic(topology, device, nic):
+        if link.peak_bytes_per_s is not None:
+            limits.append((link.peak_bytes_per_s, f"{link.a}<>{link.b}: {link.source}"))
+    return min(limits)
+
+
 def nic_class(topology: Topology, device: str) -> str:
     """Returns the class of the way from a device to its nearest NIC: `PCIe 5.0 ×16`, `other NUMA domain`."""
     nic = nic_of(topology, device)

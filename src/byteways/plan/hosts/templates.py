@@ -17,7 +17,7 @@ from byteways.plan.case import MEMORIES, Buffer, Case, Flow, with_ranks_of_hosts
 from byteways.plan.interfaces import figure_of
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.suite_types import BufferGlob, Sweep
-from byteways.plan.sweep import between_ranks, cases_of
+from byteways.plan.sweep import Expansion, between_ranks, cases_of
 from byteways.topology.model import Topology
 from byteways.topology.nics import nic_class
 
@@ -54,6 +54,14 @@ def templates(sweep: Sweep, topology: Topology, notes: list[str]) -> list[Case]:
     if not cases and not notes:
         notes.append(f"sweep '{sweep.name}': no device matches its 'source' and 'destination'")
     return list(cases.values())
+
+
+def between_hosts(sweep: Sweep, topology: Topology) -> Expansion:
+    """Returns the cases of a sweep for every two hosts of a simulated machine."""
+    notes: list[str] = []
+    found = templates(sweep, topology, notes)
+    pairs = itertools.combinations(topology.hosts, 2)
+    return Expansion(tuple(of_pair(case, *pair) for pair in pairs for case in found), tuple(notes))
 
 
 def of_pair(case: Case, first: str, second: str) -> Case:

@@ -14,7 +14,7 @@ from byteways.plan.case import Buffer
 from byteways.plan.legality import kind_of
 from byteways.results.code_version import code_digest
 from byteways.topology.model import Topology
-from byteways.topology.nics import nic_of, route_to_nic
+from byteways.topology.nics import nic_of, rate_to_nic, route_to_nic
 
 #: Changes with every start of a kernel, and is one for all network namespaces of a machine.
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -58,20 +58,9 @@ def ends_of(topology: Topology, end: Buffer) -> dict[str, Any]:
         "port": nic.port,
         "interfaces": list(nic.interfaces),
     }
-    # The NIC itself, its PCI Express link, and the links from the device to its CPU or switch.
-    limits = [(nic.peak_bytes_per_s, f"{nic.name}: {nic.peak_source}")]
-    way = route_to_nic(topology, device.name, nic)
-    limits += [(link.peak_bytes_per_s, f"{link.a}<>{link.b}: {link.source}") for link in way]
-    known = [(rate, source) for rate, source in limits if rate is not None]
-    if nic.peak_bytes_per_s is None or not known:
-        return {**told, "links": [f"{link.a}<>{link.b}" for link in way], "peak_source": limits[0][1]}
-    rate, source = min(known)
-    return {
-        **told,
-        "links": [f"{link.a}<>{link.b}" for link in way],
-        "peak_bytes_per_s": rate,
-        "peak_source": source,
-    }
+    told["links"] = [f"{link.a}<>{link.b}" for link in route_to_nic(topology, device.name, nic)]
+    rate, told["peak_source"] = rate_to_nic(topology, device.name)
+    return told if rate is None else {**told, "peak_bytes_per_s": rate}
 
 
 def placed(hosts: Sequence[str], ranks: Sequence[Mapping[str, Any]]) -> list[str]:

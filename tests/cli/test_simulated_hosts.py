@@ -1,0 +1,75 @@
+"""Two simulated hosts joined by NICs: messages between them, and what may not cross."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from byteways.machines import load
+from byteways.machines.topology import topology_of
+from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
+from tests.cli.called import byteways
+
+MODEL = "frontier-mi250x-2"
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    folder = tmp_path_factory.mktemp("hosts")
+    words = ["run", "mpi", "--machine", MODEL, "--ranks", "2", "--rounds", "1", "--no-report"]
+    only = ["--only", "interface=mpi*|xccl*,sweep=device-*|latency|gpu-latency", "--size", "8B..64MiB"]
+    assert byteways(folder, *words, *only, "--out", "R").returncode == 0
+    return RunFolder(folder / "R").records
+
+
+def test_messages_cross_the_nics_and_stay_below_their_rate(records: list[Record]) -> None:
+    """Catches bytes that reach the other host over xGMI, words that arrive wrong, and a peak of one host."""
+    large = [
+        record
+        for record in records
+        if record.path == "host0:gpu0>host1:gpu0"
+        and record.interface == "mpi"
+        and record.size_bytes == 64 << 20
+        and "staging" not in record.options
+    ]
+    (record,) = large
+    assert record.status == "measured" and record.verified and record.simulated
+    assert record.peak_bytes_per_s == 25e9 and "nic" in (record.peak_source or "")
+    assert record.bandwidth_bytes_per_s is not None and 20e9 < record.bandwidth_bytes_per_s < 25e9
+    assert record.rests_on is not None and {"assumed", "nominal"} <= {*record.rests_on}
+
+
+def test_a_message_takes_longer_than_within_a_host(records: list[Record]) -> None:
+    """Catches a latency of shared memory between two hosts."""
+    trips = [
+        record.latency_ns
+        for record in records
+        if record.interface == "mpi-ping-pong" and record.path.startswith("host0:cpu")
+    ]
+    assert trips and all(latency is not None and latency > 2 * 1700 for latency in trips)
+
+
+def test_the_vendors_library_does_not_cross(records: list[Record]) -> None:
+    """Catches figures of NCCL or RCCL between hosts that nothing simulates."""
+    of_xccl = [record for record in records if record.interface.startswith("xccl")]
+    assert of_xccl and all(record.status == "skipped" for record in of_xccl)
+    assert {record.reason for record in of_xccl} == {"the simulated NCCL and RCCL reach no other host"}
+
+
+def test_a_wrong_number_of_ranks(tmp_path: Path) -> None:
+    """Catches ranks without a host of their own."""
+    done = byteways(tmp_path, "run", "mpi", "--machine", MODEL, "--ranks", "4", "--out", "R")
+    assert done.returncode == 2 and "2 simulated hosts have one rank each, not 4" in done.stderr
+
+
+def test_each_host_is_a_frontier_node() -> None:
+    """Catches a model of two hosts whose halves differ from the model of one."""
+    two, one = topology_of(load(MODEL)), topology_of(load("frontier-mi250x"))
+    assert two.hosts == ("host0", "host1") and one.hosts == ()
+    assert two.names() == one.names()
+    assert [nic.peak_bytes_per_s for nic in two.nics] == [25e9] * 4
+    assert two.nics[0].nearest_gpus == ("gpu0", "gpu1")
+    own = [link for link in two.links if not link.a.startswith("nic")]
+    assert own == list(one.links)
