@@ -133,10 +133,11 @@ void bind_flow(nb::module_& m) {
         new (self) Flow(std::move(*flow));
       },
       nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 10>(),
-      nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>(), "source"_a.none(), "destination"_a.none(),
-      "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "cold"_a = true,
+      nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>(), "source"_a.none(),
+      "destination"_a.none(), "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "cold"_a = true,
       "second_source"_a.none() = nb::none(), "partner"_a = "", "ranks"_a.none() = nb::none(),
-      "xccl"_a.none() = nb::none(), "peers"_a.none() = nb::none(), "others"_a = std::vector<Flow>(), "options"_a);
+      "xccl"_a.none() = nb::none(), "peers"_a.none() = nb::none(), "others"_a = std::vector<Flow>(),
+      "options"_a);
 }
 
 void bind_results(nb::module_& m) {

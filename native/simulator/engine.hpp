@@ -41,8 +41,8 @@ struct Latch {
   int actor = kNoActor;  // whose program writes the word
 };
 
-// A fixed time, then a flow of bytes. A stage may wait for a mark first, for no longer than its patience: as a
-// kernel does that polls a flag.
+// A fixed time, then a flow of bytes. A stage may wait for a mark first, for no longer than its patience: as
+// a kernel does that polls a flag.
 struct Stage {
   Picoseconds fixed = 0;
   double bytes = 0;  // 0: no flow

@@ -79,6 +79,15 @@ __device__ inline Word load_relaxed_system(const Word* from) {
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(from)));
   return value;
 }
+// Memory of a GPU at an address that is computed: never shared memory.
+template <class T>
+__device__ inline T load_global(const T* from) {
+  return *from;
+}
+template <class T>
+__device__ inline void store_global(T* to, T value) {
+  *to = value;
+}
 // A word in two halves with a flag beside each: 8 bytes are stored and loaded as a whole, so that a half is
 // there when its flag is (protocol LL of NCCL, src/device/prims_ll.h).
 __device__ inline void store_flagged(Bytes16* to, Word value, unsigned int flag) {
@@ -176,6 +185,14 @@ __device__ inline void store_release_system(Word* to, Word value) {
 // working set larger than the L2, or in fine-grained memory, shows the link.
 __device__ inline Word load_relaxed_system(const Word* from) {
   return __hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+template <class T>
+__device__ inline T load_global(const T* from) {
+  return *(const BYTEWAYS_GLOBAL T*)from;
+}
+template <class T>
+__device__ inline void store_global(T* to, T value) {
+  *(BYTEWAYS_GLOBAL T*)to = value;
 }
 // As on NVIDIA, in memory that is fine-grained or uncached.
 __device__ inline void store_flagged(Bytes16* to, Word value, unsigned int flag) {

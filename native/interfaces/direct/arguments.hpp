@@ -1,10 +1,11 @@
-// Arguments of the direct collectives, and the workspace through which the GPUs of all ranks signal each other.
+// Arguments of the direct collectives, and the workspace through which the GPUs of all ranks signal each
+// other.
 #pragma once
 
 namespace byteways {
 
 constexpr unsigned int kDirectMostRanks = 16;
-constexpr unsigned int kDirectThreads = 512;  // the most of a block, as the kernels declare
+constexpr unsigned int kDirectThreads = 512;      // the most of a block, as the kernels declare
 constexpr unsigned int kDirectMostBlocks = 1024;  // that have flags
 // The protocol LL (as NCCL names it): a word of data travels as two halves, each with a flag beside it.
 constexpr unsigned int kFlaggedMostBlocks = 64;

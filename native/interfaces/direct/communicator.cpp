@@ -41,10 +41,10 @@ Memory memory_for_flags(const Session& session, const Device& device) {
 void require_kind(const Buffer& buffer) {
   const Memory memory = buffer.allocation().memory();
   if (std::find(std::begin(kForFlags), std::end(kForFlags), memory) == std::end(kForFlags))
-    throw Unsupported(kCall, "memory",
-                      "ranks open each other's device memory, and no " + std::string(memory_name(memory)) +
-                          " memory",
-                      buffer.device().name());
+    throw Unsupported(
+        kCall, "memory",
+        "ranks open each other's device memory, and no " + std::string(memory_name(memory)) + " memory",
+        buffer.device().name());
 }
 
 }  // namespace
@@ -91,8 +91,7 @@ std::vector<std::unique_ptr<PeerCommunicator>> PeerCommunicator::all(Session& se
   }
   for (const auto& rank : ranks) {
     rank->workspaces_ = std::move(rank->share_here(workspaces).front());
-    rank->ranks_of_device_ =
-        static_cast<unsigned>(std::count(devices.begin(), devices.end(), rank->device_));
+    rank->ranks_of_device_ = static_cast<unsigned>(std::count(devices.begin(), devices.end(), rank->device_));
   }
   return ranks;
 }
@@ -133,8 +132,7 @@ std::vector<PeerBuffers> PeerCommunicator::share(const std::vector<Buffer*>& min
       if (!all[rank].starts_with("ok"))
         throw Unsupported(kCall, "peers", "rank " + std::to_string(rank) + ": " + all[rank]);
   };
-  const auto all =
-      ranks_->gather_bytes(failure.empty() ? attempt([&] { return told(mine); }) : failure);
+  const auto all = ranks_->gather_bytes(failure.empty() ? attempt([&] { return told(mine); }) : failure);
   require_all(all);
   std::vector<PeerBuffers> found;
   const std::string mistake = attempt([&] {

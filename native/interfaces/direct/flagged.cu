@@ -6,30 +6,31 @@ namespace byteways {
 
 // Words of 8 bytes; a message of 4 bytes is the low half of one.
 __device__ inline Word load_word(const char* from, Word index, Word bytes) {
-  if ((index + 1) * 8 <= bytes) return reinterpret_cast<const Word*>(from)[index];
-  return reinterpret_cast<const unsigned int*>(from)[2 * index];
+  if ((index + 1) * 8 <= bytes) return load_global(reinterpret_cast<const Word*>(from) + index);
+  return load_global(reinterpret_cast<const unsigned int*>(from) + 2 * index);
 }
 __device__ inline void store_word(char* to, Word index, Word bytes, Word value) {
   if ((index + 1) * 8 <= bytes)
-    reinterpret_cast<Word*>(to)[index] = value;
+    store_global(reinterpret_cast<Word*>(to) + index, value);
   else
-    reinterpret_cast<unsigned int*>(to)[2 * index] = static_cast<unsigned int>(value);
+    store_global(reinterpret_cast<unsigned int*>(to) + 2 * index, static_cast<unsigned int>(value));
 }
 
 // Where words from `sender` arrive at `receiver` in this epoch, for this block.
 __device__ inline Bytes16* mailbox(const DirectArguments& a, unsigned int receiver, unsigned int sender,
                                    Word epoch) {
   auto* behind = reinterpret_cast<Bytes16*>(a.workspaces[receiver] + 1);
-  return behind + (((epoch & 1) * a.ranks + sender) * kFlaggedMostBlocks + block_index()) * kFlaggedBlockWords;
+  return behind +
+         (((epoch & 1) * a.ranks + sender) * kFlaggedMostBlocks + block_index()) * kFlaggedBlockWords;
 }
 
-__device__ inline Word await_word(const DirectArguments& a, const Progress& at, const Bytes16* from,
+__device__ inline Word await_word(const DirectArguments& a, Word epoch, const Bytes16* from,
                                   unsigned int sender) {
-  const auto flag = static_cast<unsigned int>(at.epoch);
+  const auto flag = static_cast<unsigned int>(epoch);
   Bytes16 got = load_flagged(from);
   Word since = 0;
   for (unsigned int look = 1; got.y != flag || got.w != flag; ++look) {
-    if (!waits_on(a, at, sender, kDirectStages, look, since)) break;
+    if (!waits_on(a, epoch, sender, kDirectStages, look, since)) break;
     got = load_flagged(from);
   }
   return got.x | Word{got.z} << 32;
@@ -41,26 +42,25 @@ __device__ inline unsigned int after(const DirectArguments& a, unsigned int step
 }
 
 BYTEWAYS_KERNEL(512) direct_flagged(DirectArguments a) {
-  __shared__ unsigned int given_up;
-  Progress at = begin_block(a, &given_up);
+  Word epoch = first_epoch(a);
   const Word all = (a.bytes + 7) / 8;
   const Word first = Word{block_index()} * kFlaggedBlockWords;
   const Word words = all - first < kFlaggedBlockWords ? all - first : kFlaggedBlockWords;
-  for (Word k = a.first_operation; k < a.first_operation + a.operations; ++k, ++at.epoch) {
+  for (Word k = a.first_operation; k < a.first_operation + a.operations; ++k, ++epoch) {
     const char* source = a.sources[a.rank] + slot_of(a, k);
     char* destination = a.destinations[a.rank] + slot_of(a, k);
     for (Word i = thread_index(); i < words; i += block_threads())
       for (unsigned int step = 1; step < a.ranks; ++step) {
         const unsigned int other = after(a, step);
         const Word word = load_word(source + other * a.source_stride, first + i, a.bytes);
-        store_flagged(mailbox(a, other, a.rank, at.epoch) + i, word, static_cast<unsigned int>(at.epoch));
+        store_flagged(mailbox(a, other, a.rank, epoch) + i, word, static_cast<unsigned int>(epoch));
       }
     for (Word i = thread_index(); i < words; i += block_threads()) {
       Word value = load_word(source + a.rank * a.source_stride, first + i, a.bytes);
       if (a.adds == 0) store_word(destination + a.rank * a.destination_stride, first + i, a.bytes, value);
       for (unsigned int step = 1; step < a.ranks; ++step) {
         const unsigned int other = after(a, step);
-        const Word word = await_word(a, at, mailbox(a, a.rank, other, at.epoch) + i, other);
+        const Word word = await_word(a, epoch, mailbox(a, a.rank, other, epoch) + i, other);
         if (a.adds == 0)
           store_word(destination + other * a.destination_stride, first + i, a.bytes, word);
         else
@@ -69,7 +69,7 @@ BYTEWAYS_KERNEL(512) direct_flagged(DirectArguments a) {
       if (a.adds != 0) store_word(destination, first + i, a.bytes, value);
     }
   }
-  end_block(a, at.epoch);
+  end_block(a, epoch);
 }
 
 }  // namespace byteways

@@ -85,13 +85,13 @@ __device__ inline void move_elements(const DirectArguments& a, const Exchange& x
     Element sum = 0;
     for (unsigned int step = 0; step < a.ranks; ++step) {
       const unsigned int other = in_turn(a, step);
-      const Element held = reinterpret_cast<const volatile Element*>(message(a, x, other))[i];
+      const Element held = load_global(reinterpret_cast<const Element*>(message(a, x, other)) + i);
       sum += held;
-      if (a.adds == 0) reinterpret_cast<Element*>(place_of(a, x, other))[i] = held;
+      if (a.adds == 0) store_global(reinterpret_cast<Element*>(place_of(a, x, other)) + i, held);
     }
     if (a.adds == 0) continue;
     for (unsigned int copy = 0; copy < x.copies; ++copy)
-      reinterpret_cast<Element*>(copy_of_sum(a, x, copy))[i] = sum;
+      store_global(reinterpret_cast<Element*>(copy_of_sum(a, x, copy)) + i, sum);
   }
 }
 
@@ -118,41 +118,38 @@ __device__ inline void move_message(const DirectArguments& a, const Exchange& x,
 
 // Each rank's message to all others is loaded by its receiver.
 BYTEWAYS_KERNEL(512) direct_pull(DirectArguments a) {
-  __shared__ unsigned int given_up;
-  Progress at = begin_block(a, &given_up);
-  for (Word k = a.first_operation; k < a.first_operation + a.operations; ++k, ++at.epoch) {
+  Word epoch = first_epoch(a);
+  for (Word k = a.first_operation; k < a.first_operation + a.operations; ++k, ++epoch) {
     const Exchange x{slot_of(a, k) + a.rank * a.source_stride, slot_of(a, k), 1};
-    meet(a, at, kDirectBegin);
+    meet(a, epoch, kDirectBegin);
     move_message(a, x, a.bytes);
-    meet(a, at, kDirectEnd);
+    meet(a, epoch, kDirectEnd);
   }
-  end_block(a, at.epoch);
+  end_block(a, epoch);
 }
 
 // Allreduce: rank r adds up block r of all ranks, and stores it into the destinations of all. `source_stride`
 // is the size of a block; the last ones may be shorter.
 BYTEWAYS_KERNEL(512) direct_two_shot(DirectArguments a) {
-  __shared__ unsigned int given_up;
-  Progress at = begin_block(a, &given_up);
+  Word epoch = first_epoch(a);
   const Word begin = a.rank * a.source_stride;
   const Word left = a.bytes > begin ? a.bytes - begin : 0;
   const Word bytes = left < a.source_stride ? left : a.source_stride;
-  for (Word k = a.first_operation; k < a.first_operation + a.operations; ++k, ++at.epoch) {
+  for (Word k = a.first_operation; k < a.first_operation + a.operations; ++k, ++epoch) {
     const Exchange x{slot_of(a, k) + begin, slot_of(a, k) + begin, a.ranks};
-    meet(a, at, kDirectBegin);
+    meet(a, epoch, kDirectBegin);
     move_message(a, x, bytes);
     fence_stores_before_release();
-    meet(a, at, kDirectEnd);
+    meet(a, epoch, kDirectEnd);
   }
-  end_block(a, at.epoch);
+  end_block(a, epoch);
 }
 
 // Between copies by copy engines: all ranks have come to this stage of the operation.
 BYTEWAYS_KERNEL(512) direct_barrier(DirectArguments a) {
-  __shared__ unsigned int given_up;
-  const Progress at = begin_block(a, &given_up);
-  meet(a, at, a.stage);
-  end_block(a, a.stage == kDirectEnd ? at.epoch + 1 : at.epoch);
+  const Word epoch = first_epoch(a);
+  meet(a, epoch, a.stage);
+  end_block(a, a.stage == kDirectEnd ? epoch + 1 : epoch);
 }
 
 }  // namespace byteways

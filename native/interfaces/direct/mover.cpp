@@ -87,8 +87,8 @@ class DirectMover final : public CollectiveMover, public RankCalls {
       const std::uint64_t block = static_cast<std::uint64_t>(rank) * block_bytes();
       const bool own_block = in_place() && rank == this->rank() && adds_ && way_ != Way::two_shot &&
                              flow_.word("operation") == "reduce-scatter";
-      arguments_.sources[rank] = reinterpret_cast<const char*>(buffers_[0].of_rank.at(at)) +
-                                 (in_place() && gathers_ ? block : 0);
+      arguments_.sources[rank] =
+          reinterpret_cast<const char*>(buffers_[0].of_rank.at(at)) + (in_place() && gathers_ ? block : 0);
       arguments_.destinations[rank] =
           reinterpret_cast<char*>(buffers_[1].of_rank.at(at)) + (own_block ? block : 0);
       arguments_.workspaces[rank] = reinterpret_cast<DirectWorkspace*>(peers_->workspaces().at(at));
@@ -258,9 +258,7 @@ class DirectMover final : public CollectiveMover, public RankCalls {
         {Way::two_shot, "two-shot, protocol Simple"},
         {Way::copies, "one-shot, copies of the vendor's runtime between two barriers"}};
     const char* by = way_ == Way::copies ? "" : "a kernel that this process launched: ";
-    const char* submit = persistent_ ? ", a batch by one launch"
-                         : submission_->graph() ? ", as a graph"
-                                                : "";
+    const char* submit = persistent_ ? ", a batch by one launch" : submission_->graph() ? ", as a graph" : "";
     traits_.engine = "kernel";
     if (way_ == Way::copies) find_engine();
     note_evidence(by + name + ", " + ways.at(way_) + ", among " + launched(flow_) +
@@ -308,8 +306,7 @@ class DirectMover final : public CollectiveMover, public RankCalls {
   }
 
   bool gave_up() const {
-    return failure_ != nullptr &&
-           std::atomic_ref(failure_->generation).load() == arguments_.generation;
+    return failure_ != nullptr && std::atomic_ref(failure_->generation).load() == arguments_.generation;
   }
   // Throws Error if a flag did not come to a kernel of this rank.
   void require_flags() const {
@@ -319,8 +316,7 @@ class DirectMover final : public CollectiveMover, public RankCalls {
     throw Error("direct", "no flag",
                 "rank " + std::to_string(rank()) + " waited " + std::to_string(kPatienceNs / 1'000'000'000) +
                     " s for the flag of rank " + std::to_string(failure_->rank) + " at " + stages[stage] +
-                    " of operation " + std::to_string(failure_->epoch) +
-                    ", gave up, and released its GPU",
+                    " of operation " + std::to_string(failure_->epoch) + ", gave up, and released its GPU",
                 executor().name());
   }
 
@@ -376,7 +372,8 @@ std::unique_ptr<Mover> make_direct(Session& session, const Flow& flow) {
   });
 }
 
-const gpu::RegisterKernels<DirectArguments> kFlaggedKernel("interfaces/direct/flagged.cu", {"direct_flagged"});
+const gpu::RegisterKernels<DirectArguments> kFlaggedKernel("interfaces/direct/flagged.cu",
+                                                           {"direct_flagged"});
 const gpu::RegisterKernels<DirectArguments> kKernels("interfaces/direct/kernel.cu",
                                                      {"direct_pull", "direct_two_shot", "direct_barrier"});
 const RegisterInterface kDirect("direct", make_direct);

@@ -117,7 +117,7 @@ void start_flows(Kernels& kernels, const std::shared_ptr<Meeting>& meeting, Play
       } catch (const Failure&) {  // of a link: Costs knows which
         continue;
       }
-      flow->fixed = 0;  // of a launch
+      flow->fixed = 0;        // of a launch
       flow->processors = -1;  // the waiting kernel has them
       flow->on_end = end;
       kernels.start_beside(here.place, there.place, std::move(flow));
@@ -184,8 +184,8 @@ void direct(Kernels& kernels, Operation& operation, const DirectArguments& a, co
   wait.patience = picoseconds(static_cast<double>(a.patience_ns));
   wait.on_end = [&kernels, &operation, &group, meeting, a] {
     if (meeting->all_here->done()) {
-      operation.fixed += picoseconds(flags_ns(kernels, *meeting, a.rank, play) *
-                                     static_cast<double>(a.operations));
+      operation.fixed +=
+          picoseconds(flags_ns(kernels, *meeting, a.rank, play) * static_cast<double>(a.operations));
       return;
     }
     operation.patience = 0;
