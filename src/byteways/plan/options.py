@@ -107,6 +107,6 @@ TOUCHED = Option("touched", words=("no", "yes"))
 POOL = Option("pool", words=("empty", "kept"))
 #: Managed pages that an operation touches: they migrate, or are accessed remotely.
 MIGRATION = Option("migration", words=("on-demand", "off"))
-#: How operations are submitted: one call each, recorded as one graph that is launched, by the vendor's batched
-#: copy call, or all operations of a batch by one launch of a resident kernel.
+#: How operations are submitted: one call each, recorded as one graph that is launched, by the vendor's
+#: batched copy call, or all operations of a batch by one launch of a resident kernel.
 SUBMIT = Option("submit", words=("calls", "graph", "batch", "persistent"))
