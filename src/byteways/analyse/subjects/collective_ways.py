@@ -1,4 +1,4 @@
-"""Collectives by several libraries side by side: one table for each launch mode, and which is fastest."""
+"""Collectives by several libraries side by side: one table for each launch mode, and which leads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from byteways.analyse.compare import rank
 from byteways.analyse.subjects.ranks import library, memory, note_of, us_figure
 from byteways.analyse.summary import Cell, Part, group_by
 from byteways.analyse.topic import Table
-from byteways.analyse.wording import margin
+from byteways.analyse.wording import LEADER, LEADER_MEANS, margin
 from byteways.plan.case import Case
 from byteways.plan.options import IN_PLACE, LAUNCH, SUBMIT, TIMING
 from byteways.units import format_size
@@ -19,7 +19,7 @@ _MODE = (TIMING, LAUNCH, SUBMIT, IN_PLACE)
 _LAUNCHES = {"process": "one process each", "thread": "one thread each", "single": "one thread for all"}
 #: What a submission adds to it.
 _SUBMITS = {"calls": "", "graph": "as a graph", "persistent": "a batch by one launch"}
-NOTE = "Equal launch modes only; fastest: of those whose difference is significant over all rounds"
+NOTE = f"Equal launch modes only; {LEADER}: {LEADER_MEANS}"
 
 
 def tables(moving: Sequence[Cell]) -> list[Table]:
@@ -63,7 +63,7 @@ def _table(title: str, by_way: dict[tuple[str, str], list[Cell]]) -> Table:
         here = {way: [cell for cell in by_way[way] if cell.record.size_bytes == size] for way in ways}
         times = [_time(here[way]) for way in ways]
         rows.append((format_size(size), *times, *_fastest(here)))
-    headings = ("size", *(" ".join(part for part in way if part) for way in ways), "fastest", "margin")
+    headings = ("size", *(" ".join(part for part in way if part) for way in ways), LEADER, "margin")
     figures = tuple(range(len(ways) + 1))
     return Table(f"{title}: time by library, µs", headings, tuple(rows), figures, note_of(rows, NOTE))
 
