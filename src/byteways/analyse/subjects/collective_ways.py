@@ -10,6 +10,7 @@ from byteways.analyse.summary import Cell, Part, group_by
 from byteways.analyse.topic import Table
 from byteways.analyse.wording import LEADER, LEADER_MEANS, margin
 from byteways.plan.case import Case
+from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.options import IN_PLACE, LAUNCH, SUBMIT, TIMING
 from byteways.units import format_size
 
@@ -25,8 +26,9 @@ NOTE = f"Equal launch modes only; {LEADER}: {LEADER_MEANS}"
 def tables(moving: Sequence[Cell]) -> list[Table]:
     """Returns a table for each collective, group of ranks and mode that several libraries carried out."""
     found = []
-    for (pattern, ranks, *mode), members in group_by(moving, _alike).items():
-        by_way = group_by(members, _way)
+    groups = group_by(moving, _alike)
+    for alike in sorted(groups, key=_order):
+        (pattern, ranks, *mode), by_way = alike, group_by(groups[alike], _way)
         if len({name for name, _ in by_way}) < 2:
             continue
         title = ", ".join(part for part in (f"{pattern} of {ranks} ranks", *mode) if part)
@@ -46,6 +48,13 @@ def _alike(cell: Cell) -> tuple[str, ...]:
         _SUBMITS.get(str(options["submit"] or "calls"), ""),
         "in place" if options["in_place"] == "yes" else "",
     )
+
+
+def _order(alike: tuple[str, ...]) -> tuple[object, ...]:
+    """Sorts by collective, then by mode, the default first."""
+    pattern, ranks, where, timing, launch, submit, in_place = alike
+    modes = [list(words.values()).index(word) for words, word in ((_LAUNCHES, launch), (_SUBMITS, submit))]
+    return COLLECTIVES.index(pattern), int(ranks), where, TIMING.words.index(timing), *modes, in_place
 
 
 def _way(cell: Cell) -> tuple[str, str]:
