@@ -13,7 +13,7 @@ from tests.cli.called import byteways
 MIB = 2**20
 PATTERNS = ["allreduce", "allgather", "reduce-scatter", "alltoall"]
 ENDS = 'interface = "direct"\nsource = "gpu*:device"\ndestination = "gpu*:device"\n'
-HEAD = 'name = "toy"\ntitle = "Direct collectives"\nrounds = 1\ncase_budget_s = 0.02\n'
+HEAD = 'name = "toy"\ntitle = "Direct collectives"\nrounds = 1\nprecision = 0.1\ncase_budget_s = 0.005\n'
 MODES = f"""{HEAD}
 [[sweep]]
 name = "modes"
