@@ -253,6 +253,27 @@ def test_collective_tables_by_timing(tmp_path: Path) -> None:
     assert len(isolated_rates.rows) == 1
 
 
+def test_tables_of_loops_of_osu(tmp_path: Path) -> None:
+    """Catches the size of all blocks where OSU prints that of one, and extremes of ranks without a clock."""
+    build = Builder(run_builder.topology(0))
+    together(build, "allreduce", 32, 1200.0, timing="osu")
+    together(build, "alltoall", 128, 3000.0, timing="osu")
+    present = {"begin_ns": 0.0, "end_ns": 0.0, "begins_last": 0.25, "no_cpu": None}
+    times_ns = [1100.0, 1150.0, 1250.0, 1300.0]
+    build.records = [
+        replace(one, ranks=[{**present, "rank": rank, "time_ns": time} for rank, time in enumerate(times_ns)])
+        if one.pattern == "allreduce"
+        else one
+        for one in build.records
+    ]
+    index = Index(RunFolder(build.write(tmp_path)))
+    means, fastest, slowest, rates = topic_of(index, "collectives").tables
+    assert means.title == "MPI, 0-3/cpu0, pageable memory, warm, osu: time, µs"
+    assert means.rows == (("32 B", "1.2", "3"),) and means.note.startswith("As OSU's programs: ")
+    assert fastest.title.endswith("time of the fastest rank, µs") and fastest.rows == (("32 B", "1.1", ""),)
+    assert slowest.rows == (("32 B", "1.3", ""),) and rates.rows[0][0] == "32 B"
+
+
 def test_sizes_rounded_for_blocks_share_a_row() -> None:
     """Catches two rows named 16 MiB, and sizes that differ in one row."""
     rounded = 16 * MIB - 16 * MIB % 24

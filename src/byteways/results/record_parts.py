@@ -62,12 +62,16 @@ class _NoEnergy(TypedDict):
     reason: str
 
 
-class _Rank(TypedDict):
+class _RankBase(TypedDict):
     rank: int
     begin_ns: float
     end_ns: float
     begins_last: float
     no_cpu: float | None
+
+
+class _Rank(_RankBase, total=False):
+    time_ns: float
 
 
 class _LibraryChoice(TypedDict):

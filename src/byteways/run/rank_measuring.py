@@ -12,6 +12,7 @@ from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.osu import OSU, is_osu, loop_of
 from byteways.plan.variables import unread_by
 from byteways.results import warnings
 from byteways.run.arena import Arena
@@ -129,6 +130,9 @@ class MeasurerOfRanks:
             for name, value in case.options.items()
             if name not in _MEASURE_OPTIONS
         }
+        if is_osu(case):
+            loop = loop_of(case)
+            options |= {"timing": OSU, "skipped": loop.skipped, "iterations": loop.iterations}
         wanted = flow_buffer_bytes(case, case.flows[0], self._cache)
         stride = -(-case.size_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
         flow: Flow = self._core.Flow(
@@ -162,6 +166,8 @@ class MeasurerOfRanks:
         options.gate = False
         if case.options.get("timing") == "isolated":
             options.batch = 1
+        if is_osu(case):
+            options.max_samples = 1  # a sample is the whole loop, and the program prints one figure
         if "batch" in case.options:
             options.batch = int(case.options["batch"])
         if not self._session.virtual_time:  # a real rank works on a single thread

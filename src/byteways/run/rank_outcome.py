@@ -100,6 +100,7 @@ def _ranks(case: Case, measurement: Measurement) -> list[dict[str, Any]]:
             "end_ns": rounded(skew.end_ns),
             "begins_last": rounded(skew.begins_last),
             "no_cpu": None if skew.waiting is None else rounded(skew.waiting),
+            **({"time_ns": rounded(skew.time_ns)} if skew.time_ns else {}),
         }
         for rank, skew in zip(case.members, measurement.ranks, strict=True)
     ]
