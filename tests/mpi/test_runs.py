@@ -158,6 +158,11 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
             assert record.bandwidth_bytes_per_s == pytest.approx(rate, rel=1e-5)
         elif record.counts == "round-trip":
             assert record.half_round_trip_ns == pytest.approx(record.time_ns.median / 2, rel=1e-5)
+    firsts = [one.first_use for one in found if one.first_use]
+    assert len(firsts) == len(found) and all(one["time_ns"] > 0 for one in firsts)
+    # Of messages one, of each collective one: as many cases as these were the first of their kind.
+    assert sum(one["connection"] == "new" for one in firsts) == 1 + 8
+    assert {one["memory"] for one in firsts} == {"new", "used"}
     isolated = [record for record in found if record.options.get("timing") == "isolated"]
     assert len(isolated) == 8 and all(record.batch == 1 for record in isolated)
     loops = {(one.pattern, one.batch) for one in found if one.options.get("timing") == "osu"}

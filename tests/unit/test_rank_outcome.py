@@ -36,7 +36,7 @@ def outcome(case: Case, *, pages: tuple[int, ...] = (4096, 4096), **fields: Any)
     ends = [SimpleNamespace(page_bytes=bytes_) if bytes_ >= 0 else None for bytes_ in pages]
     ranks = [skew() for _ in case.ranks]
     measured = SimpleNamespace(**{**vars(measurement()), "ranks": ranks, **fields})
-    return outcome_of_ranks(case, measured, ends)  # type: ignore[arg-type]
+    return outcome_of_ranks(case, measured, ends, NEW)  # type: ignore[arg-type]
 
 
 FIGURES = [
@@ -66,6 +66,7 @@ FIGURES = [
         },
     ),
 ]
+NEW = {"memory": "new", "connection": "used"}
 NAMES = {"latency_ns", "half_round_trip_ns", "bandwidth_bytes_per_s", "directions", "counts", "other_count"}
 
 
@@ -77,6 +78,7 @@ def test_figures(case: Case, figures: dict[str, Any]) -> None:
     found = outcome(case)
     assert {name: found[name] for name in NAMES & found.keys()} == figures
     assert found["time_ns"]["median"] == 1000.0
+    assert found["first_use"] == {"time_ns": 5000.0, **NEW}
 
 
 def test_every_field_is_a_field_of_a_record() -> None:

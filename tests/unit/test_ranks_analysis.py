@@ -208,6 +208,27 @@ def test_many_paths_share_a_table(tmp_path: Path) -> None:
     assert not any("outlier" in title for title in titles(index))
 
 
+def test_first_use_beside_later_messages(tmp_path: Path) -> None:
+    """Catches a first message over buffers of an earlier case told as one over new ones, and rounds without
+    any.
+    """
+    build = Builder(run_builder.topology(0))
+    uses = [
+        {"time_ns": 90e3, "memory": "new", "connection": "new"},
+        {"time_ns": 20e3, "memory": "new", "connection": "used"},
+        {"time_ns": 1e3, "memory": "used", "connection": "used"},
+    ]
+    trip(build, 8, 840.0)
+    build.records = [replace(one, first_use=use) for one, use in zip(build.records, uses, strict=True)]
+    trip(build, 4 * KIB, 2600.0)
+    build.records[-3:] = [replace(one, first_use=uses[-1]) for one in build.records[-3:]]
+    index = Index(RunFolder(build.write(tmp_path)))
+    (table,) = (table for table in topic_of(index, "messages").tables if "first use" in table.title)
+    assert table.title == "MPI, 0/cpu0>1/cpu0, pageable memory, warm: first use"
+    row = ("8 B", "round trip, unidirectional", "55", "0.84", "buffers and connection")
+    assert table.rows == (row,)
+
+
 def test_matrices_of_all_pairs(tmp_path: Path) -> None:
     """Catches rows for columns, a share of the worst pair, and a matrix with holes."""
     build = Builder(run_builder.topology(3))

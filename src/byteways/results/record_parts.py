@@ -74,6 +74,12 @@ class _Rank(_RankBase, total=False):
     time_ns: float
 
 
+class _FirstUse(TypedDict):
+    time_ns: float
+    memory: str
+    connection: str
+
+
 class _LibraryChoice(TypedDict):
     algorithm: str | None
     protocol: str | None
@@ -125,6 +131,7 @@ _PARTS: dict[str, Any] = {
     "clocks": _Clocks,
     "tournament": _Tournament,
     "ranks": list[_Rank],
+    "first_use": _FirstUse,
     "library_choice": _LibraryChoice,
     "launch": dict[str, int],
     "other_count": _OtherWays,
