@@ -81,6 +81,26 @@ size = "64KiB"
 options = { in_place = "yes" }
 
 [[sweep]]
+name = "osu-latency"
+interface = "mpi-ping-pong"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+size = "3B"
+pairs = "per-link-class"
+options = { timing = "osu", batch = 50 }
+
+[[sweep]]
+name = "osu"
+interface = "mpi"
+pattern = ["unidirectional", "bidirectional", "multi-pair", "allreduce", "gather"]
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = "16KiB"
+pairs = "per-link-class"
+options = { timing = "osu", batch = 5, window = 7 }
+
+[[sweep]]
 name = "barrier"
 interface = "mpi-barrier"
 pattern = "barrier"
@@ -89,7 +109,7 @@ destination = "cpu*:pageable"
 size = "8B"
 """
 #: Of its sweeps, in their order.
-CASES = 4 + 1 + 16 + 3 + 2 + 2 + 1
+CASES = 4 + 1 + 16 + 3 + 2 + 2 + 1 + 5 + 1
 #: Variable that tells the processes of one test from all others.
 MARK = "BYTEWAYS_TEST_FOLDER"
 
@@ -138,8 +158,17 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
             assert record.bandwidth_bytes_per_s == pytest.approx(rate, rel=1e-5)
         elif record.counts == "round-trip":
             assert record.half_round_trip_ns == pytest.approx(record.time_ns.median / 2, rel=1e-5)
+    firsts = [one.first_use for one in found if one.first_use]
+    assert len(firsts) == len(found) and all(one["time_ns"] > 0 for one in firsts)
+    # Of messages one, of each collective one: as many cases as these were the first of their kind.
+    assert sum(one["connection"] == "new" for one in firsts) == 1 + 8
+    assert {one["memory"] for one in firsts} == {"new", "used"}
     isolated = [record for record in found if record.options.get("timing") == "isolated"]
     assert len(isolated) == 8 and all(record.batch == 1 for record in isolated)
+    loops = {(one.pattern, one.batch) for one in found if one.options.get("timing") == "osu"}
+    windows = {(pattern, 35) for pattern in ("unidirectional", "bidirectional", "multi-pair")}
+    collectives = {("allreduce", 5), ("gather", 5)}
+    assert loops == {("unidirectional", 50), *windows, *collectives}
 
 
 SETTINGS = """

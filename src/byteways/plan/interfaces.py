@@ -253,7 +253,7 @@ INTERFACES: Mapping[str, Interface] = {
     "mpi-ping-pong": _between_ranks(
         "latency: an MPI message to another rank and back",
         ("unidirectional",),
-        options=(opt.STAGING,),
+        options=(opt.TIMING, opt.STAGING),
         figure="latency",
         counts="round-trip",
         alone=True,

@@ -56,8 +56,9 @@ GATE = Option("gate")
 BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
 #: Messages in flight before the receiver acknowledges them all, as in OSU's bandwidth tests.
 WINDOW = Option("window", Span(1, 4096, "messages in flight"))
-#: How operations of several ranks follow each other: back to back, or each from a common start.
-TIMING = Option("timing", words=("pipelined", "isolated"), default="pipelined")
+#: How operations of several ranks follow each other: back to back, each from a common start, or as in the
+#: loops of OSU's programs (osu.py).
+TIMING = Option("timing", words=("pipelined", "isolated", "osu"), default="pipelined")
 #: What calls the library for the ranks of a host's GPUs: a process for each, a thread for each, or one
 #: thread for all.
 LAUNCH = Option("launch", words=("process", "thread", "single"), default="process")

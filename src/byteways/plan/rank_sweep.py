@@ -11,6 +11,7 @@ from byteways.plan.case import MEMORIES, OF_ALL_RANKS, Buffer, Case, Flow
 from byteways.plan.interfaces import COLLECTIVES, MULTI_PAIR
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.link_classes import LinkClass
+from byteways.plan.osu import SIZED_BY_BLOCK, is_osu
 from byteways.plan.ranks import Rank
 from byteways.plan.suite_types import BufferGlob, Sweep
 
@@ -126,5 +127,9 @@ def _ends(globs: Sequence[BufferGlob], rank: Rank) -> list[Buffer]:
 
 
 def with_sizes(case: Case) -> Case:
-    """Returns the case with a size valid for its pattern and number of ranks."""
-    return replace(case, size_bytes=size_in_blocks(case.size_bytes, case.pattern, len(case.ranks)))
+    """Returns the case with a size valid for its pattern and number of ranks.
+
+    As OSU's programs time it, the size that was asked for is that of one block where there are some.
+    """
+    blocks = len(case.ranks) if is_osu(case) and case.pattern in SIZED_BY_BLOCK else 1
+    return replace(case, size_bytes=size_in_blocks(blocks * case.size_bytes, case.pattern, len(case.ranks)))

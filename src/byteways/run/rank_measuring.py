@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,8 @@ from byteways.plan.case import OF_ALL_RANKS, Case, is_managed
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.plan.interfaces import INTERFACES
+from byteways.plan.interfaces import COLLECTIVES, INTERFACES
+from byteways.plan.osu import OSU, is_osu, loop_of
 from byteways.plan.variables import unread_by
 from byteways.results import warnings
 from byteways.run.arena import Arena
@@ -44,6 +45,8 @@ Ends = tuple[PlannedBuffer | None, PlannedBuffer | None]
 _SLOT_ALIGNMENT_BYTES = 256
 #: Options of the measurement; all others belong to the flow.
 _MEASURE_OPTIONS = ("gate", "batch", "energy", "timing")
+#: What a rank says whose buffers an earlier case has used; without a word they are new.
+_USED = b"\0used"
 #: Names of GPUs by the runtime that drives them.
 _VENDORS = {"cuda": "NVIDIA", "hip": "AMD"}
 
@@ -74,6 +77,7 @@ class MeasurerOfRanks:
             for device in session.devices
         }
         self._arena = Arena(core, session, memory, xccl=self._allocate)
+        self._met: set[tuple[str, Hashable, str]] = set()  # whose first case of a kind has been measured
 
     def release(self) -> None:
         """Frees all buffers."""
@@ -94,6 +98,23 @@ class MeasurerOfRanks:
             (buffers[0] if sends else None, buffers[-1] if receives else None)
             for buffers, (sends, receives) in zip(taken, ends, strict=True)
         ]
+
+    def _partners(self, case: Case) -> Hashable:
+        """Identifies the ranks of the case among all that this process meets."""
+        return case.members
+
+    def _newness(self, case: Case, all_new: bool) -> dict[str, str]:
+        """Returns whether the buffers and the connection of the ranks are `new` or `used`, and notes the
+        latter: messages of all patterns share one, each collective may have its own.
+        """
+        pattern = case.pattern if case.pattern in COLLECTIVES else "messages"
+        met = INTERFACES[case.interface].between, self._partners(case), pattern
+        words = {
+            "memory": "new" if all_new else "used",
+            "connection": "used" if met in self._met else "new",
+        }
+        self._met.add(met)
+        return words
 
     def _allocate(self, device: str, size: int) -> Buffer:
         """Allocates memory of kind `xccl`."""
@@ -131,6 +152,9 @@ class MeasurerOfRanks:
             for name, value in case.options.items()
             if name not in _MEASURE_OPTIONS
         }
+        if is_osu(case):
+            loop = loop_of(case)
+            options |= {"timing": OSU, "skipped": loop.skipped, "iterations": loop.iterations}
         wanted = flow_buffer_bytes(case, case.flows[0], self._cache)
         stride = -(-case.size_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
         flow: Flow = self._core.Flow(
@@ -165,6 +189,8 @@ class MeasurerOfRanks:
         options.gate = False
         if case.options.get("timing") == "isolated":
             options.batch = 1
+        if is_osu(case):
+            options.max_samples = 1  # a sample is the whole loop, and the program prints one figure
         if "batch" in case.options:
             options.batch = int(case.options["batch"])
         if not self._session.virtual_time:  # a real rank works on a single thread
@@ -239,9 +265,11 @@ class RankMeasurer(MeasurerOfRanks):
                 library = self._library(case, device)
             except self._core.Error as error:
                 failure = str(error)
-            told = [text.decode() for text in ranks.gather(failure.encode())]
-            if failed := [f"rank {case.ranks[at]}: {text}" for at, text in enumerate(told) if text]:
-                return {"status": "failed", "reason": failed[0]}
+            told = ranks.gather(failure.encode() or (b"" if self._arena.all_new else _USED))
+            failed = [(at, text.decode()) for at, text in enumerate(told) if text not in (b"", _USED)]
+            if failed:
+                return {"status": "failed", "reason": f"rank {case.ranks[failed[0][0]]}: {failed[0][1]}"}
+            newness = self._newness(case, _USED not in told)
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
             peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
             flow = self._flow(case, device, buffers, ranks, xccl, peers)
@@ -249,7 +277,7 @@ class RankMeasurer(MeasurerOfRanks):
             measurement = self._session.measure([flow], self._options(case, request, mine), team)
             if peers is not None:
                 ranks.gather(b"")  # no rank frees buffers that another has still open
-            outcome = outcome_of_ranks(case, measurement, buffers)
+            outcome = outcome_of_ranks(case, measurement, buffers, newness)
             if not all(request["cores"][rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))

@@ -48,7 +48,8 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             others = [self._flow(case, *of_rank) for of_rank in of_ranks[1:]]
             flow = self._flow(case, *of_ranks[0], others=others)
             measurement = self._session.measure([flow], self._options(case, request, case.members[0]))
-            return outcome_of_ranks(case, measurement, buffers[0])
+            newness = self._newness(case, self._arena.all_new)
+            return outcome_of_ranks(case, measurement, buffers[0], newness)
         except self._core.Error as error:
             return {"status": "failed", "reason": str(error)}
 

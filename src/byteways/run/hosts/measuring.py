@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,10 @@ class HostMeasurer(RankMeasurer):
         """
         self._pair, self._hosts, self._own = pair, hosts, own
         self._vendors.clear()  # NCCL's and RCCL's communicators are of the pair before
+
+    def _partners(self, case: Case) -> Hashable:
+        """The hosts of the pair: its ranks have the same numbers as those of every other one."""
+        return frozenset(self._hosts)
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the outcome of the pair's case; both hosts return the same."""
