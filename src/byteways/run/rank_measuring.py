@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Flow,
         MeasureOptions,
         Mpi,
+        PeerCommunicator,
         Ranks,
         Session,
         ThreadRanks,
@@ -142,6 +143,7 @@ class MeasurerOfRanks:
         buffers: tuple[Buffer | None, Buffer | None],
         ranks: Ranks,
         xccl: XcclCommunicator | None,
+        peers: PeerCommunicator | None = None,
         others: Sequence[Flow] = (),
     ) -> Flow:
         """Returns a rank's flow; `others` are those of the other ranks that the same thread calls for."""
@@ -163,6 +165,7 @@ class MeasurerOfRanks:
             cold=case.cache == "cold",
             ranks=ranks,
             xccl=xccl,
+            peers=peers,
             others=list(others),
             operation=case.pattern,
             slots=max(1, wanted // stride),
@@ -221,6 +224,7 @@ class RankMeasurer(MeasurerOfRanks):
         self._mpi = mpi
         self._groups: dict[tuple[int, ...], Communicator | ThreadRanks | None] = {}
         self._vendors: dict[tuple[tuple[int, ...], str], XcclCommunicator] = {}
+        self._peers: dict[tuple[tuple[int, ...], str], PeerCommunicator] = {}
 
     @classmethod
     def open(
@@ -267,9 +271,12 @@ class RankMeasurer(MeasurerOfRanks):
                 return {"status": "failed", "reason": f"rank {case.ranks[failed[0][0]]}: {failed[0][1]}"}
             newness = self._newness(case, _USED not in told)
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
-            flow = self._flow(case, device, buffers, ranks, xccl)
+            peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
+            flow = self._flow(case, device, buffers, ranks, xccl, peers)
             team = self._core.RankTeam(ranks)
             measurement = self._session.measure([flow], self._options(case, request, mine), team)
+            if peers is not None:
+                ranks.gather(b"")  # no rank frees buffers that another has still open
             outcome = outcome_of_ranks(case, measurement, buffers, newness)
             if not all(request["cores"][rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
@@ -319,6 +326,18 @@ class RankMeasurer(MeasurerOfRanks):
         if key not in self._vendors:
             self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
         return self._vendors[key]
+
+    def _peer_ranks(self, case: Case, ranks: Communicator | ThreadRanks, device: str) -> PeerCommunicator:
+        """Returns this rank among those that use each other's memory. Collective the first time."""
+        key = (case.members, device)
+        if key not in self._peers:
+            self._peers[key] = self._core.PeerCommunicator(ranks, self._session, device)
+        return self._peers[key]
+
+
+def is_direct(case: Case) -> bool:
+    """Whether the ranks of the case use each other's memory."""
+    return INTERFACES[case.interface].library == "direct"
 
 
 def open_session(simulator: str = "", machine: str = "") -> Session:
