@@ -25,6 +25,7 @@ from byteways.cli.run_options import (
     Ranks,
     Resume,
     Size,
+    WithSelf,
     given,
     options_of,
 )
@@ -85,6 +86,7 @@ def run(
     launcher: LauncherCommand = None,
     hosts: Hosts = None,
     pairs: Pairs = None,
+    with_self: WithSelf = False,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,7 +96,9 @@ def run(
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     gpus_wanted()  # report an invalid setting here, not in a worker
-    options = options_of(only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs)
+    options = options_of(
+        only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs, with_self
+    )
     if resume is not None:
         changed = [name for name, value in (("--out", out), *given(options)) if value]
         if changed:

@@ -67,7 +67,7 @@ def _between_ranks(
         "message passing",
         meaning,
         {"gpu": ()} if library else {"cpu": (), "gpu": ()},
-        options,
+        (*options, opt.RANK_ORDER),
         figure=figure,
         counts=counts,
         granularity_bytes=1,

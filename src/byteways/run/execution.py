@@ -22,11 +22,12 @@ from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST
 from byteways.run import plan_file
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
-from byteways.run.launchers import check_job, job_of
+from byteways.run.launchers import job_for
 from byteways.run.opening import Opened, open_machine, topology_of
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
 from byteways.run.process import WorkerProcess
+from byteways.run.rank_checks import check_ranks
 from byteways.run.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.topology.model import Topology
 
@@ -135,7 +136,12 @@ class Execution:
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
             model=simulation.model if simulation else None,
-            job=job_of(self.planned, self.manifest["options"].get("launcher"), simulated=simulated),
+            job=job_for(
+                self.planned,
+                Options.from_json(self.manifest["options"]),
+                self.machine.topology,
+                simulated=simulated,
+            ),
         )
         self.worker, self._conductor = None, conductor  # the conductor now owns the worker
         on_start(conductor)
@@ -271,8 +277,8 @@ def begin(
 
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
-        if simulation is None and (job := job_of(planned, options.launcher)):
-            check_job(job, folder / LOG, tick)
+        if simulation is None and (job := job_for(planned, options, topology)):
+            check_ranks(job, planned, topology, folder / LOG, tick)
         plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,
@@ -346,6 +352,7 @@ def plan_of(
         sizes=options.sizes,
         budget_s=options.budget_s,
         ranks=options.ranks,
+        with_self=options.with_self,
         on_sweep=on_sweep,
     )
 

@@ -74,6 +74,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("a collective in place has one buffer per rank", executors.in_place_refusal, options=("in_place",)),
     Rule("MPI starts ranks that are processes", executors.launch_refusal, _OF_XCCL),
+    Rule("each rank of NCCL and RCCL has a GPU of its own", executors.own_gpu_refusal, _OF_XCCL),
     Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
     Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),
