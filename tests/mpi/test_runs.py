@@ -281,3 +281,25 @@ def test_a_stopped_rank_costs_one_case(tmp_path: Path, monkeypatch: pytest.Monke
     named = f"no answer: rank 1 (cpu0, process {victims[0]} on {os.uname().nodename}) is stopped"
     assert lost[0].status == "lost" and (lost[0].reason or "").startswith(named), lost[0].reason
     assert ranks_of(tmp_path) == []
+
+
+def test_a_dry_run_prints_the_line_that_starts_the_ranks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a line of another launcher or number of ranks, and more ranks than cores that nobody tells."""
+    jobs.require(jobs.MPICH)
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    words = command(jobs.MPICH, tmp_path, "--dry-run", "--only", "pattern=allreduce")[3:]
+    words[words.index("--ranks") + 1] = "64"
+    done = byteways(tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    line = lines[lines.index("the ranks are started by") + 1].strip()
+    assert f"{jobs.MPICH.mpiexec} -n 64 {sys.executable} " in line
+    assert line.endswith("byteways.run.rank_worker --ranks 64")
+    assert "64 ranks share " in done.stderr
+    words[words.index("--launcher") + 1] = "nowhere/mpiexec"
+    done = byteways(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error: no program 'nowhere/mpiexec'" in done.stderr

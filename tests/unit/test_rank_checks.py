@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,8 @@ from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.ranks import layout
 from byteways.run import rank_faults
-from byteways.run.launchers import NO_LAUNCHER, Job
-from byteways.run.rank_checks import check_ranks, gpus_of_ranks, wrong_places
+from byteways.run.launchers import NO_LAUNCHER, Job, Launcher
+from byteways.run.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
 from byteways.run.rank_faults import Watch
 from byteways.run.rank_places import local_name, own_place
 from byteways.topology.model import Topology
@@ -98,8 +99,6 @@ def test_ranks_that_do_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Catches a traceback where a launcher fails, and a message that does not tell its line."""
     (tmp_path / "mpiexec").write_text("#!/bin/sh\necho 'no such host' >&2\nexit 5\n")
     (tmp_path / "mpiexec").chmod(0o755)
-    from byteways.run.launchers import Launcher
-
     job = Job(Launcher("x", (str(tmp_path / "mpiexec"), "-n", "{ranks}")), 2)
     with pytest.raises(BytewaysError) as told:
         check_ranks(job, [], machine(), tmp_path / "log", lambda: None)
@@ -157,3 +156,37 @@ def test_the_ranks_are_not_looked_at_all_the_time() -> None:
     for _ in range(100):
         watch.verdict()
     assert len(looks) == 1
+
+
+@pytest.mark.parametrize(
+    ("ranks", "asked", "doubts"),
+    [
+        (2, None, []),
+        (2, 4, ["4 ranks and 2 GPUs: the others take no part in cases between GPUs"]),
+        (
+            6,
+            6,
+            [
+                "6 ranks share 4 cores: results are of the scheduler, too, "
+                "and have the warning 'oversubscribed'",
+                "6 ranks and 2 GPUs: the others take no part in cases between GPUs",
+            ],
+        ),
+    ],
+)
+def test_what_is_told_of_too_many_ranks(ranks: int, asked: int | None, doubts: list[str]) -> None:
+    """Catches ranks without a core or a GPU of which nobody hears before the run."""
+    job = Job(Launcher("x", ("mpiexec", "-n", "{ranks}")), ranks)
+    assert doubts_about_ranks(job, [planned(("gpu0", "gpu1"))], machine(), asked) == doubts
+    simulated = doubts_about_ranks(Job(NO_LAUNCHER, ranks), [planned(("cpu0", "cpu0"))], machine(), asked)
+    assert simulated == []
+
+
+def test_the_line_of_a_dry_run_is_the_one_that_starts_the_ranks() -> None:
+    """Catches a line without its variables, or that a shell would take apart otherwise."""
+    launcher = Launcher("x", ("mpi exec", "-n", "{ranks}"), {"B": "1", "A": "x y"}, ("--more",), {"C": "2"})
+    few, many = Job(launcher, 1), Job(launcher, 4096)
+    assert few.line().startswith("A='x y' B=1 'mpi exec' -n 1 ")
+    assert many.line().startswith("A='x y' B=1 C=2 'mpi exec' -n 4096 --more ")
+    assert few.line().endswith("byteways.run.rank_worker --ranks 1")
+    assert shlex.split(few.line())[2:] == few.command()[few.command().index("--") + 1 :]

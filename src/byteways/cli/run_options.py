@@ -53,7 +53,7 @@ WithSelf = Annotated[
     bool,
     typer.Option("--self", help="Messages also between two ranks on one GPU: one more rank for each GPU."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results (or the plan) as JSON.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
 

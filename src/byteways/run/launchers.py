@@ -56,9 +56,19 @@ class Job:
 
     def command(self) -> list[str]:
         """Returns the command that starts the ranks and dies with this process."""
-        program = [*module_command("byteways.run.rank_worker"), "--ranks", str(self.ranks)]
         wrapper = [*module_command("byteways.run.launched"), "--parent", str(os.getpid()), "--"]
-        return [*wrapper, *self.launcher.command(self.ranks, program, crowded=self.crowded)]
+        return [*wrapper, *self._launch()]
+
+    def line(self) -> str:
+        """Returns the line that starts the ranks, with its variables, as a shell would take it; each run adds
+        the path of its socket.
+        """
+        variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(self.environment.items())]
+        return " ".join([*variables, shlex.join(self._launch())])
+
+    def _launch(self) -> list[str]:
+        program = [*module_command("byteways.run.rank_worker"), "--ranks", str(self.ranks)]
+        return self.launcher.command(self.ranks, program, crowded=self.crowded)
 
     @property
     def crowded(self) -> bool:

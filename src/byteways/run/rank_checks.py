@@ -11,7 +11,7 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
-from byteways.plan.ranks import Rank
+from byteways.plan.ranks import Rank, oversubscribed
 from byteways.run.launchers import NO_LAUNCHER, Job
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.rank_places import local_name
@@ -57,6 +57,31 @@ def check_ranks(
         raise BytewaysError(what, cause=loss.reason, hint="byteways doctor shows MPI") from loss
     if problem := wrong_places(places, ranks, gpus, topology):
         raise problem
+
+
+def doubts_about_ranks(
+    job: Job, planned: Sequence[PlannedCase], topology: Topology, asked: int | None = None
+) -> list[str]:
+    """Returns what makes results of a job less than they seem: shared cores, and ranks without a GPU.
+
+    Args:
+        job: The ranks of the run's cases.
+        planned: The cases.
+        topology: The machine.
+        asked: The number of ranks that the user asked for: not every one need have a case.
+    """
+    doubts = []
+    if job.launcher is not NO_LAUNCHER and oversubscribed(job.layout(topology)):
+        cores = sum(len(topology.device(name).cores) for name in topology.names("cpu"))
+        share = f"{job.ranks} ranks share {cores} cores" if cores > 1 else f"{job.ranks} ranks share a core"
+        doubts.append(f"{share}: results are of the scheduler, too, and have the warning 'oversubscribed'")
+    cases = (one.case for one in planned if one.reason is None and one.case.ranks)
+    uses_gpus = any(name.startswith("gpu") for case in cases for name in case.devices_of_ranks.values())
+    ranks, gpus = max(job.ranks - job.twins, asked or 0), len(topology.names("gpu"))
+    if uses_gpus and ranks > gpus:
+        here = "1 GPU" if gpus == 1 else f"{gpus} GPUs"
+        doubts.append(f"{ranks} ranks and {here}: the others take no part in cases between GPUs")
+    return doubts
 
 
 def gpus_of_ranks(planned: Sequence[PlannedCase]) -> dict[int, set[str]]:
