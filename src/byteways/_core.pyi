@@ -80,6 +80,7 @@ class Flow:
         partner: str = "",
         ranks: Ranks | None = None,
         xccl: XcclCommunicator | None = None,
+        peers: PeerCommunicator | None = None,
         others: Sequence[Flow] = (),
         **options: int | str,
     ) -> None: ...
@@ -311,6 +312,21 @@ class XcclCommunicator:
     def __init__(self, library: Xccl, ranks: Ranks, session: Session, device: str) -> None: ...
     @staticmethod
     def all(library: Xccl, session: Session, devices: Sequence[str]) -> list[XcclCommunicator]:
+        """Returns the ranks of all these GPUs, in order, for one thread."""
+
+class PeerCommunicator:
+    """The ranks of direct collectives, whose GPUs use each other's memory. Making one is collective.
+
+    Args:
+        device: This rank's GPU.
+
+    Raises:
+        UnsupportedError: Two GPUs have no access to each other, with the reason; on every rank.
+    """
+
+    def __init__(self, ranks: Ranks, session: Session, device: str) -> None: ...
+    @staticmethod
+    def all(session: Session, devices: Sequence[str]) -> list[PeerCommunicator]:
         """Returns the ranks of all these GPUs, in order, for one thread."""
 
 def xccl_report(vendor: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:

@@ -19,6 +19,8 @@ OF_ALL = tuple(option.name for option in COMMON)
 COLLECTIVES = (
     *("allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "reduce", "gather", "scatter"),
 )
+#: Those that direct kernels and copies carry out.
+DIRECT_COLLECTIVES = ("allreduce", "allgather", "reduce-scatter", "alltoall")
 BARRIER = "barrier"
 #: The first half of the ranks sends to the second half at once, each rank to one other, as osu_mbw_mr does.
 MULTI_PAIR = "multi-pair"
@@ -28,7 +30,7 @@ MEMORY = "memory"
 #: Message for interfaces that call a GPU runtime.
 _ASKED_OF_A_GPU = "is a call of a GPU runtime, and {executor} is a CPU"
 _ABOUT_QUEUES = "uses the queues of a GPU, and {executor} is a CPU"
-_OF_XCCL = "moves memory of GPUs, and {executor} is a CPU"
+_OF_GPUS = "moves memory of GPUs, and {executor} is a CPU"
 _OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
 
 
@@ -60,13 +62,16 @@ def _between_ranks(
     counts: str = "per-direction",
     alone: bool = False,
     library: str = "",
+    kernels: tuple[str, ...] = (),
 ) -> Interface:
-    """Returns the row of an interface of MPI or, with `library`, of NCCL and RCCL, which need GPUs."""
+    """Returns the row of an interface of MPI or, with `library`, of one that needs GPUs: NCCL and RCCL, or
+    our own kernels.
+    """
     moves = BARRIER not in patterns
     return Interface(
         "message passing",
         meaning,
-        {"gpu": ()} if library else {"cpu": (), "gpu": ()},
+        {"gpu": kernels} if library else {"cpu": (), "gpu": ()},
         (*options, opt.RANK_ORDER),
         figure=figure,
         counts=counts,
@@ -78,7 +83,7 @@ def _between_ranks(
         between_ranks=patterns,
         in_place=in_place,
         cpu_bytes_per_s=4e9 if moves and not library else 0,
-        refused=_OF_XCCL if library else "",
+        refused=_OF_GPUS if library else "",
     )
 
 
@@ -271,6 +276,17 @@ INTERFACES: Mapping[str, Interface] = {
         figure="latency",
         counts="round-trip",
         alone=True,
+    ),
+    "direct": _between_ranks(
+        "collectives over peer memory: by our kernels, or by the vendor's copies",
+        DIRECT_COLLECTIVES,
+        options=(
+            *(opt.TIMING, opt.IN_PLACE, opt.LAUNCH, opt.SUBMIT),
+            *(opt.ALGORITHM, opt.PROTOCOL, opt.MECHANISM, opt.BLOCKS, opt.THREADS),
+        ),
+        in_place=("allreduce", "allgather", "reduce-scatter"),
+        library="direct",
+        kernels=("direct_flagged", "direct_pull", "direct_two_shot", "direct_barrier"),
     ),
     "launch": Interface(
         "direct access",

@@ -64,6 +64,13 @@ TIMING = Option("timing", words=("pipelined", "isolated"), default="pipelined")
 LAUNCH = Option("launch", words=("process", "thread", "single"), default="process")
 #: Whether a collective reads its input where it writes its result, as nccl-tests defines it.
 IN_PLACE = Option("in_place", words=("no", "yes"), default="no")
+#: How direct collectives exchange: each rank gets all it needs in one step, or, in allreduce, each sums one
+#: block and stores it to all ranks (as vLLM, TensorRT-LLM and PyTorch name them).
+ALGORITHM = Option("algorithm", words=("auto", "one-shot", "two-shot"), default="auto")
+#: The protocol of their kernels, as NCCL names it: a flag with every word, or data between two barriers.
+PROTOCOL = Option("protocol", words=("auto", "LL", "simple"), default="auto")
+#: What moves their bytes: a kernel, or the vendor's copy call.
+MECHANISM = Option("mechanism", words=("kernel", "copy"), default="kernel")
 #: How device memory gets to MPI: as it is, or by our copies through page-locked host memory.
 STAGING = Option("staging", words=("library", "pinned"), default="library")
 #: Which rank has which GPU; without GPUs, which NUMA domain: in the machine's order, filling a package and
@@ -105,6 +112,6 @@ TOUCHED = Option("touched", words=("no", "yes"))
 POOL = Option("pool", words=("empty", "kept"))
 #: Managed pages that an operation touches: they migrate, or are accessed remotely.
 MIGRATION = Option("migration", words=("on-demand", "off"))
-#: How operations are submitted: one call each, recorded as one graph that is launched, or by the vendor's
-#: batched copy call.
-SUBMIT = Option("submit", words=("calls", "graph", "batch"))
+#: How operations are submitted: one call each, recorded as one graph that is launched, by the vendor's batched
+#: copy call, or all operations of a batch by one launch of a resident kernel.
+SUBMIT = Option("submit", words=("calls", "graph", "batch", "persistent"))

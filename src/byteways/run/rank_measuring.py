@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Flow,
         MeasureOptions,
         Mpi,
+        PeerCommunicator,
         Ranks,
         Session,
         ThreadRanks,
@@ -124,6 +125,7 @@ class MeasurerOfRanks:
         buffers: tuple[Buffer | None, Buffer | None],
         ranks: Ranks,
         xccl: XcclCommunicator | None,
+        peers: PeerCommunicator | None = None,
         others: Sequence[Flow] = (),
     ) -> Flow:
         """Returns a rank's flow; `others` are those of the other ranks that the same thread calls for."""
@@ -142,6 +144,7 @@ class MeasurerOfRanks:
             cold=case.cache == "cold",
             ranks=ranks,
             xccl=xccl,
+            peers=peers,
             others=list(others),
             operation=case.pattern,
             slots=max(1, wanted // stride),
@@ -203,6 +206,7 @@ class RankMeasurer(MeasurerOfRanks):
         self._mpi = mpi
         self._groups: dict[tuple[int, ...], Communicator | ThreadRanks | None] = {}
         self._vendors: dict[tuple[tuple[int, str], ...], XcclCommunicator] = {}  # by ranks and their GPUs
+        self._peers: dict[tuple[tuple[int, str], ...], PeerCommunicator] = {}
 
     @classmethod
     def open(
@@ -247,9 +251,12 @@ class RankMeasurer(MeasurerOfRanks):
             if failed := [f"rank {case.ranks[at]}: {text}" for at, text in enumerate(told) if text]:
                 return {"status": "failed", "reason": failed[0]}
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
-            flow = self._flow(case, device, buffers, ranks, xccl)
+            peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
+            flow = self._flow(case, device, buffers, ranks, xccl, peers)
             team = self._core.RankTeam(ranks)
             measurement = self._session.measure([flow], self._options(case, request, mine), team)
+            if peers is not None:
+                ranks.gather(b"")  # no rank frees buffers that another has still open
             outcome = outcome_of_ranks(case, measurement, buffers)
             if not all(request["cores"][rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
@@ -306,10 +313,28 @@ class RankMeasurer(MeasurerOfRanks):
 
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:
         """Returns this rank in NCCL or RCCL. Collective the first time for these ranks on these GPUs."""
-        key = tuple((rank, case.devices_of_ranks[rank]) for rank in case.members)
+        key = _ranks_and_gpus(case)
         if key not in self._vendors:
             self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
         return self._vendors[key]
+
+    def _peer_ranks(self, case: Case, ranks: Communicator | ThreadRanks, device: str) -> PeerCommunicator:
+        """Returns this rank among those that use each other's memory. Collective as _vendor_ranks() is."""
+        key = _ranks_and_gpus(case)
+        if key not in self._peers:
+            self._peers[key] = self._core.PeerCommunicator(ranks, self._session, device)
+        return self._peers[key]
+
+
+def _ranks_and_gpus(case: Case) -> tuple[tuple[int, str], ...]:
+    """Returns what a communicator is for: every rank must find one, or none."""
+    devices = case.devices_of_ranks
+    return tuple((rank, devices[rank]) for rank in case.members)
+
+
+def is_direct(case: Case) -> bool:
+    """Whether the ranks of the case use each other's memory."""
+    return INTERFACES[case.interface].library == "direct"
 
 
 def open_session(simulator: str = "", machine: str = "") -> Session:

@@ -56,6 +56,29 @@ def ipc_refusal(question: Question) -> str | None:
     return None
 
 
+#: Memory that ranks open by each other's handles (native/interfaces/direct/communicator.cpp).
+DIRECT_MEMORIES = ("device", "device-fine", "device-uncached")
+#: The most ranks of a direct collective (native/interfaces/direct/arguments.hpp).
+DIRECT_MOST_RANKS = 16
+
+
+def peers_refusal(question: Question) -> str | None:
+    """Every rank's GPU uses the memory of all others, which have no other way to exchange here."""
+    case, flow = question.case, question.flow
+    if len(case.ranks) > DIRECT_MOST_RANKS:
+        return f"direct collectives are of up to {DIRECT_MOST_RANKS} ranks, not {len(case.ranks)}"
+    for buffer in flow.buffers:
+        if buffer.memory not in DIRECT_MEMORIES:
+            return f"ranks open each other's device memory, and no {buffer.memory} memory"
+    ends = list(dict.fromkeys(buffer.device for buffer in flow.buffers))
+    for executor, owner in itertools.permutations(ends, 2):
+        offer = question.there.peer.get(executor, {}).get(owner)
+        if offer is None or not offer.available:
+            why = f"{executor} and {owner} have no peer access"
+            return because(why, offer) if offer is not None else why
+    return None
+
+
 def engine_refusal(question: Question) -> str | None:
     """Copy engines need a GPU with a peer or the host, and must exist on the GPU that issues the copy."""
     flow, capabilities = question.flow, question.there
@@ -93,7 +116,7 @@ def rows_refusal(question: Question) -> str | None:
 def submit_refusal(question: Question) -> str | None:
     """Graphs and batches need memory that does not migrate, and support by the runtime."""
     how = question.options["submit"]
-    if how == "calls":
+    if how in ("calls", "persistent"):
         return None
     for buffer in question.flow.buffers:
         if is_plain(buffer.memory) or is_managed(buffer.memory):

@@ -74,7 +74,7 @@ def in_place_refusal(question: Question) -> str | None:
 def launch_refusal(question: Question) -> str | None:
     """Only MPI starts a process for each rank."""
     case = question.case
-    if case.launch != LAUNCH.default or INTERFACES[question.interface].between != "xccl":
+    if case.launch != LAUNCH.default:
         return None
     offer = question.there.interface.get(question.flow.executor, {}).get("mpi")
     if offer is None or offer.available:

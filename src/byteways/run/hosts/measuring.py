@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from byteways._core import ClockOffset, Communicator, Device, MeasureOptions
     from byteways.topology.model import Topology
 
-#: Messages there and back of an estimate of the clocks: the shortest of so many is near the least possible.
+#: Round trips of an estimate of the clocks: the shortest of so many is near the least possible.
 ROUND_TRIPS = 40
 #: Oscillators of healthy computers differ by less than this (a hundred millionths, and as much for margin).
 MOST_DRIFT = 2e-4
