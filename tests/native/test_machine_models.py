@@ -22,7 +22,7 @@ from byteways.machines.topology import topology_of
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.suite import load as suite
 from byteways.results.run_folder import RunFolder
-from byteways.run.execution import dry_plan
+from byteways.run.dry_run import dry_plan
 from byteways.run.measuring import Measurer
 from byteways.run.options import Options
 from byteways.run.probe import lost_probe
@@ -108,8 +108,8 @@ def test_a_run_repeats_itself(tmp_path: Path) -> None:
 def test_virtual_time_leaves_nothing_out() -> None:
     """Would catch cases that a suite's budget of real seconds drops from a run that costs none."""
     simulation = Simulation(load("crusher-mi250x"))
-    whole = dry_plan(suite("quick"), Options(), simulation=simulation)
-    short = dry_plan(suite("quick"), Options(budget_s=30.0), simulation=simulation)
+    whole = dry_plan(suite("quick"), Options(), simulation=simulation).plan
+    short = dry_plan(suite("quick"), Options(budget_s=30.0), simulation=simulation).plan
     assert not [case for case in whole.cases if case.spare]
     assert [case for case in short.cases if case.spare]
 

@@ -218,7 +218,7 @@ def test_memory_that_cannot_be_opened_is_freed_again() -> None:
 
 
 def test_whether_all_buffers_are_new() -> None:
-    """Catches one buffer of an earlier case among new ones, and a pool that was cleared for want of memory."""
+    """Catches one buffer of an earlier case among new ones, and a pool that is cleared for want of room."""
     pool = Pool()
     pool.take(case())
     assert pool.arena.all_new

@@ -256,6 +256,21 @@ def test_matrices_of_all_pairs(tmp_path: Path) -> None:
     assert by_latency.rows[2] == ("2/gpu2", "75 %", "60 %", "–")
 
 
+def test_pairs_within_a_gpu_are_the_diagonal(tmp_path: Path) -> None:
+    """Catches twins as further ranks of a matrix, and pairs of GPUs compared with what a memory carries."""
+    build = Builder(run_builder.topology(3))
+    for a, b in itertools.permutations(range(3), 2):
+        send(build, MIB, 100.0 + 10 * a + b, flows=[(f"{a}/gpu{a}:device", f"{b}/gpu{b}:device", f"gpu{a}")])
+    for a in range(3):
+        send(build, MIB, 1500.0 + 10 * a, flows=[(f"{a}/gpu{a}:device", f"{a + 3}/gpu{a}:device", f"gpu{a}")])
+    index = Index(RunFolder(build.write(tmp_path)))
+    rates, shares = rank_pairs.matrices(messages.messages(index.cells))
+    assert rates.headings == ("from \\ to", "0/gpu0", "1/gpu1", "2/gpu2")
+    assert rates.rows[1] == ("1/gpu1", "110", "1510", "112")
+    assert "the diagonal is of two ranks on one GPU" in rates.note
+    assert shares.rows[0] == ("0/gpu0", "–", "83 %", "84 %")
+
+
 def test_collective_tables_by_timing(tmp_path: Path) -> None:
     """Catches timings in one table, times of the wrong count, and algorithm for bus bandwidth."""
     index = all_ranks(tmp_path)

@@ -48,6 +48,7 @@ def check_options(options: Options, simulated: bool) -> None:
             ("--budget", options.budget_s),
             ("--for", options.for_s),
             ("--ranks", options.ranks),
+            ("--self", options.with_self),
             ("--machine", simulated),
         )
         if value
@@ -55,6 +56,7 @@ def check_options(options: Options, simulated: bool) -> None:
     if wrong:
         hints = {
             "--budget": "--pairs sample, --rounds, --only and --size reduce a run between hosts",
+            "--self": "each host has one rank",
             "--ranks": "each host has one rank, which uses all devices of its host",
             "--machine": "a model of two hosts needs no --hosts: --machine frontier-mi250x-2 --ranks 2",
         }

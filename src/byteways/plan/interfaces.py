@@ -72,7 +72,7 @@ def _between_ranks(
         "message passing",
         meaning,
         {"gpu": kernels} if library else {"cpu": (), "gpu": ()},
-        options,
+        (*options, opt.RANK_ORDER),
         figure=figure,
         counts=counts,
         granularity_bytes=1,

@@ -42,6 +42,7 @@ class Option:
     #: The default word: writing it gives the same case as leaving it out.
     default: str | None = None
     names_gpus: bool = False  # one or more GPUs: "gpu1,gpu2"
+    numbers: bool = False  # beside its words also a list of numbers: "2,3,0,1"
 
     @property
     def is_truth(self) -> bool:
@@ -73,6 +74,10 @@ PROTOCOL = Option("protocol", words=("auto", "LL", "simple"), default="auto")
 MECHANISM = Option("mechanism", words=("kernel", "copy"), default="kernel")
 #: How device memory gets to MPI: as it is, or by our copies through page-locked host memory.
 STAGING = Option("staging", words=("library", "pinned"), default="library")
+#: Which rank has which GPU; without GPUs, which NUMA domain: in the machine's order, filling a package and
+#: domain before the next, spread over them, or backwards.
+ORDERS = ("devices", "packed", "spread", "reversed")
+RANK_ORDER = Option("rank_order", words=ORDERS, default=ORDERS[0], numbers=True)
 #: True sustains the operations after timing, to measure their energy.
 ENERGY = Option("energy")
 #: Options of every interface.
@@ -108,6 +113,6 @@ TOUCHED = Option("touched", words=("no", "yes"))
 POOL = Option("pool", words=("empty", "kept"))
 #: Managed pages that an operation touches: they migrate, or are accessed remotely.
 MIGRATION = Option("migration", words=("on-demand", "off"))
-#: How operations are submitted: one call each, recorded as one graph that is launched, by the vendor's batched
-#: copy call, or all operations of a batch by one launch of a resident kernel.
+#: How operations are submitted: one call each, recorded as one graph that is launched, by the vendor's
+#: batched copy call, or all operations of a batch by one launch of a resident kernel.
 SUBMIT = Option("submit", words=("calls", "graph", "batch", "persistent"))
