@@ -73,7 +73,7 @@ def peers_refusal(question: Question) -> str | None:
     for buffer in flow.buffers:
         if buffer.memory not in DIRECT_MEMORIES:
             return f"ranks open each other's device memory, and no {buffer.memory} memory"
-    message = case.size_bytes // (1 if case.pattern == "allreduce" else len(case.ranks))
+    message = case.size_bytes // (1 if case.pattern == "allreduce" else max(1, len(case.ranks)))
     if question.options.get("protocol") == "LL" and message > LL_MOST_BYTES:
         return f"protocol LL takes up to {format_size(LL_MOST_BYTES)} a message, not {format_size(message)}"
     ends = list(dict.fromkeys(buffer.device for buffer in flow.buffers))
