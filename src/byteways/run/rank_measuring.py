@@ -286,6 +286,7 @@ class RankMeasurer(MeasurerOfRanks):
             if peers is not None:
                 ranks.gather(b"")  # no rank frees buffers that another has still open
             outcome = outcome_of_ranks(case, measurement, buffers, newness)
+            outcome["warnings"] += warnings_of(peers)
             if not all(request["cores"][rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))
@@ -363,6 +364,13 @@ def _ranks_and_gpus(case: Case) -> tuple[tuple[int, str], ...]:
 def is_direct(case: Case) -> bool:
     """Whether the ranks of the case use each other's memory."""
     return INTERFACES[case.interface].library == "direct"
+
+
+def warnings_of(peers: PeerCommunicator | None) -> list[dict[str, Any]]:
+    """Returns a warning where ranks exchange through host memory for want of peer access."""
+    if peers is None or not peers.obstacle:
+        return []
+    return [asdict(warnings.make("no-peer-access", peers.obstacle, "access of every pair of GPUs"))]
 
 
 def open_session(simulator: str = "", machine: str = "") -> Session:
