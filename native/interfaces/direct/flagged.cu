@@ -58,6 +58,7 @@ BYTEWAYS_KERNEL(512) direct_flagged(DirectArguments a) {
     for (Word i = thread_index(); i < words; i += block_threads()) {
       Word value = load_word(source + a.rank * a.source_stride, first + i, a.bytes);
       if (a.adds == 0) store_word(destination + a.rank * a.destination_stride, first + i, a.bytes, value);
+#pragma unroll 1
       for (unsigned int step = 1; step < a.ranks; ++step) {
         const unsigned int other = after(a, step);
         const Word word = await_word(a, epoch, mailbox(a, a.rank, other, epoch) + i, other);

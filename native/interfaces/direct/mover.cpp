@@ -32,6 +32,9 @@ constexpr std::uint64_t kFlaggedMostSent = 512 << 10;
 constexpr std::uint64_t kFlaggedMostBytes = std::uint64_t{kFlaggedMostBlocks} * kFlaggedBlockWords * kWord;
 constexpr unsigned kWarp = 64;  // of AMD; NVIDIA's is half of it
 constexpr unsigned kBlocksOfMultiprocessor = 2;
+// Copies to several ranks at once take three more calls each, about 5 us: for one thread that calls for all
+// ranks that pays from this message on.
+constexpr std::uint64_t kLaneLeastBytes = 1 << 20;
 
 enum class Way { flagged, pull, two_shot, copies };
 
@@ -70,6 +73,7 @@ class DirectMover final : public CollectiveMover, public RankCalls {
     if (persistent_ && way_ == Way::copies)
       throw Unsupported(flow.interface, "submit", "copies are calls, and no part of a kernel");
     kernel_ = require_kernel(flow, executor(), kernel_name());
+    make_lanes();
     failure_ = reinterpret_cast<DirectFailure*>(session.shared_scratch(executor()) + kFailureOffset);
     arguments_ = arguments(name);
     traits_.shape = shape();
@@ -248,7 +252,8 @@ class DirectMover final : public CollectiveMover, public RankCalls {
   }
 
   std::uint64_t entries() const {
-    return way_ == Way::copies ? 2 + static_cast<std::uint64_t>(ranks().size()) : 1;
+    // Of copies: two launches and one event, and for each rank a copy, or an event to wait for.
+    return way_ == Way::copies ? 3 + static_cast<std::uint64_t>(ranks().size()) : 1;
   }
 
   void describe(const std::string& name) {
@@ -283,20 +288,35 @@ class DirectMover final : public CollectiveMover, public RankCalls {
                                stream);
   }
 
-  // Each rank copies its messages into the destinations of all ranks, the next rank's first.
+  // Each rank copies its messages into the destinations of all ranks, the next rank's first: to each rank in
+  // a queue of its own, or in a graph one after another.
   void copy(Stream& stream, std::uint64_t k) {
     Runtime& runtime = *executor().runtime;
     const std::uint64_t slot = k % arguments_.slots * arguments_.slot_stride;
     arguments_.stage = kDirectBegin;
     launch(stream, arguments_);
+    if (!lanes_.empty()) runtime.record(*forked_, stream);
     for (unsigned step = 1; step <= arguments_.ranks; ++step) {
       const unsigned other = (arguments_.rank + step) % arguments_.ranks;
       const char* from = arguments_.sources[arguments_.rank] + slot + other * arguments_.source_stride;
       char* to = arguments_.destinations[other] + slot + arguments_.rank * arguments_.destination_stride;
-      if (to != from) runtime.copy(to, from, arguments_.bytes, stream);
+      Lane* const lane = step <= lanes_.size() ? &lanes_[step - 1] : nullptr;
+      if (lane != nullptr) runtime.wait(*lane->stream, *forked_);
+      if (to != from) runtime.copy(to, from, arguments_.bytes, lane != nullptr ? *lane->stream : stream);
+      if (lane != nullptr) runtime.record(*lane->ended, *lane->stream);
     }
+    for (Lane& lane : lanes_) runtime.wait(stream, *lane.ended);
     arguments_.stage = kDirectEnd;
     launch(stream, arguments_);
+  }
+
+  void make_lanes() {
+    if (way_ != Way::copies || submission_->graph()) return;
+    if (flow_.word("launch") == "single" && message_bytes() < kLaneLeastBytes) return;
+    Runtime& runtime = *executor().runtime;
+    forked_ = runtime.create_event(executor().ordinal);
+    for (int other = 1; other < ranks().size(); ++other)
+      lanes_.push_back({runtime.create_stream(executor().ordinal), runtime.create_event(executor().ordinal)});
   }
 
   Submission::Calls calls() {
@@ -320,6 +340,11 @@ class DirectMover final : public CollectiveMover, public RankCalls {
                 executor().name());
   }
 
+  struct Lane {
+    std::unique_ptr<Stream> stream;
+    std::unique_ptr<Event> ended;
+  };
+
   PeerCommunicator* peers_;
   const bool adds_, gathers_;
   Way way_ = Way::flagged;
@@ -329,6 +354,8 @@ class DirectMover final : public CollectiveMover, public RankCalls {
   DirectArguments arguments_{};
   DirectFailure* failure_ = nullptr;
   std::vector<PeerBuffers> buffers_;
+  std::unique_ptr<Event> forked_;
+  std::vector<Lane> lanes_;  // for copies to other ranks
   std::string engine_rule_;
   std::uint64_t first_ = 0, count_ = 0;  // operations of the batch
 };

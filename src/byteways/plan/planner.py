@@ -163,6 +163,8 @@ def needs_ranks(suite: Suite) -> bool:
 def _refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
     if not case.hosts:
         return refusal(case, topology, capabilities)
+    if INTERFACES[case.interface].library == "direct":
+        return "direct collectives are of GPUs that have peer access, within one host"
     if INTERFACES[case.interface].library:
         return "the simulated NCCL and RCCL reach no other host"
     return refusal(within_one_host(case), topology, capabilities)

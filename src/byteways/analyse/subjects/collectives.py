@@ -9,6 +9,7 @@ from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import rate
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import label_order
+from byteways.analyse.subjects import collective_ways
 from byteways.analyse.subjects.ranks import (
     gb_figure,
     is_wide,
@@ -107,7 +108,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     moving, waiting = collectives(found), group_by(barriers(found), _waits_alike)
     if not moving and not waiting:
         return None
-    tables: list[Table] = []
+    tables: list[Table] = collective_ways.tables(moving)
     plots: list[Plot] = []
     groups = group_by(moving, _alike)
     for alike in sorted(groups, key=_order):

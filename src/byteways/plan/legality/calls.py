@@ -12,6 +12,7 @@ from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
 from byteways.plan.moving import moving_refusal
 from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
 from byteways.topology.model import HOST
+from byteways.units import format_size
 
 #: Memory kinds in which PyTorch allocates tensors.
 TORCH_MEMORIES = ("device", "pinned", "pageable")
@@ -60,6 +61,8 @@ def ipc_refusal(question: Question) -> str | None:
 DIRECT_MEMORIES = ("device", "device-fine", "device-uncached")
 #: The most ranks of a direct collective (native/interfaces/direct/arguments.hpp).
 DIRECT_MOST_RANKS = 16
+#: The longest message between two ranks by protocol LL (the same).
+LL_MOST_BYTES = 512 * 1024
 
 
 def peers_refusal(question: Question) -> str | None:
@@ -70,6 +73,9 @@ def peers_refusal(question: Question) -> str | None:
     for buffer in flow.buffers:
         if buffer.memory not in DIRECT_MEMORIES:
             return f"ranks open each other's device memory, and no {buffer.memory} memory"
+    message = case.size_bytes // (1 if case.pattern == "allreduce" else max(1, len(case.ranks)))
+    if question.options.get("protocol") == "LL" and message > LL_MOST_BYTES:
+        return f"protocol LL takes up to {format_size(LL_MOST_BYTES)} a message, not {format_size(message)}"
     ends = list(dict.fromkeys(buffer.device for buffer in flow.buffers))
     for executor, owner in itertools.permutations(ends, 2):
         offer = question.there.peer.get(executor, {}).get(owner)
