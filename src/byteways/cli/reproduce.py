@@ -15,6 +15,7 @@ from byteways.cli.run import command_line, default_folder, measured, print_plan
 from byteways.cli.run_options import (
     AsJson,
     DryRunOption,
+    LauncherCommand,
     Machine,
     NoReport,
     Only,
@@ -59,6 +60,7 @@ def reproduce(
     ] = None,
     only: Only = None,
     size: Size = None,
+    launcher: LauncherCommand = None,
     resume: Resume = None,
     finished: Annotated[
         Path | None,
@@ -75,7 +77,7 @@ def reproduce(
     """Repeat a published experiment: compare its values with ours, and check its claims here."""
     gpus_wanted()  # report an invalid setting here, not in a worker
     study = load(key)
-    options = options_of(only, size, budget)
+    options = options_of(only, size, budget, launcher=launcher)
     asked = (("--out", out), *given(options))
     if finished is not None:
         unfit = (*asked, ("--machine", machine), ("--dry-run", dry_run), ("--resume", resume))

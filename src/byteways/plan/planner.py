@@ -109,7 +109,8 @@ def make_plan(
     count = len(hosts) or ranks or default_ranks(topology)
     if with_self:
         _check_self(suite, topology)
-    processes = layout(topology, count, twins=with_self) if needs_ranks(suite) else ()
+    twins = with_self or shares_gpus(suite, topology)
+    processes = layout(topology, count, twins=twins) if needs_ranks(suite) else ()
     expansions: list[Expansion] = []
     for sweep in suite.sweeps:
         if hosts and between_ranks(sweep):
@@ -138,6 +139,11 @@ def make_plan(
     cases += [_planned(item, 0, rounds) for item in refused]
     cases += [_planned(item, round_, rounds) for round_ in range(rounds) for item in spares]
     return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s)
+
+
+def shares_gpus(suite: Suite, topology: Topology) -> bool:
+    """Whether the suite asks for two ranks on each GPU, and this is one host with GPUs."""
+    return suite.self_pairs and bool(topology.names("gpu")) and not topology.hosts
 
 
 def _check_self(suite: Suite, topology: Topology) -> None:

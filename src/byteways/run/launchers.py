@@ -13,6 +13,7 @@ from pathlib import Path
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
+from byteways.plan.legality import kind_of
 from byteways.plan.ranks import BY_DEVICE, Rank, default_ranks, layout, twins_of
 from byteways.run.options import Options
 from byteways.settings import module_command
@@ -95,11 +96,23 @@ def job_for(
         BytewaysError: See find_launcher().
     """
     job = job_of(planned, options.launcher, simulated=simulated)
-    if job is None or not options.with_self:
+    if job is None or not (options.with_self or any(map(_shares_gpu, planned))):
         return job
     count = options.ranks or default_ranks(topology)
     twins = twins_of(topology, count)
     return replace(job, ranks=count + twins, twins=twins)
+
+
+def _shares_gpu(planned: PlannedCase) -> bool:
+    """Whether the case is a message between two ranks on one GPU, which is not skipped."""
+    first = planned.case.flows[0]
+    ends = first.source, first.destination
+    return (
+        planned.reason is None
+        and len({end.rank for end in ends}) == 2
+        and len({end.device for end in ends}) == 1
+        and kind_of(first.source.device) == "gpu"
+    )
 
 
 def job_of(plan: Sequence[PlannedCase], given: str | None = None, *, simulated: bool = False) -> Job | None:
