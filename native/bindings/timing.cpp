@@ -194,7 +194,8 @@ void bind_results(nb::module_& m) {
       .def_ro("begin_ns", &RankSkew::begin_ns)
       .def_ro("end_ns", &RankSkew::end_ns)
       .def_ro("begins_last", &RankSkew::begins_last)
-      .def_ro("waiting", &RankSkew::waiting);
+      .def_ro("waiting", &RankSkew::waiting)
+      .def_ro("time_ns", &RankSkew::time_ns);
   nb::class_<Measurement>(m, "Measurement")
       .def_ro("times", &Measurement::times)
       .def_ro("discarded", &Measurement::discarded)
@@ -210,6 +211,7 @@ void bind_results(nb::module_& m) {
       .def_ro("timed_by", &Measurement::timed_by)
       .def_ro("timer_resolution_ns", &Measurement::timer_resolution_ns)
       .def_ro("submit_ns", &Measurement::submit_ns)
+      .def_ro("first_ns", &Measurement::first_ns)
       .def_ro("clock_alignment_ns", &Measurement::clock_alignment_ns)
       .def_ro("window_ns", &Measurement::window_ns)
       .def_ro("end_to_end_ns", &Measurement::end_to_end_ns)

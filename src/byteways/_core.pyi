@@ -171,6 +171,7 @@ class RankSkew:
     end_ns: float
     begins_last: float
     waiting: float | None
+    time_ns: float
 
 class Measurement:
     samples_ns: list[float]
@@ -186,6 +187,7 @@ class Measurement:
     timed_by: str
     timer_resolution_ns: float
     submit_ns: float
+    first_ns: float
     host_ns: float
     clock_alignment_ns: float
     window_ns: float

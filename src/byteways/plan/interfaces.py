@@ -72,7 +72,7 @@ def _between_ranks(
         "message passing",
         meaning,
         {"gpu": kernels} if library else {"cpu": (), "gpu": ()},
-        options,
+        (*options, opt.RANK_ORDER),
         figure=figure,
         counts=counts,
         granularity_bytes=1,
@@ -253,7 +253,7 @@ INTERFACES: Mapping[str, Interface] = {
     "mpi-ping-pong": _between_ranks(
         "latency: an MPI message to another rank and back",
         ("unidirectional",),
-        options=(opt.STAGING,),
+        options=(opt.TIMING, opt.STAGING),
         figure="latency",
         counts="round-trip",
         alone=True,

@@ -42,6 +42,7 @@ class Option:
     #: The default word: writing it gives the same case as leaving it out.
     default: str | None = None
     names_gpus: bool = False  # one or more GPUs: "gpu1,gpu2"
+    numbers: bool = False  # beside its words also a list of numbers: "2,3,0,1"
 
     @property
     def is_truth(self) -> bool:
@@ -56,8 +57,9 @@ GATE = Option("gate")
 BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
 #: Messages in flight before the receiver acknowledges them all, as in OSU's bandwidth tests.
 WINDOW = Option("window", Span(1, 4096, "messages in flight"))
-#: How operations of several ranks follow each other: back to back, or each from a common start.
-TIMING = Option("timing", words=("pipelined", "isolated"), default="pipelined")
+#: How operations of several ranks follow each other: back to back, each from a common start, or as in the
+#: loops of OSU's programs (osu.py).
+TIMING = Option("timing", words=("pipelined", "isolated", "osu"), default="pipelined")
 #: What calls the library for the ranks of a host's GPUs: a process for each, a thread for each, or one
 #: thread for all.
 LAUNCH = Option("launch", words=("process", "thread", "single"), default="process")
@@ -72,6 +74,10 @@ PROTOCOL = Option("protocol", words=("auto", "LL", "simple"), default="auto")
 MECHANISM = Option("mechanism", words=("kernel", "copy"), default="kernel")
 #: How device memory gets to MPI: as it is, or by our copies through page-locked host memory.
 STAGING = Option("staging", words=("library", "pinned"), default="library")
+#: Which rank has which GPU; without GPUs, which NUMA domain: in the machine's order, filling a package and
+#: domain before the next, spread over them, or backwards.
+ORDERS = ("devices", "packed", "spread", "reversed")
+RANK_ORDER = Option("rank_order", words=ORDERS, default=ORDERS[0], numbers=True)
 #: True sustains the operations after timing, to measure their energy.
 ENERGY = Option("energy")
 #: Options of every interface.

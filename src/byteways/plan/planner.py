@@ -70,6 +70,7 @@ def make_plan(
     budget_s: float | None = None,
     link_class: LinkClass | None = None,
     ranks: int | None = None,
+    with_self: bool = False,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Plan:
     """Plans a suite on a machine.
@@ -83,6 +84,7 @@ def make_plan(
         budget_s: Time budget of the whole run; None: the suite's own.
         link_class: Returns the class of links between two devices; None: byteways.topology.routes.link_class.
         ranks: Number of ranks; None: one per GPU, at least two.
+        with_self: Whether messages also go between two ranks on one GPU.
         on_sweep: Progress: receives the numbers of sweeps expanded and of their cases; large machines take
             seconds.
 
@@ -105,7 +107,10 @@ def make_plan(
             hint=f"--ranks {len(hosts)}",
         )
     count = len(hosts) or ranks or default_ranks(topology)
-    processes = layout(topology, count) if needs_ranks(suite) else ()
+    if with_self:
+        _check_self(suite, topology)
+    twins = with_self or shares_gpus(suite, topology)
+    processes = layout(topology, count, twins=twins) if needs_ranks(suite) else ()
     expansions: list[Expansion] = []
     for sweep in suite.sweeps:
         if hosts and between_ranks(sweep):
@@ -134,6 +139,20 @@ def make_plan(
     cases += [_planned(item, 0, rounds) for item in refused]
     cases += [_planned(item, round_, rounds) for round_ in range(rounds) for item in spares]
     return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s)
+
+
+def shares_gpus(suite: Suite, topology: Topology) -> bool:
+    """Whether the suite asks for two ranks on each GPU, and this is one host with GPUs."""
+    return suite.self_pairs and bool(topology.names("gpu")) and not topology.hosts
+
+
+def _check_self(suite: Suite, topology: Topology) -> None:
+    """Checks that two ranks can share a GPU in this run."""
+    if not needs_ranks(suite):
+        raise BytewaysError(f"suite '{suite.name}' has no ranks: --self is of messages between ranks")
+    if topology.hosts or not topology.names("gpu"):
+        cause = "ranks of several hosts have a GPU each" if topology.hosts else "this machine has no GPU"
+        raise BytewaysError("--self has two ranks share each GPU", cause=cause, hint="leave --self out")
 
 
 def needs_ranks(suite: Suite) -> bool:

@@ -55,7 +55,9 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             others = [self._flow(case, *of_rank) for of_rank in of_ranks[1:]]
             flow = self._flow(case, *of_ranks[0], others=others)
             measurement = self._session.measure([flow], self._options(case, request, case.members[0]))
-            outcome = outcome_of_ranks(case, measurement, buffers[0])
+            outcome = outcome_of_ranks(
+                case, measurement, buffers[0], self._newness(case, self._arena.all_new)
+            )
             outcome["warnings"] += warnings_of(peers[0])
             return outcome
         except self._core.Error as error:

@@ -48,6 +48,7 @@ def mistake(request: Request) -> Mistake | None:
         or _submit_mistake(request)
         or _in_place_mistake(request)
         or _staging_mistake(request)
+        or _osu_mistake(request)
         or _direct_mistake(request)
     )
 
@@ -182,6 +183,21 @@ def _staging_mistake(request: Request) -> Mistake | None:
         return None
     reason = f"staging in pinned memory is for messages, and {request.pattern} is a collective"
     return Mistake("staging", reason, 'pattern = "unidirectional"')
+
+
+def _osu_mistake(request: Request) -> Mistake | None:
+    """What OSU's programs do not do is not timed as theirs."""
+    options = request.options
+    if options.get("timing") != "osu":
+        return None
+    if request.cache == "cold" and INTERFACES[request.interface].figure == "bandwidth":
+        return Mistake("cache", "OSU's programs use one buffer again and again", 'cache = "warm"')
+    if options.get("staging") == "pinned":
+        reason = "OSU's programs pass device memory to the library"
+        return Mistake("staging", reason, 'staging = "library"')
+    if INTERFACES[request.interface].library:
+        return Mistake("timing", "the loops of OSU's programs are those of MPI", 'interface = "mpi"')
+    return None
 
 
 def _direct_mistake(request: Request) -> Mistake | None:

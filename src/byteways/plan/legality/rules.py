@@ -55,6 +55,7 @@ def _company(question: Question) -> str | None:
 _STEPS = tuple(name for name in INTERFACES if is_memory_step(name))
 _OF_TORCH = tuple(name for name, interface in INTERFACES.items() if interface.worker == "torch")
 _OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.takes)
+_OF_XCCL = tuple(name for name, interface in INTERFACES.items() if interface.library == "xccl")
 _WITH_LAUNCH = tuple(name for name, interface in INTERFACES.items() if "launch" in interface.takes)
 _DIRECT = tuple(name for name, interface in INTERFACES.items() if interface.library == "direct")
 _OWN = tuple(name for name, interface in INTERFACES.items() if interface.own_buffer)
@@ -77,6 +78,7 @@ RULES: tuple[Rule, ...] = (
     Rule("MPI starts ranks that are processes", executors.launch_refusal, _WITH_LAUNCH),
     Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
+    Rule("each rank of NCCL and RCCL has a GPU of its own", executors.own_gpu_refusal, _OF_XCCL),
     Rule("ranks can open each other's memory", calls.peers_refusal, _DIRECT, whole_case=True),
     Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),
     Rule("managed pages can migrate, or stay, as requested", calls.pages_refusal),
