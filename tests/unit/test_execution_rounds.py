@@ -16,13 +16,13 @@ from byteways.run import execution
 from byteways.run.execution import (
     Execution,
     Repetition,
-    _claim,
-    _remove,
     check_new_folder,
+    claim_folder,
     plan_of,
     planned_seconds,
     repetition_of,
     reserve_s,
+    restore_folder,
 )
 from byteways.run.options import Options
 
@@ -154,7 +154,7 @@ def test_folders_that_a_new_run_may_use(files: list[str], said: str | None, tmp_
     (tmp_path / JOURNAL).write_text("")
     if said is None:
         check_new_folder(tmp_path)
-        journal = _claim(tmp_path)
+        journal = claim_folder(tmp_path)
         journal.close()
         assert {path.name for path in tmp_path.iterdir()} == {JOURNAL}
         return
@@ -170,12 +170,12 @@ def test_a_folder_that_is_claimed_meanwhile(tmp_path: Path, monkeypatch: pytest.
     for name in (MANIFEST, "notes.txt"):
         (tmp_path / name).write_text("x")
         with pytest.raises(BytewaysError, match="another run is using"):
-            _claim(tmp_path)
+            claim_folder(tmp_path)
         (tmp_path / name).unlink()
-    _claim(tmp_path).close()
+    claim_folder(tmp_path).close()
     (tmp_path / "file").write_text("")
     with pytest.raises(BytewaysError, match="cannot use the run folder"):
-        _claim(tmp_path / "file" / "run")
+        claim_folder(tmp_path / "file" / "run")
 
 
 @pytest.mark.parametrize("existed", [True, False])
@@ -185,11 +185,11 @@ def test_a_run_that_did_not_begin_leaves_nothing(existed: bool, tmp_path: Path) 
     folder.mkdir()
     for name in (*BEFORE_MEASURING, ".plan.jsonl.77"):
         (folder / name).write_text("x")
-    _remove(folder, existed)
+    restore_folder(folder, existed)
     assert folder.exists() == existed and not [*tmp_path.glob("run/*")]
     folder.mkdir(exist_ok=True)
     (folder / "mine").write_text("x")
-    _remove(folder, existed)
+    restore_folder(folder, existed)
     assert (folder / "mine").exists()
 
 
@@ -216,3 +216,23 @@ def test_what_a_plan_is_made_of(simulated: bool, monkeypatch: pytest.MonkeyPatch
         "budget_of_suite": None if simulated else suite.budget_s,
     }
     assert suite.budget_s is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "budget_s"), [({"budget_s": 7.0}, 7.0), ({"budget_s": 7.0, "for_s": 60.0}, None)]
+)
+def test_a_repeated_suite_has_no_budget(
+    given: dict[str, float], budget_s: float | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Catches a budget that is lost on the way, and one that ends a suite which is repeated for a time."""
+    plan = SimpleNamespace(cases=(planned(),), budget_s=7.0)
+    probed = SimpleNamespace(capabilities=None, libraries={}, method_version=1)
+    machine = SimpleNamespace(topology=None, probed=probed, worker=None)
+    monkeypatch.setattr(execution, "open_machine", lambda *_: machine)
+    monkeypatch.setattr(execution, "plan_of", lambda *_: plan)
+    monkeypatch.setattr(execution.plan_file, "write", lambda *_: None)
+    monkeypatch.setattr(execution.manifests, "build", lambda **_: {})
+    monkeypatch.setattr(execution.manifests, "write", lambda *_: None)
+    begun = execution.begin(load("quick"), Options(**given), tmp_path / "run", [], lambda: None)  # type: ignore[arg-type]
+    begun.journal.close()
+    assert begun.budget_s == budget_s

@@ -95,6 +95,10 @@ def test_a_ring_beside_the_host() -> None:
     assert paths(lines + 'executor = "destination"\npattern = "host-and-ring"', two) == [
         "ring:gpu0,gpu1 and cpu0>gpu0,gpu1"
     ]
+    # The copies within the host are no transfers of its GPUs.
+    every = lines.replace('destination = "gpu*:device"', 'destination = ["gpu*:device", "cpu*:pinned"]')
+    found = cases(every + 'executor = "source"\npattern = "host-and-ring"', two)
+    assert {case.path.partition(" and ")[2] for case in found} == {"cpu0>gpu0,gpu1", "gpu0,gpu1>cpu0"}
 
 
 def test_the_worst_halves_have_the_least_between_them() -> None:

@@ -126,10 +126,10 @@ def test_throttling_of_version_1(tmp_path: Path) -> None:
     """Catches nanoseconds taken for microseconds, and a quota of a group above that is not seen."""
     write(tmp_path / "proc/self/cgroup", "3:cpu,cpuacct:/a/b")
     place = tmp_path / "sys/fs/cgroup/cpu/a/cpu.stat"
-    write(place, "nr_periods 1\nthrottled_time 0")
+    write(place, "nr_periods 1\nthrottled_time 30000000")
     monitor = HostMonitor(tmp_path, {0}, lambda: 1.0)
-    write(place, "nr_periods 1\nthrottled_time 40000000")
-    assert monitor.end().throttled_s == 0.04
+    write(place, "nr_periods 1\nthrottled_time 70001000")
+    assert monitor.end().throttled_s == 0.040001
 
 
 class Answering:

@@ -196,6 +196,7 @@ def test_the_dearest_is_compared_at_a_common_size() -> None:
     assert (claim.first.value, claim.second.value) == (9e8, 2e7)
     assert {one.value for one in found.results} == {9e8, 2e7}  # each of its largest size
     assert claim.comparisons == 1
+    assert (claim.first.name, claim.second.name) == ("pinned", "pageable")
     apart = [step("allocate", "cpu0:pageable", 1e6, MIB, "cpu0")]
     apart += [step("allocate", "cpu0:pageable", 2e7, GIB // 2, "cpu0")]
     assert not list(dearest(Index(Fixture([*dear, *apart]))))

@@ -163,3 +163,14 @@ def test_pages_that_would_land_elsewhere(tmp_path: Path) -> None:
             f"gpu0>cpu1 (2 cases): {reason}.",
         )
     ]
+
+
+def test_of_many_paths_three_are_named(tmp_path: Path) -> None:
+    """Catches a sentence that grows with the machine, and paths that it leaves out without a word."""
+    build = sample_run.Builder(sample_run.topology(4, 4))
+    for number in range(4):
+        far = [(f"gpu{number}:managed", f"cpu{(number + 1) % 4}:managed", f"gpu{number}")]
+        build.lose("skipped", f"{LANDS_ELSEWHERE}cpu{number}", "prefetch", far, size=MIB)
+    [told] = [one for one in findings(RunFolder(build.write(tmp_path))) if "would land" in one.title]
+    assert "over gpu0>cpu1, gpu1>cpu2, gpu2>cpu3 and 1 more path were" in told.title
+    assert told.detail.count("(1 case)") == 3
