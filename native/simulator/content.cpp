@@ -194,8 +194,8 @@ bool Rule::continues(const Rule& other) const {
          operation == other.operation &&
          (rows == other.rows || (rows && other.rows && *rows == *other.rows)) &&
          (linear == other.linear || (linear && other.linear && *linear == *other.linear)) &&
-         (tile == other.tile || (tile && other.tile && *tile == *other.tile)) &&
-         stride == other.stride && (stride == 0 || (phase == other.phase && spot == other.spot));
+         (tile == other.tile || (tile && other.tile && *tile == *other.tile)) && stride == other.stride &&
+         (stride == 0 || (phase == other.phase && spot == other.spot));
 }
 
 std::map<Word, Run>::iterator Content::split(Word at) {

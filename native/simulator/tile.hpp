@@ -21,7 +21,7 @@ struct TileRegion {
 };
 
 struct Tile {
-  Word origin = 0;  // index of word (0, 0) in the block
+  Word origin = 0;                        // index of word (0, 0) in the block
   Word width = 1, height = 1, depth = 0;  // the halo within width and height
   TileRegion inner;
   std::array<TileRegion, 4> sides;  // left, right, bottom, top with the corners; without meaning at depth 0

@@ -1,6 +1,6 @@
 // How the messages of an application pattern get from rank to rank: one transport a class, the same messages
-// for all. A rank packs its messages on its device's stream, exchange() carries them, and unpacking follows on
-// the same stream.
+// for all. A rank packs its messages on its device's stream, exchange() carries them, and unpacking follows
+// on the same stream.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,17 +16,17 @@ namespace byteways {
 // in the same order on both, and have equal tags and sizes there.
 struct Parcel {
   int other = 0, tag = 0;
-  std::byte* data = nullptr;   // in the memory of messages of this rank
+  std::byte* data = nullptr;  // in the memory of messages of this rank
   std::uint64_t bytes = 0;
-  std::uint64_t place = 0;     // sent: offset in the other rank's memory of messages
+  std::uint64_t place = 0;  // sent: offset in the other rank's memory of messages
 };
 
 struct Parcels {
   std::vector<Parcel> sent, received;
 };
 
-// Memory of messages: what a rank packs, and what others send to it. Peers write the latter while the rank may
-// still read what came before, so there are two of them, used in turn.
+// Memory of messages: what a rank packs, and what others send to it. Peers write the latter while the rank
+// may still read what came before, so there are two of them, used in turn.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -37,7 +37,7 @@ class Transport {
   virtual void exchange(const Parcels& parcels, Stream& stream) = 0;
   // The sum of one word of every rank, as codes compute a time step. Waits for it.
   virtual std::uint64_t sum(std::uint64_t mine, Stream& stream) = 0;
-  const std::string& engine() const { return engine_; }      // for the record
+  const std::string& engine() const { return engine_; }  // for the record
   const std::string& evidence() const { return evidence_; }
 
  protected:

@@ -82,8 +82,7 @@ void PeerTransport::exchange(const Parcels& parcels, Stream& stream) {
   std::map<int, std::uint64_t> words;
   const std::uint64_t own = 1;
   for (const Parcel& each : parcels.received) words[each.other] = 0;
-  for (auto& [other, word] : words)
-    mpi().start_receive(pending, &word, sizeof word, kByte, other, kArrived);
+  for (auto& [other, word] : words) mpi().start_receive(pending, &word, sizeof word, kByte, other, kArrived);
   std::set<int> told;
   for (const Parcel& each : parcels.sent)
     if (told.insert(each.other).second)

@@ -11,14 +11,15 @@ class XcclTransport final : public Transport {
   void exchange(const Parcels& parcels, Stream& stream) override;
   std::uint64_t sum(std::uint64_t mine, Stream& stream) override;
 
-  // Below it MPI's latency is lower than RCCL's on MI300A: schieffer2025, section 6.1 (observation 5) and 7.1.
+  // Below it MPI's latency is lower than RCCL's on MI300A: schieffer2025, section 6.1 (observation 5)
+  // and 7.1.
   static constexpr std::uint64_t kSmallBytes = 4096;
 
  private:
   XcclCommunicator* xccl_;
   Device* device_;
-  std::unique_ptr<MpiTransport> small_;         // hybrid only
-  std::unique_ptr<Buffer> words_, told_;        // for sums: on the GPU, and in page-locked host memory
+  std::unique_ptr<MpiTransport> small_;   // hybrid only
+  std::unique_ptr<Buffer> words_, told_;  // for sums: on the GPU, and in page-locked host memory
 };
 
 }  // namespace byteways

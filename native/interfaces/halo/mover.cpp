@@ -1,7 +1,7 @@
 // Interface `halo`: CloverLeaf's pattern of communication. Each rank has a tile of a grid in two dimensions,
 // of several fields with a halo around. An iteration is a pass of a five-point stencil over all fields, the
-// exchange of their halos along x and then along y, each face packed into one message, and the sum of one word
-// of every rank, as for a time step. With `timed` "exchange", an operation is that exchange alone.
+// exchange of their halos along x and then along y, each face packed into one message, and the sum of one
+// word of every rank, as for a time step. With `timed` "exchange", an operation is that exchange alone.
 //
 // The pattern stands for CloverLeaf's communication (clover_exchange), not for its hydrodynamics: one stencil
 // stands for all of its kernels.
@@ -32,8 +32,13 @@ class Tile {
                             " cells has no face of " + std::to_string(depth_) + " cells");
   }
   HaloArguments arguments(const void* from, void* to, unsigned side) const {
-    return {static_cast<const unsigned long long*>(from), static_cast<unsigned long long*>(to), width_,
-            height_, depth_, fields_, side};
+    return {static_cast<const unsigned long long*>(from),
+            static_cast<unsigned long long*>(to),
+            width_,
+            height_,
+            depth_,
+            fields_,
+            side};
   }
   std::uint64_t words() const { return fields_ * halo_field_words(arguments(nullptr, nullptr, kLeft)); }
   std::uint64_t state_bytes() const { return words() * kWord; }
@@ -104,9 +109,9 @@ class HaloMover final : public ApplicationMover {
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification found;
     found.checked_bytes = tile_.state_bytes();
-    found.note(check_lattice(session(), owner_of_state(), state(current_),
-                             tile_.lattice(grid(), key_, steps_)),
-               current_ * tile_.state_bytes());
+    found.note(
+        check_lattice(session(), owner_of_state(), state(current_), tile_.lattice(grid(), key_, steps_)),
+        current_ * tile_.state_bytes());
     return found;
   }
 
@@ -122,7 +127,8 @@ class HaloMover final : public ApplicationMover {
     if (whole()) reduce();
   }
 
-  // The halos beyond two faces: of a neighbour by a message, at the edge of the grid as the boundary wants it.
+  // The halos beyond two faces: of a neighbour by a message, at the edge of the grid as the boundary wants
+  // it.
   void exchange(unsigned low, unsigned high) {
     Parcels parcels;
     for (const unsigned side : {low, high}) {
@@ -136,8 +142,8 @@ class HaloMover final : public ApplicationMover {
                         received_part() * tile_.part_bytes() + tile_.face_offset(opposite)};
       launch(kPack, tile_.arguments(state(current_), transport().packed_at(sent), side), words(side));
       parcels.sent.push_back(sent);
-      parcels.received.push_back({other, static_cast<int>(side), message(received_part(), side),
-                                  tile_.face_bytes(side)});
+      parcels.received.push_back(
+          {other, static_cast<int>(side), message(received_part(), side), tile_.face_bytes(side)});
     }
     transport().exchange(parcels, stream());
     for (const unsigned side : {low, high}) unpack(side);

@@ -152,21 +152,23 @@ void halo(Kernels& kernels, Operation& operation, const HaloArguments& a, const 
       kernels.reach(operation, launch.executor, a.from, step == Step::unpack ? message : fields);
   const Kernels::Reach to =
       kernels.reach(operation, launch.executor, a.to, step == Step::pack ? message : fields);
-  if (!launch.on_gpu())
-    operation.fixed += picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks));
+  if (!launch.on_gpu()) operation.fixed += picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks));
   if (step == Step::stencil) {
-    Pass pass{launch.executor, {from.place}, to.place,
-              static_cast<double>(a.fields * a.width * a.height * kWordBytes), launch.threads()};
+    Pass pass{launch.executor,
+              {from.place},
+              to.place,
+              static_cast<double>(a.fields * a.width * a.height * kWordBytes),
+              launch.threads()};
     if (!launch.on_gpu()) pass.cached_bytes = 2 * static_cast<double>(fields);
     pass.part = std::min(from.part, to.part);
     kernels.costs().add(operation, pass);
   } else {
     const RowsShape rows{a.fields * halo_rows(a), halo_row_words(a), halo_pitch(a), halo_row_words(a)};
     const double bytes = bytes_of_rows(rows);
-    kernels.costs().add(operation,
-                        Transfer{launch.mechanism(), launch.executor, from.place, to.place, bytes, 2,
-                                 launch.threads(), launch.on_gpu() ? 0 : 2 * static_cast<double>(fields),
-                                 std::min(from.part, to.part)});
+    kernels.costs().add(
+        operation,
+        Transfer{launch.mechanism(), launch.executor, from.place, to.place, bytes, 2, launch.threads(),
+                 launch.on_gpu() ? 0 : 2 * static_cast<double>(fields), std::min(from.part, to.part)});
   }
   operation.never_ends = kernels.hangs(from.place, to.place);
   operation.on_end = [&kernels, from = from.range, to = to.range, here = from.place, a, message,

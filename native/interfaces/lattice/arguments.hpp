@@ -2,8 +2,8 @@
 // distributed computation can be compared with what a single rank would have computed.
 //
 // Word (x, y) of field f is seed(f) · a^x · b^y modulo 2^64, with a and b odd. The sum of a word and its four
-// neighbours is then kGrowth times the word: an eigenfunction of the five-point stencil. As kGrowth is odd, no
-// number of steps makes two of them alike, and integers leave no rounding that depends on order.
+// neighbours is then kGrowth times the word: an eigenfunction of the five-point stencil. As kGrowth is odd,
+// no number of steps makes two of them alike, and integers leave no rounding that depends on order.
 #pragma once
 #include "interfaces/device/data_pattern.hpp"
 
@@ -32,7 +32,8 @@ constexpr unsigned long long kBack = lattice_inverse(kAcross), kDown = lattice_i
 constexpr unsigned long long kGrowth = 1 + kAcross + kBack + kUp + kDown;
 static_assert(kGrowth % 2 == 1);
 
-BYTEWAYS_HOST_DEVICE inline unsigned long long lattice_seed(unsigned long long key, unsigned long long field) {
+BYTEWAYS_HOST_DEVICE inline unsigned long long lattice_seed(unsigned long long key,
+                                                            unsigned long long field) {
   return pattern_word(key, field) | 1;
 }
 

@@ -29,7 +29,8 @@ CheckResult check_symbolic(const Range& of, const LatticeArguments& a) {
   for (const Run& run : of.block->content->read(of.begin, of.end)) {
     const Word at = run.begin - of.begin, field = at / (a.width * a.height);
     const Word first = field * a.width * a.height, factor = a.corner * lattice_seed(a.key, field);
-    const Tile* tile = run.rule.kind == Rule::Kind::tile && run.rule.stride == 0 ? run.rule.tile.get() : nullptr;
+    const Tile* tile =
+        run.rule.kind == Rule::Kind::tile && run.rule.stride == 0 ? run.rule.tile.get() : nullptr;
     if (tile && tile->width == a.width && tile->origin == of.begin + first) {
       if (tile->factor() == factor) continue;
       const Word d = tile->depth, w = tile->width, h = d == 0 ? a.height : tile->height;
@@ -58,10 +59,10 @@ CheckResult check_symbolic(const Range& of, const LatticeArguments& a) {
 
 void add_cost(Kernels& kernels, Operation& operation, const LatticeArguments& a, const KernelLaunch& launch,
               const Kernels::Reach& reached, bool checks) {
-  kernels.costs().add(operation, {launch.mechanism(), launch.executor, checks ? reached.place : launch.executor,
-                                  checks ? launch.executor : reached.place,
-                                  static_cast<double>(a.count * kWordBytes), 1, launch.threads(), 0,
-                                  reached.part});
+  kernels.costs().add(operation,
+                      {launch.mechanism(), launch.executor, checks ? reached.place : launch.executor,
+                       checks ? launch.executor : reached.place, static_cast<double>(a.count * kWordBytes), 1,
+                       launch.threads(), 0, reached.part});
 }
 
 void lattice_fill(Kernels& kernels, Operation& operation, const LatticeArguments& a,
@@ -75,7 +76,8 @@ void lattice_fill(Kernels& kernels, Operation& operation, const LatticeArguments
     }
     const Word each = a.width * a.height;
     for (Word field = 0; field * each < a.count; ++field) {
-      Tile tile{range.begin + field * each, a.width, a.height, 0, {a.corner * lattice_seed(a.key, field)}, {}};
+      Tile tile{
+          range.begin + field * each, a.width, a.height, 0, {a.corner * lattice_seed(a.key, field)}, {}};
       range.block->content->assign(tile.origin, tile.origin + each, Rule::of(tile));
     }
   };
@@ -95,7 +97,8 @@ void lattice_check(Kernels& kernels, Operation& operation, const LatticeArgument
       found = check_symbolic(range, a);
     else
       for (Word i = 0; i < a.count; i += a.stride)
-        if (const Word wanted = lattice_word(a, i); a.words[i] != wanted) note(found, i, 1, wanted, a.words[i]);
+        if (const Word wanted = lattice_word(a, i); a.words[i] != wanted)
+          note(found, i, 1, wanted, a.words[i]);
     *a.result = found;
   };
 }

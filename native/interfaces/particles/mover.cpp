@@ -48,6 +48,7 @@ class ParticlesMover final : public ApplicationMover {
     const std::uint64_t part = population_.part_bytes();
     if (flow.source->bytes() < flow.size_bytes + part || flow.destination->bytes() < 3 * part)
       throw Error(flow.interface, "size", "the particles or their messages do not fit the buffers");
+    traits_.least_batch = kTrips;  // trips differ: every sample is of all
     for (std::uint64_t trip = 0; trip < kTrips; ++trip) trips_.push_back(plan(trip));
     store_tables();
     std::vector<int> others;
@@ -121,10 +122,10 @@ class ParticlesMover final : public ApplicationMover {
     const auto* table = reinterpret_cast<const Segment*>(table_->data()) + side.table;
     std::uint64_t words = 0;
     for (const Segment& segment : side.segments) words += segment.words;
-    launch(kernel,
-           SegmentsArguments{words_at(flow().source->data()), words_at(messages), table,
-                             side.segments.size()},
-           words);
+    launch(
+        kernel,
+        SegmentsArguments{words_at(flow().source->data()), words_at(messages), table, side.segments.size()},
+        words);
   }
 
   Trip plan(std::uint64_t number) const {

@@ -25,8 +25,7 @@ void particles_track(Kernels& kernels, Operation& operation, const TrackArgument
                      const KernelLaunch& launch) {
   const Kernels::Reach reached = kernels.reach(operation, launch.executor, a.words, a.count * kWordBytes);
   const auto bytes = static_cast<double>(a.count * kWordBytes);
-  if (!launch.on_gpu())
-    operation.fixed += picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks));
+  if (!launch.on_gpu()) operation.fixed += picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks));
   Pass pass{launch.executor, {reached.place}, reached.place, bytes, launch.threads()};
   if (!launch.on_gpu()) pass.cached_bytes = bytes;
   pass.part = reached.part;
@@ -53,14 +52,14 @@ void particles_move(Kernels& kernels, Operation& operation, const SegmentsArgume
   std::vector<Ends> ends;
   Kernels::Reach stored, sent;
   for (const Segment& segment : segments) {
-    stored = kernels.reach(operation, launch.executor, a.store + segment.in_store, segment.words * kWordBytes);
-    sent =
-        kernels.reach(operation, launch.executor, a.messages + segment.in_messages, segment.words * kWordBytes);
+    stored =
+        kernels.reach(operation, launch.executor, a.store + segment.in_store, segment.words * kWordBytes);
+    sent = kernels.reach(operation, launch.executor, a.messages + segment.in_messages,
+                         segment.words * kWordBytes);
     ends.push_back({stored.range, sent.range});
     words += segment.words;
   }
-  if (!launch.on_gpu())
-    operation.fixed += picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks));
+  if (!launch.on_gpu()) operation.fixed += picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks));
   const Place from = packs ? stored.place : sent.place, to = packs ? sent.place : stored.place;
   kernels.costs().add(operation, Transfer{launch.mechanism(), launch.executor, from, to,
                                           static_cast<double>(words * kWordBytes), 2, launch.threads(), 0,

@@ -80,13 +80,13 @@ def _near_square(cells: int) -> int:
 
 
 def leaving(size_bytes: int, options: Options) -> int:
-    """Returns the particles of a rank that cross to others in a trip (native/interfaces/particles/trips.cpp)."""
+    """Returns the particles of a rank that cross in a trip (native/interfaces/particles/trips.cpp)."""
     particles = size_bytes // PARTICLE_BYTES
     return max(MOST_NEIGHBOURS, particles * int(options.get("crossing", CROSSING.usual)) // 1000)
 
 
 def columns_of(ranks: int, options: Options) -> int:
-    """Returns the ranks in a row of the grid: as square as possible and rather wide, as MPI_Dims_create has it.
+    """Returns the ranks in a row of the grid: as square as possible and rather wide, like MPI_Dims_create.
 
     Raises:
         ValueError: The ranks do not fill whole rows.

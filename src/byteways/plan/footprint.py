@@ -80,8 +80,8 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
 
 
 def bytes_of_buffers(case: Case, flow: Flow, cache_bytes: Callable[[str], int]) -> list[int]:
-    """Returns the bytes of each buffer of one flow (Case.buffers_of): equal ones, but for application patterns,
-    whose data and messages differ.
+    """Returns the bytes of each buffer of one flow (Case.buffers_of): equal ones, but for application
+    patterns, whose data and messages differ.
     """
     ends = case.buffers_of(flow)
     if case.interface_of(flow) not in APPLICATIONS:
@@ -113,7 +113,7 @@ def _rounded_up(size_bytes: int) -> int:
 
 def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
     """Returns every buffer of every flow with its bytes; a chase has one per flow."""
-    needed = []
+    needed: list[tuple[Buffer, int]] = []
     for flow in case.flows:
         sizes = bytes_of_buffers(case, flow, lambda device: last_level_cache_bytes(device, capabilities))
         ends = case.buffers_of(flow)

@@ -85,7 +85,7 @@ def _between_ranks(
 
 
 def _application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: Option) -> Interface:
-    """Returns the row of an application pattern: compute and exchange between ranks, by a choice of transports."""
+    """Returns the row of an application pattern: compute and exchange between ranks."""
     needed = (*kernels, "lattice_fill", "lattice_check")
     return Interface(
         "application",

@@ -66,13 +66,13 @@ LAUNCH = Option("launch", words=("process", "thread", "single"), default="proces
 IN_PLACE = Option("in_place", words=("no", "yes"), default="no")
 #: How device memory gets to MPI: as it is, or by our copies through page-locked host memory.
 STAGING = Option("staging", words=("library", "pinned"), default="library")
-#: How the messages of an application pattern get from rank to rank: by MPI as they are, or through page-locked
-#: host memory; by NCCL or RCCL, or with MPI for the small ones; by copies into the neighbours' memory, or by the
-#: kernels that pack them.
+#: How the messages of an application pattern get from rank to rank: by MPI as they are, or through
+#: page-locked host memory; by NCCL or RCCL, or with MPI for the small ones; by copies into the neighbours'
+#: memory, or by the kernels that pack them.
 TRANSPORT = Option(
     "transport", words=("mpi", "mpi-staged", "xccl", "hybrid", "copies", "kernels"), default="mpi"
 )
-#: What an operation of an application pattern is: compute, exchange and a sum over all ranks, or the exchange.
+#: What an operation of an application pattern is: compute, exchange and a sum, or the exchange alone.
 TIMED = Option("timed", words=("iteration", "exchange"), default="iteration")
 #: Ranks in a row of the grid of ranks; left out: as square as possible (plan/applications.py).
 COLUMNS = Option("columns", Span(1, 256, "ranks in a row of the grid"))

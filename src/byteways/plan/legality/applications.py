@@ -1,9 +1,9 @@
-"""Requirements of application patterns: the grid of ranks, their tiles and messages, and each rank's reach."""
+"""Requirements of application patterns: the grid of ranks, tiles and messages, and each rank's reach."""
 
 from __future__ import annotations
 
 from byteways.plan.applications import OF_GPUS, OF_PEERS, bytes_of_ends, columns_of
-from byteways.plan.case import is_device, is_plain
+from byteways.plan.case import is_device, is_managed, is_plain
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
 
@@ -37,11 +37,13 @@ def transport_refusal(question: Question) -> str | None:
     case, flow, capabilities = question.case, question.flow, question.there
     transport, messages = case.transport, flow.destination
     if kind_of(flow.executor) == "cpu":
-        return f"transport {transport} is for GPUs, and {flow.executor} is none" if transport in OF_GPUS else None
-    if transport == "mpi-staged" and not is_device(messages.memory) and not messages.memory.startswith("managed"):
+        if transport in OF_GPUS:
+            return f"transport {transport} is for GPUs, and {flow.executor} is none"
+        return None
+    if transport == "mpi-staged" and not (is_device(messages.memory) or is_managed(messages.memory)):
         return f"{messages} is host memory: nothing to stage"
     if transport in OF_PEERS and messages.memory != "device":
-        return f"{transport} open the neighbours' messages by IPC handles, which {messages.memory} memory lacks"
+        return f"{transport} open device memory of neighbours by IPC handles, and {messages} is none"
     if case.by_xccl:
         if is_plain(messages.memory) and not capabilities.pageable_access.get(flow.executor, False):
             return f"NCCL and RCCL reach memory that the GPU reaches, and {messages} is pageable"

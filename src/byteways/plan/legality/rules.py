@@ -77,7 +77,11 @@ RULES: tuple[Rule, ...] = (
     Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("ranks fill the grid, and cells fill tiles", applications.grid_refusal, APPLICATIONS),
     Rule("the transport takes the memory of messages", applications.transport_refusal, APPLICATIONS),
-    Rule("kernels of each rank reach its data and messages", applications.reach_of_ranks_refusal, APPLICATIONS),
+    Rule(
+        "kernels of each rank reach its data and messages",
+        applications.reach_of_ranks_refusal,
+        APPLICATIONS,
+    ),
     Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
     Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),
     Rule("managed pages can migrate, or stay, as requested", calls.pages_refusal),
