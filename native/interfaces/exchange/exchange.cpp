@@ -16,11 +16,13 @@ std::unique_ptr<Transport> make_alone(Session& session, const Flow& flow, Buffer
   throw Unsupported(flow.interface, "transport", "there is none called '" + word + "'");
 }
 
-// Says so in its evidence.
-class FallenBack final : public MpiTransport {
+// Says so in its evidence. Host memory needs no peer access.
+class FallenBack final : public StagedTransport {
  public:
-  FallenBack(const Flow& flow, const std::string& word, const std::string& why) : MpiTransport(flow) {
-    evidence_ = word + " fell back to MPI: " + why + "; " + evidence_;
+  FallenBack(Session& session, const Flow& flow, const Buffer& messages, const std::string& word,
+             const std::string& why)
+      : StagedTransport(session, flow, messages) {
+    evidence_ = word + " fell back to " + transports::kStaged + ": " + why + "; " + evidence_;
   }
 };
 
@@ -52,7 +54,8 @@ std::unique_ptr<Transport> make_transport(Session& session, const Flow& flow, Bu
   const auto by = word == transports::kCopies ? PeerTransport::By::copies : PeerTransport::By::kernels;
   auto opened = std::make_unique<PeerTransport>(session, flow, by, messages, neighbours, reason);
   if (reason.empty()) return opened;
-  return std::make_unique<FallenBack>(flow, word, reason);
+  opened.reset();  // what some of the neighbours could open
+  return std::make_unique<FallenBack>(session, flow, messages, word, reason);
 }
 
 }  // namespace byteways

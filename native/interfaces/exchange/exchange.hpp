@@ -53,7 +53,7 @@ inline constexpr const char *kMpi = "mpi", *kStaged = "mpi-staged", *kXccl = "xc
 // Makes the transport that the flow's option names. `messages` is the rank's memory of messages, `neighbours`
 // are the ranks that it exchanges messages with. Collective: all ranks succeed, or throw Unsupported with the
 // reason of the first that cannot. Where a neighbour's memory cannot be opened, `copies` and `kernels` fall
-// back to MPI on all ranks, and say so in evidence().
+// back to staging in host memory on all ranks, and say so in evidence().
 std::unique_ptr<Transport> make_transport(Session& session, const Flow& flow, Buffer& messages,
                                           const std::vector<int>& neighbours);
 

@@ -27,7 +27,7 @@ class MpiTransport : public Transport {
 };
 
 // Our copies before a send and after a receive, as codes do whose MPI takes no memory of GPUs.
-class StagedTransport final : public MpiTransport {
+class StagedTransport : public MpiTransport {
  public:
   // Throws Unsupported on a host, OutOfMemory.
   StagedTransport(Session& session, const Flow& flow, const Buffer& messages);

@@ -88,6 +88,7 @@ class HaloMover final : public ApplicationMover {
   void prepare(std::uint64_t key) override {
     key_ = key;
     steps_ = 0;
+    forget_sums();
     current_ = 0;
     Device& owner = owner_of_state();
     fill_lattice(session(), owner, state(0), tile_.lattice(grid(), key_, 0));
@@ -112,6 +113,7 @@ class HaloMover final : public ApplicationMover {
     found.note(
         check_lattice(session(), owner_of_state(), state(current_), tile_.lattice(grid(), key_, steps_)),
         current_ * tile_.state_bytes());
+    note_sums(found);
     return found;
   }
 

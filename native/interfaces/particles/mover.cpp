@@ -59,6 +59,7 @@ class ParticlesMover final : public ApplicationMover {
   void prepare(std::uint64_t key) override {
     key_ = key;
     steps_ = 0;
+    forget_sums();
     Device& owner = owner_of_state();
     fill_lattice(session(), owner, flow().source->data(), lattice());
     poison(session(), owner, guests(), population_.part_bytes() / kWord, 1);
@@ -74,6 +75,7 @@ class ParticlesMover final : public ApplicationMover {
     Verification found;
     found.checked_bytes = flow().size_bytes;
     found.note(check_lattice(session(), owner_of_state(), flow().source->data(), lattice()), 0);
+    note_sums(found);
     return found;
   }
 

@@ -106,6 +106,8 @@ def bytes_of_ends(interface: str, size_bytes: int, options: Options) -> tuple[in
     if interface == HALO:
         tile = tile_of(size_bytes, options)
         return tile.state_bytes, tile.message_bytes
+    if size_bytes % PARTICLE_BYTES:
+        raise ValueError(f"{size_bytes} bytes are no whole number of particles of {PARTICLE_BYTES} bytes")
     part = MOST_NEIGHBOURS * leaving(size_bytes, options) * PARTICLE_BYTES
     return size_bytes + part, 3 * part
 

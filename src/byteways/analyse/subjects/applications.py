@@ -34,7 +34,7 @@ NAIVE = "mpi-staged"
 ITERATION, EXCHANGE = TIMED.words
 #: The sentence in the evidence of a transport that carries messages otherwise than asked
 #: (native/interfaces/exchange/exchange.cpp).
-FELL_BACK = " fell back to MPI: "
+FELL_BACK = f" fell back to {NAIVE}: "
 _NOT_OF_THE_PROBLEM = (TRANSPORT.name, TIMED.name)
 
 
