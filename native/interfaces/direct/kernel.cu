@@ -44,7 +44,7 @@ __device__ inline void add_vectors(const DirectArguments& a, const Exchange& x, 
   Bytes16 sum[kDirectInFlight];
 #pragma unroll
   for (unsigned int v = 0; v < kDirectInFlight; ++v) sum[v] = {0, 0, 0, 0};
-#pragma unroll 4
+#pragma unroll 2
   for (unsigned int step = 0; step < a.ranks; ++step) {
     const auto* from = reinterpret_cast<const Bytes16*>(message(a, x, in_turn(a, step))) + first;
     Bytes16 held[kDirectInFlight];
@@ -55,6 +55,7 @@ __device__ inline void add_vectors(const DirectArguments& a, const Exchange& x, 
     for (unsigned int v = 0; v < kDirectInFlight; ++v)
       if (kWhole || first + v * stride < count) sum[v] = sum_of(sum[v], held[v]);
   }
+#pragma unroll 1
   for (unsigned int copy = 0; copy < x.copies; ++copy) {
     auto* to = reinterpret_cast<Bytes16*>(copy_of_sum(a, x, copy)) + first;
 #pragma unroll
@@ -85,8 +86,10 @@ __device__ inline void place_vectors(const DirectArguments& a, const Exchange& x
 // Words that are no vectors: at the end, or all of them where a rank's block is not aligned.
 template <class Element>
 __device__ inline void move_elements(const DirectArguments& a, const Exchange& x, Word first, Word count) {
+#pragma unroll 1
   for (Word i = first + grid_thread(); i < count; i += grid_threads()) {
     Element sum = 0;
+#pragma unroll 1
     for (unsigned int step = 0; step < a.ranks; ++step) {
       const unsigned int other = in_turn(a, step);
       const Element held = load_global(reinterpret_cast<const Element*>(message(a, x, other)) + i);
@@ -94,6 +97,7 @@ __device__ inline void move_elements(const DirectArguments& a, const Exchange& x
       if (a.adds == 0) store_global(reinterpret_cast<Element*>(place_of(a, x, other)) + i, held);
     }
     if (a.adds == 0) continue;
+#pragma unroll 1
     for (unsigned int copy = 0; copy < x.copies; ++copy)
       store_global(reinterpret_cast<Element*>(copy_of_sum(a, x, copy)) + i, sum);
   }
@@ -116,6 +120,7 @@ __device__ inline void move_message(const DirectArguments& a, const Exchange& x,
   const Word tile = Word{kDirectInFlight} * block_threads();
   const Word pass = tile * grid_blocks();
   const Word end = count / pass * pass;
+#pragma unroll 1
   for (Word first = Word{block_index()} * tile + thread_index(); first < end; first += pass)
     move_vectors<true>(a, x, {first, block_threads(), end});
   move_vectors<false>(a, x, {end + grid_thread(), grid_threads(), count});
