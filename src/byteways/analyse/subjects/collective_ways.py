@@ -74,7 +74,9 @@ def _table(title: str, by_way: dict[tuple[str, str], list[Cell]]) -> Table:
         rows.append((format_size(size), *times, *_fastest(here)))
     headings = ("size", *(" ".join(part for part in way if part) for way in ways), LEADER, "margin")
     figures = tuple(range(len(ways) + 1))
-    return Table(f"{title}: time by library, µs", headings, tuple(rows), figures, note_of(rows, NOTE))
+    assumed = any("assumed" in (cell.record.rests_on or ()) for cells in by_way.values() for cell in cells)
+    note = note_of(rows, NOTE, "based on assumed parameters of the model" if assumed else "")
+    return Table(f"{title}: time by library, µs", headings, tuple(rows), figures, note)
 
 
 def _time(cells: Sequence[Cell]) -> str:
