@@ -161,16 +161,14 @@ def _extremes(
 ) -> list[Table]:
     """Builds tables of the fastest and the slowest rank, if the ranks timed their calls themselves."""
     tables = []
-    for said, choose in (("fastest", min), ("slowest", max)):
+    for said, choose in (("min", min), ("max", max)):
         rows = [
             (format_size(size), *(_of_ranks(at.get((size, pattern)), choose) for pattern in patterns))
             for size in sizes
         ]
         if any(text for row in rows for text in row[1:]):
             figures = tuple(range(len(patterns) + 1))
-            tables.append(
-                Table(f"{title}: time of the {said} rank, µs", ("size", *patterns), tuple(rows), figures)
-            )
+            tables.append(Table(f"{title}: {said} over ranks, µs", ("size", *patterns), tuple(rows), figures))
     return tables
 
 

@@ -127,9 +127,7 @@ def _matrices(one: FigureOutcome) -> list[Table]:
         )
         heat = tuple((None, *(value and value / max(found.values()) for value in row)) for row in numbers)
         title = f"{_title(one)}, {what}{', ' + unit if unit else ''}"
-        note = "; ".join(
-            _derived(told) if what == "published" else one.notes if what == "measured" else ()
-        )
+        note = "; ".join(_derived(told) if what == "published" else one.notes if what == "measured" else ())
         columns = tuple(range(1, len(targets) + 1))
         tables.append(Table(title, ("from \\ to", *targets), rows, columns, note, heat))
     return tables
