@@ -29,7 +29,8 @@ void bind_direct(nb::module_& m) {
             for (const std::string& name : names) devices.push_back(&session.device(name));
             return PeerCommunicator::all(session, devices);
           },
-          "session"_a, "devices"_a);
+          "session"_a, "devices"_a)
+      .def_prop_ro("obstacle", &PeerCommunicator::obstacle);
 }
 
 }  // namespace byteways

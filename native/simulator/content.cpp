@@ -131,6 +131,12 @@ LinearSum LinearSum::moved(Word from, Word to) const {
   return found;
 }
 
+Rule Rule::of(Tile tile) {
+  Rule rule{Kind::tile, 0, nullptr, 0, 0, 0};
+  rule.tile = std::make_shared<const Tile>(tile);
+  return rule;
+}
+
 Word Rule::at(Word index) const {
   if (stride != 0 && index % stride == phase) return spot;
   switch (kind) {
@@ -149,6 +155,8 @@ Word Rule::at(Word index) const {
       return linear->at(index);
     case Kind::sum:
       return add_elements(sum->left.at(index), sum->right.at(index), sum->element);
+    case Kind::tile:
+      return tile->at(index);
     case Kind::doubles:
       return stream_expected(operation, value, second, index);
     default:
@@ -168,6 +176,11 @@ Rule Rule::moved(Word from, Word to) const {
   if (kind == Kind::sum)
     rule.sum =
         std::make_shared<const Sum>(Sum{sum->left.moved(from, to), sum->right.moved(from, to), sum->element});
+  if (kind == Kind::tile) {
+    Tile there = *tile;
+    there.origin += to - from;
+    rule.tile = std::make_shared<const Tile>(there);
+  }
   if (stride != 0) rule.phase = (phase + to % stride + stride - from % stride) % stride;
   return rule;
 }
@@ -181,7 +194,8 @@ bool Rule::continues(const Rule& other) const {
          operation == other.operation &&
          (rows == other.rows || (rows && other.rows && *rows == *other.rows)) &&
          (linear == other.linear || (linear && other.linear && *linear == *other.linear)) &&
-         stride == other.stride && (stride == 0 || (phase == other.phase && spot == other.spot));
+         (tile == other.tile || (tile && other.tile && *tile == *other.tile)) && stride == other.stride &&
+         (stride == 0 || (phase == other.phase && spot == other.spot));
 }
 
 std::map<Word, Run>::iterator Content::split(Word at) {
@@ -273,7 +287,7 @@ CheckResult Content::check(Word begin, Word count, Word key, Word first, Word st
     // Constant words that happen to be right: at most one, as all words of a pattern differ.
     const auto lucky = [&](Word value) { return pattern_index(value) - base; };
     if (rule.kind == Rule::Kind::words || rule.kind == Rule::Kind::rows || rule.kind == Rule::Kind::linear ||
-        rule.kind == Rule::Kind::sum) {
+        rule.kind == Rule::Kind::sum || rule.kind == Rule::Kind::tile) {
       for (Word i = run.begin; i < run.end; ++i)
         if (rule.at(i) != pattern_word(base, i)) finding.bad(i, 1);
       continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interfaces/stream/arguments.hpp"
+#include "simulator/tile.hpp"
 
 namespace byteways::sim {
 
@@ -52,7 +53,7 @@ struct LinearSum {
 
 // The rule of a run: word i of the block is one of these.
 struct Rule {
-  enum class Kind { constant, pattern, words, doubles, rows, linear, sum } kind = Kind::constant;
+  enum class Kind { constant, pattern, words, doubles, rows, linear, sum, tile } kind = Kind::constant;
   // constant: the word; pattern: base, word i is pattern_word(base, i); doubles: base of the first source;
   // rows: base of the pattern that the source holds from its first row on
   Word value = 0;
@@ -65,6 +66,9 @@ struct Rule {
   std::shared_ptr<const Rows> rows = {};         // rows: where they are
   std::shared_ptr<const LinearSum> linear = {};  // linear: the terms
   std::shared_ptr<const Sum> sum = {};           // sum: of what
+  std::shared_ptr<const Tile> tile = {};         // tile: the words of a lattice
+
+  static Rule of(Tile tile);
 
   Word at(Word index) const;
   Rule moved(Word from, Word to) const;     // the rule after moving word `from` to `to`

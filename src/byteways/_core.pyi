@@ -323,10 +323,14 @@ class PeerCommunicator:
         device: This rank's GPU.
 
     Raises:
-        UnsupportedError: Two GPUs have no access to each other, with the reason; on every rank.
+        UnsupportedError: Two GPUs of different processes have no access to each other; on every rank.
     """
 
     def __init__(self, ranks: Ranks, session: Session, device: str) -> None: ...
+    @property
+    def obstacle(self) -> str:
+        """Why ranks exchange through host memory; empty if their GPUs have access to each other."""
+
     @staticmethod
     def all(session: Session, devices: Sequence[str]) -> list[PeerCommunicator]:
         """Returns the ranks of all these GPUs, in order, for one thread."""

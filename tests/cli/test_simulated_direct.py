@@ -131,6 +131,30 @@ def test_a_flag_that_never_comes_is_named(tmp_path: Path) -> None:
         assert "gave up, and released its GPU" in one["reason"]
 
 
+def test_without_peer_access_ranks_of_one_process_exchange_through_host_memory(tmp_path: Path) -> None:
+    """Catches GPUs that store to memory they have no access to, and a fallback that nobody hears of."""
+    sweep = f"""[[sweep]]
+name = "ways"
+{ENDS}cache = "warm"
+pattern = "allreduce"
+size = ["4KiB", "1MiB"]
+options = {{ launch = ["process", "single"], algorithm = ["one-shot", "two-shot"] }}
+"""
+    words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "false-peer:gpu0>gpu1")
+    records = run(tmp_path, HEAD + sweep, *words)
+    skipped = {
+        (one["options"].get("launch"), one["reason"].rpartition("did not arrive")[2])
+        for one in records
+        if one["status"] == "skipped"
+    }
+    hint = " (ranks of one process exchange through host memory: launch = thread)"
+    assert skipped == {(None, hint), ("single", ", which algorithm = two-shot needs")}
+    for one in measured([one for one in records if one["status"] != "skipped"]):
+        assert "through host memory: gpu0 and gpu1 have no peer access" in one["engine_evidence"]
+        (warning,) = (each for each in one["warnings"] if each["id"] == "no-peer-access")
+        assert "gpu0 and gpu1" in warning["observed"]
+
+
 def test_a_wrong_word_is_found(tmp_path: Path) -> None:
     """Catches a verification that looks at this rank's own words alone."""
     words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "corrupt:gpu0>gpu1:word=7")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from byteways.run.rank_threads import RankThreads
 from tests.gpu.device import Device
 
 pytestmark = pytest.mark.gpu
+
+# Kernels of two ranks on one GPU wait for each other: their streams must not share a hardware queue, of which
+# the driver makes 8 unless it is told otherwise before it starts.
+os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 
 KIB, MIB = 2**10, 2**20
 PATTERNS = ("allreduce", "allgather", "reduce-scatter", "alltoall")

@@ -142,7 +142,7 @@ def test_access(one: Flow, access: str) -> None:
 
 def test_every_interface_has_a_category() -> None:
     """Catches an interface whose records would have no category."""
-    known = ("explicit", "direct access", "memory", "message passing")
+    known = ("explicit", "direct access", "memory", "message passing", "application")
     flows = (flow("gpu0", "gpu1"),)
     found = {name: Case(name, "unidirectional", flows, 4096).category for name in INTERFACES}
     assert {name: category for name, category in found.items() if category not in known} == {}

@@ -24,6 +24,12 @@ SPANS = {
     "stages": (1, 32),
     "core": (0, 4095),
     "partner_core": (0, 4095),
+    "columns": (1, 256),
+    "fields": (1, 64),
+    "depth_cells": (1, 16),
+    "width_cells": (1, 2**24),
+    "crossing": (1, 250),
+    "message_bytes": (128, 2**24),
 }
 ALL = {each.name: each for each in vars(options).values() if isinstance(each, Option)}
 

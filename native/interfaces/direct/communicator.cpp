@@ -37,6 +37,17 @@ Memory memory_for_flags(const Session& session, const Device& device) {
   return Memory::device;
 }
 
+// The domain next to the GPU, else the first.
+Device& nearest_host(const Session& session, const Device& gpu) {
+  Device* first = nullptr;
+  for (const auto& device : session.devices()) {
+    if (!device->is_host()) continue;
+    if (device->info.numa_domain == gpu.info.numa_domain) return *device;
+    if (first == nullptr) first = device.get();
+  }
+  return *first;
+}
+
 // Other kinds are opened to each GPU apart, have no handles, or move.
 void require_kind(const Buffer& buffer) {
   const Memory memory = buffer.allocation().memory();
@@ -57,43 +68,98 @@ PeerCommunicator::PeerCommunicator(Session& session, Device& device, int rank, i
                       device.name());
   if (device.is_host())
     throw Unsupported(kCall, "device", "its kernels run on GPUs, and " + device.name() + " is a CPU");
-  own_ = session.allocate(device, memory_for_flags(session, device), workspace_bytes(size), device);
-  clear(session, device, own_->data(), words_in(own_->bytes()));
-  device.runtime->synchronize(session.service_stream(device));
 }
 
+// The first rank that lacks access tells why, to all.
 PeerCommunicator::PeerCommunicator(const Ranks& ranks, Session& session, Device& device)
-    : session_(&session), device_(&device), rank_(ranks.rank()), size_(ranks.size()), ranks_(&ranks) {
+    : PeerCommunicator(session, device, ranks.rank(), ranks.size()) {
+  ranks_ = &ranks;
+  const std::vector<std::string> all = ranks.gather_bytes(introduction());
+  ranks_of_device_ =
+      static_cast<unsigned>(std::count(all.begin(), all.end(), all[static_cast<std::size_t>(rank_)]));
+  for (const std::string& lack : ranks.gather_bytes(lacks(all)))
+    if (obstacle_.empty()) obstacle_ = lack;
+  const bool one_process = std::all_of(
+      all.begin(), all.end(), [](const std::string& one) { return one.ends_with(' ' + process_token()); });
+  if (!obstacle_.empty() && !one_process)
+    throw Unsupported(kCall, "peers",
+                      obstacle_ + "; ranks of one process exchange through host memory (launch = thread)",
+                      device.name());
   std::string failure;
   try {
-    PeerCommunicator made(session, device, rank_, size_);
-    own_ = std::move(made.own_);
+    allocate_workspace();
   } catch (const Error& error) {
     failure = error.what();
   }
   std::vector<Buffer*> mine;
   if (own_) mine.push_back(own_.get());
-  std::vector<PeerBuffers> shared = share(mine, failure);
-  workspaces_ = std::move(shared.front());
-  const std::vector<std::string> gpus = ranks.gather_bytes(device.info.uuid + device.name());
-  ranks_of_device_ =
-      static_cast<unsigned>(std::count(gpus.begin(), gpus.end(), device.info.uuid + device.name()));
+  workspaces_ = std::move(share(mine, failure).front());
 }
 
 std::vector<std::unique_ptr<PeerCommunicator>> PeerCommunicator::all(Session& session,
                                                                      const std::vector<Device*>& devices) {
   std::vector<std::unique_ptr<PeerCommunicator>> ranks;
-  std::vector<std::vector<Buffer*>> workspaces;
+  std::vector<std::string> introductions;
   for (Device* device : devices) {
     const auto rank = static_cast<int>(ranks.size()), size = static_cast<int>(devices.size());
     ranks.emplace_back(new PeerCommunicator(session, *device, rank, size));  // its constructor is private
-    workspaces.push_back({ranks.back()->own_.get()});
+    introductions.push_back(ranks.back()->introduction());
   }
+  std::string obstacle;
+  for (const auto& rank : ranks)
+    if (obstacle.empty()) obstacle = rank->lacks(introductions);
+  std::vector<std::vector<Buffer*>> workspaces;
   for (const auto& rank : ranks) {
-    rank->workspaces_ = std::move(rank->share_here(workspaces).front());
+    rank->obstacle_ = obstacle;
     rank->ranks_of_device_ = static_cast<unsigned>(std::count(devices.begin(), devices.end(), rank->device_));
+    rank->allocate_workspace();
+    workspaces.push_back({rank->own_.get()});
   }
+  for (const auto& rank : ranks) rank->workspaces_ = std::move(rank->share_here(workspaces).front());
   return ranks;
+}
+
+// Zeros: flags that no epoch has.
+void PeerCommunicator::allocate_workspace() {
+  const std::uint64_t bytes = workspace_bytes(size_);
+  if (obstacle_.empty()) {
+    own_ = session_->allocate(*device_, memory_for_flags(*session_, *device_), bytes, *device_);
+  } else {
+    Device& host = nearest_host(*session_, *device_);
+    own_ = session_->allocate(host, Memory::pinned, bytes, host, device_);
+  }
+  clear(*session_, *device_, own_->data(), words_in(bytes));
+  device_->runtime->synchronize(session_->service_stream(*device_));
+}
+
+// "uuid name process"
+std::string PeerCommunicator::introduction() const {
+  const std::string uuid = device_->info.uuid.empty() ? "none" : device_->info.uuid;
+  return uuid + ' ' + device_->name() + ' ' + process_token();
+}
+
+Device& PeerCommunicator::known(const std::string& uuid, const std::string& name) const {
+  for (const auto& device : session_->devices())
+    if (uuid == "none" ? device->name() == name : device->info.uuid == uuid) return *device;
+  throw Unsupported(kCall, "peers", "GPU " + uuid + " of another rank is not visible to this one",
+                    device_->name());
+}
+
+std::string PeerCommunicator::lacks(const std::vector<std::string>& introductions) const {
+  try {
+    for (const std::string& introduction : introductions) {
+      std::istringstream fields(introduction);
+      std::string uuid, name;
+      fields >> uuid >> name;
+      Device& other = known(uuid, name);
+      const Availability access = session_->prove_peer(*device_, other);
+      if (!access.available)
+        return device_->name() + " and " + other.name() + " have no peer access: " + access.reason;
+    }
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
 }
 
 PeerCommunicator::~PeerCommunicator() {
@@ -102,17 +168,19 @@ PeerCommunicator::~PeerCommunicator() {
   for (auto& buffer : workspaces_.opened) static_cast<void>(buffer.release());
 }
 
-// "uuid name bytes memory process address handle" for each buffer, a line each.
+// "uuid name process bytes address handle" for each buffer, a line each.
 std::string PeerCommunicator::told(const std::vector<Buffer*>& mine) const {
   std::ostringstream text;
   text << "ok";
   for (const Buffer* buffer : mine) {
-    require_kind(*buffer);
-    const Offer<ProcessHandles>& handles = device_->runtime->capability<ProcessHandles>();
-    const std::string handle = handles ? handles->handle_of(buffer->allocation()) : "none";
-    const std::string uuid = device_->info.uuid.empty() ? "none" : device_->info.uuid;
+    std::string handle = "none";
+    if (obstacle_.empty()) {
+      require_kind(*buffer);
+      const Offer<ProcessHandles>& handles = device_->runtime->capability<ProcessHandles>();
+      if (handles) handle = handles->handle_of(buffer->allocation());
+    }
     text << '\n'
-         << uuid << ' ' << buffer->device().name() << ' ' << buffer->bytes() << ' ' << process_token() << ' '
+         << introduction() << ' ' << buffer->bytes() << ' '
          << reinterpret_cast<std::uintptr_t>(buffer->data()) << ' ' << handle;
   }
   return text.str();
@@ -148,9 +216,11 @@ std::vector<PeerBuffers> PeerCommunicator::share_here(
   std::vector<PeerBuffers> found(of_ranks.front().size());
   for (const std::vector<Buffer*>& buffers : of_ranks)
     for (std::size_t each = 0; each < buffers.size(); ++each) {
-      require_kind(*buffers[each]);
-      const Availability open = session_->open_to(*device_, *buffers[each]);
-      if (!open.available) throw Unsupported(kCall, "peers", open.reason, device_->name());
+      if (obstacle_.empty()) {
+        require_kind(*buffers[each]);
+        const Availability open = session_->open_to(*device_, *buffers[each]);
+        if (!open.available) throw Unsupported(kCall, "peers", open.reason, device_->name());
+      }
       found[each].of_rank.push_back(buffers[each]->data());
     }
   return found;
@@ -158,39 +228,29 @@ std::vector<PeerBuffers> PeerCommunicator::share_here(
 
 std::vector<PeerBuffers> PeerCommunicator::opened(const std::vector<std::string>& told) const {
   std::vector<PeerBuffers> found;
-  for (std::size_t from = 0; from < told.size(); ++from) {
-    std::istringstream lines(told[from]);
+  for (const std::string& text : told) {
+    std::istringstream lines(text);
     std::string line;
     std::getline(lines, line);  // "ok"
     for (std::size_t each = 0; std::getline(lines, line); ++each) {
       if (found.size() <= each) found.emplace_back();
-      open(found[each], line, static_cast<int>(from));
+      open(found[each], line);
     }
   }
   return found;
 }
 
-void PeerCommunicator::open(PeerBuffers& to, const std::string& line, int from) const {
+void PeerCommunicator::open(PeerBuffers& to, const std::string& line) const {
   std::istringstream fields(line);
   std::string uuid, name, process, handle;
   std::uint64_t bytes = 0;
   std::uintptr_t address = 0;
-  fields >> uuid >> name >> bytes >> process >> address >> handle;
-  Device* owner = nullptr;
-  for (const auto& device : session_->devices())
-    if (uuid == "none" ? device->name() == name : device->info.uuid == uuid) owner = device.get();
-  if (owner == nullptr)
-    throw Unsupported(kCall, "peers",
-                      "GPU " + uuid + " of rank " + std::to_string(from) + " is not visible to rank " +
-                          std::to_string(rank_),
-                      device_->name());
-  const Availability access = session_->prove_peer(*device_, *owner);
-  if (!access.available) throw Unsupported(kCall, "peers", access.reason, device_->name());
+  fields >> uuid >> name >> process >> bytes >> address >> handle;
   if (process == process_token()) {
     to.of_rank.push_back(reinterpret_cast<std::byte*>(address));
     return;
   }
-  to.opened.push_back(session_->open_exported(*owner, bytes, *device_, handle));
+  to.opened.push_back(session_->open_exported(known(uuid, name), bytes, *device_, handle));
   to.of_rank.push_back(to.opened.back()->data());
 }
 

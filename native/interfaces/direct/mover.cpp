@@ -132,7 +132,15 @@ class DirectMover final : public CollectiveMover, public RankCalls {
     if (way_ == Way::copies) return copy(stream, k);
     arguments_.first_operation = k;
     arguments_.operations = persistent_ ? count_ : 1;
-    launch(stream, arguments_);
+    if (!through_host()) return launch(stream, arguments_);
+    // A piece of each message at a time.
+    for (std::uint64_t done = 0; done < message_bytes(); done += kFlaggedMostBytes) {
+      DirectArguments piece = arguments_;
+      piece.bytes = std::min(kFlaggedMostBytes, message_bytes() - done);
+      piece.sources[rank()] += done;
+      piece.destinations[rank()] += done;
+      launch(stream, piece);
+    }
   }
 
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
@@ -147,6 +155,7 @@ class DirectMover final : public CollectiveMover, public RankCalls {
  private:
   // Bytes that one rank sends to one other.
   std::uint64_t message_bytes() const { return sends_all() ? flow_.size_bytes : block_bytes(); }
+  bool through_host() const { return !peers_->obstacle().empty(); }
   bool sends_all() const { return flow_.word("operation") == "allreduce"; }
 
   Way choose(bool allreduce) const {
@@ -155,6 +164,12 @@ class DirectMover final : public CollectiveMover, public RankCalls {
       throw Unsupported(flow_.interface, option, why, executor().name());
     };
     if (algorithm == "two-shot" && !allreduce) refuse("algorithm", "two-shot is an algorithm of allreduce");
+    if (through_host()) {
+      const bool persistent = flow_.word("submit") == "persistent" && message_bytes() > kFlaggedMostBytes;
+      if (flow_.word("mechanism") == "copy" || algorithm == "two-shot" || protocol == "simple" || persistent)
+        refuse("peers", "it needs access of all GPUs to each other, and " + peers_->obstacle());
+      return Way::flagged;
+    }
     if (flow_.word("mechanism", "kernel") == "copy") {
       if (adds_) refuse("mechanism", "copy engines do not add");
       return Way::copies;
@@ -215,7 +230,7 @@ class DirectMover final : public CollectiveMover, public RankCalls {
     const unsigned most = resident();
     if (way_ == Way::copies) return {1, kWarp, 0};
     if (way_ == Way::flagged) {
-      const std::uint64_t words = words_in(message_bytes());
+      const std::uint64_t words = words_in(std::min(message_bytes(), kFlaggedMostBytes));
       const auto blocks = static_cast<unsigned>((words + kFlaggedBlockWords - 1) / kFlaggedBlockWords);
       require_resident(blocks, most);
       const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(words, kDirectThreads));
@@ -253,7 +268,8 @@ class DirectMover final : public CollectiveMover, public RankCalls {
 
   std::uint64_t entries() const {
     // Of copies: two launches and one event, and for each rank a copy, or an event to wait for.
-    return way_ == Way::copies ? 3 + static_cast<std::uint64_t>(ranks().size()) : 1;
+    if (way_ == Way::copies) return 3 + static_cast<std::uint64_t>(ranks().size());
+    return through_host() ? (message_bytes() + kFlaggedMostBytes - 1) / kFlaggedMostBytes : 1;
   }
 
   void describe(const std::string& name) {
@@ -267,7 +283,8 @@ class DirectMover final : public CollectiveMover, public RankCalls {
     traits_.engine = "kernel";
     if (way_ == Way::copies) find_engine();
     note_evidence(by + name + ", " + ways.at(way_) + ", among " + launched(flow_) +
-                  (in_place() ? ", in place" : "") + submit + engine_rule_);
+                  (in_place() ? ", in place" : "") + submit + engine_rule_ +
+                  (through_host() ? ", through host memory: " + peers_->obstacle() : ""));
   }
 
   // Copies of several ranks wait for each other, so that a probe cannot hold some of their GPUs.

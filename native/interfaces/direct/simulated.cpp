@@ -45,10 +45,25 @@ using Groups = std::map<const void*, Group>;  // by the workspace of the first r
 
 Word slot_of(const DirectArguments& a, Word operation) { return operation % a.slots * a.slot_stride; }
 
+// Where GPUs have no access to each other, workspaces are in host memory.
+bool through_host(Kernels& kernels, const DirectArguments& a) {
+  const Block* block = kernels.memory().find(a.workspaces[0]);
+  return block != nullptr && place_of(*block, 0).kind == Place::Kind::cpu;
+}
+
 // What operation k leaves on all ranks.
 void apply(Kernels& kernels, const Meeting& meeting, Play play, Word k) {
   mpi::Bytes bytes(kernels);
   const auto ranks = static_cast<unsigned>(meeting.of_rank.size());
+  const bool by_host = through_host(kernels, meeting.of_rank[0]->arguments);
+  const auto copy = [&](void* to, const void* from, Word size, Place by) {
+    if (by_host)
+      bytes.write(to, bytes.read(from, size));
+    else
+      bytes.copy(to, from, size, by);
+  };
+  // A rank knows the buffers of its own; those of others are as they know them.
+  const auto source = [&](unsigned rank) { return meeting.of_rank[rank]->arguments.sources[rank]; };
   for (unsigned to = 0; to < ranks; ++to) {
     const DirectArguments& a = meeting.of_rank[to]->arguments;
     const Place by = meeting.of_rank[to]->place;
@@ -58,18 +73,18 @@ void apply(Kernels& kernels, const Meeting& meeting, Play play, Word k) {
     if (a.adds == 0) {
       for (unsigned from = 0; from < ranks; ++from) {
         char* place = target + from * a.destination_stride;
-        const char* message = a.sources[from] + slot + offset;
-        if (place != message) bytes.copy(place, message, a.bytes, by);
+        const char* message = source(from) + slot + offset;
+        if (place != message) copy(place, message, a.bytes, by);
       }
     } else if (to > 0 && (play == Play::two_shot || a.source_stride == 0)) {  // an allreduce has one sum
-      bytes.copy(target, meeting.of_rank[0]->arguments.destinations[0] + slot, a.bytes, by);
+      copy(target, meeting.of_rank[0]->arguments.destinations[0] + slot, a.bytes, by);
     } else {
       const mpi::Scratch sum(target, a.bytes);  // the destination may be one of the sources
-      bytes.copy(sum.data(), a.sources[0] + slot + offset, a.bytes, by);
+      copy(sum.data(), source(0) + slot + offset, a.bytes, by);
       for (unsigned from = 1; from < ranks; ++from)
-        bytes.add(sum.data(), a.sources[from] + slot + offset, a.bytes,
+        bytes.add(sum.data(), source(from) + slot + offset, a.bytes,
                   a.element_bytes == 4 ? kUnsigned32 : kUnsigned64);
-      bytes.copy(target, sum.data(), a.bytes, by);
+      copy(target, sum.data(), a.bytes, by);
     }
   }
 }
@@ -109,18 +124,27 @@ void start_flows(Kernels& kernels, const std::shared_ptr<Meeting>& meeting, Play
         end();
         continue;
       }
-      auto flow = std::make_unique<Operation>();
-      Transfer transfer{Mechanism::kernel, there.place, here.place, there.place, bytes};
-      transfer.threads = flow->threads = there.threads / static_cast<double>(ranks - 1);
-      try {
-        kernels.costs().add(*flow, transfer);
-      } catch (const Failure&) {  // of a link: Costs knows which
-        continue;
+      const Place host = place_of(*kernels.memory().find(there.arguments.workspaces[to]), 0);
+      const bool by_host = host.kind == Place::Kind::cpu;
+      // Through the host: a store of the sender, and a load of the receiver.
+      std::vector<Transfer> legs = {{Mechanism::kernel, there.place, here.place, there.place, bytes}};
+      if (by_host)
+        legs = {{Mechanism::kernel, here.place, here.place, host, bytes},
+                {Mechanism::kernel, there.place, host, there.place, bytes}};
+      meeting->moving += static_cast<unsigned>(legs.size()) - 1;
+      for (Transfer& leg : legs) {
+        auto flow = std::make_unique<Operation>();
+        leg.threads = flow->threads = there.threads / static_cast<double>(ranks - 1);
+        try {
+          kernels.costs().add(*flow, leg);
+        } catch (const Failure&) {  // of a link: Costs knows which
+          continue;
+        }
+        flow->fixed = 0;        // of a launch
+        flow->processors = -1;  // the waiting kernel has them
+        flow->on_end = end;
+        kernels.start_beside(leg.from, leg.to, std::move(flow));
       }
-      flow->fixed = 0;        // of a launch
-      flow->processors = -1;  // the waiting kernel has them
-      flow->on_end = end;
-      kernels.start_beside(here.place, there.place, std::move(flow));
     }
 }
 
@@ -131,7 +155,10 @@ double flags_ns(Kernels& kernels, const Meeting& meeting, unsigned rank, Play pl
   for (unsigned other = 0; other < meeting.of_rank.size(); ++other) {
     if (other == rank) continue;
     const Place theirs = meeting.of_rank[other]->place;
-    flag = std::max(flag, kernels.costs().hand_over_ns(theirs, mine, mine));
+    const Place owner =
+        place_of(*kernels.memory().find(meeting.of_rank[rank]->arguments.workspaces[rank]), 0);
+    flag = std::max(flag, kernels.costs().hand_over_ns(theirs, mine, owner));
+    if (play == Play::flagged || play == Play::barrier) continue;
     load = std::max(load, kernels.costs().latency_ns(mine, theirs, static_cast<double>(kWordBytes)));
   }
   if (play == Play::flagged || play == Play::barrier) return flag;

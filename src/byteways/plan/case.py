@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from byteways.plan.interfaces import BARRIER, COLLECTIVES, INTERFACES, MULTI_PAIR
-from byteways.plan.options import LAUNCH
+from byteways.plan.interfaces import APPLICATIONS, BARRIER, COLLECTIVES, INTERFACES, MULTI_PAIR
+from byteways.plan.options import LAUNCH, TRANSPORT
 
 #: Patterns in which all ranks take part.
-OF_ALL_RANKS = (*COLLECTIVES, MULTI_PAIR, BARRIER)
+OF_ALL_RANKS = (*COLLECTIVES, MULTI_PAIR, BARRIER, *APPLICATIONS)
 PATTERNS = (
     *(
         "unidirectional",
@@ -256,6 +256,22 @@ class Case:
     def launch(self) -> str:
         """The launch mode between ranks: `process`, `thread` or `single`."""
         return str(self.options.get(LAUNCH.name, LAUNCH.default))
+
+    @property
+    def transport(self) -> str:
+        """How an application pattern carries its messages; empty for anything else."""
+        chosen = TRANSPORT in INTERFACES[self.interface].options
+        return str(self.options.get(TRANSPORT.name, TRANSPORT.default)) if chosen else ""
+
+    @property
+    def by_xccl(self) -> bool:
+        """Whether NCCL or RCCL carries it, alone or beside MPI."""
+        return INTERFACES[self.interface].library == "xccl" or self.transport in ("xccl", "hybrid")
+
+    @property
+    def by_mpi(self) -> bool:
+        """Whether MPI carries its data as they are in memory."""
+        return INTERFACES[self.interface].between == "mpi" and self.transport in ("", "mpi")
 
     def interface_of(self, flow: Flow) -> str:
         return flow.interface or self.interface

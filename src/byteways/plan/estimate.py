@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from byteways.plan.case import Buffer, Case, Flow, is_device, is_managed, is_plain
 from byteways.plan.footprint import buffers
 from byteways.plan.interfaces import (
+    APPLICATIONS,
     INTERFACES,
     counts_as_stream,
     figure_of,
@@ -73,6 +74,9 @@ PAGES_BYTES_PER_S = 2e9
 CALL_S = 10e-6
 #: A small message or collective in the loop of OSU's program, with the barrier between.
 LOOPED_S = {"message": 1e-6, "collective": 5e-6}
+#: Passes over the data of an application pattern, by kind of executor, and calls of an iteration.
+APPLICATION_BYTES_PER_S = {"cpu": 2e9, "gpu": 1000e9}
+APPLICATION_CALLS = 10
 #: Working set that fits in the private caches of one CPU core.
 CACHED_BYTES = 2**20
 #: Loads of a whole chase, by kind of executor; rate at which a GPU builds the cycle, by memory owner.
@@ -149,6 +153,8 @@ class Estimator:
         verified_each = preparation_s * samples <= VERIFICATION_SHARE * budget_s / rounds
         prepared_each = verified_each and figure_of(case.interface) == "bandwidth"
         each_s = sample_s + (preparation_s if prepared_each else 0.0)
+        if case.interface in APPLICATIONS:  # each sample is checked as a whole
+            each_s += preparation_s
         if is_memory_step(case.interface):  # each batch is undone and prepared again, untimed
             each_s += _pages_s(case, held_bytes(case.size_bytes))
         sampling_s = max(min(samples * each_s, budget_s / rounds), LEAST_SAMPLES * each_s)
@@ -188,6 +194,8 @@ class Estimator:
             return ROUND_TRIP_S["gpu" if "gpu" in map(kind_of, (flow.executor, flow.partner)) else "cpu"]
         if is_memory_step(case.interface):
             return CALL_S + _pages_s(case, case.size_bytes)
+        if case.interface in APPLICATIONS:
+            return self._application_s(case)
         if figure_of(case.interface) == "time":
             return INTERFACES[case.interface].call_s.get(kind_of(flow.executor), CALL_S)
         if INTERFACES[case.interface].walks:
@@ -207,6 +215,13 @@ class Estimator:
                 before = busy[device, side]
                 busy[device, side] = max(before + shared, alone_s) if far else before + alone_s
         return max(busy.values())
+
+    def _application_s(self, case: Case) -> float:
+        """Returns the seconds of one iteration: a pass over a rank's data, its messages, and some calls."""
+        kind = kind_of(case.flows[0].executor)
+        data, messages = (size for _, size in buffers(case, self.capabilities)[:2])
+        passes = 0.0 if case.options.get("timed") == "exchange" else data / APPLICATION_BYTES_PER_S[kind]
+        return passes + messages / HOST_LINK_BYTES_PER_S + APPLICATION_CALLS * CALL_S
 
     def _alone_s(self, case: Case, flow: Flow) -> float:
         """Returns the seconds of one operation of a flow without contention."""

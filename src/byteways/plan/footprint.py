@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from byteways.plan.applications import bytes_of_ends
 from byteways.plan.case import Buffer, Case, Flow, is_managed
-from byteways.plan.interfaces import WORD_BYTES, figure_of, is_memory_step, moves_pages, one_buffer
+from byteways.plan.interfaces import (
+    APPLICATIONS,
+    WORD_BYTES,
+    figure_of,
+    is_memory_step,
+    moves_pages,
+    one_buffer,
+)
 from byteways.plan.memory_steps import PAGE_BYTES, held_bytes
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
@@ -71,6 +79,20 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
     return _whole_words(size) if rotated == size else max(_whole_words(size), _rounded_up(rotated))
 
 
+def bytes_of_buffers(case: Case, flow: Flow, cache_bytes: Callable[[str], int]) -> list[int]:
+    """Returns the bytes of each buffer of one flow (Case.buffers_of): equal ones, but for application
+    patterns, whose data and messages differ.
+    """
+    ends = case.buffers_of(flow)
+    if case.interface_of(flow) not in APPLICATIONS:
+        return [flow_buffer_bytes(case, flow, cache_bytes)] * len(ends)
+    try:
+        data, messages = bytes_of_ends(case.interface, case.size_bytes, case.options)
+    except ValueError:  # legality/applications.py gives the reason
+        data, messages = case.size_bytes, 0
+    return [data, messages] * (len(ends) // 2)
+
+
 def _whole_words(size_bytes: int) -> int:
     return -(-size_bytes // WORD_BYTES) * WORD_BYTES
 
@@ -91,13 +113,15 @@ def _rounded_up(size_bytes: int) -> int:
 
 def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
     """Returns every buffer of every flow with its bytes; a chase has one per flow."""
-    needed = []
+    needed: list[tuple[Buffer, int]] = []
     for flow in case.flows:
-        size = flow_buffer_bytes(case, flow, lambda device: last_level_cache_bytes(device, capabilities))
+        sizes = bytes_of_buffers(case, flow, lambda device: last_level_cache_bytes(device, capabilities))
+        ends = case.buffers_of(flow)
         if is_memory_step(case.interface_of(flow)):
-            size = held_bytes(case.size_of(flow))
-        ends = (flow.source,) if one_buffer(case.interface_of(flow)) else case.buffers_of(flow)
-        needed += [(end, size) for end in ends]
+            sizes = [held_bytes(case.size_of(flow))] * len(ends)
+        if one_buffer(case.interface_of(flow)):
+            ends = (flow.source,)
+        needed += zip(ends, sizes, strict=False)
     return needed
 
 

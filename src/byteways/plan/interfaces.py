@@ -22,6 +22,8 @@ COLLECTIVES = (
 #: Those that direct kernels and copies carry out.
 DIRECT_COLLECTIVES = ("allreduce", "allgather", "reduce-scatter", "alltoall")
 BARRIER = "barrier"
+#: Patterns of applications, each carried out by the interface of its name (applications.py).
+APPLICATIONS = ("halo", "particles")
 #: The first half of the ranks sends to the second half at once, each rank to one other, as osu_mbw_mr does.
 MULTI_PAIR = "multi-pair"
 #: Category of allocation, release and opening of memory; the other categories are those of schieffer2025.
@@ -84,6 +86,23 @@ def _between_ranks(
         in_place=in_place,
         cpu_bytes_per_s=4e9 if moves and not library else 0,
         refused=_OF_GPUS if library else "",
+    )
+
+
+def _application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: Option) -> Interface:
+    """Returns the row of an application pattern: compute and exchange between ranks."""
+    needed = (*kernels, "lattice_fill", "lattice_check")
+    return Interface(
+        "application",
+        meaning,
+        {"cpu": needed, "gpu": needed},
+        (opt.TRANSPORT, opt.TIMED, opt.COLUMNS, *options),
+        figure="time",
+        counts="iteration",
+        alone=True,
+        by_call=True,  # each rank reaches its own buffers: legality/applications.py
+        worker="ranks",
+        between_ranks=(pattern,),
     )
 
 
@@ -287,6 +306,18 @@ INTERFACES: Mapping[str, Interface] = {
         in_place=("allreduce", "allgather", "reduce-scatter"),
         library="direct",
         kernels=("direct_flagged", "direct_pull", "direct_two_shot", "direct_barrier"),
+    ),
+    "halo": _application(
+        "CloverLeaf's pattern: a stencil over tiles of a grid, and the exchange of their halos",
+        ("halo_stencil", "halo_pack", "halo_unpack", "halo_boundary"),
+        "halo",
+        *(opt.FIELDS, opt.DEPTH_CELLS, opt.WIDTH_CELLS),
+    ),
+    "particles": _application(
+        "Quicksilver's pattern: a pass over all particles, and many small messages of those that cross",
+        ("particles_track", "particles_pack", "particles_unpack"),
+        "particles",
+        *(opt.CROSSING, opt.MESSAGE_BYTES),
     ),
     "launch": Interface(
         "direct access",

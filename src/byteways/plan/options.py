@@ -43,6 +43,7 @@ class Option:
     default: str | None = None
     names_gpus: bool = False  # one or more GPUs: "gpu1,gpu2"
     numbers: bool = False  # beside its words also a list of numbers: "2,3,0,1"
+    usual: int = 0  # of a number: its value where a case leaves it out
 
     @property
     def is_truth(self) -> bool:
@@ -78,6 +79,24 @@ STAGING = Option("staging", words=("library", "pinned"), default="library")
 #: domain before the next, spread over them, or backwards.
 ORDERS = ("devices", "packed", "spread", "reversed")
 RANK_ORDER = Option("rank_order", words=ORDERS, default=ORDERS[0], numbers=True)
+#: How the messages of an application pattern get from rank to rank: by MPI as they are, or through
+#: page-locked host memory; by NCCL or RCCL, or with MPI for the small ones; by copies into the neighbours'
+#: memory, or by the kernels that pack them.
+TRANSPORT = Option(
+    "transport", words=("mpi", "mpi-staged", "xccl", "hybrid", "copies", "kernels"), default="mpi"
+)
+#: What an operation of an application pattern is: compute, exchange and a sum, or the exchange alone.
+TIMED = Option("timed", words=("iteration", "exchange"), default="iteration")
+#: Ranks in a row of the grid of ranks; left out: as square as possible (plan/applications.py).
+COLUMNS = Option("columns", Span(1, 256, "ranks in a row of the grid"))
+#: Fields whose halos are exchanged together; CloverLeaf exchanges between one and fifteen.
+FIELDS = Option("fields", Span(1, 64, "fields of a tile"), usual=4)
+#: CloverLeaf's deeper halo; its other one is 1.
+DEPTH_CELLS = Option("depth_cells", Span(1, 16, "cells of a halo"), usual=2)
+WIDTH_CELLS = Option("width_cells", Span(1, 2**24, "cells in a row of a tile"))
+#: Of a rank's particles, those that cross to others in a trip.
+CROSSING = Option("crossing", Span(1, 250, "of a thousand particles"), usual=10)
+MESSAGE_BYTES = Option("message_bytes", Span(128, 2**24, "bytes of a message", step=128), usual=65536)
 #: True sustains the operations after timing, to measure their energy.
 ENERGY = Option("energy")
 #: Options of every interface.

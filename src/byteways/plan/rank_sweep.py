@@ -8,7 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from byteways.plan.case import MEMORIES, OF_ALL_RANKS, Buffer, Case, Flow
-from byteways.plan.interfaces import COLLECTIVES, MULTI_PAIR
+from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, MULTI_PAIR
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.link_classes import LinkClass
 from byteways.plan.options import RANK_ORDER
@@ -21,6 +21,8 @@ from byteways.topology.model import Topology
 IN_BLOCKS = ("allgather", "reduce-scatter", "alltoall", "gather", "scatter")
 #: Bytes of one element of a collective, also the unit of verification; the smallest has half an element.
 ELEMENT_BYTES, LEAST_BYTES = 8, 4
+#: The executors of a sweep that names none.
+EITHER_END = ("both",)
 #: A barrier moves no data; its cases have the smallest size.
 BARRIER_BYTES = ELEMENT_BYTES
 
@@ -113,7 +115,21 @@ def _collectives(
         ]
         for pairs in zip(*ends, strict=False):
             (source, destination), *others = pairs
-            yield (Flow(source, destination, source.device, others=tuple(others)),)
+            executor = source.device
+            if pattern in APPLICATIONS:
+                executor = _executor(group[0], pairs[0], sweep.executors)
+            if executor:
+                yield (Flow(source, destination, executor, others=tuple(others)),)
+
+
+def _executor(rank: Rank, ends: tuple[Buffer, Buffer], wanted: Sequence[str]) -> str:
+    """Returns what computes on a rank of an application pattern: what the sweep names, else its GPU if that
+    owns a buffer, else its CPU; empty if the rank has none such.
+    """
+    own = [device for device in (rank.gpu, rank.cpu) if device]
+    if wanted == EITHER_END:
+        return next(device for device in own if device in (ends[0].device, ends[1].device))
+    return next((device for device in own for glob in wanted if fnmatchcase(device, glob)), "")
 
 
 def _counts(sweep: Sweep, most: int) -> list[int]:

@@ -11,7 +11,7 @@ from byteways.aliases import translated
 from byteways.plan import bounds
 from byteways.plan.case import CACHES, MEMORIES, OF_ALL_RANKS, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
-from byteways.plan.interfaces import INTERFACES
+from byteways.plan.interfaces import APPLICATIONS, INTERFACES
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_options import check_products, environment_of, options_of
 from byteways.plan.suite_table import Table, kind_of_value
@@ -255,9 +255,12 @@ def _check_ranks(table: Table, interfaces: tuple[str, ...], patterns: tuple[str,
             if pattern not in INTERFACES[name].between_ranks:
                 hint = f"of {', '.join(dict.fromkeys(known))}"
                 table.fail("pattern", f"{name} has no pattern {pattern}", hint)
+    computes = bool(between) and all(name in APPLICATIONS for name in between)
     for key in _NOT_BETWEEN_RANKS if between else ():
-        if key in table.data:
+        if key in table.data and not (computes and key == "executor"):
             table.fail(key, f"{between[0]} has no such key", "leave the key out")
+    if computes and any(word in EXECUTOR_WORDS for word in table.texts("executor", "gpu*")):
+        table.fail("executor", "a device of each rank computes", 'write executor = "gpu*" or "cpu*"')
 
 
 def _second_sources(table: Table, interfaces: tuple[str, ...]) -> tuple[BufferGlob, ...]:

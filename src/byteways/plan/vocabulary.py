@@ -49,6 +49,8 @@ PATTERNS: Mapping[str, str] = {
     "scatter": "every rank gets its block of the first rank's data",
     "multi-pair": "the first half of the ranks sends to the second half concurrently, one rank to one",
     "barrier": "every rank waits until all have arrived",
+    "halo": "every rank exchanges the halos of its tile with its neighbours in the grid of ranks",
+    "particles": "every rank sends particles to its neighbours in many small messages, and gets them back",
 }
 
 #: Devices, and GPUs among them, that a pattern needs at least; with fewer it equals another pattern.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
-from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.footprint import bytes_of_buffers
 from byteways.plan.interfaces import moves_pages, one_buffer
 from byteways.run.exporter import Exports
 
@@ -112,8 +112,8 @@ class Arena:
         keys: list[tuple[Key, int]] = []
         for flow in case.flows:
             sides = _sides(case, flow)
-            wanted = flow_buffer_bytes(case, flow, cache_bytes)
-            for role, buffer in sides:
+            sizes = bytes_of_buffers(case, flow, cache_bytes)
+            for (role, buffer), wanted in zip(sides, sizes, strict=False):
                 size = wanted if buffer.memory in LOCKED else 0
                 opened = buffer.memory == "ipc"
                 user = flow.executor if opened else self._first_gpus.get(flow.executor, "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case, is_managed
-from byteways.plan.interfaces import INTERFACES
 
 #: Sampling time of a trial in seconds.
 TRIAL_S = 0.02
@@ -42,7 +41,7 @@ class DeviceMessages:
 
 def needs_trial(case: Case) -> bool:
     """Whether MPI itself reads or writes memory of GPUs, or that migrates."""
-    if INTERFACES[case.interface].between != "mpi" or case.options.get("staging") == "pinned":
+    if not case.by_mpi or case.options.get("staging") == "pinned":
         return False
     return any(
         buffer.device.startswith("gpu") or is_managed(buffer.memory)

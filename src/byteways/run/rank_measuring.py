@@ -7,11 +7,13 @@ from dataclasses import asdict, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from byteways.plan.applications import native_options
 from byteways.plan.case import OF_ALL_RANKS, Case, is_managed
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.plan.interfaces import COLLECTIVES, INTERFACES
+from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES
+from byteways.plan.legality import kind_of
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.osu import OSU, is_osu, loop_of
 from byteways.plan.variables import unread_by
@@ -125,7 +127,7 @@ class MeasurerOfRanks:
 
     def _library(self, case: Case, device: str) -> Xccl | None:
         """Returns NCCL or RCCL if the case uses it. Raises UnsupportedError if it is not available."""
-        return self._opened(device) if INTERFACES[case.interface].library == "xccl" else None
+        return self._opened(device) if case.by_xccl else None
 
     def _not_registered(self, case: Case, device: str) -> str:
         """Why the library's memory must not be registered with the ranks of the case; empty if it may be."""
@@ -158,6 +160,8 @@ class MeasurerOfRanks:
         if is_osu(case):
             loop = loop_of(case)
             options |= {"timing": OSU, "skipped": loop.skipped, "iterations": loop.iterations}
+        if case.pattern in APPLICATIONS:
+            options = dict(native_options(case.interface, case.size_bytes, len(case.ranks), options))
         wanted = flow_buffer_bytes(case, case.flows[0], self._cache)
         stride = -(-case.size_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
         flow: Flow = self._core.Flow(
@@ -263,7 +267,7 @@ class RankMeasurer(MeasurerOfRanks):
             return {"status": "skipped", "reason": reason}
         mine = self._number(case)
         ends = self._named_here(self._ends(case), request.get("uuids", {}))
-        device = device_of(ends)
+        device = self._executor(case, ends)
         try:
             if reason := self._not_registered(case, device):
                 return {"status": "skipped", "reason": reason}
@@ -286,6 +290,7 @@ class RankMeasurer(MeasurerOfRanks):
             if peers is not None:
                 ranks.gather(b"")  # no rank frees buffers that another has still open
             outcome = outcome_of_ranks(case, measurement, buffers, newness)
+            outcome["warnings"] += warnings_of(peers)
             if not all(request["cores"][rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))
@@ -321,6 +326,17 @@ class RankMeasurer(MeasurerOfRanks):
 
         return named(ends[0]), named(ends[1])
 
+    def _executor(self, case: Case, ends: Ends) -> str:
+        """Returns the device of this rank that executes the case: of an application pattern, one of the kind
+        that the case names, which may own none of its buffers (plan/ranks.py numbers GPUs by rank).
+        """
+        kind = kind_of(case.flows[0].executor)
+        if case.pattern not in APPLICATIONS or kind_of(device_of(ends)) == kind:
+            return device_of(ends)
+        own = next((end.device for end in ends if end is not None and kind_of(end.device) == kind), None)
+        gpus = [device.name for device in self._session.devices if device.runtime != "host"]
+        return own or gpus[self._number(case)]
+
     def _not_taken(self, case: Case) -> str | None:
         """Why MPI does not carry out the case: it reads other variables, or takes no memory of a GPU, in its
         own words; None if it does, or does not say. CPUs reach managed memory, so that any MPI may take it.
@@ -329,7 +345,7 @@ class RankMeasurer(MeasurerOfRanks):
             return None
         if reason := unread_by(self._mpi.report.version, case.environment):
             return reason
-        if case.options.get("staging") == "pinned":
+        if case.options.get("staging") == "pinned" or not case.by_mpi:
             return None
         buffers = [buffer for flow in case.flows for buffer in flow.buffers if not is_managed(buffer.memory)]
         if not any(buffer.device.startswith("gpu") for buffer in buffers):
@@ -363,6 +379,13 @@ def _ranks_and_gpus(case: Case) -> tuple[tuple[int, str], ...]:
 def is_direct(case: Case) -> bool:
     """Whether the ranks of the case use each other's memory."""
     return INTERFACES[case.interface].library == "direct"
+
+
+def warnings_of(peers: PeerCommunicator | None) -> list[dict[str, Any]]:
+    """Returns a warning where ranks exchange through host memory for want of peer access."""
+    if peers is None or not peers.obstacle:
+        return []
+    return [asdict(warnings.make("no-peer-access", peers.obstacle, "access of every pair of GPUs"))]
 
 
 def open_session(simulator: str = "", machine: str = "") -> Session:

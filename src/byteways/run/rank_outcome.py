@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
-from byteways.plan.interfaces import BARRIER, INTERFACES, MULTI_PAIR
+from byteways.plan.interfaces import APPLICATIONS, BARRIER, INTERFACES, MULTI_PAIR
 from byteways.results import warnings
 from byteways.results.stragglers import LATE_NS, LATE_SHARE, NO_CPU, Straggler, stragglers
 from byteways.run.outcome import EVERY_WORD, SOME_WORDS, rounded, times_of
@@ -129,6 +129,8 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
     fields: dict[str, Any] = {"time_ns": asdict(times_of(measurement.time_ns))}
     if case.pattern == BARRIER:
         return {**fields, "latency_ns": rounded(median_ns), "counts": "call"}
+    if case.pattern in APPLICATIONS:
+        return {**fields, "latency_ns": rounded(median_ns), "counts": case.options.get("timed", "iteration")}
     if INTERFACES[case.interface].figure == "latency":
         times = {"latency_ns": rounded(median_ns), "half_round_trip_ns": rounded(median_ns / 2)}
         return {**fields, **times, "counts": "round-trip"}

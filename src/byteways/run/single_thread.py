@@ -7,7 +7,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
-from byteways.run.rank_measuring import MeasurerOfRanks, device_of, is_direct, open_session, own_ends
+from byteways.run.rank_measuring import (
+    MeasurerOfRanks,
+    device_of,
+    is_direct,
+    open_session,
+    own_ends,
+    warnings_of,
+)
 from byteways.run.rank_outcome import outcome_of_ranks
 
 if TYPE_CHECKING:
@@ -48,8 +55,11 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             others = [self._flow(case, *of_rank) for of_rank in of_ranks[1:]]
             flow = self._flow(case, *of_ranks[0], others=others)
             measurement = self._session.measure([flow], self._options(case, request, case.members[0]))
-            newness = self._newness(case, self._arena.all_new)
-            return outcome_of_ranks(case, measurement, buffers[0], newness)
+            outcome = outcome_of_ranks(
+                case, measurement, buffers[0], self._newness(case, self._arena.all_new)
+            )
+            outcome["warnings"] += warnings_of(peers[0])
+            return outcome
         except self._core.Error as error:
             return {"status": "failed", "reason": str(error)}
 

@@ -14,6 +14,7 @@ int main(int count, char** words) {
   toys::add_world_toys(toys);
   toys::add_memory_toys(toys);
   toys::add_device_toys(toys);
+  toys::add_lattice_toys(toys);
   const auto toy = count > 1 ? toys.find(words[1]) : toys.end();
   if (toy == toys.end()) return 2;
   std::cout << std::setprecision(17);

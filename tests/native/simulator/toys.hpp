@@ -16,6 +16,7 @@ void add_content_toys(Toys& toys);
 void add_world_toys(Toys& toys);  // of the machine that is loaded, as the next ones
 void add_memory_toys(Toys& toys);
 void add_device_toys(Toys& toys);
+void add_lattice_toys(Toys& toys);  // need no machine
 
 template <class... Values>
 void say(const std::string& key, const Values&... values) {

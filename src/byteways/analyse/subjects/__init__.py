@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects import (
+    applications,
     calls,
     collectives,
     concurrency,
@@ -88,6 +89,7 @@ FINDINGS: tuple[Callable[[Index], Iterable[Finding]], ...] = (
     messages.beside_copy,
     messages.window_gain,
     staging.direct,
+    applications.best_over_staging,
     ipc.beside_one_process,
     collectives.allreduce,
     latency.gpu_hierarchy,
@@ -111,6 +113,7 @@ TOPICS: tuple[Builder, ...] = (
     messages.topic,
     message_rate.topic,
     collectives.topic,
+    applications.topic,
     ipc.topic,
     calls.topic,
     loaded.topic,

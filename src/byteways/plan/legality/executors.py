@@ -147,7 +147,7 @@ def environment_refusal(question: Question) -> str | None:
     for variable in sorted(case.environment):
         reader = reader_of(variable)
         if reader is not None and reader.library:
-            if INTERFACES[case.interface].between != reader.library:
+            if reader.library not in libraries_of(case):
                 return f"{variable} is read by {reader.name}, which {case.interface} does not use"
             continue
         if reader is None or reader.runtime in runtimes.values() or None in runtimes.values():
@@ -155,6 +155,12 @@ def environment_refusal(question: Question) -> str | None:
         device, runtime = next(iter(runtimes.items()))
         return f"{variable} is read by {reader.name}, and {device} is driven by {runtime}"
     return None
+
+
+def libraries_of(case: Case) -> set[str]:
+    """Returns the libraries that carry the case between ranks: "mpi", "xccl"."""
+    carrier = {INTERFACES[case.interface].between} - {""}
+    return carrier | ({"xccl"} if case.by_xccl else set())
 
 
 def in_environment(case: Case, capabilities: Capabilities) -> Capabilities:

@@ -63,7 +63,8 @@ _TOUCHED_BY = {"cpu": _BY_CPU, "gpu": {**_BY_GPU, "registered": Reach.PAGEABLE_A
 #: The runtime stages what its engines cannot access; another process's memory must be opened first.
 _BY_CALL = {**dict.fromkeys(_BY_GPU, Reach.ALWAYS), "ipc": Reach.OWN_OR_PEER, "xccl": Reach.LIBRARY}
 _BY_LIBRARY = {**_BY_CALL, "xccl": Reach.ALWAYS}
-_BY_KIND = {"cpu": _BY_CPU, "gpu": _BY_GPU}
+#: By loads and stores of a kind of executor.
+REACH_OF_KIND: Mapping[str, Mapping[str, Reach]] = {"cpu": _BY_CPU, "gpu": _BY_GPU}
 
 #: (interface, kind of executor) -> memory -> condition. Missing pairs are refused.
 TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
@@ -73,7 +74,7 @@ TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
     if interface.by_call
     else _BY_COPYING_CPU
     if kind == "cpu" and interface.copies
-    else _BY_KIND[kind]
+    else REACH_OF_KIND[kind]
     for name, interface in INTERFACES.items()
     for kind in interface.kernels
 }

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from byteways.plan.case import Case, Flow
-from byteways.plan.interfaces import INTERFACES, is_memory_step
-from byteways.plan.legality import calls, executors, rooms
+from byteways.plan.interfaces import APPLICATIONS, INTERFACES, is_memory_step
+from byteways.plan.legality import applications, calls, executors, rooms
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.request import mistake
 from byteways.topology.model import Capabilities, Topology
@@ -77,6 +77,13 @@ RULES: tuple[Rule, ...] = (
     Rule("a collective in place has one buffer per rank", executors.in_place_refusal, options=("in_place",)),
     Rule("MPI starts ranks that are processes", executors.launch_refusal, _WITH_LAUNCH),
     Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
+    Rule("ranks fill the grid, and cells fill tiles", applications.grid_refusal, APPLICATIONS),
+    Rule("the transport takes the memory of messages", applications.transport_refusal, APPLICATIONS),
+    Rule(
+        "kernels of each rank reach its data and messages",
+        applications.reach_of_ranks_refusal,
+        APPLICATIONS,
+    ),
     Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
     Rule("each rank of NCCL and RCCL has a GPU of its own", executors.own_gpu_refusal, _OF_XCCL),
     Rule("ranks can open each other's memory", calls.peers_refusal, _DIRECT, whole_case=True),

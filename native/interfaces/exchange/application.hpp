@@ -1,0 +1,79 @@
+// What the movers of application patterns share: a grid of ranks, memory of messages, and the kernels of this
+// rank, which one stream carries out. An operation is one iteration of every rank, or its exchange alone, and
+// the host waits for its end, as a code does that computes its next time step.
+#pragma once
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "interfaces/exchange/exchange.hpp"
+#include "interfaces/mover.hpp"
+#include "interfaces/pattern.hpp"
+
+namespace byteways {
+
+inline constexpr int kNobody = -1;
+
+// Ranks as a grid, row by row. Not periodic: of a 2 × 2, every rank has two neighbours.
+struct RankGrid {
+  int columns = 1, rows = 1, column = 0, row = 0;
+  // The neighbours on the left, right, bottom and top; kNobody beyond the edge.
+  std::array<int, 4> neighbours() const;
+};
+
+// Throws Unsupported where the ranks do not fill whole rows.
+RankGrid grid_of(const Flow& flow);
+
+class ApplicationMover : public Mover {
+ public:
+  // One iteration or exchange after the other, each waited for.
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) final;
+
+ protected:
+  // Agrees with the other ranks that all have these kernels: throws Unsupported on all where one has not.
+  ApplicationMover(Session& session, const Flow& flow, const std::vector<const char*>& kernels);
+
+  virtual void iterate() = 0;
+  // The halves of the memory of messages that take turns.
+  std::uint64_t turn() const { return operations_ % 2; }
+  // Whether an operation is a whole iteration: compute, exchange and the sum of one word of every rank.
+  bool whole() const { return whole_; }
+  const RankGrid& grid() const { return grid_; }
+  const Flow& flow() const { return flow_; }
+  Session& session() const { return *session_; }
+  Device& owner_of_state() const { return flow_.source->service_device(); }
+  Stream& stream() const { return *stream_; }
+  Transport& transport() const { return *transport_; }
+  // Opens the transport; collective.
+  void open_transport(const std::vector<int>& neighbours, const std::string& described);
+  // Sums one word of every rank.
+  void reduce();
+  // Adds the sums since forget_sums() that were not the number of ranks.
+  void note_sums(Verification& found) const { found.note(sums_, 0); }
+  void forget_sums() { sums_ = {0, ~0ull, 0, 0}; }
+  template <class Arguments>
+  void launch(const char* kernel, const Arguments& arguments, std::uint64_t items) {
+    Device& by = executor();
+    by.runtime->launch(by.ordinal, prepared(kernel), shape(kernel, items), &arguments, sizeof arguments,
+                       *stream_);
+  }
+  // Fills the memory of messages with poison, and waits.
+  void poison_messages();
+
+ private:
+  const PreparedKernel& prepared(const char* kernel) const;
+  LaunchShape shape(const char* kernel, std::uint64_t items) const;
+
+  Session* session_;
+  Flow flow_;
+  RankGrid grid_;
+  bool whole_;
+  std::uint64_t operations_ = 0;
+  CheckResult sums_{0, ~0ull, 0, 0};
+  std::map<std::string, PreparedKernel, std::less<>> kernels_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Transport> transport_;
+};
+
+}  // namespace byteways

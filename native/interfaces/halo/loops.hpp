@@ -1,0 +1,42 @@
+// The kernels of the halo exchange as plain loops over rows [first, last): for hosts, and for the simulated
+// machine where memory is real.
+#pragma once
+#include <cstring>
+
+#include "interfaces/halo/arguments.hpp"
+
+namespace byteways {
+
+inline void halo_stencil_rows(const HaloArguments& a, unsigned long long first_row,
+                              unsigned long long last_row) {
+  const unsigned long long pitch = halo_pitch(a);
+  for (unsigned long long row = first_row; row < last_row; ++row) {
+    const unsigned long long field = row / a.height, y = row % a.height;
+    const unsigned long long first = field * halo_field_words(a) + (y + a.depth) * pitch + a.depth;
+    const unsigned long long *cell = a.from + first, *below = cell - pitch, *above = cell + pitch;
+    unsigned long long* to = a.to + first;
+    for (unsigned long long x = 0; x < a.width; ++x)
+      to[x] = cell[x] + (cell - 1)[x] + cell[x + 1] + below[x] + above[x];
+  }
+}
+
+template <bool packs>
+void halo_move_rows(const HaloArguments& a, unsigned long long first_row, unsigned long long last_row) {
+  const unsigned long long strip = halo_strip(a, !packs), words = halo_row_words(a);
+  for (unsigned long long row = first_row; row < last_row; ++row) {
+    const unsigned long long in_fields = halo_index(a, strip, row * words), in_message = row * words;
+    std::memcpy(a.to + (packs ? in_message : in_fields), a.from + (packs ? in_fields : in_message),
+                words * sizeof(unsigned long long));
+  }
+}
+
+inline void halo_boundary_words(const HaloArguments& a, unsigned long long first, unsigned long long last) {
+  const unsigned long long strip = halo_strip(a, true);
+  for (unsigned long long i = first; i < last; ++i) {
+    const unsigned long long beyond = halo_index(a, strip, i);
+    const HaloMirror mirror = halo_mirror(a, beyond, i);
+    a.to[beyond] = a.from[mirror.index] * mirror.factor;
+  }
+}
+
+}  // namespace byteways

@@ -1,0 +1,176 @@
+// Interface `halo`: CloverLeaf's pattern of communication. Each rank has a tile of a grid in two dimensions,
+// of several fields with a halo around. An iteration is a pass of a five-point stencil over all fields, the
+// exchange of their halos along x and then along y, each face packed into one message, and the sum of one
+// word of every rank, as for a time step. With `timed` "exchange", an operation is that exchange alone.
+//
+// The pattern stands for CloverLeaf's communication (clover_exchange), not for its hydrodynamics: one stencil
+// stands for all of its kernels.
+#include "interfaces/exchange/application.hpp"
+#include "interfaces/halo/arguments.hpp"
+#include "interfaces/lattice/lattice.hpp"
+#include "interfaces/registry.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr const char *kStencil = "halo_stencil", *kPack = "halo_pack", *kUnpack = "halo_unpack",
+                     *kBoundary = "halo_boundary";
+
+// The tile of a rank. Messages lie in three parts: those packed, and twice those received, each part with the
+// two faces of x and the two of y.
+class Tile {
+ public:
+  explicit Tile(const Flow& flow)
+      : width_(flow.count("width_cells", 1)),
+        height_(flow.count("height_cells", 1)),
+        depth_(flow.count("depth", 1)),
+        fields_(flow.count("fields", 1)) {
+    if (width_ < depth_ || height_ < depth_)
+      throw Unsupported(flow.interface, "depth",
+                        "a tile of " + std::to_string(width_) + " × " + std::to_string(height_) +
+                            " cells has no face of " + std::to_string(depth_) + " cells");
+  }
+  HaloArguments arguments(const void* from, void* to, unsigned side) const {
+    return {static_cast<const unsigned long long*>(from),
+            static_cast<unsigned long long*>(to),
+            width_,
+            height_,
+            depth_,
+            fields_,
+            side};
+  }
+  std::uint64_t words() const { return fields_ * halo_field_words(arguments(nullptr, nullptr, kLeft)); }
+  std::uint64_t state_bytes() const { return words() * kWord; }
+  std::uint64_t face_words(unsigned side) const {
+    const HaloArguments a = arguments(nullptr, nullptr, side);
+    return fields_ * halo_rows(a) * halo_row_words(a);
+  }
+  std::uint64_t face_bytes(unsigned side) const { return face_words(side) * kWord; }
+  // Of a face within its part.
+  std::uint64_t face_offset(unsigned side) const {
+    const std::uint64_t x = face_bytes(kLeft), y = face_bytes(kBottom);
+    return side <= kRight ? side * x : 2 * x + (side - kBottom) * y;
+  }
+  std::uint64_t part_bytes() const { return 2 * (face_bytes(kLeft) + face_bytes(kBottom)); }
+  std::uint64_t cells() const { return fields_ * width_ * height_; }
+  Lattice lattice(const RankGrid& grid, std::uint64_t key, std::uint64_t steps) const {
+    const std::uint64_t x = static_cast<std::uint64_t>(grid.column) * width_,
+                        y = static_cast<std::uint64_t>(grid.row) * height_;
+    return {width_ + 2 * depth_, height_ + 2 * depth_, fields_, key,
+            lattice_power(kGrowth, steps) * lattice_power(kAcross, x) * lattice_power(kUp, y)};
+  }
+
+ private:
+  std::uint64_t width_, height_, depth_, fields_;
+};
+
+class HaloMover final : public ApplicationMover {
+ public:
+  HaloMover(Session& session, const Flow& flow)
+      : ApplicationMover(session, flow,
+                         {kStencil, kPack, kUnpack, kBoundary, "lattice_fill", "lattice_check"}),
+        tile_(flow) {
+    if (flow.source->bytes() < 2 * tile_.state_bytes() || flow.destination->bytes() < 3 * tile_.part_bytes())
+      throw Error(flow.interface, "size", "the fields or their messages do not fit the buffers");
+    std::vector<int> others;
+    std::uint64_t sent = 0;
+    for (unsigned side = kLeft; side <= kTop; ++side) {
+      const int other = grid().neighbours()[side];
+      if (other == kNobody) continue;
+      others.push_back(other);
+      sent += tile_.face_bytes(side);
+    }
+    open_transport(others, std::to_string(others.size()) + " messages of " + std::to_string(sent) +
+                               " bytes in all from this rank");
+  }
+
+  void prepare(std::uint64_t key) override {
+    key_ = key;
+    steps_ = 0;
+    forget_sums();
+    current_ = 0;
+    Device& owner = owner_of_state();
+    fill_lattice(session(), owner, state(0), tile_.lattice(grid(), key_, 0));
+    poison(session(), owner, state(1), tile_.words(), 1);
+    owner.runtime->synchronize(session().service_stream(owner));
+    spoil(0, 1);
+  }
+
+  // A missing iteration shows by the number of steps in every word. An exchange alone leaves the fields as
+  // they are: their halos are overwritten, from poisoned messages.
+  void spoil(std::uint64_t, std::uint64_t) override {
+    poison_messages();
+    if (whole()) return;
+    for (unsigned side = kLeft; side <= kTop; ++side) unpack(side);
+    executor().runtime->synchronize(stream());
+  }
+
+  // Every word with its halo and corners, as a single rank would have computed it.
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification found;
+    found.checked_bytes = tile_.state_bytes();
+    found.note(
+        check_lattice(session(), owner_of_state(), state(current_), tile_.lattice(grid(), key_, steps_)),
+        current_ * tile_.state_bytes());
+    note_sums(found);
+    return found;
+  }
+
+ private:
+  void iterate() override {
+    if (whole()) {
+      launch(kStencil, tile_.arguments(state(current_), state(1 - current_), kLeft), tile_.cells());
+      current_ = 1 - current_;
+      ++steps_;
+    }
+    exchange(kLeft, kRight);
+    exchange(kBottom, kTop);
+    if (whole()) reduce();
+  }
+
+  // The halos beyond two faces: of a neighbour by a message, at the edge of the grid as the boundary wants
+  // it.
+  void exchange(unsigned low, unsigned high) {
+    Parcels parcels;
+    for (const unsigned side : {low, high}) {
+      const int other = grid().neighbours()[side];
+      if (other == kNobody) {
+        if (whole()) launch(kBoundary, tile_.arguments(state(current_), state(current_), side), words(side));
+        continue;
+      }
+      const unsigned opposite = side ^ 1;  // the neighbour's face
+      const Parcel sent{other, static_cast<int>(opposite), message(0, side), tile_.face_bytes(side),
+                        received_part() * tile_.part_bytes() + tile_.face_offset(opposite)};
+      launch(kPack, tile_.arguments(state(current_), transport().packed_at(sent), side), words(side));
+      parcels.sent.push_back(sent);
+      parcels.received.push_back(
+          {other, static_cast<int>(side), message(received_part(), side), tile_.face_bytes(side)});
+    }
+    transport().exchange(parcels, stream());
+    for (const unsigned side : {low, high}) unpack(side);
+  }
+
+  void unpack(unsigned side) {
+    if (grid().neighbours()[side] == kNobody) return;
+    launch(kUnpack, tile_.arguments(message(received_part(), side), state(current_), side), words(side));
+  }
+
+  std::uint64_t words(unsigned side) const { return tile_.face_words(side); }
+  std::uint64_t received_part() const { return 1 + turn(); }
+  std::byte* state(unsigned number) const { return flow().source->data() + number * tile_.state_bytes(); }
+  std::byte* message(std::uint64_t part, unsigned side) const {
+    return flow().destination->data() + part * tile_.part_bytes() + tile_.face_offset(side);
+  }
+
+  const Tile tile_;
+  std::uint64_t key_ = 0, steps_ = 0;
+  unsigned current_ = 0;
+};
+
+const gpu::RegisterKernels<HaloArguments> kKernels("interfaces/halo/kernel.cu",
+                                                   {kStencil, kPack, kUnpack, kBoundary});
+const RegisterInterface kHalo("halo", make<HaloMover>);
+
+}  // namespace
+}  // namespace byteways

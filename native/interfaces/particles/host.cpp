@@ -1,0 +1,33 @@
+// The host's kernels of the particle exchange.
+#include <cstring>
+
+#include "interfaces/particles/arguments.hpp"
+#include "runtimes/host/host_kernels.hpp"
+
+namespace byteways {
+namespace {
+
+void particles_track(const TrackArguments& arguments, const TeamMember& member) {
+  const Share share = share_of(arguments.count, kParticleWords, member);
+  for (unsigned long long i = share.begin; i < share.end; ++i) arguments.words[i] *= kGrowth;
+}
+
+template <bool packs>
+void particles_move(const SegmentsArguments& arguments, const TeamMember& member) {
+  const Share share = share_of(arguments.count, 1, member);
+  for (unsigned long long k = share.begin; k < share.end; ++k) {
+    const Segment& segment = arguments.segments[k];
+    unsigned long long *stored = arguments.store + segment.in_store,
+                       *sent = arguments.messages + segment.in_messages;
+    const std::size_t bytes = segment.words * sizeof(unsigned long long);
+    std::memcpy(packs ? sent : stored, packs ? stored : sent, bytes);
+    if (packs) std::memset(stored, 0, bytes);
+  }
+}
+
+const RegisterHostKernel<particles_track> kTrack("particles_track");
+const RegisterHostKernel<particles_move<true>> kPack("particles_pack");
+const RegisterHostKernel<particles_move<false>> kUnpack("particles_unpack");
+
+}  // namespace
+}  // namespace byteways

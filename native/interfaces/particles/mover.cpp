@@ -1,0 +1,240 @@
+// Interface `particles`: Quicksilver's pattern of communication. Each rank has particles; some cross to the
+// neighbours of the grid of ranks, in many small messages of irregular sizes, unequally many to each. An
+// iteration tracks all particles, sends those that cross, tracks again and sends them back, and sums one word
+// of every rank, as the test of whether all are done. With `timed` "exchange", an operation is both exchanges
+// alone.
+//
+// The pattern stands for Quicksilver's communication (MC_Particle_Buffer), not for its physics: one pass over
+// all particles stands for the tracking.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "interfaces/lattice/lattice.hpp"
+#include "interfaces/particles/trips.hpp"
+#include "interfaces/registry.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr const char *kTrack = "particles_track", *kPack = "particles_pack", *kUnpack = "particles_unpack";
+
+// Messages between this rank and one neighbour in one round, in the memory of messages and in the store.
+struct Side {
+  int other = kNobody;
+  std::vector<Segment> segments;  // in_messages: from `offset` on
+  std::uint64_t offset = 0;       // of the first message, in the part of this rank
+  std::uint64_t place = 0;        // the same in the part of the neighbour
+  std::size_t table = 0;          // index of the first segment among all
+};
+
+// Of a trip: those of this rank that leave, and the guests that come. Both change roles on the way back.
+struct Trip {
+  std::vector<Side> leaving, guests;
+};
+
+class ParticlesMover final : public ApplicationMover {
+ public:
+  ParticlesMover(Session& session, const Flow& flow)
+      : ApplicationMover(session, flow, {kTrack, kPack, kUnpack, "lattice_fill", "lattice_check"}) {
+    std::string reason;
+    try {
+      population_ = Population::of(flow);
+    } catch (const Error& error) {
+      reason = error.text();
+    }
+    agree_possible(flow, reason);
+    const std::uint64_t part = population_.part_bytes();
+    if (flow.source->bytes() < flow.size_bytes + part || flow.destination->bytes() < 3 * part)
+      throw Error(flow.interface, "size", "the particles or their messages do not fit the buffers");
+    traits_.least_batch = kTrips;  // trips differ: every sample is of all
+    for (std::uint64_t trip = 0; trip < kTrips; ++trip) trips_.push_back(plan(trip));
+    store_tables();
+    std::vector<int> others;
+    for (const Side& side : trips_.front().leaving) others.push_back(side.other);
+    open_transport(others, description());
+  }
+
+  void prepare(std::uint64_t key) override {
+    key_ = key;
+    steps_ = 0;
+    forget_sums();
+    Device& owner = owner_of_state();
+    fill_lattice(session(), owner, flow().source->data(), lattice());
+    poison(session(), owner, guests(), population_.part_bytes() / kWord, 1);
+    owner.runtime->synchronize(session().service_stream(owner));
+    spoil(0, 1);
+  }
+
+  // Who leaves leaves zeros behind, so that a missing message shows in the store.
+  void spoil(std::uint64_t, std::uint64_t) override { poison_messages(); }
+
+  // Every word of every particle, all of which are at home, as a single rank would have computed it.
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification found;
+    found.checked_bytes = flow().size_bytes;
+    found.note(check_lattice(session(), owner_of_state(), flow().source->data(), lattice()), 0);
+    note_sums(found);
+    return found;
+  }
+
+ private:
+  void iterate() override {
+    const Trip& trip = trips_[trip_++ % kTrips];
+    track();
+    exchange(trip.leaving, trip.guests, 1);
+    track();
+    exchange(trip.guests, trip.leaving, 2);
+    if (whole()) reduce();
+  }
+
+  void track() {
+    if (!whole()) return;
+    const std::uint64_t words = (flow().size_bytes + population_.part_bytes()) / kWord;
+    launch(kTrack, TrackArguments{words_at(flow().source->data()), words}, words);
+    ++steps_;
+  }
+
+  void exchange(const std::vector<Side>& out, const std::vector<Side>& in, std::uint64_t part) {
+    const std::uint64_t part_bytes = population_.part_bytes();
+    std::byte* messages = flow().destination->data();
+    Parcels parcels;
+    for (const Side& side : out) {
+      const Parcel first{side.other, 0, messages + side.offset, 0, part * part_bytes + side.place};
+      move(kPack, side, transport().packed_at(first));
+      list(side, first, parcels.sent);
+    }
+    for (const Side& side : in)
+      list(side, {side.other, 0, messages + part * part_bytes + side.offset, 0, 0}, parcels.received);
+    transport().exchange(parcels, stream());
+    for (const Side& side : in) move(kUnpack, side, messages + part * part_bytes + side.offset);
+  }
+
+  // Adds the messages of a side, which lie from `first` on.
+  static void list(const Side& side, const Parcel& first, std::vector<Parcel>& parcels) {
+    int tag = 0;
+    for (const Segment& segment : side.segments) {
+      const std::uint64_t at = segment.in_messages * kWord;
+      parcels.push_back({side.other, tag++, first.data + at, segment.words * kWord, first.place + at});
+    }
+  }
+
+  void move(const char* kernel, const Side& side, std::byte* messages) {
+    const auto* table = reinterpret_cast<const Segment*>(table_->data()) + side.table;
+    std::uint64_t words = 0;
+    for (const Segment& segment : side.segments) words += segment.words;
+    launch(
+        kernel,
+        SegmentsArguments{words_at(flow().source->data()), words_at(messages), table, side.segments.size()},
+        words);
+  }
+
+  Trip plan(std::uint64_t number) const {
+    const int rank = flow().ranks->rank();
+    Trip trip;
+    const std::vector<Group> groups = groups_of(population_, grid(), rank, number);
+    const std::vector<std::vector<Segment>> homes = segments_of(population_, groups, rank, number);
+    std::uint64_t offset = 0;
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      const int other = groups[k].other;
+      trip.leaving.push_back({other, homes[k], offset, guests_before(other, rank, number), 0});
+      offset += groups[k].words() * kWord;
+    }
+    for (const int other : grid().neighbours()) {
+      if (other == kNobody) continue;
+      Side side{other, {}, guests_before(rank, other, number), 0, 0};
+      for (const Group& group : groups_of(population_, grid(), other, number)) {
+        if (group.other == rank) {
+          add_guests(group, side);
+          break;
+        }
+        side.place += group.words() * kWord;
+      }
+      trip.guests.push_back(std::move(side));
+    }
+    return trip;
+  }
+
+  // Guests live beyond the rank's own particles, as they lie in the messages.
+  void add_guests(const Group& group, Side& side) const {
+    std::uint64_t at = 0;
+    for (const std::uint64_t size : group.particles) {
+      const std::uint64_t words = size * kParticleWords;
+      side.segments.push_back({(flow().size_bytes + side.offset) / kWord + at, at, words});
+      at += words;
+    }
+  }
+
+  // Bytes that come to rank `to` before those of rank `from`.
+  std::uint64_t guests_before(int to, int from, std::uint64_t number) const {
+    std::uint64_t bytes = 0;
+    for (const int other : seen_by(grid(), to).neighbours()) {
+      if (other == from) break;
+      if (other == kNobody) continue;
+      for (const Group& group : groups_of(population_, grid(), other, number))
+        if (group.other == to) bytes += group.words() * kWord;
+    }
+    return bytes;
+  }
+
+  // Puts the segments of all trips where kernels read them.
+  void store_tables() {
+    std::vector<Segment> all;
+    for (Trip& trip : trips_)
+      for (std::vector<Side>* sides : {&trip.leaving, &trip.guests})
+        for (Side& side : *sides) {
+          side.table = all.size();
+          all.insert(all.end(), side.segments.begin(), side.segments.end());
+        }
+    const std::uint64_t bytes = std::max<std::size_t>(1, all.size()) * sizeof(Segment);
+    Device& by = executor();
+    if (by.is_host()) {
+      table_ = session().allocate(by, Memory::pageable, bytes, by);
+      std::memcpy(table_->data(), all.data(), all.size() * sizeof(Segment));
+      return;
+    }
+    Device& host = session().device("cpu0");
+    const auto staged = session().allocate(host, Memory::pinned, bytes, host, &by);
+    std::memcpy(staged->data(), all.data(), all.size() * sizeof(Segment));
+    table_ = session().allocate(by, Memory::device, bytes, by);
+    by.runtime->copy(table_->data(), staged->data(), bytes, stream());
+    by.runtime->synchronize(stream());
+  }
+
+  std::string description() const {
+    std::uint64_t least = UINT64_MAX, most = 0, bytes = 0, count = 0;
+    for (const Trip& trip : trips_)
+      for (const Side& side : trip.leaving)
+        for (const Segment& segment : side.segments) {
+          const std::uint64_t size = segment.words * kWord;
+          least = std::min(least, size);
+          most = std::max(most, size);
+          bytes += size;
+          ++count;
+        }
+    return std::to_string(count / kTrips) + " messages out of this rank and as many back, of " +
+           std::to_string(least) + " to " + std::to_string(most) + " bytes, " +
+           std::to_string(bytes / kTrips) + " bytes in all each way";
+  }
+
+  static unsigned long long* words_at(std::byte* data) { return reinterpret_cast<unsigned long long*>(data); }
+  std::byte* guests() const { return flow().source->data() + flow().size_bytes; }
+  Lattice lattice() const {
+    const auto rank = static_cast<std::uint64_t>(flow().ranks->rank());
+    return {kParticleWords, population_.particles, 1, key_,
+            lattice_power(kGrowth, steps_) * lattice_power(kUp, rank * population_.particles)};
+  }
+
+  Population population_;
+  std::vector<Trip> trips_;
+  std::unique_ptr<Buffer> table_;
+  std::uint64_t key_ = 0, steps_ = 0, trip_ = 0;
+};
+
+const gpu::RegisterKernels<TrackArguments> kTracking("interfaces/particles/kernel.cu", {kTrack});
+const gpu::RegisterKernels<SegmentsArguments> kMoving("interfaces/particles/kernel.cu", {kPack, kUnpack});
+const RegisterInterface kParticles("particles", make<ParticlesMover>);
+
+}  // namespace
+}  // namespace byteways

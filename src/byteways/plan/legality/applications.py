@@ -1,0 +1,53 @@
+"""Requirements of application patterns: the grid of ranks, tiles and messages, and each rank's reach."""
+
+from __future__ import annotations
+
+from byteways.plan.applications import OF_GPUS, OF_PEERS, bytes_of_ends, columns_of
+from byteways.plan.case import is_device, is_managed, is_plain
+from byteways.plan.legality.question import Question
+from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
+
+
+def grid_refusal(question: Question) -> str | None:
+    """Ranks fill whole rows of the grid, and cells whole rows of a tile with a halo."""
+    case = question.case
+    try:
+        columns_of(len(case.ranks), case.options)
+        bytes_of_ends(case.interface, case.size_bytes, case.options)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def reach_of_ranks_refusal(question: Question) -> str | None:
+    """Kernels of every rank reach its own data and messages."""
+    flow, capabilities = question.flow, question.there
+    kind = kind_of(flow.executor)
+    for pair in flow.pairs:
+        own = next((end.device for end in pair if kind_of(end.device) == kind), flow.executor)
+        for buffer in pair:
+            reach = REACH_OF_KIND[kind][buffer.memory]
+            if reason := reach_refusal(reach, own, buffer, capabilities):
+                return reason
+    return None
+
+
+def transport_refusal(question: Question) -> str | None:
+    """The transport exists here and takes the memory of messages."""
+    case, flow, capabilities = question.case, question.flow, question.there
+    transport, messages = case.transport, flow.destination
+    if kind_of(flow.executor) == "cpu":
+        if transport in OF_GPUS:
+            return f"transport {transport} is for GPUs, and {flow.executor} is none"
+        return None
+    if transport == "mpi-staged" and not (is_device(messages.memory) or is_managed(messages.memory)):
+        return f"{messages} is host memory: nothing to stage"
+    if transport in OF_PEERS and messages.memory != "device":
+        return f"{transport} open device memory of neighbours by IPC handles, and {messages} is none"
+    if case.by_xccl:
+        if is_plain(messages.memory) and not capabilities.pageable_access.get(flow.executor, False):
+            return f"NCCL and RCCL reach memory that the GPU reaches, and {messages} is pageable"
+        offer = capabilities.interface.get(flow.executor, {}).get("xccl")
+        if offer is not None and not offer.available:
+            return because("it needs NCCL or RCCL", offer)
+    return None

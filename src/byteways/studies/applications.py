@@ -1,0 +1,62 @@
+"""Published gains of applications by another transport or memory: section 7 of schieffer2025."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from byteways.plan.toml_files import read_toml
+
+NAME = "applications.toml"
+#: Key of the source in published values.
+SOURCE = "schieffer2025"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A transport, and the memory of data and of messages, by the names of plan/case.py."""
+
+    transport: str
+    data: str
+    messages: str
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A published ratio of two times, `before` over `after`."""
+
+    id: str
+    says: str
+    pattern: str
+    timed: str  # `iteration`, `exchange`
+    before: Choice
+    after: Choice
+    low: float  # the published ratio, or the range of several problems
+    high: float
+    locator: str
+    seconds: tuple[float, ...] = ()  # of whole runs, before and after; empty: not published
+    size_bytes: int | None = None  # of one rank's data; None: any
+    crossing: int | None = None  # the option; None: any
+
+    @property
+    def published(self) -> str:
+        """`1.5`, `1.05 to 1.11`."""
+        return f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {self.high:g}"
+
+
+@cache
+def gains() -> tuple[Gain, ...]:
+    """Returns the rows of the file, in its order."""
+    text = (resources.files("byteways.studies") / NAME).read_text(encoding="utf-8")
+    return tuple(_gain(entry) for entry in read_toml(text, file=NAME)["gain"])
+
+
+def _gain(entry: Mapping[str, Any]) -> Gain:
+    told = dict(entry)
+    low, high = told.pop("published")
+    before, after = (Choice(**told.pop(side)) for side in ("before", "after"))
+    seconds = tuple(told.pop("seconds", ()))
+    return Gain(before=before, after=after, low=low, high=high, seconds=seconds, **told)

@@ -1,0 +1,90 @@
+"""Application patterns between real ranks: every word as one rank computes it, and a rank that is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from byteways.results.run_folder import RunFolder
+from tests.mpi import jobs
+from tests.mpi.test_runs import environment, ranks_of
+
+SWEEP = """
+[[sweep]]
+name = "{what}"
+interface = "{what}"
+pattern = "{what}"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+executor = "cpu*"
+size = {size}
+options = {{ {options} }}
+"""
+HEAD = 'name = "toy"\ntitle = "Applications"\nrounds = 1\nprecision = 0.5\ncase_budget_s = {}\n'
+BOTH = 'timed = ["iteration", "exchange"]'
+#: Of one rank's particles or cells.
+SMALL = '"16KiB"'
+
+
+def command(
+    installation: jobs.Installation, folder: Path, text: str, budget_s: float, ranks: int
+) -> list[str]:
+    (folder / "toy.toml").write_text(HEAD.format(budget_s) + text, encoding="utf-8")
+    launcher = f"{installation.mpiexec} -n {{ranks}}"
+    program = [sys.executable, "-m", "byteways", "run", str(folder / "toy.toml"), "--out", str(folder / "R")]
+    return [*program, "--ranks", str(ranks), "--launcher", launcher, "--no-report"]
+
+
+@pytest.mark.parametrize("installation", jobs.RUNS, ids=lambda each: each.name)
+def test_every_word_is_as_one_rank_computes_it(installation: jobs.Installation, tmp_path: Path) -> None:
+    """Catches ranks that exchange with others than their neighbours, and messages that MPI mixes up."""
+    jobs.require(installation)
+    text = SWEEP.format(what="halo", size=SMALL, options=f"{BOTH}, columns = [2, 4]")
+    text += SWEEP.format(what="particles", size=SMALL, options=BOTH)
+    done = subprocess.run(
+        command(installation, tmp_path, text, 0.02, 4),
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = RunFolder(tmp_path / "R").records
+    assert len(found) == 2 * 2 + 2
+    for record in found:
+        assert record.status == "measured" and record.verified, record
+        assert record.counts == record.options.get("timed", "iteration")
+        assert record.latency_ns is not None and record.latency_ns > 0
+
+
+def test_a_rank_killed_in_the_middle_of_a_halo_costs_one_case(tmp_path: Path) -> None:
+    """Catches neighbours that wait for ever, and a rank that is not named."""
+    jobs.require(jobs.MPICH)
+    text = SWEEP.format(what="halo", size=SMALL, options="depth_cells = [1, 2], fields = [1, 2, 3, 4, 5, 6]")
+    run = subprocess.Popen(
+        command(jobs.MPICH, tmp_path, text, 0.05, 2),
+        env=environment(tmp_path),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "R" / "measurements.jsonl"
+    limit = time.monotonic() + 100
+    while not (journal.exists() and journal.read_text(encoding="utf-8").count("\n") >= 2):
+        assert time.monotonic() < limit and run.poll() is None, "no case was measured"
+        time.sleep(0.02)
+    victim = max(ranks_of(tmp_path))
+    os.kill(victim, signal.SIGKILL)
+    _, said = run.communicate(timeout=200)
+    assert run.returncode == 1, said
+    found = RunFolder(tmp_path / "R").records
+    lost = [record for record in found if record.status != "measured"]
+    assert len(found) == 12 and [record.status for record in lost] == ["lost"]
+    assert f"(process {victim} on {os.uname().nodename})" in (lost[0].reason or "")
+    assert ranks_of(tmp_path) == []
