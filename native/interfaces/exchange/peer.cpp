@@ -32,7 +32,7 @@ std::string first_reason(const std::vector<std::string>& told) {
 
 PeerTransport::PeerTransport(Session& session, const Flow& flow, By by, Buffer& messages,
                              const std::vector<int>& neighbours, std::string& obstacle)
-    : MpiTransport(flow), by_(by) {
+    : MpiTransport(session, flow), by_(by) {
   const std::vector<std::string> told = flow.ranks->gather_bytes(told_of(messages));
   obstacle = first_reason(told);
   if (!obstacle.empty()) return;
