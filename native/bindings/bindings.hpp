@@ -13,4 +13,5 @@ void bind_management(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_mpi(nanobind::module_& m);
 void bind_xccl(nanobind::module_& m);
+void bind_direct(nanobind::module_& m);
 }  // namespace byteways

@@ -16,4 +16,5 @@ NB_MODULE(_core, m) {
   byteways::bind_kernels(m);
   byteways::bind_mpi(m);
   byteways::bind_xccl(m);
+  byteways::bind_direct(m);
 }

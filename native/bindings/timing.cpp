@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "bindings/bindings.hpp"
+#include "interfaces/direct/communicator.hpp"
 #include "timing/measure.hpp"
 #include "timing/window.hpp"
 
@@ -103,7 +104,8 @@ void bind_flow(nb::module_& m) {
       "__init__",
       [](Flow* self, Buffer* source, Buffer* destination, const std::string& executor, std::string interface,
          std::uint64_t size, bool cold, Buffer* second_source, const std::string& partner, const Ranks* ranks,
-         XcclCommunicator* xccl, std::vector<Flow> others, const nb::kwargs& options) {
+         XcclCommunicator* xccl, PeerCommunicator* peers, std::vector<Flow> others,
+         const nb::kwargs& options) {
         if ((source == nullptr && destination == nullptr) ||
             (ranks == nullptr && (source == nullptr || destination == nullptr)))
           throw Error("flow", "buffers", "only flows between ranks may lack a buffer, and of one end only");
@@ -126,14 +128,16 @@ void bind_flow(nb::module_& m) {
         flow->partner = partner.empty() ? nullptr : &session.device(partner);
         flow->ranks = ranks;
         flow->xccl = xccl;
+        flow->peers = peers;
         flow->others = std::move(others);
         new (self) Flow(std::move(*flow));
       },
       nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 10>(),
-      nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), "source"_a.none(), "destination"_a.none(),
-      "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "cold"_a = true,
+      nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>(), "source"_a.none(),
+      "destination"_a.none(), "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "cold"_a = true,
       "second_source"_a.none() = nb::none(), "partner"_a = "", "ranks"_a.none() = nb::none(),
-      "xccl"_a.none() = nb::none(), "others"_a = std::vector<Flow>(), "options"_a);
+      "xccl"_a.none() = nb::none(), "peers"_a.none() = nb::none(), "others"_a = std::vector<Flow>(),
+      "options"_a);
 }
 
 void bind_results(nb::module_& m) {
@@ -190,7 +194,8 @@ void bind_results(nb::module_& m) {
       .def_ro("begin_ns", &RankSkew::begin_ns)
       .def_ro("end_ns", &RankSkew::end_ns)
       .def_ro("begins_last", &RankSkew::begins_last)
-      .def_ro("waiting", &RankSkew::waiting);
+      .def_ro("waiting", &RankSkew::waiting)
+      .def_ro("time_ns", &RankSkew::time_ns);
   nb::class_<Measurement>(m, "Measurement")
       .def_ro("times", &Measurement::times)
       .def_ro("discarded", &Measurement::discarded)
@@ -206,6 +211,7 @@ void bind_results(nb::module_& m) {
       .def_ro("timed_by", &Measurement::timed_by)
       .def_ro("timer_resolution_ns", &Measurement::timer_resolution_ns)
       .def_ro("submit_ns", &Measurement::submit_ns)
+      .def_ro("first_ns", &Measurement::first_ns)
       .def_ro("clock_alignment_ns", &Measurement::clock_alignment_ns)
       .def_ro("window_ns", &Measurement::window_ns)
       .def_ro("end_to_end_ns", &Measurement::end_to_end_ns)

@@ -13,6 +13,8 @@
 
 namespace byteways {
 
+class PeerCommunicator;  // interfaces/direct/communicator.hpp
+
 inline constexpr std::uint64_t kWord = sizeof(std::uint64_t);  // bytes of a word of the data pattern
 
 // Upper bounds: blocks of a grid, for both vendors; threads of a CPU team, more than any machine has cores.
@@ -31,6 +33,7 @@ struct Flow {
   Device* partner = nullptr;         // the device that answers, or the target of a prefetch; else null
   const Ranks* ranks = nullptr;      // those that take part; null: one process
   XcclCommunicator* xccl = nullptr;  // the same ranks in the vendor's library, one GPU each; else null
+  PeerCommunicator* peers = nullptr;  // the same ranks by peer memory, one GPU each; else null
   // Launch mode `single`: the flows of the other ranks, for which the same thread calls (single_thread.hpp).
   std::vector<Flow> others;
   unsigned sharing = 1;  // concurrent flows of this executor: each kernel leaves room for the others

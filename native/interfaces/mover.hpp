@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interfaces/device/data_pattern.hpp"
+#include "interfaces/fixed_loop.hpp"
 #include "interfaces/flow.hpp"
 #include "runtimes/session.hpp"
 
@@ -54,6 +55,7 @@ struct Traits {
   bool changes_residency = false;
   bool changes_input = false;  // an operation reads what the one before it has written: sums in place
   bool must_move = false;      // its only effect is to migrate pages: checked after each batch
+  FixedLoop loop;              // of another program, repeated; without iterations the samplers choose
   std::uint64_t rotation = 1;  // number of operations after which the slots repeat
   // Distinct bytes touched on each side before an address repeats.
   std::uint64_t distinct_source_bytes = 0, distinct_destination_bytes = 0;
@@ -95,6 +97,8 @@ class Mover {
 
   // Enqueues `count` back-to-back operations, numbered from first_operation.
   virtual void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) = 0;
+  // Waits for all other ranks of the flow, by the barrier of what carries the flow.
+  virtual void meet() {}
   // Called before the gate is shut: does the part of enqueue(first_operation, count) that can be done in
   // advance, untimed.
   virtual void make_ready(std::uint64_t, std::uint64_t) {}

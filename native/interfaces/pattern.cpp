@@ -59,6 +59,10 @@ void fill(Session& session, Device& by, void* data, std::uint64_t words, std::ui
   launch(session, by, "fill", {static_cast<unsigned long long*>(data), words, key, 0, 1, nullptr});
 }
 
+void clear(Session& session, Device& by, void* data, std::uint64_t words) {
+  launch(session, by, "poison", {static_cast<unsigned long long*>(data), words, 0, 0, 1, nullptr});
+}
+
 void poison(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t stride) {
   launch(session, by, "poison", {static_cast<unsigned long long*>(data), words, kPoison, 0, stride, nullptr});
 }

@@ -20,6 +20,8 @@ constexpr std::uint64_t words_in(std::uint64_t bytes) { return (bytes + kWord - 
 
 // Writes the pattern of `key`. Enqueued on the device's service stream; the caller synchronises.
 void fill(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key);
+// Sets all words to 0.
+void clear(Session& session, Device& by, void* data, std::uint64_t words);
 // Overwrites every `stride`-th word with poison.
 void poison(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t stride);
 // Check every `stride`-th word only. The bits outside of `mask` must still be poison: the transfer must not

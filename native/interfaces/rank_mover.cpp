@@ -42,10 +42,17 @@ RankMover::RankMover(Session& session, const Flow& flow)
   traits_.fixed_cost = !session.clock().runs_by_itself();
   traits_.concurrency_obstacle = "its ranks wait for each other";
   traits_.engine = "mpi";
+  traits_.loop = osu_loop(flow);
   traits_.distinct_source_bytes = traits_.distinct_destination_bytes = traits_.rotation * flow.size_bytes;
 }
 
-void RankMover::note_evidence(const std::string& how) { traits_.engine_evidence = how; }
+void RankMover::note_evidence(const std::string& how) {
+  traits_.engine_evidence = how;
+  const FixedLoop& loop = traits_.loop;
+  if (loop.iterations != 0)
+    traits_.engine_evidence += "; the loop of OSU's program: " + std::to_string(loop.iterations) +
+                               " iterations after " + std::to_string(loop.skipped);
+}
 
 void RankMover::require_ends(bool sends, bool receives) const {
   if (ranks().size() != 2) throw Unsupported(flow_.interface, "ranks", "a message has two ends");

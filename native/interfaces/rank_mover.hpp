@@ -13,6 +13,7 @@ namespace byteways {
 
 class RankMover : public Mover {
  public:
+  void meet() override { ranks().barrier(); }
   void prepare(std::uint64_t key) override;
   void spoil(std::uint64_t first_operation, std::uint64_t count) override;
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override;

@@ -5,7 +5,7 @@
 
 namespace byteways {
 
-SingleThreadMover::SingleThreadMover(Session& session, const Flow& flow, MakeMover make_rank)
+SingleThreadMover::SingleThreadMover(Session& session, const Flow& flow, const MakeRank& make_rank)
     : Mover(*flow.executor) {
   Flow first = flow;
   first.others.clear();

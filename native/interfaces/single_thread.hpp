@@ -5,6 +5,7 @@
 // stream at the beginning of a batch and join it at the end, by events: so the time of a batch on the first
 // rank's stream is that of the slowest rank.
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,9 +17,10 @@ namespace byteways {
 
 class SingleThreadMover final : public Mover {
  public:
+  using MakeRank = std::function<std::unique_ptr<Mover>(Session&, const Flow&)>;
   // `make_rank` makes the mover of one rank, which is also its RankCalls. Throws Unsupported when it is not,
   // when the ranks' GPUs have different runtimes, and what `make_rank` throws.
-  SingleThreadMover(Session& session, const Flow& flow, MakeMover make_rank);
+  SingleThreadMover(Session& session, const Flow& flow, const MakeRank& make_rank);
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override;
   void prepare(std::uint64_t key) override;

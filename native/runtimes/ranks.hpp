@@ -16,6 +16,8 @@ class Ranks {
   // order. Throws Error when the words do not get through.
   virtual std::string broadcast_bytes(std::string mine, int root) const = 0;
   virtual std::vector<std::string> gather_bytes(const std::string& mine) const = 0;  // to every rank
+  // Returns when all ranks have called it.
+  virtual void barrier() const { gather_bytes({}); }
 
  protected:
   Ranks() = default;

@@ -133,6 +133,11 @@ void Engine::finish(Queue& queue) {
 // of short messages, which stay in caches. They need no look at the rates when they begin, nor when they end.
 void Engine::begin_stage(Operation& operation) {
   const Stage& stage = operation.stage();
+  if (stage.awaits && operation.state_ != Operation::State::waiting) {
+    operation.state_ = Operation::State::waiting;
+    operation.until_ = stage.patience == kNever ? kNever : now_ + stage.patience;
+    return;
+  }
   operation.state_ = Operation::State::fixed;
   operation.until_ = now_ + stage.fixed;
   const bool alone = stage.bytes > 0 && stage.flow.demands.empty() && stage.flow.cap > 0 &&
@@ -147,6 +152,11 @@ bool Engine::advance(Queue& queue) {
   queue.rests_until = 0;
   Operation& operation = *queue.operations.front();
   const Stage& stage = operation.stage();
+  if (operation.state_ == Operation::State::waiting) {
+    if (!stage.awaits->done() && operation.until_ > now_) return false;
+    begin_stage(operation);
+    return true;
+  }
   if (operation.state_ == Operation::State::fixed) {
     if (operation.until_ > now_) return false;
     if (operation.latch.word != nullptr && (operation.latch.opened < 0 || operation.latch.opened > now_))
@@ -169,7 +179,12 @@ bool Engine::advance(Queue& queue) {
   if (operation.is_last_stage()) {
     finish(queue);
   } else {
+    if (stage.on_end) {
+      ++effects_;
+      stage.on_end();
+    }
     ++operation.stage_;
+    operation.state_ = Operation::State::queued;
     begin_stage(operation);
   }
   return true;
@@ -234,6 +249,8 @@ Picoseconds Engine::next_instant() {
       at = start_of(*queue);
       queue->rests_until = at > now_ ? at : 0;
       if (at <= now_) at = kNever;  // waits for another event
+    } else if (operation.state_ == Operation::State::waiting) {
+      at = operation.until_;  // or when the mark is set, which is another event
     } else if (operation.state_ == Operation::State::fixed && operation.latch.word != nullptr) {
       if (operation.latch.opened >= 0) at = std::max(operation.until_, operation.latch.opened);
     } else {

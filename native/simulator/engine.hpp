@@ -41,11 +41,15 @@ struct Latch {
   int actor = kNoActor;  // whose program writes the word
 };
 
-// A fixed time, then a flow of bytes.
+// A fixed time, then a flow of bytes. A stage may wait for a mark first, for no longer than its patience: as
+// a kernel does that polls a flag.
 struct Stage {
   Picoseconds fixed = 0;
   double bytes = 0;  // 0: no flow
   Flow flow;
+  std::shared_ptr<Mark> awaits = {};
+  Picoseconds patience = kNever;
+  std::function<void()> on_end = {};
 };
 
 struct Operation : Stage {
@@ -61,14 +65,14 @@ struct Operation : Stage {
   std::shared_ptr<Mark> after;  // does not start before
   std::shared_ptr<Mark> mark;   // is set when it ends
   std::uint64_t* completed = nullptr;  // is counted up when it ends
-  std::function<void()> on_start, on_end;
+  std::function<void()> on_start;
 
  private:
   friend class Engine;
   bool is_last_stage() const { return stage_ == before.size(); }
   Stage& stage() { return is_last_stage() ? *this : before[stage_]; }
 
-  enum class State { queued, fixed, flowing, stuck } state_ = State::queued;
+  enum class State { queued, waiting, fixed, flowing, stuck } state_ = State::queued;
   std::size_t stage_ = 0;  // index of `before`, then the operation itself
   Picoseconds until_ = 0;  // end of the state, as far as is known
   double left_ = 0;        // bytes

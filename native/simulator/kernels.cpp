@@ -2,6 +2,9 @@
 #include "simulator/kernels.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "simulator/streams.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -23,13 +26,16 @@ void register_simulated_kernel(std::string_view name, const SimulatedKernel& ker
   registered()[name] = kernel;
 }
 
-Kernels::Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs, Devices& devices)
+Kernels::Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs, Devices& devices,
+                 Engine& engine, Streams& streams)
     : migrates(model.managed.kernels_migrate),
       model_(&model),
       faults_(&faults),
       memory_(&memory),
       costs_(&costs),
-      devices_(&devices) {}
+      devices_(&devices),
+      engine_(&engine),
+      streams_(&streams) {}
 
 std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape& shape, const void* arguments,
                                            std::size_t bytes, Place executor) {
@@ -41,6 +47,14 @@ std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape&
   found->play(*this, *operation, arguments, {shape, executor});
   operation->threads = static_cast<double>(shape.blocks) * shape.threads;
   return operation;
+}
+
+void Kernels::start_beside(Place from, Place to, std::unique_ptr<Operation> operation) {
+  Engine::Queue*& queue = beside_[{name_of(from), name_of(to)}];
+  if (queue == nullptr) queue = engine_->add_queue();
+  operation->ready = engine_->now();
+  streams_->vary(*operation);
+  engine_->enqueue(*queue, std::move(operation));
 }
 
 bool Kernels::lies(Place executor, Place owner) const {

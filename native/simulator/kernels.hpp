@@ -19,6 +19,8 @@
 
 namespace byteways::sim {
 
+class Streams;
+
 // Memory and links transfer whole lines: the cost of touching a single word.
 inline constexpr Word kLineBytes = 64;
 
@@ -48,7 +50,8 @@ struct Slots {
 
 class Kernels {
  public:
-  Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs, Devices& devices);
+  Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs, Devices& devices,
+          Engine& engine, Streams& streams);
 
   // Returns an operation that runs the kernel; `arguments` are copied. Throws Failure (invalid) for an
   // unknown kernel or a block of another size, illegal_address for memory it cannot reach.
@@ -90,6 +93,11 @@ class Kernels {
   void must_be_real(const void* word) const;
   bool lies(Place executor, Place owner) const;  // fault: access is granted but does not work
 
+  // Starts an operation now, in no program's stream: after those that began earlier between the same places.
+  void start_beside(Place from, Place to, std::unique_ptr<Operation> operation);
+  // The time at which something happens: for what operations do when they start and end.
+  Picoseconds now() const { return engine_->now(); }
+
   const Model& model() const { return *model_; }
   Memory& memory() const { return *memory_; }
   Costs& costs() const { return *costs_; }
@@ -114,6 +122,9 @@ class Kernels {
   Memory* memory_;
   Costs* costs_;
   Devices* devices_;
+  Engine* engine_;
+  Streams* streams_;
+  std::map<std::pair<std::string, std::string>, Engine::Queue*> beside_;  // by names of places
 };
 
 // A simulated kernel: its cost is added to the operation, and its effect on memory is applied when the

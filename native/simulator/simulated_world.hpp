@@ -39,7 +39,7 @@ class SimulatedWorld final : public World {
         devices_(model_, faults_, costs_, accounting_),
         streams_(model_, faults_, engine_, time_, devices_, key),
         graphs_(devices_),
-        kernels_(model_, faults_, memory_, costs_, devices_),
+        kernels_(model_, faults_, memory_, costs_, devices_, engine_, streams_),
         transfers_(model_, engine_, streams_, kernels_) {}
 
   // Throws Failure (internal) when no machine is loaded.

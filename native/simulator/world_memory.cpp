@@ -198,7 +198,8 @@ void SimulatedWorld::open_mapping(void* data, int gpu, bool open) {
 void* SimulatedWorld::open_shared(void* data, int gpu) {
   Lock lock = enter(model_.calls.enqueue_ns);
   const Block& block = known(data);
-  if (block.data != data || block.kind != Kind::device)
+  const bool whole = block.data == data && is_device(block.kind);
+  if (!whole || block.kind == Kind::pool || block.kind == Kind::vmm)
     throw Failure(Code::invalid, "handles are of whole blocks of device memory");
   const Place owner = block.owner;
   require_link(owner.index, gpu);

@@ -24,13 +24,14 @@ double middle_of(const std::vector<Times>& times, double Times::* which) {
   return values.empty() ? 0 : median(std::move(values));
 }
 
-void doubt_series(Measurement& m, const Series& series, const MeasureOptions& options, double resolution_ns) {
+void doubt_series(Measurement& m, const Series& series, const MeasureOptions& options, double resolution_ns,
+                  bool loops) {
   const double half_width = 0.5 * (m.time_ns.ci95.high - m.time_ns.ci95.low) / m.time_ns.median;
   const double wanted = options.precision * std::sqrt(static_cast<double>(options.rounds));
   if (half_width > wanted) m.warnings.push_back({"noisy", half_width, wanted, "1"});
   for (const SeriesWarning& warning : series_warnings(m.samples_ns, resolution_ns))
     m.warnings.push_back({warning.id, warning.observed, warning.required, "1"});
-  if (m.samples_ns.size() < kLeastForInterval)
+  if (m.samples_ns.size() < kLeastForInterval && !loops)
     m.warnings.push_back({"few-samples", static_cast<double>(m.samples_ns.size()),
                           static_cast<double>(kLeastForInterval), "samples"});
   if (series.keeps_all())

@@ -4,9 +4,10 @@
 
 namespace byteways {
 
-// Warnings about the samples: too few, too wide an interval, dependent, discarded.
+// Warnings about the samples: too few, too wide an interval, dependent, discarded. `loops`: each is a loop of
+// fixed length, of which one is meant to be enough.
 void doubt_series(Measurement& measurement, const Series& series, const MeasureOptions& options,
-                  double resolution_ns);
+                  double resolution_ns, bool loops);
 // Warnings about the common window of concurrent flows.
 void doubt_window(Measurement& measurement, const Series& series, const MeasureOptions& options);
 // Warnings about a device clock that disagrees with the host's, for a single flow.

@@ -46,7 +46,7 @@ FlowRunner make_runner(Session& session, const Flow& flow, std::shared_ptr<Strea
   runner.end = runtime.create_event(device);
   if (runner.mover->traits().synchronous)
     runner.completion = Completion::synchronous;
-  else if (flow.word("pace") == "one-at-a-time")
+  else if (flow.word("pace") == "one-at-a-time" || runner.mover->traits().loop.iterations != 0)
     runner.completion = Completion::awaited;
   const auto plain = [](const Buffer* buffer) { return is_plain(buffer->allocation().memory()); };
   runner.plain_end = !flow.executor->is_host() && runner.mover->traits().engine.empty() &&
@@ -217,8 +217,9 @@ std::uint64_t operations_to_learn(const FlowRunner& runner, double operation_ns)
 void learn_flow(Session& session, FlowRunner& runner, Gate* gate, const MeasureOptions& options, Team& team) {
   agree_on_blocking(runner, team, "calls that do the work", runner.completion == Completion::synchronous);
   runner.unobservable = "without the gate nothing is known about calls that block";
-  time_ungated(session, runner, 1, team);  // loads kernels and opens connections; nothing is held yet
-  Batch batch = time_ungated(session, runner, 1, team);
+  Batch batch = time_ungated(session, runner, 1, team);  // loads kernels and opens connections
+  if (runner.first_ns == 0) runner.first_ns = runner.blocks() ? batch.times.submit_ns : batch.times.host_ns;
+  batch = time_ungated(session, runner, 1, team);
   const std::uint64_t count =
       team.agree_min("number of operations to learn from", operations_to_learn(runner, batch.times.host_ns));
   const bool held = gate != nullptr && !runner.blocks();

@@ -39,6 +39,7 @@ struct FlowRunner {
   bool plain_end = false;            // the vendor's copy call, from or to memory that is not page-locked
   std::string unobservable;          // why the engine cannot be observed; empty: it can
   std::uint64_t next_operation = 0;  // operations are numbered consecutively, so that cold buffers rotate
+  double first_ns = 0;               // host time of the very first operation, until it has ended
   double operation_ns = 0;           // time of one back-to-back operation, including the pause after it
   std::uint64_t pause_ns = 0;        // idle time of the queue after each operation
   PreparedKernel idle;               // kernel that idles the queue

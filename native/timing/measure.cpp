@@ -13,6 +13,7 @@
 #include "timing/dependence.hpp"
 #include "timing/doubts.hpp"
 #include "timing/engine.hpp"
+#include "timing/loop_sampler.hpp"
 #include "timing/single_sampler.hpp"
 #include "timing/window.hpp"
 
@@ -48,7 +49,9 @@ class CaseRun {
           owner = &runner.device();  // a GPU's flag is visible to the host, but not vice versa
       gate_ = std::make_unique<Gate>(session, *owner);
     }
-    if (runners_.size() == 1) {
+    if (has_loop()) {
+      sampler_ = std::make_unique<LoopSampler>(session, runners_.front(), options_, team_);
+    } else if (runners_.size() == 1) {
       sampler_ = std::make_unique<SingleSampler>(session, runners_.front(), gate_.get(), options_, team_);
     } else {
       auto window = std::make_unique<WindowSampler>(session, runners_, gate_.get(), options_, team_);
@@ -77,6 +80,11 @@ class CaseRun {
   }
 
  private:
+  // Whether the samples are loops of fixed length, as another program has them.
+  bool has_loop() const {
+    return runners_.size() == 1 && runners_.front().mover->traits().loop.iterations != 0;
+  }
+
   void require_as_many_flows() {
     const std::uint64_t mine = flows_.size();
     const std::uint64_t least = team_.agree_min("number of flows", mine);
@@ -94,8 +102,10 @@ class CaseRun {
     bool checks = false;
     for (FlowRunner& runner : runners_) {
       if (!runner.mover->traits().changes_input) continue;
+      const Nanoseconds before = session_.clock().now();
       runner.mover->enqueue(*runner.stream, runner.next_operation++, 1);
       runner.runtime().synchronize(*runner.stream);
+      runner.first_ns = static_cast<double>(session_.clock().now() - before);
       checks = true;
     }
     if (!checks) return;
@@ -106,6 +116,7 @@ class CaseRun {
   // How many operations of each flow warm_caches() runs: on a host, as many as are timed.
   void count_warming() {
     warming_.assign(runners_.size(), 0);
+    if (has_loop()) return;  // it has iterations of its own that warm up
     for (std::size_t k = 0; k < runners_.size(); ++k) {
       const FlowRunner& runner = runners_[k];
       if (flows_[k].cold || runner.mover->traits().bytes_per_operation == 0) continue;
@@ -318,7 +329,10 @@ class CaseRun {
       m.distinct_source_bytes += runner.mover->traits().distinct_source_bytes;
       m.distinct_destination_bytes += runner.mover->traits().distinct_destination_bytes;
     }
-    m.timer_resolution_ns = team_.agree_max("resolution of the timer", m.timer_resolution_ns);
+    const std::vector<double> slowest =
+        team_.agree_max("resolution of the timer", {m.timer_resolution_ns, runners_.front().first_ns});
+    m.timer_resolution_ns = slowest[0];
+    if (runners_.size() == 1) m.first_ns = slowest[1];
     for (const std::string& clock : clocks) m.timed_by += (m.timed_by.empty() ? "" : " + ") + clock;
     m.verified = data_->ok();
     m.flows.resize(runners_.size());
@@ -380,7 +394,7 @@ class CaseRun {
 
   void add_warnings() {
     Measurement& m = measurement_;
-    doubt_series(m, series_, options_, resolution_ns_);
+    doubt_series(m, series_, options_, resolution_ns_, has_loop());
     if (window_ == nullptr) doubt_clocks(m);
     const FlowRunner& first = runners_.front();
     // The host's wait is what is timed; a gate would only delay it.

@@ -74,6 +74,7 @@ struct Measurement {
   double timer_resolution_ns = 0;
   double submit_ns = 0;           // median time on the host to enqueue one operation; 0: not measured
   double host_ns = 0;             // median time on the host for one operation, from the first call to the end
+  double first_ns = 0;            // host time of the first operation on the slowest rank; of a single flow
   double clock_alignment_ns = 0;  // uncertainty of the common timeline, concurrent flows only
   double window_ns = 0;           // median length of the common window
   double end_to_end_ns = 0;       // median time from first start to last end

@@ -16,6 +16,7 @@ constexpr double kUnknown = -1;  // of a share
 void SkewLog::note(const std::vector<Presence>& ranks) {
   begins_ns_.resize(ranks.size());
   ends_ns_.resize(ranks.size());
+  times_ns_.resize(ranks.size());
   last_.resize(ranks.size());
   const auto [first, last] = std::minmax_element(
       ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
@@ -24,6 +25,7 @@ void SkewLog::note(const std::vector<Presence>& ranks) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     begins_ns_[rank].push_back(ranks[rank].begin_ns - first->begin_ns);
     ends_ns_[rank].push_back(ranks[rank].end_ns - ended->end_ns);
+    times_ns_[rank].push_back(ranks[rank].time_ns);
     last_[rank] += ranks[rank].begin_ns >= last->begin_ns ? 1 : 0;
   }
 }
@@ -32,7 +34,8 @@ std::vector<RankSkew> SkewLog::summary() const {
   std::vector<RankSkew> ranks;
   for (std::size_t rank = 0; rank < last_.size(); ++rank)
     ranks.push_back({median(begins_ns_[rank]), median(ends_ns_[rank]),
-                     last_[rank] / static_cast<double>(begins_ns_[rank].size()), std::nullopt});
+                     last_[rank] / static_cast<double>(begins_ns_[rank].size()), std::nullopt,
+                     median(times_ns_[rank])});
   return ranks;
 }
 

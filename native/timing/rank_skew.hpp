@@ -13,11 +13,13 @@ struct RankSkew {
   double end_ns = 0;              // median delay of its end after the first rank's
   double begins_last = 0;         // share of the batches in which no other rank began later
   std::optional<double> waiting;  // share of the time in which it had no CPU though ready to run
+  double time_ns = 0;             // median of an operation by its own clock, of a fixed loop; 0: not taken
 };
 
 // One batch of one rank, by a clock that all ranks share.
 struct Presence {
   double begin_ns = 0, end_ns = 0;
+  double time_ns = 0;  // of an operation, by the clock of this rank; 0: not taken
 };
 
 // All ranks note the same batches. A team of one rank has no skew.
@@ -31,6 +33,7 @@ class SkewLog {
 
  private:
   std::vector<std::vector<double>> begins_ns_, ends_ns_;  // by rank: delays of each batch
+  std::vector<std::vector<double>> times_ns_;             // by rank
   std::vector<double> last_;                              // by rank: batches in which it began last
 };
 

@@ -80,6 +80,7 @@ class Flow:
         partner: str = "",
         ranks: Ranks | None = None,
         xccl: XcclCommunicator | None = None,
+        peers: PeerCommunicator | None = None,
         others: Sequence[Flow] = (),
         **options: int | str,
     ) -> None: ...
@@ -170,6 +171,7 @@ class RankSkew:
     end_ns: float
     begins_last: float
     waiting: float | None
+    time_ns: float
 
 class Measurement:
     samples_ns: list[float]
@@ -185,6 +187,7 @@ class Measurement:
     timed_by: str
     timer_resolution_ns: float
     submit_ns: float
+    first_ns: float
     host_ns: float
     clock_alignment_ns: float
     window_ns: float
@@ -311,6 +314,25 @@ class XcclCommunicator:
     def __init__(self, library: Xccl, ranks: Ranks, session: Session, device: str) -> None: ...
     @staticmethod
     def all(library: Xccl, session: Session, devices: Sequence[str]) -> list[XcclCommunicator]:
+        """Returns the ranks of all these GPUs, in order, for one thread."""
+
+class PeerCommunicator:
+    """The ranks of direct collectives, whose GPUs use each other's memory. Making one is collective.
+
+    Args:
+        device: This rank's GPU.
+
+    Raises:
+        UnsupportedError: Two GPUs of different processes have no access to each other; on every rank.
+    """
+
+    def __init__(self, ranks: Ranks, session: Session, device: str) -> None: ...
+    @property
+    def obstacle(self) -> str:
+        """Why ranks exchange through host memory; empty if their GPUs have access to each other."""
+
+    @staticmethod
+    def all(session: Session, devices: Sequence[str]) -> list[PeerCommunicator]:
         """Returns the ranks of all these GPUs, in order, for one thread."""
 
 def xccl_report(vendor: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:

@@ -64,7 +64,7 @@ def test_help_imports_no_verb_and_nothing_heavy() -> None:
     [
         (("nosuch",), "error: no such command 'nosuch'", "hint: byteways --help"),
         (("--nosuch",), "error: no such option: --nosuch", "hint: byteways --help"),
-        (("run", "nosuch"), "error: unknown suite 'nosuch'", "hint: valid: quick, full"),
+        (("run", "xyzzy"), "error: unknown suite 'xyzzy'", "hint: valid: quick, full"),
         (("run", "--nosuch"), "error: no such option: --nosuch", "hint: byteways run --help"),
         (("run", "--budget", "soon"), "error: invalid value for '--budget'", "hint: byteways run --help"),
         (("run", "a", "b"), "error: ", "hint: byteways run --help"),

@@ -97,6 +97,8 @@ def misbehave(fault: str, connection: socket.socket) -> None:
     elif fault == "hang":
         tell("hangs")
         time.sleep(3600)
+    elif fault == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
     elif fault == "wait":  # until the test goes on
         while not Path(os.environ["BYTEWAYS_FAKE_GATE"]).exists():
             time.sleep(0.005)

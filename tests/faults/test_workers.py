@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from byteways.results.record import Record
+from byteways.run import rank_faults
 from byteways.run.conductor import LOSSES_PER_DEVICE, Interrupted
 from byteways.run.process import WorkerLost, WorkerProcess, process_state
 from tests.faults.harness import FAKE, TIMEOUT_S, Watcher, living, planned
@@ -57,6 +58,14 @@ def test_hang_becomes_timeout(conduct: Conduct, fault: str) -> None:
     assert hung.status == "timeout"
     assert "no answer within" in (hung.reason or "")
     assert after.status == "measured"
+
+
+def test_a_stopped_worker_is_not_waited_for(conduct: Conduct, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a stopped worker that costs the whole limit of its case, or is left behind stopped."""
+    monkeypatch.setattr(rank_faults, "STOPPED_S", 0.2)
+    stopped, after = conduct([planned("stop"), planned()], deadline=lambda *_: 10 * TIMEOUT_S)
+    assert (stopped.status, after.status) == ("lost", "measured")
+    assert f"no answer: the worker (process {stopped.worker}) is stopped" in (stopped.reason or "")
 
 
 def test_dropped_cases_are_measured_while_there_is_time(conduct: Conduct) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
+from byteways.run import rank_faults
+from tests.cli.called import byteways
 from tests.mpi import jobs
 
 SUITE = """
@@ -81,6 +84,26 @@ size = "64KiB"
 options = { in_place = "yes" }
 
 [[sweep]]
+name = "osu-latency"
+interface = "mpi-ping-pong"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+size = "3B"
+pairs = "per-link-class"
+options = { timing = "osu", batch = 50 }
+
+[[sweep]]
+name = "osu"
+interface = "mpi"
+pattern = ["unidirectional", "bidirectional", "multi-pair", "allreduce", "gather"]
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = "16KiB"
+pairs = "per-link-class"
+options = { timing = "osu", batch = 5, window = 7 }
+
+[[sweep]]
 name = "barrier"
 interface = "mpi-barrier"
 pattern = "barrier"
@@ -89,7 +112,7 @@ destination = "cpu*:pageable"
 size = "8B"
 """
 #: Of its sweeps, in their order.
-CASES = 4 + 1 + 16 + 3 + 2 + 2 + 1
+CASES = 4 + 1 + 16 + 3 + 2 + 2 + 1 + 5 + 1
 #: Variable that tells the processes of one test from all others.
 MARK = "BYTEWAYS_TEST_FOLDER"
 
@@ -138,8 +161,17 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
             assert record.bandwidth_bytes_per_s == pytest.approx(rate, rel=1e-5)
         elif record.counts == "round-trip":
             assert record.half_round_trip_ns == pytest.approx(record.time_ns.median / 2, rel=1e-5)
+    firsts = [one.first_use for one in found if one.first_use]
+    assert len(firsts) == len(found) and all(one["time_ns"] > 0 for one in firsts)
+    # Of messages one, of each collective one: as many cases as these were the first of their kind.
+    assert sum(one["connection"] == "new" for one in firsts) == 1 + 8
+    assert {one["memory"] for one in firsts} == {"new", "used"}
     isolated = [record for record in found if record.options.get("timing") == "isolated"]
     assert len(isolated) == 8 and all(record.batch == 1 for record in isolated)
+    loops = {(one.pattern, one.batch) for one in found if one.options.get("timing") == "osu"}
+    windows = {(pattern, 35) for pattern in ("unidirectional", "bidirectional", "multi-pair")}
+    collectives = {("allreduce", 5), ("gather", 5)}
+    assert loops == {("unidirectional", 50), *windows, *collectives}
 
 
 SETTINGS = """
@@ -207,7 +239,8 @@ def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, t
     assert len(found) == CASES
     lost = [record for record in found if record.status != "measured"]
     assert len(lost) == 1 and lost[0].status == "lost"
-    assert f"(process {victim} on {os.uname().nodename})" in (lost[0].reason or ""), lost[0].reason
+    named = f"(cpu0, process {victim} on {os.uname().nodename})"
+    assert named in (lost[0].reason or ""), lost[0].reason
     assert ranks_of(tmp_path) == []
 
 
@@ -250,3 +283,52 @@ def test_more_ranks_than_the_launcher_starts(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "the 2 ranks did not start" in done.stderr and "MPI has 1 of 2 ranks" in done.stderr
     assert not (tmp_path / "R").exists()
+
+
+def test_a_stopped_rank_costs_one_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a stopped rank that is waited for until the limit of its case, that nobody names, or that stays
+    behind.
+    """
+    jobs.require(jobs.MPICH)
+    monkeypatch.setattr(rank_faults, "STOPPED_S", 0.5)
+    journal, victims = tmp_path / "R" / "measurements.jsonl", list[int]()
+
+    def stop() -> None:
+        while not (journal.exists() and journal.read_text(encoding="utf-8").count("\n") >= 3):
+            time.sleep(0.02)
+        victims.append(max(ranks_of(tmp_path)))
+        os.kill(victims[0], signal.SIGSTOP)
+
+    words = command(jobs.MPICH, tmp_path)[3:]
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    threading.Thread(target=stop, daemon=True).start()
+    done = byteways(tmp_path, *words)
+    assert done.returncode == 1, done.stderr
+    lost = [record for record in records(tmp_path) if record.status != "measured"]
+    assert len(records(tmp_path)) == CASES and len(lost) == 1
+    named = f"no answer: rank 1 (cpu0, process {victims[0]} on {os.uname().nodename}) is stopped"
+    assert lost[0].status == "lost" and (lost[0].reason or "").startswith(named), lost[0].reason
+    assert ranks_of(tmp_path) == []
+
+
+def test_a_dry_run_prints_the_line_that_starts_the_ranks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a line of another launcher or number of ranks, and more ranks than cores that nobody tells."""
+    jobs.require(jobs.MPICH)
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    words = command(jobs.MPICH, tmp_path, "--dry-run", "--only", "pattern=allreduce")[3:]
+    words[words.index("--ranks") + 1] = "64"
+    done = byteways(tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    line = lines[lines.index("the ranks are started by") + 1].strip()
+    assert f"{jobs.MPICH.mpiexec} -n 64 {sys.executable} " in line
+    assert line.endswith("byteways.run.rank_worker --ranks 64")
+    assert "64 ranks share " in done.stderr
+    words[words.index("--launcher") + 1] = "nowhere/mpiexec"
+    done = byteways(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error: no program 'nowhere/mpiexec'" in done.stderr

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.run.launchers import Job, check_job, find_launcher
+from byteways.run.launchers import Job, find_launcher
+from byteways.run.rank_checks import check_ranks
+from byteways.topology.model import Device, Topology
 from tests.mpi import jobs
 
 #: Number of each level in MPI, by its word; the standard ABI has others.
@@ -47,7 +49,9 @@ def test_an_unknown_level_is_told_before_anything_is_measured(
     monkeypatch.setenv("BYTEWAYS_MPI_THREADS", "funnelled")
     job = Job(find_launcher(str(jobs.MPICH.mpiexec)), 2)
     with pytest.raises(BytewaysError, match="the 2 ranks did not start") as caught:
-        check_job(job, tmp_path / "log", lambda: None)
+        check_ranks(
+            job, [], Topology("node", (Device("cpu0", "cpu", "toy"),)), tmp_path / "log", lambda: None
+        )
     assert "MPI_Init_thread: funnelled (no thread level: they are single, funneled" in (
         caught.value.cause or ""
     )

@@ -215,3 +215,17 @@ def test_memory_that_cannot_be_opened_is_freed_again() -> None:
     with pytest.raises(OtherError):
         pool.take(case("gpu1:ipc", "gpu0:device", "gpu0"))
     assert pool.did == ["export gpu1 device", "free 1"] and not pool.arena.has_exported
+
+
+def test_whether_all_buffers_are_new() -> None:
+    """Catches one buffer of an earlier case among new ones, and a pool that is cleared for want of room."""
+    pool = Pool()
+    pool.take(case())
+    assert pool.arena.all_new
+    pool.take(case())
+    assert not pool.arena.all_new
+    pool.take(case(destination="gpu2:device"))
+    assert not pool.arena.all_new
+    pool.lacking = 1
+    pool.take(case("gpu0:device", "gpu3:device"))
+    assert pool.arena.all_new

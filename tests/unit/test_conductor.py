@@ -48,7 +48,9 @@ class Workers:
         number = len(self.started)
         self.started.append((dict(environment), command))
 
-        def ask(request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        def ask(
+            request: dict[str, Any], timeout_s: float, devices: dict[int, str] | None = None
+        ) -> dict[str, Any]:
             self.asked.append(request)
             self.deadlines.append(timeout_s)
             outcome = self.answers(request)

@@ -29,7 +29,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
                 raise Interrupted
 
     monkeypatch.setattr(execution, "Conductor", Recorder)
-    monkeypatch.setattr(execution, "job_of", lambda *_, simulated: f"simulated {simulated}")
+    monkeypatch.setattr(execution, "job_for", lambda *_, simulated: f"simulated {simulated}")
     monkeypatch.setattr(execution, "recorded_simulation", lambda *_: found.get("simulation"))
     monkeypatch.setattr(execution.time, "monotonic", lambda: 105.0)
     monkeypatch.setattr(execution.manifests, "write", lambda *_: None)

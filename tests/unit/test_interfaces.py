@@ -38,7 +38,7 @@ def test_what_a_row_is_follows_from_its_fields(interface: str) -> None:
     row = INTERFACES[interface]
     assert row.walks is (interface == "pointer-chase")
     copies = {"memcpy", "memcpy-mt", "memcpy-stream", "copy", "copy-2d", "memcpy-2d", "kernel-2d", "route"}
-    copies |= {"torch-copy", "kernel", "kernel-bulk", "mpi", "xccl"}
+    copies |= {"torch-copy", "kernel", "kernel-bulk", "mpi", "xccl", "direct"}
     assert row.copies is (interface in copies)
     on_teams = {"memcpy-mt", "store", "load"} | {name for name in INTERFACES if name.startswith("stream-")}
     assert row.team is (interface in on_teams)

@@ -43,7 +43,7 @@ def test_families(
     assert found.environment == ({"I_MPI_PIN": "0"} if name == "Intel MPI" else {})
 
 
-SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none")
+SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none", "--kill-on-bad-exit=1")
 FLUX = ("flux", "run", "-n", "{ranks}")
 
 

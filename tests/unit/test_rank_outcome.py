@@ -24,15 +24,19 @@ def case(interface: str, pattern: str, *flows: Flow) -> Case:
     return Case(interface, pattern, flows, SIZE)
 
 
-def skew(begin_ns: float = 100.0, begins_last: float = 0.25, waiting: float | None = 0.0) -> SimpleNamespace:
-    return SimpleNamespace(begin_ns=begin_ns, end_ns=50.0, begins_last=begins_last, waiting=waiting)
+def skew(
+    begin_ns: float = 100.0, begins_last: float = 0.25, waiting: float | None = 0.0, time_ns: float = 0.0
+) -> SimpleNamespace:
+    return SimpleNamespace(
+        begin_ns=begin_ns, end_ns=50.0, begins_last=begins_last, waiting=waiting, time_ns=time_ns
+    )
 
 
 def outcome(case: Case, *, pages: tuple[int, ...] = (4096, 4096), **fields: Any) -> dict[str, Any]:
     ends = [SimpleNamespace(page_bytes=bytes_) if bytes_ >= 0 else None for bytes_ in pages]
     ranks = [skew() for _ in case.ranks]
     measured = SimpleNamespace(**{**vars(measurement()), "ranks": ranks, **fields})
-    return outcome_of_ranks(case, measured, ends)  # type: ignore[arg-type]
+    return outcome_of_ranks(case, measured, ends, NEW)  # type: ignore[arg-type]
 
 
 FIGURES = [
@@ -62,6 +66,7 @@ FIGURES = [
         },
     ),
 ]
+NEW = {"memory": "new", "connection": "used"}
 NAMES = {"latency_ns", "half_round_trip_ns", "bandwidth_bytes_per_s", "directions", "counts", "other_count"}
 
 
@@ -73,6 +78,7 @@ def test_figures(case: Case, figures: dict[str, Any]) -> None:
     found = outcome(case)
     assert {name: found[name] for name in NAMES & found.keys()} == figures
     assert found["time_ns"]["median"] == 1000.0
+    assert found["first_use"] == {"time_ns": 5000.0, **NEW}
 
 
 def test_every_field_is_a_field_of_a_record() -> None:
@@ -156,6 +162,12 @@ def test_when_each_rank_began_is_kept_by_its_number() -> None:
         {"rank": 1, "begin_ns": 7.0, "end_ns": 50.0, "begins_last": 0.25, "no_cpu": None},
     ]
     assert found["warnings"] == []
+
+
+def test_the_time_of_each_rank_is_kept_where_it_was_taken() -> None:
+    """Catches a rank without a clock that is told as one whose calls take no time."""
+    found = outcome(case("mpi", "allreduce", ALL), ranks=[skew(time_ns=800.0), skew(), skew(), skew()])
+    assert [rank.get("time_ns") for rank in found["ranks"]] == [800.0, None, None, None]
 
 
 LATE = skew(begin_ns=41_000.0, begins_last=0.9)

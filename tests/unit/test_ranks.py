@@ -11,6 +11,7 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.osu import is_osu, loop_of, osu_bytes, program_of
 from byteways.plan.planner import make_plan
 from byteways.plan.rank_sweep import size_in_blocks
 from byteways.plan.ranks import default_ranks, layout, oversubscribed
@@ -42,7 +43,8 @@ def host(domains: int = 1, cores: int = 8, gpus: int = 0) -> tuple[Topology, Cap
 
 
 def cases(sweep: str, ranks: int, *machine: Any) -> list[Case]:
-    text = f'name = "toy"\ntitle = "t"\nrounds = 1\n[[sweep]]\nname = "s"\ncache = "warm"\n{sweep}'
+    warm = "" if "ping-pong" in sweep or "cache =" in sweep else 'cache = "warm"\n'
+    text = f'name = "toy"\ntitle = "t"\nrounds = 1\n[[sweep]]\nname = "s"\n{warm}{sweep}'
     return [one.case for one in make_plan(parse(text, file="toy.toml"), *machine, ranks=ranks).cases]
 
 
@@ -158,6 +160,49 @@ def test_sizes_are_whole_blocks() -> None:
     assert sorted(case.size_bytes for case in found) == [24, 2**20 - 2**20 % 24]
 
 
+OSU = 'options = { timing = "osu" }\n'
+
+
+@pytest.mark.parametrize(
+    ("sweep", "program", "loops"),
+    [
+        ('interface = "mpi-ping-pong"', "osu_latency", [(100, 10_000, 1), (10, 1_000, 1)]),
+        ('interface = "mpi"', "osu_bw", [(10, 100, 64), (2, 20, 64)]),
+        ('interface = "mpi"\npattern = "bidirectional"', "osu_bibw", [(10, 100, 64), (2, 20, 64)]),
+        ('interface = "mpi"\npattern = "multi-pair"', "osu_mbw_mr", [(10, 100, 64), (2, 20, 64)]),
+        ('interface = "mpi"\npattern = "broadcast"', "osu_bcast", [(100, 1_000, 1), (10, 100, 1)]),
+    ],
+)
+def test_loops_have_the_iterations_of_osu(
+    sweep: str, program: str, loops: list[tuple[int, int, int]]
+) -> None:
+    """Catches a limit that is off by one, and iterations that are messages instead of windows."""
+    text = f"{sweep}\n{OSU}{ENDS}".replace('"8B", "1MiB"', '"8KiB", "8200B"')
+    found = sorted({case.size_bytes: case for case in cases(text, 2, *host(1))}.items())
+    assert [size for size, _ in found] == [8192, 8200]
+    told = [loop_of(case) for _, case in found]
+    assert [(loop.skipped, loop.iterations, loop.operations) for loop in told] == loops
+    assert {program_of(case) for _, case in found} == {program} and all(is_osu(case) for _, case in found)
+
+
+def test_sizes_of_blocks_are_those_of_osu() -> None:
+    """Catches OSU's size of a block taken for that of all, and a large block that is counted as small."""
+    text = f'interface = "mpi"\npattern = ["alltoall", "reduce-scatter"]\n{OSU}{ENDS}'
+    found = {(case.pattern, osu_bytes(case)): case for case in cases(text, 4, *host(1))}
+    sizes = {key: case.size_bytes for key, case in found.items()}
+    assert sizes == {
+        ("alltoall", 8): 32,
+        ("alltoall", 2**20): 2**22,
+        ("reduce-scatter", 32): 32,
+        ("reduce-scatter", 2**20): 2**20,
+    }
+    assert loop_of(found["alltoall", 8]).iterations == 1_000
+    fixed = cases(
+        f'interface = "mpi"\noptions = {{ timing = "osu", batch = 7, window = 3 }}\n{ENDS}', 2, *host(1)
+    )
+    assert {(loop_of(case).iterations, loop_of(case).operations) for case in fixed} == {(7, 3)}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -180,12 +225,19 @@ def test_sizes_are_whole_blocks() -> None:
             f'interface = "mpi"\npattern = "allreduce"\noptions = {{ staging = "pinned" }}\n{ENDS}',
             "staging in pinned memory is for messages, and allreduce is a collective",
         ),
+        (f'interface = "mpi"\ncache = "cold"\n{OSU}{ENDS}', "OSU's programs use one buffer again and again"),
+        (
+            f'interface = "mpi"\noptions = {{ timing = "osu", staging = "pinned" }}\n{ENDS}',
+            "OSU's programs pass device memory to the library",
+        ),
+        (
+            f'interface = "xccl"\npattern = "allreduce"\n{OSU}{ENDS}',
+            "the loops of OSU's programs are those of MPI",
+        ),
     ],
 )
 def test_mistaken_sweeps_say_what_is_wrong(text: str, said: str) -> None:
     """Catches a sweep that plans nothing, or something else than was meant."""
-    if "ping-pong" in text:
-        text = text.replace('cache = "warm"\n', "")
     with pytest.raises(BytewaysError, match=said):
         cases(text, 2, *host(1))
 

@@ -208,6 +208,27 @@ def test_many_paths_share_a_table(tmp_path: Path) -> None:
     assert not any("outlier" in title for title in titles(index))
 
 
+def test_first_use_beside_later_messages(tmp_path: Path) -> None:
+    """Catches a first message over buffers of an earlier case told as one over new ones, and rounds without
+    any.
+    """
+    build = Builder(run_builder.topology(0))
+    uses = [
+        {"time_ns": 90e3, "memory": "new", "connection": "new"},
+        {"time_ns": 20e3, "memory": "new", "connection": "used"},
+        {"time_ns": 1e3, "memory": "used", "connection": "used"},
+    ]
+    trip(build, 8, 840.0)
+    build.records = [replace(one, first_use=use) for one, use in zip(build.records, uses, strict=True)]
+    trip(build, 4 * KIB, 2600.0)
+    build.records[-3:] = [replace(one, first_use=uses[-1]) for one in build.records[-3:]]
+    index = Index(RunFolder(build.write(tmp_path)))
+    (table,) = (table for table in topic_of(index, "messages").tables if "first use" in table.title)
+    assert table.title == "MPI, 0/cpu0>1/cpu0, pageable memory, warm: first use"
+    row = ("8 B", "round trip, unidirectional", "55", "0.84", "buffers and connection")
+    assert table.rows == (row,)
+
+
 def test_matrices_of_all_pairs(tmp_path: Path) -> None:
     """Catches rows for columns, a share of the worst pair, and a matrix with holes."""
     build = Builder(run_builder.topology(3))
@@ -235,6 +256,21 @@ def test_matrices_of_all_pairs(tmp_path: Path) -> None:
     assert by_latency.rows[2] == ("2/gpu2", "75 %", "60 %", "–")
 
 
+def test_pairs_within_a_gpu_are_the_diagonal(tmp_path: Path) -> None:
+    """Catches twins as further ranks of a matrix, and pairs of GPUs compared with what a memory carries."""
+    build = Builder(run_builder.topology(3))
+    for a, b in itertools.permutations(range(3), 2):
+        send(build, MIB, 100.0 + 10 * a + b, flows=[(f"{a}/gpu{a}:device", f"{b}/gpu{b}:device", f"gpu{a}")])
+    for a in range(3):
+        send(build, MIB, 1500.0 + 10 * a, flows=[(f"{a}/gpu{a}:device", f"{a + 3}/gpu{a}:device", f"gpu{a}")])
+    index = Index(RunFolder(build.write(tmp_path)))
+    rates, shares = rank_pairs.matrices(messages.messages(index.cells))
+    assert rates.headings == ("from \\ to", "0/gpu0", "1/gpu1", "2/gpu2")
+    assert rates.rows[1] == ("1/gpu1", "110", "1510", "112")
+    assert "the diagonal is of two ranks on one GPU" in rates.note
+    assert shares.rows[0] == ("0/gpu0", "–", "83 %", "84 %")
+
+
 def test_collective_tables_by_timing(tmp_path: Path) -> None:
     """Catches timings in one table, times of the wrong count, and algorithm for bus bandwidth."""
     index = all_ranks(tmp_path)
@@ -251,6 +287,27 @@ def test_collective_tables_by_timing(tmp_path: Path) -> None:
     assert column(isolated, "allreduce") == ["2.5"] and isolated.headings == ("size", "allreduce")
     assert isolated.note.startswith("Isolated: ") and "barrier" not in isolated.note
     assert len(isolated_rates.rows) == 1
+
+
+def test_tables_of_loops_of_osu(tmp_path: Path) -> None:
+    """Catches the size of all blocks where OSU prints that of one, and extremes of ranks without a clock."""
+    build = Builder(run_builder.topology(0))
+    together(build, "allreduce", 32, 1200.0, timing="osu")
+    together(build, "alltoall", 128, 3000.0, timing="osu")
+    present = {"begin_ns": 0.0, "end_ns": 0.0, "begins_last": 0.25, "no_cpu": None}
+    times_ns = [1100.0, 1150.0, 1250.0, 1300.0]
+    build.records = [
+        replace(one, ranks=[{**present, "rank": rank, "time_ns": time} for rank, time in enumerate(times_ns)])
+        if one.pattern == "allreduce"
+        else one
+        for one in build.records
+    ]
+    index = Index(RunFolder(build.write(tmp_path)))
+    means, fastest, slowest, rates = topic_of(index, "collectives").tables
+    assert means.title == "MPI, 0-3/cpu0, pageable memory, warm, osu: time, µs"
+    assert means.rows == (("32 B", "1.2", "3"),) and means.note.startswith("As OSU's programs: ")
+    assert fastest.title.endswith("time of the fastest rank, µs") and fastest.rows == (("32 B", "1.1", ""),)
+    assert slowest.rows == (("32 B", "1.3", ""),) and rates.rows[0][0] == "32 B"
 
 
 def test_sizes_rounded_for_blocks_share_a_row() -> None:

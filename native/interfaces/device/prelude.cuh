@@ -79,6 +79,35 @@ __device__ inline Word load_relaxed_system(const Word* from) {
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(from)));
   return value;
 }
+// Memory of a GPU at an address that is computed: never shared memory.
+template <class T>
+__device__ inline T load_global(const T* from) {
+  return *from;
+}
+template <class T>
+__device__ inline void store_global(T* to, T value) {
+  *to = value;
+}
+// A word in two halves with a flag beside each: 8 bytes are stored and loaded as a whole, so that a half is
+// there when its flag is (protocol LL of NCCL, src/device/prims_ll.h).
+__device__ inline void store_flagged(Bytes16* to, Word value, unsigned int flag) {
+  asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(__cvta_generic_to_global(to)), "r"(static_cast<unsigned int>(value)), "r"(flag),
+                 "r"(static_cast<unsigned int>(value >> 32)), "r"(flag)
+               : "memory");
+}
+__device__ inline Bytes16 load_flagged(const Bytes16* from) {
+  Bytes16 value;
+  asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return value;
+}
+// Completes a thread's stores where a release by another thread of its block, after a barrier, does not: here
+// it does (PTX ISA, memory consistency model: causality order is cumulative).
+__device__ inline void fence_stores_before_release() {}
 __device__ inline void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 __device__ inline void fence_sequential() { asm volatile("fence.sc.sys;" ::: "memory"); }
 __device__ inline void pause() { __nanosleep(20); }
@@ -157,6 +186,32 @@ __device__ inline void store_release_system(Word* to, Word value) {
 __device__ inline Word load_relaxed_system(const Word* from) {
   return __hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+template <class T>
+__device__ inline T load_global(const T* from) {
+  return *(const BYTEWAYS_GLOBAL T*)from;
+}
+template <class T>
+__device__ inline void store_global(T* to, T value) {
+  *(BYTEWAYS_GLOBAL T*)to = value;
+}
+// As on NVIDIA, in memory that is fine-grained or uncached.
+__device__ inline void store_flagged(Bytes16* to, Word value, unsigned int flag) {
+  auto* halves = reinterpret_cast<Word*>(to);
+  const Word flagged = Word{flag} << 32;
+  __hip_atomic_store(global(halves), (value & 0xffffffffull) | flagged, __ATOMIC_RELAXED,
+                     __HIP_MEMORY_SCOPE_SYSTEM);
+  __hip_atomic_store(global(halves + 1), (value >> 32) | flagged, __ATOMIC_RELAXED,
+                     __HIP_MEMORY_SCOPE_SYSTEM);
+}
+__device__ inline Bytes16 load_flagged(const Bytes16* from) {
+  const Word low = load_relaxed_system(reinterpret_cast<const Word*>(from));
+  const Word high = load_relaxed_system(reinterpret_cast<const Word*>(from) + 1);
+  return {static_cast<unsigned int>(low), static_cast<unsigned int>(low >> 32),
+          static_cast<unsigned int>(high), static_cast<unsigned int>(high >> 32)};
+}
+// Each wave completes its own stores: a release waits for those of its own wave (LLVM, User Guide for AMDGPU
+// Backend, memory model gfx90a).
+__device__ inline void fence_stores_before_release() { __builtin_amdgcn_fence(__ATOMIC_RELEASE, ""); }
 // Writes back the L2 and waits for all stores, including those to coarse-grained peer memory.
 __device__ inline void fence_system() { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, ""); }
 __device__ inline void fence_sequential() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }

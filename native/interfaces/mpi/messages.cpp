@@ -18,7 +18,13 @@ constexpr int kData = 1, kAcknowledged = 2;  // tags
 constexpr std::uint64_t kWindow = 64;
 constexpr std::uint64_t kMostBytesInFlight = 64 << 20;
 
+// Bytes of an acknowledgement, ours and OSU's.
+constexpr std::int64_t kWordBytes = 8, kOsuWordBytes = 4;
+
+bool is_osu(const Flow& flow) { return flow.word("timing") == "osu"; }
+
 std::uint64_t window_of(const Flow& flow) {
+  if (is_osu(flow)) return flow.count("window", kWindow);
   const std::uint64_t fitting = std::max<std::uint64_t>(1, kMostBytesInFlight / flow.size_bytes);
   return flow.count("window", static_cast<unsigned>(std::min(kWindow, fitting)));
 }
@@ -61,19 +67,25 @@ class MessageMover : public RankMover {
   std::unique_ptr<Staging> out_, in_;
 };
 
-std::string windows_of(std::uint64_t messages) {
+std::string windows_of(std::uint64_t messages, bool acknowledged) {
   return "windows of " + std::to_string(messages) + (messages == 1 ? " message" : " messages") +
-         ", each acknowledged";
+         (acknowledged ? ", each acknowledged" : "");
 }
 
+bool acknowledged(const Flow& flow) { return !is_osu(flow) || flow.word("operation") != "bidirectional"; }
+
 // Every operation is one message each way. The receiver acknowledges a window of them; until then the sender
-// starts no more.
+// starts no more. OSU's bidirectional program has no acknowledgement, and waits for what it sends and what it
+// receives apart.
 class Messages final : public MessageMover {
  public:
   Messages(Session& session, const Flow& flow)
-      : MessageMover(session, flow, window_of(flow), windows_of(window_of(flow))), window_(window_of(flow)) {
+      : MessageMover(session, flow, window_of(flow), windows_of(window_of(flow), acknowledged(flow))),
+        window_(window_of(flow)),
+        acknowledged_(acknowledged(flow)),
+        word_bytes_(is_osu(flow) ? kOsuWordBytes : kWordBytes) {
     traits_.bytes_per_operation = flow.size_bytes;
-    traits_.least_batch = window_;
+    traits_.least_batch = traits_.loop.operations = window_;
   }
 
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
@@ -83,20 +95,26 @@ class Messages final : public MessageMover {
 
  private:
   void exchange(std::uint64_t first, std::uint64_t count) {
+    Requests& sends = acknowledged_ ? pending_ : sends_;
     const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
-    Requests pending;
     for (std::uint64_t k = first; role_.receives && k < first + count; ++k)
-      mpi_.start_receive(pending, received(k), bytes, kByte, role_.other, kData);
+      mpi_.start_receive(pending_, received(k), bytes, kByte, role_.other, kData);
     for (std::uint64_t k = first; role_.sends && k < first + count; ++k)
-      mpi_.start_send(pending, sent(k), bytes, kByte, role_.other, kData);
-    mpi_.wait(pending);
+      mpi_.start_send(sends, sent(k), bytes, kByte, role_.other, kData);
+    if (!acknowledged_ && rank() == 0) mpi_.wait(sends);
+    mpi_.wait(pending_);
+    if (!acknowledged_ && rank() != 0) mpi_.wait(sends);
     deliver(first, count);
+    if (!acknowledged_) return;
     std::byte word[8] = {};
-    if (role_.receives) mpi_.send(word, sizeof word, kByte, role_.other, kAcknowledged);
-    if (role_.sends) mpi_.receive(word, sizeof word, kByte, role_.other, kAcknowledged);
+    if (role_.receives) mpi_.send(word, word_bytes_, kByte, role_.other, kAcknowledged);
+    if (role_.sends) mpi_.receive(word, word_bytes_, kByte, role_.other, kAcknowledged);
   }
 
   std::uint64_t window_;
+  bool acknowledged_;
+  std::int64_t word_bytes_;   // of an acknowledgement
+  Requests pending_, sends_;  // kept, so that windows allocate no memory; the second of OSU's program
 };
 
 class PingPong final : public MessageMover {

@@ -53,7 +53,7 @@ class Communicator final : public Ranks {
   void wait(Requests& requests) const;
   bool test(Requests& requests) const;  // whether all are done
 
-  void barrier() const;
+  void barrier() const override;
   void broadcast(void* data, std::int64_t count, BytewaysElement element, int root) const;
   // In place where the source is nullptr; of scatter, the destination (table.hpp). `count` is of one rank's
   // block.

@@ -4,8 +4,8 @@ A claim is data: the two results, their settings, the number of paths and how ma
 its simultaneous interval. Sentences are rendered from claims only (wording.py).
 
 A lead must be at least 1 % and exceed an interval corrected for the number of comparisons (Šidák); otherwise
-the claim is a tie. Results must share path, size, cache state, pattern and byte count, except what a caller
-names. Over several paths, a lead requires that most paths lead and none trails.
+the claim is a tie. Results must share path, size, cache state, pattern, byte count and timing, except what a
+caller names. Over several paths, a lead requires that most paths lead and none trails.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Clai
 from byteways.analyse.repeatability import Rounds, Spread, for_many, spreads, student
 from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
 from byteways.plan.interfaces import figure_of
+from byteways.plan.options import TIMING
 
 #: Least relative difference for a lead, however certain a smaller one is.
 LEAD = 0.01
@@ -41,8 +42,12 @@ _READ: Mapping[str, Callable[[Cell], object]] = {
     "counts": lambda cell: cell.record.counts,
     "pattern": lambda cell: cell.record.pattern,
 }
-#: Fields that must be equal unless a caller declares them different.
-_LIKE = ("size", "cache", "counts", "pattern")
+#: Fields that must be equal unless a caller declares them different. Timings between ranks are other loops:
+#: back to back, from a common start, or those of OSU's programs.
+_LIKE: Mapping[str, Callable[[Cell], object]] = {
+    **{name: _READ[name] for name in ("size", "cache", "counts", "pattern")},
+    "timing": lambda cell: cell.record.options.get(TIMING.name, TIMING.default),
+}
 
 
 def path_of(cell: Cell) -> Hashable:
@@ -149,8 +154,8 @@ def _obstacle(
         return "measured in too few rounds"
     unlike = [
         what
-        for what in _LIKE
-        if what not in across and any(_READ[what](one) != _READ[what](other) for one, other in ranked)
+        for what, read in _LIKE.items()
+        if what not in across and any(read(one) != read(other) for one, other in ranked)
     ]
     if unlike:
         return f"of different {' and '.join(unlike)}"

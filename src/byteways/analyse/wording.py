@@ -29,6 +29,8 @@ from byteways.units import format_size, three_digits
 
 #: Smaller factors are worded as percentages.
 LEAST_MULTIPLE = 1.1
+#: Heading of the column that names the leader of a row, and what it takes to lead.
+LEADER, LEADER_MEANS = "fastest", "leads by a significant difference over all rounds"
 
 
 def _lead(claim: Claim) -> Claim:

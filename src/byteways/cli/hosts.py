@@ -48,13 +48,15 @@ def check_options(options: Options, simulated: bool) -> None:
             ("--budget", options.budget_s),
             ("--for", options.for_s),
             ("--ranks", options.ranks),
+            ("--self", options.with_self),
             ("--machine", simulated),
         )
         if value
     ]
     if wrong:
         hints = {
-            "--budget": "--pairs sample, --rounds, --only and --size make a run between hosts shorter",
+            "--budget": "--pairs sample, --rounds, --only and --size reduce a run between hosts",
+            "--self": "each host has one rank",
             "--ranks": "each host has one rank, which uses all devices of its host",
             "--machine": "a model of two hosts needs no --hosts: --machine frontier-mi250x-2 --ranks 2",
         }

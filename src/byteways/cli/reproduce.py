@@ -12,14 +12,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from byteways.cli.run import command_line, default_folder, measured, print_plan
-from byteways.cli.run_options import AsJson, DryRun, Machine, NoReport, Only, Resume, Size, given, options_of
+from byteways.cli.run_options import (
+    AsJson,
+    DryRunOption,
+    LauncherCommand,
+    Machine,
+    NoReport,
+    Only,
+    Resume,
+    Size,
+    given,
+    options_of,
+)
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.planner import NoCaseError
 from byteways.results.run_folder import RunFolder, read_manifest
 from byteways.results.simulated import mark_of, model_of, subject, worded
 from byteways.run.conductor import Interrupted
-from byteways.run.execution import Execution, begin, check_new_folder, dry_plan
+from byteways.run.dry_run import dry_plan
+from byteways.run.execution import Execution, begin, check_new_folder
 from byteways.run.interruption import Interruption
 from byteways.run.options import Options
 from byteways.run.simulation import Simulation, simulation_of
@@ -48,6 +60,7 @@ def reproduce(
     ] = None,
     only: Only = None,
     size: Size = None,
+    launcher: LauncherCommand = None,
     resume: Resume = None,
     finished: Annotated[
         Path | None,
@@ -57,14 +70,14 @@ def reproduce(
             metavar="RUN",
         ),
     ] = None,
-    dry_run: DryRun = False,
+    dry_run: DryRunOption = False,
     as_json: AsJson = False,
     no_report: NoReport = False,
 ) -> int:
     """Repeat a published experiment: compare its values with ours, and check its claims here."""
     gpus_wanted()  # report an invalid setting here, not in a worker
     study = load(key)
-    options = options_of(only, size, budget)
+    options = options_of(only, size, budget, launcher=launcher)
     asked = (("--out", out), *given(options))
     if finished is not None:
         unfit = (*asked, ("--machine", machine), ("--dry-run", dry_run), ("--resume", resume))

@@ -15,7 +15,7 @@ import typer
 
 from byteways.cli.run_options import (
     AsJson,
-    DryRun,
+    DryRunOption,
     Hosts,
     LauncherCommand,
     Machine,
@@ -25,18 +25,19 @@ from byteways.cli.run_options import (
     Ranks,
     Resume,
     Size,
+    WithSelf,
     given,
     options_of,
 )
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan.planner import Plan
 from byteways.plan.suite import load
 from byteways.plan.suite_types import LEAST_RANKED, Suite
 from byteways.results.run_folder import LOG, RunFolder, read_manifest
 from byteways.results.simulated import mark_of, model_of, worded
 from byteways.run.conductor import Conductor, Interrupted
-from byteways.run.execution import Execution, begin, check_new_folder, dry_plan
+from byteways.run.dry_run import DryRun, dry_plan
+from byteways.run.execution import Execution, begin, check_new_folder
 from byteways.run.hosts.execution import is_between_hosts
 from byteways.run.interruption import Interruption
 from byteways.run.options import Options
@@ -76,7 +77,7 @@ def run(
         str | None,
         typer.Option("--for", help="Repeat the suite for this long, as a time series: '90s', '30m', '2h'."),
     ] = None,
-    dry_run: DryRun = False,
+    dry_run: DryRunOption = False,
     resume: Resume = None,
     as_json: AsJson = False,
     no_report: NoReport = False,
@@ -85,6 +86,7 @@ def run(
     launcher: LauncherCommand = None,
     hosts: Hosts = None,
     pairs: Pairs = None,
+    with_self: WithSelf = False,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,7 +96,9 @@ def run(
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     gpus_wanted()  # report an invalid setting here, not in a worker
-    options = options_of(only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs)
+    options = options_of(
+        only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs, with_self
+    )
     if resume is not None:
         changed = [name for name, value in (("--out", out), *given(options)) if value]
         if changed:
@@ -225,6 +229,8 @@ def measured(
 
         if few := _too_few_rounds(execution):
             say(few)
+        for doubt in execution.doubts():
+            say(doubt)
 
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once
@@ -333,12 +339,14 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
     echo(f"report: {report}" if report else f"run: {folder.path}")
 
 
-def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
-    """Prints a plan: a table per sweep, then totals; `mark` above them if simulated."""
-    from byteways.cli.layout import show
+def print_plan(dry: DryRun, as_json: bool, mark: str) -> int:
+    """Prints a plan: a table per sweep, how ranks start, then totals; `mark` above them if simulated."""
+    from byteways.cli.layout import Lines, show
     from byteways.cli.plan_text import plan_blocks
 
-    planned = plan.cases
+    planned = dry.plan.cases
+    for doubt in dry.doubts:
+        say(doubt)
     if as_json:
         cases = [
             {
@@ -358,7 +366,9 @@ def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
         return ExitStatus.GOOD
     if mark:
         echo(mark)
-    show([block.worded(bool(mark)) for block in plan_blocks(plan)])
+    *blocks, total = plan_blocks(dry.plan)
+    launch = [Lines("the ranks are started by", (dry.launch,))] if dry.launch else []
+    show([block.worded(bool(mark)) for block in (*blocks, *launch, total)])
     return ExitStatus.GOOD
 
 

@@ -49,7 +49,11 @@ Pairs = Annotated[
         help="Which hosts meet: 'all', 'sample', 'sample:16' (pairs of each host). [default: all]",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]
+WithSelf = Annotated[
+    bool,
+    typer.Option("--self", help="Messages also between two ranks on one GPU: one more rank for each GPU."),
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results (or the plan) as JSON.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
 
@@ -65,6 +69,7 @@ def options_of(
     launcher: str | None = None,
     hosts: Path | None = None,
     pairs: str | None = None,
+    with_self: bool = False,
 ) -> Options:
     """Returns the options. Raises BytewaysError if a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
@@ -89,11 +94,23 @@ def options_of(
         PairRule.parse(pairs)
         if hosts is None:
             raise BytewaysError("--pairs is of a run between hosts", hint="add --hosts FILE")
-    between = (str(hosts), pairs or "all") if hosts is not None else (None, None)
-    return Options(tuple(only or ()), size, budget, rounds, precision, for_s, ranks, launcher, *between)
+    return Options(
+        tuple(only or ()),
+        size,
+        budget,
+        rounds,
+        precision,
+        for_s,
+        ranks,
+        launcher,
+        hosts=str(hosts) if hosts is not None else None,
+        pairs=(pairs or "all") if hosts is not None else None,
+        with_self=with_self,
+    )
 
 
 def given(options: Options) -> list[tuple[str, Any]]:
     """Returns options by command-line name; the value of absent ones is falsy."""
     names = {"only": "--only", "sizes": "--size", "budget_s": "--budget", "for_s": "--for"}
+    names["with_self"] = "--self"
     return [(names.get(name, f"--{name}"), value) for name, value in options.to_json().items()]

@@ -26,6 +26,8 @@ def rests_on(case: Case, model: MachineModel) -> list[str]:
         used |= {"network_latency_ns", "network_efficiency"}
     # What a model leaves out says nothing.
     kinds = {kind for prefix in used for kind in model.kinds.get(prefix, ())}
+    if any(INTERFACES[case.interface_of(flow)].library == "direct" for flow in case.flows):
+        kinds.add(ASSUMED)  # what its flags cost was never fitted to such a collective
     return [kind for kind in (ASSUMED, FITTED, NOMINAL) if kind in kinds]
 
 

@@ -342,6 +342,12 @@ class Case:
         return tuple(dict.fromkeys(rank for flow in self.flows for rank in flow.ranks))
 
     @property
+    def devices_of_ranks(self) -> dict[int, str]:
+        """The device of each rank that takes part."""
+        ends = (end for flow in self.flows for pair in flow.pairs for end in pair)
+        return {end.rank: end.device for end in ends if end.rank is not None}
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """Hosts that take part, in order of appearance; empty within one host."""
         return hosts_of(self.flows)

@@ -23,6 +23,7 @@ from byteways.plan.interfaces import (
 )
 from byteways.plan.legality import kind_of
 from byteways.plan.memory_steps import held_bytes
+from byteways.plan.osu import is_osu, loop_of
 from byteways.topology.model import Capabilities, Topology
 
 #: More cores than this hardly increase the throughput of a NUMA domain.
@@ -74,6 +75,8 @@ CALL_S = 10e-6
 #: Passes over the data of an application pattern, by kind of executor, and calls of an iteration.
 APPLICATION_BYTES_PER_S = {"cpu": 2e9, "gpu": 1000e9}
 APPLICATION_CALLS = 10
+#: A small message or collective in the loop of OSU's program, with the barrier between.
+LOOPED_S = {"message": 1e-6, "collective": 5e-6}
 #: Working set that fits in the private caches of one CPU core.
 CACHED_BYTES = 2**20
 #: Loads of a whole chase, by kind of executor; rate at which a GPU builds the cycle, by memory owner.
@@ -134,6 +137,10 @@ class Estimator:
         """
         kind = "cpu" if all(kind_of(device) == "cpu" for device in case.devices) else "gpu"
         operation_s, preparation_s = self._operation_s(case), self._preparation_s(case)
+        if is_osu(case):  # one loop a round
+            loop = loop_of(case)
+            each_s = operation_s + LOOPED_S["message" if loop.operations > 1 else "collective"]
+            return FIXED_S[kind] + 2 * preparation_s + loop.all_operations * each_s
         samples = LOOKS[kind] * max(LEAST_LOOK, math.ceil(FIRST_LOOK / rounds))
         sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
         if len(case.flows) > 1:

@@ -48,7 +48,7 @@ class Interface:
     partner: bool = False  # a second device responds, written `partner` in a suite
     worker: str = "native"  # the kind of worker that measures it: other libraries run in separate processes
     refused: str = ""  # message for an unsupported kind of executor; empty: default of refusal()
-    library: str = ""  # library that implements it besides MPI: "xccl" is NCCL or RCCL
+    library: str = ""  # what implements it besides MPI: "xccl", NCCL or RCCL; "direct", our own kernels
     needs: str = ""  # property that the executing device must be known to have; empty: none
     # For planning: bytes/s of one CPU thread, whether it uses all cores of a domain, and seconds per call.
     cpu_bytes_per_s: float = 0
@@ -67,7 +67,7 @@ class Interface:
 
     @property
     def between(self) -> str:
-        """The library that carries it from rank to rank: "mpi" or "xccl"; empty within one process."""
+        """What carries it from rank to rank: "mpi", "xccl" or "direct"; empty within one process."""
         return (self.library or "mpi") if self.between_ranks else ""
 
     @property

@@ -19,6 +19,8 @@ OF_ALL = tuple(option.name for option in COMMON)
 COLLECTIVES = (
     *("allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "reduce", "gather", "scatter"),
 )
+#: Those that direct kernels and copies carry out.
+DIRECT_COLLECTIVES = ("allreduce", "allgather", "reduce-scatter", "alltoall")
 BARRIER = "barrier"
 #: Patterns of applications, each carried out by the interface of its name (applications.py).
 APPLICATIONS = ("halo", "particles")
@@ -30,7 +32,7 @@ MEMORY = "memory"
 #: Message for interfaces that call a GPU runtime.
 _ASKED_OF_A_GPU = "is a call of a GPU runtime, and {executor} is a CPU"
 _ABOUT_QUEUES = "uses the queues of a GPU, and {executor} is a CPU"
-_OF_XCCL = "moves memory of GPUs, and {executor} is a CPU"
+_OF_GPUS = "moves memory of GPUs, and {executor} is a CPU"
 _OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
 
 
@@ -62,14 +64,17 @@ def _between_ranks(
     counts: str = "per-direction",
     alone: bool = False,
     library: str = "",
+    kernels: tuple[str, ...] = (),
 ) -> Interface:
-    """Returns the row of an interface of MPI or, with `library`, of NCCL and RCCL, which need GPUs."""
+    """Returns the row of an interface of MPI or, with `library`, of one that needs GPUs: NCCL and RCCL, or
+    our own kernels.
+    """
     moves = BARRIER not in patterns
     return Interface(
         "message passing",
         meaning,
-        {"gpu": ()} if library else {"cpu": (), "gpu": ()},
-        options,
+        {"gpu": kernels} if library else {"cpu": (), "gpu": ()},
+        (*options, opt.RANK_ORDER),
         figure=figure,
         counts=counts,
         granularity_bytes=1,
@@ -80,7 +85,7 @@ def _between_ranks(
         between_ranks=patterns,
         in_place=in_place,
         cpu_bytes_per_s=4e9 if moves and not library else 0,
-        refused=_OF_XCCL if library else "",
+        refused=_OF_GPUS if library else "",
     )
 
 
@@ -267,7 +272,7 @@ INTERFACES: Mapping[str, Interface] = {
     "mpi-ping-pong": _between_ranks(
         "latency: an MPI message to another rank and back",
         ("unidirectional",),
-        options=(opt.STAGING,),
+        options=(opt.TIMING, opt.STAGING),
         figure="latency",
         counts="round-trip",
         alone=True,
@@ -302,6 +307,17 @@ INTERFACES: Mapping[str, Interface] = {
         ("particles_track", "particles_pack", "particles_unpack"),
         "particles",
         *(opt.CROSSING, opt.MESSAGE_BYTES),
+    ),
+    "direct": _between_ranks(
+        "collectives over peer memory: by our kernels, or by the vendor's copies",
+        DIRECT_COLLECTIVES,
+        options=(
+            *(opt.TIMING, opt.IN_PLACE, opt.LAUNCH, opt.SUBMIT),
+            *(opt.ALGORITHM, opt.PROTOCOL, opt.MECHANISM, opt.BLOCKS, opt.THREADS),
+        ),
+        in_place=("allreduce", "allgather", "reduce-scatter"),
+        library="direct",
+        kernels=("direct_flagged", "direct_pull", "direct_two_shot", "direct_barrier"),
     ),
     "launch": Interface(
         "direct access",

@@ -43,6 +43,7 @@ class Option:
     default: str | None = None
     names_gpus: bool = False  # one or more GPUs: "gpu1,gpu2"
     usual: int = 0  # of a number: its value where a case leaves it out
+    numbers: bool = False  # beside its words also a list of numbers: "2,3,0,1"
 
     @property
     def is_truth(self) -> bool:
@@ -57,13 +58,21 @@ GATE = Option("gate")
 BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
 #: Messages in flight before the receiver acknowledges them all, as in OSU's bandwidth tests.
 WINDOW = Option("window", Span(1, 4096, "messages in flight"))
-#: How operations of several ranks follow each other: back to back, or each from a common start.
-TIMING = Option("timing", words=("pipelined", "isolated"), default="pipelined")
+#: How operations of several ranks follow each other: back to back, each from a common start, or as in the
+#: loops of OSU's programs (osu.py).
+TIMING = Option("timing", words=("pipelined", "isolated", "osu"), default="pipelined")
 #: What calls the library for the ranks of a host's GPUs: a process for each, a thread for each, or one
 #: thread for all.
 LAUNCH = Option("launch", words=("process", "thread", "single"), default="process")
 #: Whether a collective reads its input where it writes its result, as nccl-tests defines it.
 IN_PLACE = Option("in_place", words=("no", "yes"), default="no")
+#: How direct collectives exchange: each rank gets all it needs in one step, or, in allreduce, each sums one
+#: block and stores it to all ranks (as vLLM, TensorRT-LLM and PyTorch name them).
+ALGORITHM = Option("algorithm", words=("auto", "one-shot", "two-shot"), default="auto")
+#: The protocol of their kernels, as NCCL names it: a flag with every word, or data between two barriers.
+PROTOCOL = Option("protocol", words=("auto", "LL", "simple"), default="auto")
+#: What moves their bytes: a kernel, or the vendor's copy call.
+MECHANISM = Option("mechanism", words=("kernel", "copy"), default="kernel")
 #: How device memory gets to MPI: as it is, or by our copies through page-locked host memory.
 STAGING = Option("staging", words=("library", "pinned"), default="library")
 #: How the messages of an application pattern get from rank to rank: by MPI as they are, or through
@@ -84,6 +93,10 @@ WIDTH_CELLS = Option("width_cells", Span(1, 2**24, "cells in a row of a tile"))
 #: Of a rank's particles, those that cross to others in a trip.
 CROSSING = Option("crossing", Span(1, 250, "of a thousand particles"), usual=10)
 MESSAGE_BYTES = Option("message_bytes", Span(128, 2**24, "bytes of a message", step=128), usual=65536)
+#: Which rank has which GPU; without GPUs, which NUMA domain: in the machine's order, filling a package and
+#: domain before the next, spread over them, or backwards.
+ORDERS = ("devices", "packed", "spread", "reversed")
+RANK_ORDER = Option("rank_order", words=ORDERS, default=ORDERS[0], numbers=True)
 #: True sustains the operations after timing, to measure their energy.
 ENERGY = Option("energy")
 #: Options of every interface.
@@ -119,6 +132,6 @@ TOUCHED = Option("touched", words=("no", "yes"))
 POOL = Option("pool", words=("empty", "kept"))
 #: Managed pages that an operation touches: they migrate, or are accessed remotely.
 MIGRATION = Option("migration", words=("on-demand", "off"))
-#: How operations are submitted: one call each, recorded as one graph that is launched, or by the vendor's
-#: batched copy call.
-SUBMIT = Option("submit", words=("calls", "graph", "batch"))
+#: How operations are submitted: one call each, recorded as one graph that is launched, by the vendor's
+#: batched copy call, or all operations of a batch by one launch of a resident kernel.
+SUBMIT = Option("submit", words=("calls", "graph", "batch", "persistent"))

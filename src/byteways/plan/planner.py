@@ -70,6 +70,7 @@ def make_plan(
     budget_s: float | None = None,
     link_class: LinkClass | None = None,
     ranks: int | None = None,
+    with_self: bool = False,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Plan:
     """Plans a suite on a machine.
@@ -83,6 +84,7 @@ def make_plan(
         budget_s: Time budget of the whole run; None: the suite's own.
         link_class: Returns the class of links between two devices; None: byteways.topology.routes.link_class.
         ranks: Number of ranks; None: one per GPU, at least two.
+        with_self: Whether messages also go between two ranks on one GPU.
         on_sweep: Progress: receives the numbers of sweeps expanded and of their cases; large machines take
             seconds.
 
@@ -105,7 +107,10 @@ def make_plan(
             hint=f"--ranks {len(hosts)}",
         )
     count = len(hosts) or ranks or default_ranks(topology)
-    processes = layout(topology, count) if needs_ranks(suite) else ()
+    if with_self:
+        _check_self(suite, topology)
+    twins = with_self or shares_gpus(suite, topology)
+    processes = layout(topology, count, twins=twins) if needs_ranks(suite) else ()
     expansions: list[Expansion] = []
     for sweep in suite.sweeps:
         if hosts and between_ranks(sweep):
@@ -136,6 +141,20 @@ def make_plan(
     return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s)
 
 
+def shares_gpus(suite: Suite, topology: Topology) -> bool:
+    """Whether the suite asks for two ranks on each GPU, and this is one host with GPUs."""
+    return suite.self_pairs and bool(topology.names("gpu")) and not topology.hosts
+
+
+def _check_self(suite: Suite, topology: Topology) -> None:
+    """Checks that two ranks can share a GPU in this run."""
+    if not needs_ranks(suite):
+        raise BytewaysError(f"suite '{suite.name}' has no ranks: --self is of messages between ranks")
+    if topology.hosts or not topology.names("gpu"):
+        cause = "ranks of several hosts have a GPU each" if topology.hosts else "this machine has no GPU"
+        raise BytewaysError("--self has two ranks share each GPU", cause=cause, hint="leave --self out")
+
+
 def needs_ranks(suite: Suite) -> bool:
     """Whether any of its sweeps uses several ranks."""
     return any(between_ranks(sweep) for sweep in suite.sweeps)
@@ -144,6 +163,8 @@ def needs_ranks(suite: Suite) -> bool:
 def _refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
     if not case.hosts:
         return refusal(case, topology, capabilities)
+    if INTERFACES[case.interface].library == "direct":
+        return "direct collectives are of GPUs that have peer access, within one host"
     if INTERFACES[case.interface].library:
         return "the simulated NCCL and RCCL reach no other host"
     return refusal(within_one_host(case), topology, capabilities)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -11,8 +11,11 @@ from byteways.plan.case import MEMORIES, OF_ALL_RANKS, Buffer, Case, Flow
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, MULTI_PAIR
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.link_classes import LinkClass
-from byteways.plan.ranks import Rank
+from byteways.plan.options import RANK_ORDER
+from byteways.plan.osu import SIZED_BY_BLOCK, is_osu
+from byteways.plan.ranks import BY_DEVICE, Rank, layout, order_mistake
 from byteways.plan.suite_types import BufferGlob, Sweep
+from byteways.topology.model import Topology
 
 #: Collectives whose size is divided into one block per rank.
 IN_BLOCKS = ("allgather", "reduce-scatter", "alltoall", "gather", "scatter")
@@ -22,6 +25,38 @@ ELEMENT_BYTES, LEAST_BYTES = 8, 4
 EITHER_END = ("both",)
 #: A barrier moves no data; its cases have the smallest size.
 BARRIER_BYTES = ELEMENT_BYTES
+
+
+def placements(
+    sweep: Sweep, topology: Topology, ranks: Sequence[Rank], notes: list[str]
+) -> Iterator[tuple[Sequence[Rank], Mapping[str, tuple[int | str | bool, ...]]]]:
+    """Yields the ranks as each of the sweep's orders places them, with the options of their cases.
+
+    An order that does not fit this machine, or places the ranks as an earlier one does, gives a note.
+
+    Args:
+        sweep: A sweep over ranks.
+        topology: The machine.
+        ranks: The ranks in their default order; twins keep to it.
+        notes: Receives the reasons for fewer cases than expected.
+    """
+    orders = [str(order) for order in sweep.options.get(RANK_ORDER.name, ())]
+    if not orders:
+        yield ranks, sweep.options
+        return
+    count = sum(rank.twin_of is None for rank in ranks)
+    known: dict[tuple[tuple[str, str | None], ...], str] = {}
+    for order in sorted(orders, key=lambda order: order != BY_DEVICE):
+        if mistake := order_mistake(topology, count, order):
+            notes.append(mistake)
+            continue
+        placed = ranks if order == BY_DEVICE else layout(topology, count, order)
+        devices = tuple((rank.cpu, rank.gpu) for rank in placed if rank.twin_of is None)
+        if devices in known:
+            notes.append(f"rank_order '{order}' places the ranks as '{known[devices]}' does here")
+            continue
+        known[devices] = order
+        yield placed, {**sweep.options, RANK_ORDER.name: (order,)}
 
 
 def rank_flows(
@@ -63,7 +98,11 @@ def _collectives(
     """Groups of the ranks that have a buffer for both ends: not every rank need have a GPU. Pairs need an
     even number.
     """
-    able = [rank for rank in ranks if _ends(sweep.sources, rank) and _ends(sweep.destinations, rank)]
+    able = [
+        rank
+        for rank in ranks
+        if rank.twin_of is None and _ends(sweep.sources, rank) and _ends(sweep.destinations, rank)
+    ]
     if len(able) == 1:
         notes.append("one rank alone has such buffers (one GPU per rank)")
     if len(able) < 2:
@@ -104,11 +143,13 @@ def _messages(
 ) -> Iterator[tuple[Flow, ...]]:
     """Returns one flow between ranks, or both directions; one pair per link class, or every ordered pair."""
     known: set[tuple[str, str, str]] = set()
-    for near, far in itertools.permutations(ranks, 2):
+    for near, far in _pairs(ranks):
         if pattern == "bidirectional" and near.number > far.number:
             continue
         ends = itertools.product(_ends(sweep.sources, near), _ends(sweep.destinations, far))
         for source, destination in ends:
+            if far.twin_of is not None and not source.device == destination.device == far.gpu:
+                continue  # the twin is there for their GPU alone
             kind = (link_class(source.device, destination.device), source.memory, destination.memory)
             if sweep.pairs == "per-link-class" and kind in known:
                 continue
@@ -124,6 +165,14 @@ def _messages(
                     replace(end, device=device or "") for end, device in zip(back, devices, strict=True)
                 )
                 yield there, Flow(sends, receives, sends.device)
+
+
+def _pairs(ranks: Sequence[Rank]) -> Iterator[tuple[Rank, Rank]]:
+    """Returns every ordered pair of different devices' ranks, then each rank with its twin."""
+    yield from itertools.permutations([rank for rank in ranks if rank.twin_of is None], 2)
+    for twin in ranks:
+        if twin.twin_of is not None:
+            yield ranks[twin.twin_of], twin
 
 
 def _ends(globs: Sequence[BufferGlob], rank: Rank) -> list[Buffer]:
@@ -142,5 +191,9 @@ def _ends(globs: Sequence[BufferGlob], rank: Rank) -> list[Buffer]:
 
 
 def with_sizes(case: Case) -> Case:
-    """Returns the case with a size valid for its pattern and number of ranks."""
-    return replace(case, size_bytes=size_in_blocks(case.size_bytes, case.pattern, len(case.ranks)))
+    """Returns the case with a size valid for its pattern and number of ranks.
+
+    As OSU's programs time it, the size that was asked for is that of one block where there are some.
+    """
+    blocks = len(case.ranks) if is_osu(case) and case.pattern in SIZED_BY_BLOCK else 1
+    return replace(case, size_bytes=size_in_blocks(blocks * case.size_bytes, case.pattern, len(case.ranks)))

@@ -30,7 +30,7 @@ _NOT_BETWEEN_RANKS = ("executor", "same_device", "partner", "second_source", "co
 WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{name}" for name in runtimes()))
 EXECUTOR_WORDS = ("source", "destination", "both")
 
-_SUITE_KEYS = ("name", "title", "rounds", "precision", "case_budget_s", "budget_s", "sweep")
+_SUITE_KEYS = ("name", "title", "rounds", "precision", "case_budget_s", "budget_s", "self_pairs", "sweep")
 _SWEEP_KEYS = (
     *("name", "interface", "pattern", "source", "destination", "buffer", "executor", "size", "cache"),
     *(
@@ -90,7 +90,20 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
             reader.fail("name", "another sweep already has this name")
     budget_s = table.number("budget_s", 0, 1, 86400) if "budget_s" in data else None
     rounds = table.whole("rounds", LEAST_RANKED, 1, 100)
-    return Suite(name, table.text("title"), text, rounds, precision, case_budget_s, budget_s, tuple(sweeps))
+    self_pairs = data.get("self_pairs", False)
+    if not isinstance(self_pairs, bool):
+        table.fail("self_pairs", "self_pairs must be true or false")
+    return Suite(
+        name,
+        table.text("title"),
+        text,
+        rounds,
+        precision,
+        case_budget_s,
+        budget_s,
+        tuple(sweeps),
+        self_pairs,
+    )
 
 
 def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:

@@ -14,6 +14,7 @@ from byteways.plan.suite_types import Sweep
 from byteways.plan.words import closest
 
 _GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")
+_NUMBERS = re.compile(r"^\d+(,\d+)+$")
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 #: Option values by name, as in a sweep.
@@ -48,6 +49,8 @@ def _check_option(table: Table, key: str, value: Any) -> None:
         if not isinstance(value, bool):
             table.fail(key, f"{kind_of_value(value)} instead of true or false")
     elif option.words:
+        if option.numbers and isinstance(value, str) and _NUMBERS.match(value):
+            return
         if value not in option.words:
             table.fail(
                 key, f"{kind_of_value(value)} instead of a valid word", closest(str(value), option.words)

@@ -91,3 +91,4 @@ class Suite:
     case_budget_s: float
     budget_s: float | None  # time budget of the whole run; None: unlimited
     sweeps: tuple[Sweep, ...]
+    self_pairs: bool = False  # messages also between two ranks on one GPU, as with --self

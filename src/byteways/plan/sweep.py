@@ -94,13 +94,16 @@ def _between_ranks(
 ) -> Expansion:
     notes: list[str] = []
     cases: dict[str, Case] = {}
-    for pattern in sweep.patterns:
-        sets = list(rank_sweep.rank_flows(sweep, pattern, ranks, link_class, notes))
-        most = (len(cases) + len(sets) * len(sweep.interfaces)) * bounds.choices(sweep)
-        bounds.within(most, f"{sweep.origin.at('name')}: sweep '{sweep.name}'")
-        for interface, flows in itertools.product(sweep.interfaces, sets):
-            for case in map(rank_sweep.with_sizes, cases_of(sweep, pattern, interface, flows, topology)):
-                cases.setdefault(case.case_id, case)
+    for placed, options in rank_sweep.placements(sweep, topology, ranks, notes):
+        ordered = replace(sweep, options=options)
+        for pattern in sweep.patterns:
+            sets = list(rank_sweep.rank_flows(ordered, pattern, placed, link_class, notes))
+            most = (len(cases) + len(sets) * len(sweep.interfaces)) * bounds.choices(ordered)
+            bounds.within(most, f"{sweep.origin.at('name')}: sweep '{sweep.name}'")
+            for interface, flows in itertools.product(sweep.interfaces, sets):
+                found = cases_of(ordered, pattern, interface, flows, topology)
+                for case in map(rank_sweep.with_sizes, found):
+                    cases.setdefault(case.case_id, case)
     if not cases and not notes:
         notes.append("no buffer of the ranks matches 'source' and 'destination' on this machine")
     return _expansion(sweep, cases, notes)

@@ -119,7 +119,8 @@ class Record:
     end_to_end_ns: float | None = None
     clock_alignment_ns: float | None = None
     start_skew_ns: dict[str, float] | None = None
-    ranks: list[dict[str, Any]] | None = None  # by rank: begin_ns, end_ns, begins_last, no_cpu
+    ranks: list[dict[str, Any]] | None = None  # by rank: begin_ns, end_ns, begins_last, no_cpu, time_ns
+    first_use: dict[str, Any] | None = None  # first operation between ranks: time_ns, memory, connection
     library_choice: dict[str, Any] | None = (
         None  # of NCCL or RCCL: algorithm, protocol, channels, or a reason
     )

@@ -62,12 +62,22 @@ class _NoEnergy(TypedDict):
     reason: str
 
 
-class _Rank(TypedDict):
+class _RankBase(TypedDict):
     rank: int
     begin_ns: float
     end_ns: float
     begins_last: float
     no_cpu: float | None
+
+
+class _Rank(_RankBase, total=False):
+    time_ns: float
+
+
+class _FirstUse(TypedDict):
+    time_ns: float
+    memory: str
+    connection: str
 
 
 class _LibraryChoice(TypedDict):
@@ -121,6 +131,7 @@ _PARTS: dict[str, Any] = {
     "clocks": _Clocks,
     "tournament": _Tournament,
     "ranks": list[_Rank],
+    "first_use": _FirstUse,
     "library_choice": _LibraryChoice,
     "launch": dict[str, int],
     "other_count": _OtherWays,

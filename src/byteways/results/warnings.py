@@ -55,6 +55,10 @@ ADVICE = {
         "There are more ranks than cores, so that ranks wait for each other's time slices: the figure is of "
         "the operating system's scheduler. Start fewer ranks (--ranks)."
     ),
+    "no-peer-access": (
+        "The ranks exchanged through page-locked host memory: the figure is not of the links between GPUs. "
+        "NCCL or RCCL and MPI have their own ways there; compare with them."
+    ),
     "straggler": (
         "The other ranks wait for this one, so the result includes its delay: check what else runs on its "
         "core, and the clocks of its core and GPU (byteways doctor)."

@@ -75,6 +75,9 @@ class Arena:
         self._session = session
         self._memory_bytes = memory_bytes
         self._buffers: OrderedDict[Key, Buffer] = OrderedDict()  # least recently used first
+        self._made = 0  # allocations so far
+        #: Whether all buffers that were taken last had been allocated for that.
+        self.all_new = False
 
     @property
     def has_exported(self) -> bool:
@@ -116,11 +119,13 @@ class Arena:
                 user = flow.executor if opened else self._first_gpus.get(flow.executor, "")
                 keys.append(((buffer, role, used[buffer, role], size, user), wanted))
                 used[buffer, role] += 1
+        made = self._made
         taken = self._all(keys)
         if taken is None:
             # Outside the except block: inside, the traceback would keep the buffers taken so far alive.
             self.clear()
             taken = [self._take(key, wanted, keys) for key, wanted in keys]
+        self.all_new = self._made - made >= len(keys)
         left = iter(taken)
         flows = [tuple(itertools.islice(left, len(_sides(case, flow)))) for flow in case.flows]
         return [held if len(held) > 1 else held * 2 for held in flows]
@@ -151,6 +156,7 @@ class Arena:
                 planned.device, planned.memory, wanted, planned.first_touch or planned.device, user=user
             )
         self._buffers[key] = made
+        self._made += 1
         return made
 
     def _open(self, key: Key, wanted: int) -> Buffer:

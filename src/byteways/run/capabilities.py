@@ -115,7 +115,7 @@ def _interfaces(core: ModuleType, session: Session, device: Device, lost: str = 
         if interface.library == "xccl":  # MPI, too, where ranks are processes: plan/legality
             offers[name] = _xccl_offer(core, device.runtime, session.virtual_time)
             continue
-        if interface.worker != "native":
+        if interface.worker != "native" and interface.library != "direct":
             offers[name] = _library_offer(interface.worker, session.virtual_time)
             continue
         if name == "open-ipc" and (obstacle := session.handle_obstacle(device.name)):

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
-from byteways.plan.ranks import layout
+from byteways.plan.options import RANK_ORDER
+from byteways.plan.ranks import BY_DEVICE
 from byteways.results.record import Record
 from byteways.results.run_folder import LOG
 from byteways.run.device_messages import TRIAL_LIMIT_S, DeviceMessages, trial
@@ -210,12 +211,13 @@ class Conductor:
                 "fresh": not first and self._round != planned.round,
             }
             if planned.case.ranks and self._job is not None:
-                request["cores"] = [rank.cores for rank in layout(self._topology, self._job.ranks)]
+                order = str(planned.case.options.get(RANK_ORDER.name, BY_DEVICE))
+                request["cores"] = [rank.cores for rank in self._job.layout(self._topology, order)]
                 request["ranks"] = planned.case.ranks
                 if self._topology.hosts:
                     kinds = {kind: len(self._topology.names(kind)) for kind in ("cpu", "gpu")}
                     request["devices_of_host"] = kinds
-            if planned.case.worker == "torch":
+            if planned.case.worker in ("torch", "ranks"):
                 request["uuids"] = {
                     device.name: device.uuid for device in self._topology.devices if device.uuid is not None
                 }
@@ -224,7 +226,7 @@ class Conductor:
                 self._try(worker, planned, request)
                 if reason := self._device_messages.refusal(planned.case):
                     return self._skipped(planned, reason)
-            answer = worker.ask(request, self._deadline(planned, first))
+            answer = worker.ask(request, self._deadline(planned, first), planned.case.devices_of_ranks)
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
                 outcome = answer["outcome"]
@@ -261,7 +263,7 @@ class Conductor:
         """Finds out whether MPI moves this memory. Ranks that die or hang are no loss of their devices."""
         reason: str | None = None
         try:
-            outcome = worker.ask(trial(request), TRIAL_LIMIT_S)["outcome"]
+            outcome = worker.ask(trial(request), TRIAL_LIMIT_S, planned.case.devices_of_ranks)["outcome"]
             if outcome["status"] == "failed":  # for want of memory, for example: that says nothing of MPI
                 return
             reason = outcome["reason"]

@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST
 from byteways.run import plan_file
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
-from byteways.run.launchers import check_job, job_of
-from byteways.run.opening import Opened, open_machine, topology_of
+from byteways.run.launchers import Job, job_for
+from byteways.run.opening import Opened, open_machine
 from byteways.run.options import Options
-from byteways.run.probe import Probe, probe
+from byteways.run.probe import Probe
 from byteways.run.process import WorkerProcess
+from byteways.run.rank_checks import check_ranks, doubts_about_ranks
 from byteways.run.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.topology.model import Topology
 
@@ -97,6 +99,20 @@ class Execution:
     repetition: Repetition | None = None  # if the run has a duration
     _conductor: Conductor | None = None
 
+    @cached_property
+    def job(self) -> Job | None:
+        """How the ranks of the plan start; None: it has none. Raises BytewaysError, see find_launcher()."""
+        simulated = recorded_simulation(self.folder, self.manifest) is not None
+        options = Options.from_json(self.manifest["options"])
+        return job_for(self.planned, options, self.machine.topology, simulated=simulated)
+
+    def doubts(self) -> list[str]:
+        """Returns what makes results of the ranks less than they seem."""
+        if self.job is None:
+            return []
+        asked = self.manifest["options"].get("ranks")
+        return doubts_about_ranks(self.job, self.planned, self.machine.topology, asked)
+
     def measure(
         self,
         observer: Observer,
@@ -135,7 +151,7 @@ class Execution:
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
             model=simulation.model if simulation else None,
-            job=job_of(self.planned, self.manifest["options"].get("launcher"), simulated=simulated),
+            job=self.job,
         )
         self.worker, self._conductor = None, conductor  # the conductor now owns the worker
         on_start(conductor)
@@ -219,19 +235,6 @@ def _no_folder(folder: Path, error: OSError) -> BytewaysError:
     )
 
 
-def dry_plan(
-    suite: Suite,
-    options: Options,
-    command: Sequence[str] | None = None,
-    simulation: Simulation | None = None,
-    on_sweep: Callable[[int, int], None] = lambda done, cases: None,
-) -> Plan:
-    """Returns the plan of a run. Raises BytewaysError if the machine cannot be probed."""
-    probed = simulation.probe(command) if simulation else probe(command)
-    topology = topology_of(probed, simulation)
-    return plan_of(options.applied(suite), topology, probed, options, simulation is not None, on_sweep)
-
-
 def begin(
     suite: Suite,
     options: Options,
@@ -271,8 +274,8 @@ def begin(
 
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
-        if simulation is None and (job := job_of(planned, options.launcher)):
-            check_job(job, folder / LOG, tick)
+        if simulation is None and (job := job_for(planned, options, topology)):
+            check_ranks(job, planned, topology, folder / LOG, tick)
         plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,
@@ -346,6 +349,7 @@ def plan_of(
         sizes=options.sizes,
         budget_s=options.budget_s,
         ranks=options.ranks,
+        with_self=options.with_self,
         on_sweep=on_sweep,
     )
 

@@ -7,14 +7,17 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
-from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.plan.legality import kind_of
+from byteways.plan.ranks import BY_DEVICE, Rank, default_ranks, layout, twins_of
+from byteways.run.options import Options
 from byteways.settings import module_command
+from byteways.topology.model import Topology
 
 #: Seconds for a launcher to print its version.
 VERSION_S = 20
@@ -45,12 +48,28 @@ class Job:
 
     launcher: Launcher
     ranks: int
+    #: How many of them, the last ones, share the GPU of another one (plan/ranks.py).
+    twins: int = 0
+
+    def layout(self, topology: Topology, order: str = BY_DEVICE) -> tuple[Rank, ...]:
+        """Returns where the ranks are in this order (plan/ranks.py)."""
+        return layout(topology, self.ranks - self.twins, order, twins=self.twins > 0)
 
     def command(self) -> list[str]:
         """Returns the command that starts the ranks and dies with this process."""
-        program = [*module_command("byteways.run.rank_worker"), "--ranks", str(self.ranks)]
         wrapper = [*module_command("byteways.run.launched"), "--parent", str(os.getpid()), "--"]
-        return [*wrapper, *self.launcher.command(self.ranks, program, crowded=self.crowded)]
+        return [*wrapper, *self._launch()]
+
+    def line(self) -> str:
+        """Returns the line that starts the ranks, with its variables, as a shell would take it; each run adds
+        the path of its socket.
+        """
+        variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(self.environment.items())]
+        return " ".join([*variables, shlex.join(self._launch())])
+
+    def _launch(self) -> list[str]:
+        program = [*module_command("byteways.run.rank_worker"), "--ranks", str(self.ranks)]
+        return self.launcher.command(self.ranks, program, crowded=self.crowded)
 
     @property
     def crowded(self) -> bool:
@@ -66,6 +85,34 @@ class Job:
 
 #: Ranks that are threads of one worker, as all ranks of a simulated machine are.
 NO_LAUNCHER = Launcher("none", ())
+
+
+def job_for(
+    planned: Sequence[PlannedCase], options: Options, topology: Topology, *, simulated: bool = False
+) -> Job | None:
+    """Returns how to start the ranks of a run, those that share a GPU included; None if it has no ranks.
+
+    Raises:
+        BytewaysError: See find_launcher().
+    """
+    job = job_of(planned, options.launcher, simulated=simulated)
+    if job is None or not (options.with_self or any(map(_shares_gpu, planned))):
+        return job
+    count = options.ranks or default_ranks(topology)
+    twins = twins_of(topology, count)
+    return replace(job, ranks=count + twins, twins=twins)
+
+
+def _shares_gpu(planned: PlannedCase) -> bool:
+    """Whether the case is a message between two ranks on one GPU, which is not skipped."""
+    first = planned.case.flows[0]
+    ends = first.source, first.destination
+    return (
+        planned.reason is None
+        and len({end.rank for end in ends}) == 2
+        and len({end.device for end in ends}) == 1
+        and kind_of(first.source.device) == "gpu"
+    )
 
 
 def job_of(plan: Sequence[PlannedCase], given: str | None = None, *, simulated: bool = False) -> Job | None:
@@ -96,7 +143,7 @@ def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.
     if given is not None:
         return _given(given, environment)
     if environment.get("SLURM_JOB_ID") and (srun := _which("srun", environment)):
-        return Launcher("Slurm", (srun, "-n", COUNT, "--cpu-bind=none"))
+        return Launcher("Slurm", (srun, "-n", COUNT, "--cpu-bind=none", "--kill-on-bad-exit=1"))
     if environment.get("FLUX_URI") and (flux := _which("flux", environment)):
         return Launcher("Flux", (flux, "run", "-n", COUNT))
     for name in ("mpiexec", "mpirun"):
@@ -112,27 +159,6 @@ def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.
 def has_launcher(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether a known launcher is installed; does not test it."""
     return any(_which(name, environment) for name in ("mpiexec", "mpirun", "srun", "flux"))
-
-
-def check_job(job: Job, log: Path, tick: Callable[[], None]) -> None:
-    """Starts the ranks once and ends them, if a launcher starts them.
-
-    Args:
-        job: The ranks to start.
-        log: File for their output.
-        tick: Called while waiting; may raise.
-
-    Raises:
-        BytewaysError: They do not start or cannot measure together; the cause says why.
-    """
-    if job.launcher is NO_LAUNCHER:
-        return
-    try:
-        WorkerProcess(log, job.environment, job.command(), tick).stop()
-    except WorkerLost as loss:
-        line = " ".join(job.launcher.command(job.ranks, ["…"]))
-        what = f"the {job.ranks} ranks did not start: {line}"
-        raise BytewaysError(what, cause=loss.reason, hint="byteways doctor shows MPI") from loss
 
 
 def _given(text: str, environment: Mapping[str, str]) -> Launcher:

@@ -23,9 +23,11 @@ class Options:
     launcher: str | None = None  # command that starts the ranks; None: search for one
     hosts: str | None = None  # file of hosts; None: a run on one host
     pairs: str | None = None  # which of them meet: "all", "sample"
+    with_self: bool = False  # messages also between two ranks on one GPU
 
     def to_json(self) -> dict[str, Any]:
         between = {"hosts": self.hosts, "pairs": self.pairs} if self.hosts else {}
+        own = {"with_self": True} if self.with_self else {}
         return {
             "only": [*self.only],
             "sizes": self.sizes,
@@ -36,6 +38,7 @@ class Options:
             "ranks": self.ranks,
             "launcher": self.launcher,
             **between,
+            **own,
         }
 
     @classmethod

@@ -18,7 +18,7 @@ from typing import Any
 
 from byteways.run.private_folder import PrivateFolder
 from byteways.run.protocol import Channel, ConnectionClosed
-from byteways.run.rank_faults import blamed
+from byteways.run.rank_faults import Watch, blamed
 from byteways.settings import WORKER_ENVIRONMENT, worker_command
 
 #: Python on a cold network file system takes seconds to start; no healthy worker takes this long.
@@ -130,13 +130,22 @@ class WorkerProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def ask(self, message: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+    def ask(
+        self, message: Mapping[str, Any], timeout_s: float, devices: Mapping[int, str] | None = None
+    ) -> dict[str, Any]:
         """Sends a request and returns its answer.
+
+        Args:
+            message: The request.
+            timeout_s: Seconds to wait for the answer; a process that is stopped is not waited for so long.
+            devices: The device of each rank that takes part, to name a rank that fails.
 
         Raises:
             WorkerLost: The worker died, hung, or sent an invalid answer; it has been ended.
         """
         assert self._channel is not None
+        for number, rank in enumerate(self.hello.get("ranks", ())):
+            rank["device"] = (devices or {}).get(number)
         try:
             self._channel.send(message)
             answer = self._receive(self._channel, timeout_s)
@@ -230,12 +239,18 @@ class WorkerProcess:
     def _receive(self, channel: Channel, timeout_s: float) -> dict[str, Any]:
         """Returns the next message. Raises ConnectionClosed, or WorkerLost on invalid data or time-out."""
         deadline = time.monotonic() + timeout_s
+        alone = [{"host": os.uname().nodename, "pid": self.pid}]
+        watch = Watch(self.hello.get("ranks") or alone, process_state)
         while True:
             left = deadline - time.monotonic()
             try:
                 message: Any = channel.receive(max(0.001, min(TICK_S, left)))
             except TimeoutError:
                 self._tick()
+                if out_of_action := watch.verdict():
+                    words = self._last_words()
+                    self.kill()
+                    raise WorkerLost(f"no answer: {out_of_action}{words}") from None
                 if left > 0:
                     continue
                 raise self._timed_out(timeout_s) from None

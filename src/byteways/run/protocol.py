@@ -9,11 +9,15 @@ answers one request at a time. Requests have the key `do`, answers `did`.
     conductor  {"do": "measure", "case": {…identity…}, "budget_s": 0.5, "precision": 0.01, "rounds": 3,
                 "key": 12, "fresh": false, "uuids": {"gpu0": "GPU-…"}}
     worker     {"did": "measure", "outcome": {"status": "measured", "reason": null, …record fields…}}
+    conductor  {"do": "places", "cores": [[0, 1], [2, 3]], "gpus": true}
+    worker     {"did": "places", "places": [{"gpus": {"gpu0": "GPU-…"}}, {"gpus": {…}, "allowed": [0]}]}
     conductor  {"do": "stop"}
 
 `rounds` is the total number of rounds of the case (default 1): `budget_s` is for this round, but the samples
 needed for `precision` are counted over all rounds. `fresh` first drops the buffers kept from earlier cases,
 except page-locked host memory. `uuids` identifies the GPUs for workers that number them differently.
+`places`, of ranks alone, tells what each can use (run/rank_places.py): `allowed` has the cores of a rank that
+cannot be bound to its own.
 `outcome` holds those fields of results.record.Record that only the worker knows; the conductor adds the
 request, peaks and the rest. `samples` in it is the data kept per sample besides `samples_ns`
 (run/outcome.py); both go into the run's samples file, not into the record. A failed probe has only `error`.

@@ -1,20 +1,68 @@
-"""Finds the failed rank of a lost job from process states and the launcher's output."""
+"""Finds the failed rank of a job from process states and the launcher's output, also while it still waits."""
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+#: Seconds that a rank may be stopped, or gone while the others go on, before the job counts as lost. Nobody
+#: continues a rank within a shorter time by chance; a case's whole limit is minutes.
+STOPPED_S = 10.0
+#: Seconds between two looks at the ranks: /proc has a file for each of them.
+LOOK_S = 1.0
+#: What the letters of a process's state say (proc_pid_stat(5)); None: there is no such process.
+_OUT_OF_ACTION = {"T": "stopped", "t": "stopped", "Z": "gone", "X": "gone", None: "gone"}
+
+
+class Watch:
+    """Notices a process of this host that is stopped or gone while others wait for it.
+
+    Args:
+        ranks: Facts of every rank: `host`, `pid` and, if known, `device`; of a single worker: its own.
+        state_of: Returns the state letter of a process on this host; None: it is gone.
+        clock: Returns seconds.
+    """
+
+    def __init__(
+        self,
+        ranks: Sequence[Mapping[str, Any]],
+        state_of: Callable[[int], str | None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        here = os.uname().nodename
+        self._local = {number: rank for number, rank in enumerate(ranks) if rank["host"] == here}
+        self._named = len(ranks) > 1
+        self._state_of = state_of
+        self._clock = clock
+        self._next_look = clock()
+        self._since: dict[int, float] = {}  # by rank: when it was first seen out of action
+
+    def verdict(self) -> str:
+        """Returns `rank 1 (gpu1, process 4711 on node7) is stopped` after STOPPED_S of that; otherwise ''."""
+        now = self._clock()
+        if now < self._next_look:
+            return ""
+        self._next_look = now + min(LOOK_S, STOPPED_S / 2)
+        for number, rank in self._local.items():
+            word = _OUT_OF_ACTION.get(self._state_of(rank["pid"]), "")
+            if not word:
+                self._since.pop(number, None)
+            elif now - self._since.setdefault(number, now) >= STOPPED_S:
+                who = _named(number, rank) if self._named else f"the worker (process {rank['pid']})"
+                return f"{who} is {word}"
+        return ""
 
 
 def blamed(
     ranks: Sequence[Mapping[str, Any]], state_of: Callable[[int], str | None], printed: str = ""
 ) -> str:
-    """Returns `; rank 1 (process 4711 on node7) is stopped`; '' if no rank can be identified.
+    """Returns `; rank 1 (gpu1, process 4711 on node7) is stopped`; '' if no rank can be identified.
 
     Args:
-        ranks: Facts of every rank (rank_worker.facts_of): `host` and `pid`.
+        ranks: Facts of every rank (rank_worker.facts_of): `host` and `pid`, and of the current case `device`.
         state_of: Returns the state letter of a process on this host; None: it is gone.
         printed: The launcher's output since the case began.
     """
@@ -39,7 +87,8 @@ def blamed(
 
 
 def _named(number: int, rank: Mapping[str, Any]) -> str:
-    return f"rank {number} (process {rank['pid']} on {rank['host']})"
+    device = f"{rank['device']}, " if rank.get("device") else ""
+    return f"rank {number} ({device}process {rank['pid']} on {rank['host']})"
 
 
 def host_blamed(reason: str, hosts: Sequence[str]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,17 @@ from byteways.plan.case import OF_ALL_RANKS, Case, is_managed
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.plan.interfaces import APPLICATIONS, INTERFACES
+from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES
 from byteways.plan.legality import kind_of
+from byteways.plan.options import RANK_ORDER
+from byteways.plan.osu import OSU, is_osu, loop_of
 from byteways.plan.variables import unread_by
 from byteways.results import warnings
 from byteways.run.arena import Arena
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.rank_outcome import outcome_of_ranks
+from byteways.run.rank_places import local_name
 from byteways.settings import gpus_wanted, kernel_cache
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
         Flow,
         MeasureOptions,
         Mpi,
+        PeerCommunicator,
         Ranks,
         Session,
         ThreadRanks,
@@ -43,8 +47,10 @@ Ends = tuple[PlannedBuffer | None, PlannedBuffer | None]
 
 #: Alignment of slots within a buffer (native/interfaces/rank_mover.cpp).
 _SLOT_ALIGNMENT_BYTES = 256
-#: Options of the measurement; all others belong to the flow.
-_MEASURE_OPTIONS = ("gate", "batch", "energy", "timing")
+#: Options of the measurement or of the plan; all others belong to the flow.
+_NOT_OF_FLOWS = ("gate", "batch", "energy", "timing", RANK_ORDER.name)
+#: What a rank says whose buffers an earlier case has used; without a word they are new.
+_USED = b"\0used"
 #: Names of GPUs by the runtime that drives them.
 _VENDORS = {"cuda": "NVIDIA", "hip": "AMD"}
 
@@ -65,6 +71,7 @@ class MeasurerOfRanks:
         self._simulator = simulator
         self._xccl: Xccl | None = None
         self._cache_bytes = {device.name: device.last_level_cache_bytes for device in session.devices}
+        self._gpus = {device.name: device.uuid for device in session.devices if device.runtime != "host"}
         on_host = sum(device.memory_bytes for device in session.devices if device.runtime == "host")
         all_bytes = on_host if session.virtual_time else host_memory_bytes()
         host_bytes = all_bytes // max(1, ranks)
@@ -75,6 +82,7 @@ class MeasurerOfRanks:
             for device in session.devices
         }
         self._arena = Arena(core, session, memory, xccl=self._allocate)
+        self._met: set[tuple[str, Hashable, str]] = set()  # whose first case of a kind has been measured
 
     def release(self) -> None:
         """Frees all buffers."""
@@ -95,6 +103,23 @@ class MeasurerOfRanks:
             (buffers[0] if sends else None, buffers[-1] if receives else None)
             for buffers, (sends, receives) in zip(taken, ends, strict=True)
         ]
+
+    def _partners(self, case: Case) -> Hashable:
+        """Identifies the ranks of the case among all that this process meets."""
+        return case.members
+
+    def _newness(self, case: Case, all_new: bool) -> dict[str, str]:
+        """Returns whether the buffers and the connection of the ranks are `new` or `used`, and notes the
+        latter: messages of all patterns share one, each collective may have its own.
+        """
+        pattern = case.pattern if case.pattern in COLLECTIVES else "messages"
+        met = INTERFACES[case.interface].between, self._partners(case), pattern
+        words = {
+            "memory": "new" if all_new else "used",
+            "connection": "used" if met in self._met else "new",
+        }
+        self._met.add(met)
+        return words
 
     def _allocate(self, device: str, size: int) -> Buffer:
         """Allocates memory of kind `xccl`."""
@@ -123,16 +148,20 @@ class MeasurerOfRanks:
         buffers: tuple[Buffer | None, Buffer | None],
         ranks: Ranks,
         xccl: XcclCommunicator | None,
+        peers: PeerCommunicator | None = None,
         others: Sequence[Flow] = (),
     ) -> Flow:
         """Returns a rank's flow; `others` are those of the other ranks that the same thread calls for."""
         options = {
             name: int(value) if isinstance(value, bool) else value
             for name, value in case.options.items()
-            if name not in _MEASURE_OPTIONS
+            if name not in _NOT_OF_FLOWS
         }
         if case.pattern in APPLICATIONS:
             options = dict(native_options(case.interface, case.size_bytes, len(case.ranks), options))
+        if is_osu(case):
+            loop = loop_of(case)
+            options |= {"timing": OSU, "skipped": loop.skipped, "iterations": loop.iterations}
         wanted = flow_buffer_bytes(case, case.flows[0], self._cache)
         stride = -(-case.size_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
         flow: Flow = self._core.Flow(
@@ -143,6 +172,7 @@ class MeasurerOfRanks:
             cold=case.cache == "cold",
             ranks=ranks,
             xccl=xccl,
+            peers=peers,
             others=list(others),
             operation=case.pattern,
             slots=max(1, wanted // stride),
@@ -151,7 +181,12 @@ class MeasurerOfRanks:
         return flow
 
     def _cache(self, device: str) -> int:
-        return self._cache_bytes.get(device, 0)
+        """Returns the bytes of a device's last-level cache; of a GPU that only other ranks see, the largest
+        here: the GPUs of a host are alike, and all ranks must rotate over equal buffers.
+        """
+        if device in self._cache_bytes or not device.startswith("gpu"):
+            return self._cache_bytes.get(device, 0)
+        return max((self._cache_bytes[gpu] for gpu in self._gpus), default=0)
 
     def _options(self, case: Case, request: Mapping[str, Any], rank: int) -> MeasureOptions:
         """Returns the measurement options of a rank. Raises ValueError for an unknown option."""
@@ -166,6 +201,8 @@ class MeasurerOfRanks:
         options.gate = False
         if case.options.get("timing") == "isolated":
             options.batch = 1
+        if is_osu(case):
+            options.max_samples = 1  # a sample is the whole loop, and the program prints one figure
         if "batch" in case.options:
             options.batch = int(case.options["batch"])
         if not self._session.virtual_time:  # a real rank works on a single thread
@@ -198,7 +235,8 @@ class RankMeasurer(MeasurerOfRanks):
         self._world = world
         self._mpi = mpi
         self._groups: dict[tuple[int, ...], Communicator | ThreadRanks | None] = {}
-        self._vendors: dict[tuple[tuple[int, ...], str], XcclCommunicator] = {}
+        self._vendors: dict[tuple[tuple[int, str], ...], XcclCommunicator] = {}  # by ranks and their GPUs
+        self._peers: dict[tuple[tuple[int, str], ...], PeerCommunicator] = {}
 
     @classmethod
     def open(
@@ -228,8 +266,8 @@ class RankMeasurer(MeasurerOfRanks):
         if reason := self._not_taken(case):
             return {"status": "skipped", "reason": reason}
         mine = self._number(case)
-        ends = self._ends(case)
-        device = self._executor(case, ends)
+        ends = self._named_here(self._ends(case), request.get("uuids", {}))
+        device = self._executor(case, ends, request.get("uuids", {}))
         try:
             if reason := self._not_registered(case, device):
                 return {"status": "skipped", "reason": reason}
@@ -239,14 +277,20 @@ class RankMeasurer(MeasurerOfRanks):
                 library = self._library(case, device)
             except self._core.Error as error:
                 failure = str(error)
-            told = [text.decode() for text in ranks.gather(failure.encode())]
-            if failed := [f"rank {case.ranks[at]}: {text}" for at, text in enumerate(told) if text]:
-                return {"status": "failed", "reason": failed[0]}
+            told = ranks.gather(failure.encode() or (b"" if self._arena.all_new else _USED))
+            failed = [(at, text.decode()) for at, text in enumerate(told) if text not in (b"", _USED)]
+            if failed:
+                return {"status": "failed", "reason": f"rank {case.ranks[failed[0][0]]}: {failed[0][1]}"}
+            newness = self._newness(case, _USED not in told)
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
-            flow = self._flow(case, device, buffers, ranks, xccl)
+            peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
+            flow = self._flow(case, device, buffers, ranks, xccl, peers)
             team = self._core.RankTeam(ranks)
             measurement = self._session.measure([flow], self._options(case, request, mine), team)
-            outcome = outcome_of_ranks(case, measurement, buffers)
+            if peers is not None:
+                ranks.gather(b"")  # no rank frees buffers that another has still open
+            outcome = outcome_of_ranks(case, measurement, buffers, newness)
+            outcome["warnings"] += warnings_of(peers)
             if not all(request["cores"][rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))
@@ -272,16 +316,27 @@ class RankMeasurer(MeasurerOfRanks):
     def _ends(self, case: Case) -> Ends:
         return own_ends(case, self._number(case))
 
-    def _executor(self, case: Case, ends: Ends) -> str:
+    def _executor(self, case: Case, ends: Ends, uuids: Mapping[str, str]) -> str:
         """Returns the device of this rank that executes the case: of an application pattern, one of the kind
-        that the case names, which may own none of its buffers (plan/ranks.py numbers GPUs by rank).
+        that the case names, which may own none of its buffers. Ranks then have the GPU of their number
+        (plan/ranks.py).
         """
         kind = kind_of(case.flows[0].executor)
         if case.pattern not in APPLICATIONS or kind_of(device_of(ends)) == kind:
             return device_of(ends)
         own = next((end.device for end in ends if end is not None and kind_of(end.device) == kind), None)
-        gpus = [device.name for device in self._session.devices if device.runtime != "host"]
-        return own or gpus[self._number(case)]
+        planned = f"gpu{self._number(case)}"
+        return own or local_name(planned, uuids.get(planned, ""), self._gpus) or planned
+
+    def _named_here(self, ends: Ends, uuids: Mapping[str, str]) -> Ends:
+        """Returns the buffers with the names that this process has for their GPUs."""
+
+        def named(end: PlannedBuffer | None) -> PlannedBuffer | None:
+            if end is None or end.device not in uuids:
+                return end
+            return replace(end, device=local_name(end.device, uuids[end.device], self._gpus) or end.device)
+
+        return named(ends[0]), named(ends[1])
 
     def _not_taken(self, case: Case) -> str | None:
         """Why MPI does not carry out the case: it reads other variables, or takes no memory of a GPU, in its
@@ -293,19 +348,45 @@ class RankMeasurer(MeasurerOfRanks):
             return reason
         if case.options.get("staging") == "pinned" or not case.by_mpi:
             return None
-        vendors = {device.name: device.runtime for device in self._session.devices}
         buffers = [buffer for flow in case.flows for buffer in flow.buffers if not is_managed(buffer.memory)]
-        for vendor in sorted({vendors[buffer.device] for buffer in buffers} - {"host"}):
+        if not any(buffer.device.startswith("gpu") for buffer in buffers):
+            return None
+        for vendor in sorted({device.runtime for device in self._session.devices} - {"host"}):
             if self._mpi.says_device_support(vendor) is False:
                 return f"{self._mpi.report.version} says that it takes no memory of {_VENDORS[vendor]} GPUs"
         return None
 
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:
-        """Returns this rank in NCCL or RCCL. Collective the first time."""
-        key = (case.members, device)
+        """Returns this rank in NCCL or RCCL. Collective the first time for these ranks on these GPUs."""
+        key = _ranks_and_gpus(case)
         if key not in self._vendors:
             self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
         return self._vendors[key]
+
+    def _peer_ranks(self, case: Case, ranks: Communicator | ThreadRanks, device: str) -> PeerCommunicator:
+        """Returns this rank among those that use each other's memory. Collective as _vendor_ranks() is."""
+        key = _ranks_and_gpus(case)
+        if key not in self._peers:
+            self._peers[key] = self._core.PeerCommunicator(ranks, self._session, device)
+        return self._peers[key]
+
+
+def _ranks_and_gpus(case: Case) -> tuple[tuple[int, str], ...]:
+    """Returns what a communicator is for: every rank must find one, or none."""
+    devices = case.devices_of_ranks
+    return tuple((rank, devices[rank]) for rank in case.members)
+
+
+def is_direct(case: Case) -> bool:
+    """Whether the ranks of the case use each other's memory."""
+    return INTERFACES[case.interface].library == "direct"
+
+
+def warnings_of(peers: PeerCommunicator | None) -> list[dict[str, Any]]:
+    """Returns a warning where ranks exchange through host memory for want of peer access."""
+    if peers is None or not peers.obstacle:
+        return []
+    return [asdict(warnings.make("no-peer-access", peers.obstacle, "access of every pair of GPUs"))]
 
 
 def open_session(simulator: str = "", machine: str = "") -> Session:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +40,13 @@ def of_all_ranks(pattern: str, ranks: int, bytes_per_s: float) -> dict[str, Any]
 
 
 def outcome_of_ranks(
-    case: Case, measurement: Measurement, buffers: Sequence[Buffer | None]
+    case: Case, measurement: Measurement, buffers: Sequence[Buffer | None], newness: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Returns rank 0's record fields, valid for all ranks: a sample is the time of the slowest rank."""
+    """Returns rank 0's record fields, valid for all ranks: a sample is the time of the slowest rank.
+
+    Args:
+        newness: Whether `memory` and `connection` were `new` or `used` before the case's first operation.
+    """
     fields: dict[str, Any] = {
         "status": "measured",
         "reason": None,
@@ -84,6 +88,7 @@ def outcome_of_ranks(
     }
     if measurement.samples_ns:
         fields |= _figures(case, measurement)
+        fields["first_use"] = {"time_ns": rounded(measurement.first_ns), **newness}
         if measurement.ranks:  # none where one thread called for all
             fields["ranks"] = _ranks(case, measurement)
             fields["warnings"] += _stragglers(fields["ranks"], measurement)
@@ -100,6 +105,7 @@ def _ranks(case: Case, measurement: Measurement) -> list[dict[str, Any]]:
             "end_ns": rounded(skew.end_ns),
             "begins_last": rounded(skew.begins_last),
             "no_cpu": None if skew.waiting is None else rounded(skew.waiting),
+            **({"time_ns": rounded(skew.time_ns)} if skew.time_ns else {}),
         }
         for rank, skew in zip(case.members, measurement.ranks, strict=True)
     ]

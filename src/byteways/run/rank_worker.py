@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.run.health_host import HostMonitor
 from byteways.run.protocol import Channel, ConnectionClosed
+from byteways.run.rank_places import own_place
 from byteways.run.worker import die_with_parent, offer_to_oom_killer
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class RankWorker:
             if request["do"] == "stop":
                 self._mpi.finalize()
                 return
+            if request["do"] == "places":
+                places = self._places(request)
+                if self._channel is not None:
+                    self._channel.send({"did": "places", "places": places})
+                continue
             if self._host is not None:
                 self._host.begin()
             outcome = self._shared(self._measure(request), request["ranks"])
@@ -62,6 +68,12 @@ class RankWorker:
                 ]
             if self._channel is not None:
                 self._channel.send({"did": "measure", "outcome": outcome})
+
+    def _places(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """Returns what every rank can use."""
+        devices = gpus_seen() if request["gpus"] else {}
+        own = own_place(devices, request["cores"][self._mpi.world.rank])
+        return [json.loads(text) for text in self._mpi.world.gather(json.dumps(own).encode())]
 
     def _next(self) -> dict[str, Any]:
         text = b""
@@ -89,6 +101,13 @@ class RankWorker:
         except Exception as error:  # on this rank only: the others learn of it through the team
             reason = f"rank {self._mpi.world.rank}: {type(error).__name__}: {error}"
             return {"status": "failed", "reason": reason}
+
+
+def gpus_seen() -> dict[str, str]:
+    """Returns the UUID of each GPU that this process sees, by its name here."""
+    from byteways.run.rank_measuring import open_session
+
+    return {device.name: device.uuid for device in open_session().devices if device.runtime != "host"}
 
 
 def facts_of(mpi: Mpi) -> dict[str, Any]:

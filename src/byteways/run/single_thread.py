@@ -7,11 +7,18 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
-from byteways.run.rank_measuring import MeasurerOfRanks, device_of, open_session, own_ends
+from byteways.run.rank_measuring import (
+    MeasurerOfRanks,
+    device_of,
+    is_direct,
+    open_session,
+    own_ends,
+    warnings_of,
+)
 from byteways.run.rank_outcome import outcome_of_ranks
 
 if TYPE_CHECKING:
-    from byteways._core import Session, Xccl, XcclCommunicator
+    from byteways._core import PeerCommunicator, Session, Xccl, XcclCommunicator
 
 
 class SingleThreadMeasurer(MeasurerOfRanks):
@@ -20,6 +27,7 @@ class SingleThreadMeasurer(MeasurerOfRanks):
     def __init__(self, core: ModuleType, session: Session, simulator: str = "") -> None:
         super().__init__(core, session, 1, simulator)
         self._vendors: dict[tuple[str, ...], list[XcclCommunicator]] = {}  # by the GPUs of a case
+        self._peers: dict[tuple[str, ...], list[PeerCommunicator]] = {}  # the same
 
     @classmethod
     def open(cls, simulator: str = "", machine: str = "") -> SingleThreadMeasurer:
@@ -42,11 +50,16 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             library = self._library(case, devices[0])
             numbers = self._core.ThreadRanks.make(len(devices))
             vendors = [None] * len(devices) if library is None else self._vendor_ranks(library, devices)
-            of_ranks = list(zip(devices, buffers, numbers, vendors, strict=True))
+            peers = self._peer_ranks(devices) if is_direct(case) else [None] * len(devices)
+            of_ranks = list(zip(devices, buffers, numbers, vendors, peers, strict=True))
             others = [self._flow(case, *of_rank) for of_rank in of_ranks[1:]]
-            flow = self._flow(case, *of_ranks[0], others)
+            flow = self._flow(case, *of_ranks[0], others=others)
             measurement = self._session.measure([flow], self._options(case, request, case.members[0]))
-            return outcome_of_ranks(case, measurement, buffers[0])
+            outcome = outcome_of_ranks(
+                case, measurement, buffers[0], self._newness(case, self._arena.all_new)
+            )
+            outcome["warnings"] += warnings_of(peers[0])
+            return outcome
         except self._core.Error as error:
             return {"status": "failed", "reason": str(error)}
 
@@ -55,3 +68,8 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             made = self._core.XcclCommunicator.all(library, self._session, list(devices))
             self._vendors[devices] = made
         return self._vendors[devices]
+
+    def _peer_ranks(self, devices: tuple[str, ...]) -> list[PeerCommunicator]:
+        if devices not in self._peers:
+            self._peers[devices] = self._core.PeerCommunicator.all(self._session, list(devices))
+        return self._peers[devices]

@@ -24,6 +24,7 @@ from byteways.results.run_folder import (
     read_manifest,
 )
 from byteways.run import plan_file
+from byteways.run.dry_run import DryRun
 from byteways.run.execution import Execution, planned_seconds, repetition_of
 from byteways.run.journal import Journal
 from byteways.run.opening import Opened, open_machine, topology_of
@@ -97,7 +98,7 @@ def missing_plan(
     suite: Suite | None = None,
     command: Sequence[str] | None = None,
     asked: Simulation | None = None,
-) -> Plan:
+) -> DryRun:
     """Returns the plan that take_up() would measure, without changing the run.
 
     Raises:
@@ -108,10 +109,12 @@ def missing_plan(
     simulation = _recorded(folder, manifest, asked)
     recorded = read_journal(folder / JOURNAL).records
     probed = simulation.probe(command) if simulation else probe(command)
-    if changes := _changes(manifest, topology_of(probed, simulation), probed):
+    topology = topology_of(probed, simulation)
+    if changes := _changes(manifest, topology, probed):
         raise _changed(folder, changes)
     plan, remaining = _missing(folder, manifest, options, recorded)
-    return replace(plan, cases=tuple(remaining), estimated_s=planned_seconds(remaining))
+    left = replace(plan, cases=tuple(remaining), estimated_s=planned_seconds(remaining))
+    return DryRun.of(left, options, topology, simulated=simulation is not None)
 
 
 def _missing(

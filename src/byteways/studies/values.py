@@ -18,6 +18,7 @@ METHODS = (
     "copy",
     "kernel",
     "memcpy",
+    "mpi",
     "pointer-chase",
     "prefetch",
     "stream-copy",

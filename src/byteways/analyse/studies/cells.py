@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from byteways.analyse.studies.figures import Ours, Published, figure_of, part_of
@@ -13,6 +13,8 @@ from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.plan.planner import needs_ranks, shares_gpus
+from byteways.plan.ranks import Rank, default_ranks, layout
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.sweep import expand
@@ -126,11 +128,15 @@ class Sheet:
         if told.get("key") == self.study.key:
             suite = _parsed((self.run.manifest.get("suite") or {}).get("text")) or suite
         topology = self.run.topology
+        ranks: tuple[Rank, ...] = ()
+        if needs_ranks(suite):
+            ranks = layout(topology, default_ranks(topology), twins=shares_gpus(suite, topology))
+        runtimes = self._runtimes - {"host"}
         return _Entries(
             _Entry(case)
             for sweep in suite.sweeps
             for case in expand(
-                sweep, topology, lambda a, b: link_class(topology, a, b), self._runtimes - {"host"}
+                sweep, topology, lambda a, b: link_class(topology, a, b), runtimes, ranks
             ).cases
         )
 
@@ -268,7 +274,8 @@ def _parsed(text: str | None) -> Suite | None:
 
 
 def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, ...]:
-    ends = f"{flow.source}>{flow.destination}"
+    # Which rank has a device is ours to choose: sources name devices.
+    ends = ">".join(str(replace(end, rank=None)) for end in (flow.source, flow.destination))
     return interface, pattern, ends, str(flow.second_source), flow.executor, str(flow.partner)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 
 from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import rate
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import label_order
+from byteways.analyse.subjects import collective_ways
 from byteways.analyse.subjects.ranks import (
     gb_figure,
     is_wide,
@@ -25,6 +27,7 @@ from byteways.analyse.topic import Line, Plot, Table, Topic
 from byteways.plan.case import Case
 from byteways.plan.interfaces import BARRIER, COLLECTIVES
 from byteways.plan.options import TIMING
+from byteways.plan.osu import OSU, osu_bytes
 from byteways.units import format_size
 
 LEAD = "Operations of all ranks, each table by one library; the time is that of the last rank."
@@ -32,6 +35,8 @@ LEAD = "Operations of all ranks, each table by one library; the time is that of 
 TIMINGS = {
     "pipelined": "Pipelined: operations follow each other without a pause",
     "isolated": "Isolated: one operation at a time, each from a common start of all ranks",
+    OSU: "As OSU's programs: the mean of a fixed number of calls, with an untimed barrier after each, and of "
+    "that the mean over all ranks; sizes are those that the programs print",
 }
 BUS = (
     "Bus bandwidth as nccl-tests defines it: size over time, times a factor that depends on the operation "
@@ -58,6 +63,11 @@ def barriers(found: Iterable[Cell]) -> list[Cell]:
 def timing(cell: Cell) -> str:
     """How operations follow each other: `pipelined` or `isolated`."""
     return str(cell.record.options.get(TIMING.name, TIMING.default))
+
+
+def size_of(cell: Cell) -> int:
+    """The size in bytes by which tables name it: that of OSU's program where it is timed as that does."""
+    return osu_bytes(Case.from_json(vars(cell.record))) if timing(cell) == OSU else cell.record.size_bytes
 
 
 def members_of(cell: Cell) -> str:
@@ -98,7 +108,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     moving, waiting = collectives(found), group_by(barriers(found), _waits_alike)
     if not moving and not waiting:
         return None
-    tables: list[Table] = []
+    tables: list[Table] = collective_ways.tables(moving)
     plots: list[Plot] = []
     groups = group_by(moving, _alike)
     for alike in sorted(groups, key=_order):
@@ -116,8 +126,8 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list[Table]:
     """Builds tables of times and bus bandwidths, a row per size and a column per pattern."""
-    rows = _rows_of([cell.record.size_bytes for cell in members])
-    at = {(rows[cell.record.size_bytes], cell.record.pattern): cell for cell in members}
+    rows = _rows_of([size_of(cell) for cell in members])
+    at = {(rows[size_of(cell)], cell.record.pattern): cell for cell in members}
     patterns = [pattern for pattern in COLLECTIVES if any(pattern == told for _, told in at)]
     sizes = sorted({*rows.values()})
     times, rates, shares = [], [], []
@@ -134,6 +144,7 @@ def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list
     note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], versions(members), *told)
     return [
         Table(f"{title}: time, µs", headings, tuple(times), figures, note),
+        *_extremes(title, at, sizes, patterns),
         Table(
             f"{title}: bus bandwidth, GB/s",
             headings,
@@ -145,10 +156,37 @@ def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list
     ]
 
 
+def _extremes(
+    title: str, at: Mapping[tuple[int, str], Cell], sizes: Sequence[int], patterns: Sequence[str]
+) -> list[Table]:
+    """Builds tables of the fastest and the slowest rank, if the ranks timed their calls themselves."""
+    tables = []
+    for said, choose in (("fastest", min), ("slowest", max)):
+        rows = [
+            (format_size(size), *(_of_ranks(at.get((size, pattern)), choose) for pattern in patterns))
+            for size in sizes
+        ]
+        if any(text for row in rows for text in row[1:]):
+            figures = tuple(range(len(patterns) + 1))
+            tables.append(
+                Table(f"{title}: time of the {said} rank, µs", ("size", *patterns), tuple(rows), figures)
+            )
+    return tables
+
+
+def _of_ranks(cell: Cell | None, choose: Callable[[Iterable[float]], float]) -> str:
+    """The time of the rank that `choose` takes, in µs: the median over the rounds; empty if unknown."""
+    told = [
+        [rank["time_ns"] for rank in record.ranks or () if "time_ns" in rank]
+        for record in (cell.records if cell else ())
+    ]
+    return f"{median(map(choose, told)) / 1e3:.3g}" if told and all(told) else ""
+
+
 def _choices(title: str, members: Sequence[Cell]) -> list[Table]:
     """Builds the table of what the library chose, if its log says so of any size."""
-    rows = _rows_of([cell.record.size_bytes for cell in members])
-    told = {(rows[cell.record.size_bytes], cell.record.pattern): _choice(cell) for cell in members}
+    rows = _rows_of([size_of(cell) for cell in members])
+    told = {(rows[size_of(cell)], cell.record.pattern): _choice(cell) for cell in members}
     patterns = [
         pattern for pattern in COLLECTIVES if any(told.get((size, pattern)) for size in rows.values())
     ]

@@ -11,6 +11,7 @@ from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import count, listed, rate, sentence, span
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import between_ranks, by_ipc, label_order, unidirectional, uses_ipc
+from byteways.analyse.subjects import first_use
 from byteways.analyse.subjects.rank_pairs import matrices
 from byteways.analyse.subjects.ranks import (
     gb_figure,
@@ -101,7 +102,8 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     plots: list[Plot] = []
     places = _places(index, cells)
     for members in places:
-        tables += _tables(f"{library(members[0])}, {_title(index, members)}", members)
+        named = f"{library(members[0])}, {_title(index, members)}"
+        tables += [*_tables(named, members), *first_use.tables(named, members)]
     tables += matrices(cells)
     for title, some in group_by(places, lambda members: _title(index, members)).items():
         members = [cell for place in some for cell in place]

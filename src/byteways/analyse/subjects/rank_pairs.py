@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from byteways.analyse.phrases import percent
-from byteways.analyse.selection import label_order
+from byteways.analyse.selection import kind, label_order
 from byteways.analyse.subjects.ranks import (
     gb_figure,
     library,
@@ -52,7 +52,9 @@ def _all_pairs(cells: Sequence[Cell]) -> Pairs:
     pairs: dict[tuple[str, str], Cell] = {}
     for cell in cells:
         sender, _, receiver = cell.record.path.partition(">")
-        pairs[sender, receiver] = cell
+        # The second rank of a GPU is there for messages within it: they are the diagonal.
+        within = kind(cell) == "gpu"
+        pairs[sender, sender if within else receiver] = cell
     ends = {end for pair in pairs for end in pair}
     complete = len(ends) >= LEAST_RANKS and all((a, b) in pairs for a in ends for b in ends if a != b)
     return pairs if complete else {}
@@ -60,12 +62,13 @@ def _all_pairs(cells: Sequence[Cell]) -> Pairs:
 
 def _tables(pairs: Pairs, size: str, is_latency: bool) -> Iterator[Table]:
     first = next(iter(pairs.values()))
+    between = {(sender, to): cell for (sender, to), cell in pairs.items() if sender != to}
     how = ", ".join(part for part in (library(first), memory(first), settings(first)) if part)
     if is_latency:
-        best = min(cell.value for cell in pairs.values())
+        best = min(cell.value for cell in between.values())
         what, unit = "latency", "µs"
     else:
-        best = max(cell.value for cell in pairs.values())
+        best = max(cell.value for cell in between.values())
         what, unit = "bandwidth", "GB/s"
 
     def share(cell: Cell) -> float:
@@ -76,10 +79,12 @@ def _tables(pairs: Pairs, size: str, is_latency: bool) -> Iterator[Table]:
         return us_figure(half, cell) if is_latency else gb_figure(cell)
 
     title = f"{how}: {what} of every pair of ranks at {size}"
-    note = versions([*pairs.values()])
-    yield _table(f"{title}, {unit}", pairs, figure, share, note)
+    notes = [versions([*pairs.values()])]
+    if len(between) < len(pairs):
+        notes.append("the diagonal is of two ranks on one GPU, whose memory limits it")
+    yield _table(f"{title}, {unit}", pairs, figure, share, "; ".join(note for note in notes if note))
     told = "best latency over that of the pair" if is_latency else "bandwidth over the best"
-    yield _table(f"{title}, relative to the best", pairs, lambda cell: percent(share(cell)), share, told)
+    yield _table(f"{title}, relative to the best", between, lambda cell: percent(share(cell)), share, told)
 
 
 def _table(
@@ -87,7 +92,8 @@ def _table(
 ) -> Table:
     ends = sorted({end for pair in pairs for end in pair}, key=label_order)
     rows = tuple(
-        (sender, *(figure(pairs[sender, end]) if sender != end else "–" for end in ends)) for sender in ends
+        (sender, *(figure(pairs[sender, end]) if (sender, end) in pairs else "–" for end in ends))
+        for sender in ends
     )
     heat = tuple(
         (None, *(share(pairs[sender, end]) if sender != end else None for end in ends)) for sender in ends

@@ -31,6 +31,8 @@ BETWEEN_HOSTS = {
 #: What an interface is called that needs no library beside MPI, and one whose records do not tell which of
 #: both vendors' it was.
 MPI, UNTOLD = "MPI", "NCCL or RCCL"
+#: Our own kernels and copies over peer memory.
+DIRECT = "direct"
 #: How the evidence of a record begins that names its library (native/interfaces/xccl/movers.cpp).
 _LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
 #: Bandwidths that differ by more want a logarithmic axis.
@@ -50,7 +52,9 @@ def where(index: Index, cell: Cell) -> str:
 
 
 def library(cell: Cell) -> str:
-    """Returns the library that executed the message or collective: `MPI`, `NCCL`, `RCCL`."""
+    """Returns the library that executed the message or collective: `MPI`, `NCCL`, `RCCL`, `direct`."""
+    if INTERFACES[cell.record.interface].library == DIRECT:
+        return DIRECT
     if not INTERFACES[cell.record.interface].library:
         return MPI
     told = _LIBRARY.match(cell.record.engine_evidence or "")

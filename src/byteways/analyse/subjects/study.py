@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
@@ -112,8 +113,9 @@ def _matrices(one: FigureOutcome) -> list[Table]:
         ("measured", lambda row: row.ours, one.figure.unit),
         ("measured over published", lambda row: row.ratio, ""),
     )
+    told = _of_one_system(one.rows)
     for what, pick, unit in kinds:
-        found = {row.place: value for row in one.rows if (value := pick(row)) is not None}
+        found = {row.place: value for row in told if (value := pick(row)) is not None}
         if not found:
             continue
         ends = [place.split(">") for place in found]
@@ -125,12 +127,20 @@ def _matrices(one: FigureOutcome) -> list[Table]:
         )
         heat = tuple((None, *(value and value / max(found.values()) for value in row)) for row in numbers)
         title = f"{_title(one)}, {what}{', ' + unit if unit else ''}"
-        note = "; ".join(
-            _derived(one.rows) if what == "published" else one.notes if what == "measured" else ()
-        )
+        note = "; ".join(_derived(told) if what == "published" else one.notes if what == "measured" else ())
         columns = tuple(range(1, len(targets) + 1))
         tables.append(Table(title, ("from \\ to", *targets), rows, columns, note, heat))
     return tables
+
+
+def _of_one_system(rows: Sequence[Row]) -> list[Row]:
+    """Returns the rows without published values of other systems than the first: a matrix is of one."""
+    system = next((row.system for row in rows if row.published is not None), "")
+    own = {row.place for row in rows if row.system == system}
+    kept = [row for row in rows if row.system == system or row.place not in own]
+    return [
+        row if row.system == system else replace(row, published=None, ratio=None, derived="") for row in kept
+    ]
 
 
 def _derived(rows: Sequence[Row]) -> list[str]:

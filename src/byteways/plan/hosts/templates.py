@@ -16,6 +16,7 @@ from byteways.plan import bounds
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow, with_ranks_of_hosts
 from byteways.plan.interfaces import figure_of
 from byteways.plan.legality import OWNERS, kind_of
+from byteways.plan.options import RANK_ORDER
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, cases_of
 from byteways.topology.model import Topology
@@ -39,6 +40,10 @@ def templates(sweep: Sweep, topology: Topology, notes: list[str]) -> list[Case]:
     """
     if not _applies(sweep, topology, notes):
         return []
+    if RANK_ORDER.name in sweep.options:
+        notes.append(f"sweep '{sweep.name}': each host has one rank, so {RANK_ORDER.name} has no effect")
+        options = {name: values for name, values in sweep.options.items() if name != RANK_ORDER.name}
+        sweep = replace(sweep, options=options)
     cases: dict[str, Case] = {}
     for pattern in sweep.patterns:
         if pattern not in PATTERNS:

@@ -10,8 +10,10 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
 from byteways.plan.moving import moving_refusal
+from byteways.plan.options import LAUNCH
 from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
 from byteways.topology.model import HOST
+from byteways.units import format_size
 
 #: Memory kinds in which PyTorch allocates tensors.
 TORCH_MEMORIES = ("device", "pinned", "pageable")
@@ -56,6 +58,48 @@ def ipc_refusal(question: Question) -> str | None:
     return None
 
 
+#: Memory that ranks open by each other's handles (native/interfaces/direct/communicator.cpp).
+DIRECT_MEMORIES = ("device", "device-fine", "device-uncached")
+#: The most ranks of a direct collective (native/interfaces/direct/arguments.hpp).
+DIRECT_MOST_RANKS = 16
+#: The longest message between two ranks by protocol LL (the same).
+LL_MOST_BYTES = 512 * 1024
+
+
+def peers_refusal(question: Question) -> str | None:
+    """Every rank's GPU uses the memory of all others, of kinds that have handles."""
+    case, flow = question.case, question.flow
+    if len(case.ranks) > DIRECT_MOST_RANKS:
+        return f"direct collectives are of up to {DIRECT_MOST_RANKS} ranks, not {len(case.ranks)}"
+    for buffer in flow.buffers:
+        if buffer.memory not in DIRECT_MEMORIES:
+            return f"ranks open each other's device memory, and no {buffer.memory} memory"
+    message = case.size_bytes // (1 if case.pattern == "allreduce" else max(1, len(case.ranks)))
+    if question.options.get("protocol") == "LL" and message > LL_MOST_BYTES:
+        return f"protocol LL takes up to {format_size(LL_MOST_BYTES)} a message, not {format_size(message)}"
+    return _through_host_refusal(question)
+
+
+def _through_host_refusal(question: Question) -> str | None:
+    """Ranks of one process whose GPUs have no peer access exchange words and flags through host memory."""
+    ends = list(dict.fromkeys(buffer.device for buffer in question.flow.buffers))
+    for executor, owner in itertools.permutations(ends, 2):
+        offer = question.there.peer.get(executor, {}).get(owner)
+        if offer is not None and offer.available:
+            continue
+        why = f"{executor} and {owner} have no peer access"
+        why = because(why, offer) if offer is not None else why
+        options = question.options
+        if question.case.launch == LAUNCH.default:
+            return f"{why} (ranks of one process exchange through host memory: launch = thread)"
+        chosen = ("two-shot", "simple", "copy", "persistent")
+        for name in ("algorithm", "protocol", "mechanism", "submit"):
+            if options.get(name) in chosen:
+                return f"{why}, which {name} = {options[name]} needs"
+        return None
+    return None
+
+
 def engine_refusal(question: Question) -> str | None:
     """Copy engines need a GPU with a peer or the host, and must exist on the GPU that issues the copy."""
     flow, capabilities = question.flow, question.there
@@ -93,7 +137,7 @@ def rows_refusal(question: Question) -> str | None:
 def submit_refusal(question: Question) -> str | None:
     """Graphs and batches need memory that does not migrate, and support by the runtime."""
     how = question.options["submit"]
-    if how == "calls":
+    if how in ("calls", "persistent"):
         return None
     for buffer in question.flow.buffers:
         if is_plain(buffer.memory) or is_managed(buffer.memory):

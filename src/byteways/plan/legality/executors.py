@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from byteways.plan.case import Case, Flow, is_managed
+from byteways.plan.case import Buffer, Case, Flow, is_managed
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import TABLE, because, buffer_refusal, kind_of, reach_refusal
@@ -74,12 +74,23 @@ def in_place_refusal(question: Question) -> str | None:
 def launch_refusal(question: Question) -> str | None:
     """Only MPI starts a process for each rank."""
     case = question.case
-    if case.launch != LAUNCH.default or INTERFACES[question.interface].between != "xccl":
+    if case.launch != LAUNCH.default:
         return None
     offer = question.there.interface.get(question.flow.executor, {}).get("mpi")
     if offer is None or offer.available:
         return None
     return f"{because('a process for each rank needs MPI', offer)} (launch = thread needs none)"
+
+
+def own_gpu_refusal(question: Question) -> str | None:
+    """NCCL and RCCL refuse two ranks on one GPU ("Duplicate GPU detected", ncclInvalidUsage)."""
+    flow = question.flow
+    owners: dict[str, Buffer] = {}
+    for buffer in (buffer for buffer in flow.buffers if kind_of(buffer.device) == "gpu"):
+        other = owners.setdefault(buffer.device, buffer)
+        if other.rank != buffer.rank:
+            return f"NCCL and RCCL take one rank per GPU, and {other.place} and {buffer.place} share one"
+    return None
 
 
 def staging_refusal(question: Question) -> str | None:

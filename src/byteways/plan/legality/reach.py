@@ -69,7 +69,7 @@ REACH_OF_KIND: Mapping[str, Mapping[str, Reach]] = {"cpu": _BY_CPU, "gpu": _BY_G
 #: (interface, kind of executor) -> memory -> condition. Missing pairs are refused.
 TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
     (name, kind): _BY_LIBRARY
-    if interface.library
+    if interface.library == "xccl"
     else _BY_CALL
     if interface.by_call
     else _BY_COPYING_CPU

@@ -48,6 +48,8 @@ def mistake(request: Request) -> Mistake | None:
         or _submit_mistake(request)
         or _in_place_mistake(request)
         or _staging_mistake(request)
+        or _osu_mistake(request)
+        or _direct_mistake(request)
     )
 
 
@@ -135,6 +137,8 @@ def _submit_mistake(request: Request) -> Mistake | None:
     options, how = request.options, request.options.get("submit", "calls")
     if how == "calls":
         return None
+    if how == "persistent" and INTERFACES[request.interface].library != "direct":
+        return Mistake("submit", "a persistent kernel carries out direct collectives", 'submit = "graph"')
     if INTERFACES[request.interface].between_ranks:
         return _submit_between_ranks(how, options)
     if request.pattern != "unidirectional":
@@ -156,7 +160,7 @@ def _submit_mistake(request: Request) -> Mistake | None:
 def _submit_between_ranks(how: object, options: Mapping[str, int | str | bool]) -> Mistake | None:
     if how == "batch":
         return Mistake("submit", "a batched call takes copies, and a library between ranks makes none")
-    if options.get("launch") == "single":
+    if how == "graph" and options.get("launch") == "single":
         reason = "a graph is of one GPU, and one thread calls for all of them"
         return Mistake("launch", reason, 'launch = "thread"')
     return None
@@ -179,3 +183,40 @@ def _staging_mistake(request: Request) -> Mistake | None:
         return None
     reason = f"staging in pinned memory is for messages, and {request.pattern} is a collective"
     return Mistake("staging", reason, 'pattern = "unidirectional"')
+
+
+def _osu_mistake(request: Request) -> Mistake | None:
+    """What OSU's programs do not do is not timed as theirs."""
+    options = request.options
+    if options.get("timing") != "osu":
+        return None
+    if request.cache == "cold" and INTERFACES[request.interface].figure == "bandwidth":
+        return Mistake("cache", "OSU's programs use one buffer again and again", 'cache = "warm"')
+    if options.get("staging") == "pinned":
+        reason = "OSU's programs pass device memory to the library"
+        return Mistake("staging", reason, 'staging = "library"')
+    if INTERFACES[request.interface].library:
+        return Mistake("timing", "the loops of OSU's programs are those of MPI", 'interface = "mpi"')
+    return None
+
+
+def _direct_mistake(request: Request) -> Mistake | None:
+    """Algorithms, protocols and mechanisms of direct collectives that never combine."""
+    if INTERFACES[request.interface].library != "direct":
+        return None
+    options, pattern = request.options, request.pattern
+    two_shot, copies = options.get("algorithm") == "two-shot", options.get("mechanism") == "copy"
+    if two_shot and pattern != "allreduce":
+        return Mistake("algorithm", f"two-shot is an algorithm of allreduce, and not of {pattern}")
+    if two_shot and options.get("protocol") == "LL":
+        return Mistake("protocol", "two-shot has protocol simple alone", "leave 'protocol' out")
+    if not copies:
+        return None
+    if pattern not in ("allgather", "alltoall"):
+        return Mistake("mechanism", f"copy engines do not add, and {pattern} does", 'pattern = "allgather"')
+    for name in ("algorithm", "protocol", "blocks", "threads"):
+        if name in options and options[name] != "auto":
+            return Mistake(name, f"copies have no {name}", f"leave '{name}' out")
+    if options.get("submit") == "persistent":
+        return Mistake("submit", "copies are calls, and no part of a kernel", 'submit = "graph"')
+    return None

@@ -56,6 +56,8 @@ _STEPS = tuple(name for name in INTERFACES if is_memory_step(name))
 _OF_TORCH = tuple(name for name, interface in INTERFACES.items() if interface.worker == "torch")
 _OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.takes)
 _OF_XCCL = tuple(name for name, interface in INTERFACES.items() if interface.library == "xccl")
+_WITH_LAUNCH = tuple(name for name, interface in INTERFACES.items() if "launch" in interface.takes)
+_DIRECT = tuple(name for name, interface in INTERFACES.items() if interface.library == "direct")
 _OWN = tuple(name for name, interface in INTERFACES.items() if interface.own_buffer)
 
 #: In order of precedence: the first violated rule gives the reason.
@@ -73,7 +75,7 @@ RULES: tuple[Rule, ...] = (
         whole_case=True,
     ),
     Rule("a collective in place has one buffer per rank", executors.in_place_refusal, options=("in_place",)),
-    Rule("MPI starts ranks that are processes", executors.launch_refusal, _OF_XCCL),
+    Rule("MPI starts ranks that are processes", executors.launch_refusal, _WITH_LAUNCH),
     Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("ranks fill the grid, and cells fill tiles", applications.grid_refusal, APPLICATIONS),
     Rule("the transport takes the memory of messages", applications.transport_refusal, APPLICATIONS),
@@ -83,6 +85,8 @@ RULES: tuple[Rule, ...] = (
         APPLICATIONS,
     ),
     Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
+    Rule("each rank of NCCL and RCCL has a GPU of its own", executors.own_gpu_refusal, _OF_XCCL),
+    Rule("ranks can open each other's memory", calls.peers_refusal, _DIRECT, whole_case=True),
     Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),
     Rule("managed pages can migrate, or stay, as requested", calls.pages_refusal),
     Rule("PyTorch has tensors in this memory", calls.torch_refusal, _OF_TORCH),

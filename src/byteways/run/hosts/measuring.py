@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from byteways._core import ClockOffset, Communicator, Device, MeasureOptions
     from byteways.topology.model import Topology
 
-#: Messages there and back of an estimate of the clocks: the shortest of so many is near the least possible.
+#: Round trips of an estimate of the clocks: the shortest of so many is near the least possible.
 ROUND_TRIPS = 40
 #: Oscillators of healthy computers differ by less than this (a hundred millionths, and as much for margin).
 MOST_DRIFT = 2e-4
@@ -51,6 +51,10 @@ class HostMeasurer(RankMeasurer):
         """
         self._pair, self._hosts, self._own = pair, hosts, own
         self._vendors.clear()  # NCCL's and RCCL's communicators are of the pair before
+
+    def _partners(self, case: Case) -> Hashable:
+        """The hosts of the pair: its ranks have the same numbers as those of every other one."""
+        return frozenset(self._hosts)
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the outcome of the pair's case; both hosts return the same."""
