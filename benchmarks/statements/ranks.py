@@ -6,7 +6,8 @@ Factors are those of nccl-tests (doc/PERFORMANCE.md), by pattern and number of r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -33,7 +34,6 @@ _MESSAGES = {
     "bidirectional, GB/s": (False, "bidirectional"),
 }
 _TRIP = "-ping-pong"
-_TIMINGS = ("pipelined", "isolated")
 _DIRECT = "direct"
 #: Title of a table of several libraries: its end, and what it says of each launch mode.
 _BY_LIBRARY = ": time by library, µs"
@@ -41,6 +41,16 @@ _LAUNCHES = {"one process each": "process", "one thread each": "thread", "one th
 _SUBMITS = {"as a graph": "graph", "a batch by one launch": "persistent"}
 #: Options that such a title has in words.
 _IN_WORDS = ("timing", "launch", "submit", "in_place")
+#: Sizes in one row differ by less than this part, and half of the next is no neighbour of it.
+_NEAR_SIZE = 0.05
+_TIMINGS = ("pipelined", "isolated", "osu")
+#: Patterns whose size in tables of OSU's timing is that of one rank's block.
+_BLOCKS = ("allgather", "alltoall", "gather", "scatter")
+#: Ends of the titles of tables over the ranks' own times.
+_OF_RANKS: Mapping[str, Callable[[Iterable[float]], float]] = {
+    "min over ranks, µs": min,
+    "max over ranks, µs": max,
+}
 #: How the evidence of a library begins that is not MPI.
 _EVIDENCE = re.compile(r"(\w+) [\d.]+: ")
 
@@ -121,8 +131,9 @@ def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement
 def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
     title = table["title"]
     library, ranks, *_ = title.split(", ")
-    timing = next(one for one in _TIMINGS if one in title)
-    is_time = title.endswith("time, µs")
+    timing = next(one for one in _TIMINGS if f", {one}" in title)
+    is_time = title.endswith("µs")
+    extreme = next((choose for end, choose in _OF_RANKS.items() if title.endswith(end)), None)
     for row in table["rows"]:
         for pattern, text in zip(table["headings"][1:], row[1:], strict=True):
             if not text:
@@ -138,6 +149,8 @@ def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statem
                 and _fits(case, title, row[0])
             ]
             of: Callable[[Case], float] = _time_ns if is_time else lambda case: case.value
+            if extreme is not None:
+                of = partial(_of_ranks, extreme)
             said = f"{title}: {row[0]}, {pattern}"
             yield _figure([cases] if cases else [], text, 1e3 if is_time else 1e9, said, of)
 
@@ -190,10 +203,15 @@ def _fits(case: Case, title: str, size: str) -> bool:
     record = case.record
     value, unit = size.split(" ")
     ends = dict.fromkeys(record[end].partition(":")[2].partition("@")[0] for end in ("source", "destination"))
+    timing = record["options"].get("timing", "pipelined")
+    size_bytes = record["size_bytes"]
+    if timing == "osu" and record["pattern"] in _BLOCKS:
+        size_bytes //= ranks_of(record)
     latency = record["interface"].endswith(_TRIP)  # stands beside bandwidths of any cache and window
     return (
         bool(case.values)
-        and Number(value, "", "").is_one_of([record["size_bytes"] / _UNITS[unit]])
+        and abs(size_bytes / _UNITS[unit] / float(value) - 1) <= _NEAR_SIZE
+        and (timing == "osu") == ("osu" in title)
         and all(memory in title for memory in ends)
         and (latency or (record["cache"] == "warm") == ("warm" in title))
         and all(f"{name}={told}" in title for name, told in record["environment"].items())
@@ -202,6 +220,12 @@ def _fits(case: Case, title: str, size: str) -> bool:
 
 def _time_ns(case: Case) -> float:
     return float(median(one["time_ns"]["median"] for one in case.measured))
+
+
+def _of_ranks(choose: Callable[[Iterable[float]], float], case: Case) -> float:
+    """Over rounds the median of the least or the largest mean time of a rank."""
+    rounds = [[rank["time_ns"] for rank in one["ranks"]] for one in case.measured]
+    return float(median(map(choose, rounds)))
 
 
 def _figure(
