@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <map>
 #include <optional>
 
 #include "core/rounding.hpp"
 #include "interfaces/device/geometry.hpp"
 #include "interfaces/direct/communicator.hpp"
+#include "interfaces/direct/way.hpp"
 #include "interfaces/pattern.hpp"
 #include "interfaces/rank_calls.hpp"
 #include "interfaces/rank_collective.hpp"
@@ -27,16 +27,11 @@ constexpr std::uint64_t kFailureOffset = 3456;  // in the shared scratch page
 // Far longer than ranks start apart on a busy machine, shorter than the limit for a hanging worker
 // (run/conductor.py: at least 20 s).
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;
-// LL sends every word twice, and to each rank: up to so many bytes of data in all it is the faster protocol.
-constexpr std::uint64_t kFlaggedMostSent = 512 << 10;
-constexpr std::uint64_t kFlaggedMostBytes = std::uint64_t{kFlaggedMostBlocks} * kFlaggedBlockWords * kWord;
 constexpr unsigned kWarp = 64;  // of AMD; NVIDIA's is half of it
 constexpr unsigned kBlocksOfMultiprocessor = 2;
 // Copies to several ranks at once take three more calls each, about 5 us: for one thread that calls for all
 // ranks that pays from this message on.
 constexpr std::uint64_t kLaneLeastBytes = 1 << 20;
-
-enum class Way { flagged, pull, two_shot, copies };
 
 // "4 GPUs, one process each"
 std::string launched(const Flow& flow) {
@@ -65,14 +60,14 @@ class DirectMover final : public CollectiveMover, public RankCalls {
         gathers_(name == "allgather") {
     if (!adds_ && !gathers_ && name != "alltoall")
       throw Unsupported(flow.interface, "operation", "there is no direct " + name);
-    way_ = choose(name == "allreduce");
+    way_ = choose_way(flow, name, message_bytes(), peers_->obstacle());
     if (flow.word("submit") == "persistent")
       persistent_ = true;
     else
       submission_.emplace(flow);
     if (persistent_ && way_ == Way::copies)
       throw Unsupported(flow.interface, "submit", "copies are calls, and no part of a kernel");
-    kernel_ = require_kernel(flow, executor(), kernel_name());
+    kernel_ = require_kernel(flow, executor(), kernel_of(way_));
     make_lanes();
     failure_ = reinterpret_cast<DirectFailure*>(session.shared_scratch(executor()) + kFailureOffset);
     arguments_ = arguments(name);
@@ -158,48 +153,6 @@ class DirectMover final : public CollectiveMover, public RankCalls {
   bool through_host() const { return !peers_->obstacle().empty(); }
   bool sends_all() const { return flow_.word("operation") == "allreduce"; }
 
-  Way choose(bool allreduce) const {
-    const std::string algorithm = flow_.word("algorithm", "auto"), protocol = flow_.word("protocol", "auto");
-    const auto refuse = [this](const char* option, const std::string& why) {
-      throw Unsupported(flow_.interface, option, why, executor().name());
-    };
-    if (algorithm == "two-shot" && !allreduce) refuse("algorithm", "two-shot is an algorithm of allreduce");
-    if (through_host()) {
-      const bool persistent = flow_.word("submit") == "persistent" && message_bytes() > kFlaggedMostBytes;
-      if (flow_.word("mechanism") == "copy" || algorithm == "two-shot" || protocol == "simple" || persistent)
-        refuse("peers", "it needs access of all GPUs to each other, and " + peers_->obstacle());
-      return Way::flagged;
-    }
-    if (flow_.word("mechanism", "kernel") == "copy") {
-      if (adds_) refuse("mechanism", "copy engines do not add");
-      return Way::copies;
-    }
-    const std::uint64_t others = static_cast<std::uint64_t>(ranks().size()) - 1;
-    const bool fits = message_bytes() <= kFlaggedMostBytes;
-    if (protocol == "LL") {
-      if (algorithm == "two-shot") refuse("protocol", "two-shot has protocol Simple alone");
-      if (!fits)
-        refuse("protocol", "LL takes up to " + std::to_string(kFlaggedMostBytes) + " bytes a message");
-      return Way::flagged;
-    }
-    const bool small = fits && message_bytes() * others <= kFlaggedMostSent;
-    if (protocol == "auto" && algorithm != "two-shot" && small) return Way::flagged;
-    return allreduce && algorithm != "one-shot" ? Way::two_shot : Way::pull;
-  }
-
-  const char* kernel_name() const {
-    switch (way_) {
-      case Way::flagged:
-        return "direct_flagged";
-      case Way::pull:
-        return "direct_pull";
-      case Way::two_shot:
-        return "direct_two_shot";
-      default:
-        return "direct_barrier";
-    }
-  }
-
   DirectArguments arguments(const std::string& name) const {
     static std::atomic<std::uint64_t> generations{0};
     DirectArguments a{};
@@ -280,16 +233,11 @@ class DirectMover final : public CollectiveMover, public RankCalls {
   }
 
   void describe(const std::string& name) {
-    static const std::map<Way, std::string> ways = {
-        {Way::flagged, "one-shot, protocol LL"},
-        {Way::pull, "one-shot, protocol Simple"},
-        {Way::two_shot, "two-shot, protocol Simple"},
-        {Way::copies, "one-shot, copies of the vendor's runtime between two barriers"}};
     const char* by = way_ == Way::copies ? "" : "a kernel that this process launched: ";
     const char* submit = persistent_ ? ", a batch by one launch" : submission_->graph() ? ", as a graph" : "";
     traits_.engine = "kernel";
     if (way_ == Way::copies) find_engine();
-    note_evidence(by + name + ", " + ways.at(way_) + ", among " + launched(flow_) +
+    note_evidence(by + name + ", " + words_of(way_) + ", among " + launched(flow_) +
                   (in_place() ? ", in place" : "") + submit + engine_rule_ +
                   (through_host() ? ", through host memory: " + peers_->obstacle() : ""));
   }
