@@ -212,6 +212,7 @@ def test_what_a_plan_is_made_of(simulated: bool, monkeypatch: pytest.MonkeyPatch
         "sizes": "1MiB",
         "budget_s": 7.0,
         "ranks": 3,
+        "with_self": False,
         "on_sweep": print,
         "budget_of_suite": None if simulated else suite.budget_s,
     }
