@@ -34,6 +34,13 @@ _MESSAGES = {
     "bidirectional, GB/s": (False, "bidirectional"),
 }
 _TRIP = "-ping-pong"
+_DIRECT = "direct"
+#: Title of a table of several libraries: its end, and what it says of each launch mode.
+_BY_LIBRARY = ": time by library, µs"
+_LAUNCHES = {"one process each": "process", "one thread each": "thread", "one thread for all": "single"}
+_SUBMITS = {"as a graph": "graph", "a batch by one launch": "persistent"}
+#: Options that such a title has in words.
+_IN_WORDS = ("timing", "launch", "submit", "in_place")
 #: Sizes in one row differ by less than this part, and half of the next is no neighbour of it.
 _NEAR_SIZE = 0.05
 _TIMINGS = ("pipelined", "isolated", "osu")
@@ -52,6 +59,8 @@ def library_of(record: Mapping[str, Any]) -> str:
     """What titles of tables begin with."""
     if record["interface"].startswith("mpi"):
         return "MPI"
+    if record["interface"] == _DIRECT:
+        return _DIRECT
     told = _EVIDENCE.match(record.get("engine_evidence") or "")
     return told[1] if told else "NCCL or RCCL"
 
@@ -84,7 +93,11 @@ def rank_table_statements(run: RunData, data: Mapping[str, Any]) -> Iterator[Sta
         for table in topic["tables"]:
             if topic["anchor"] == "messages":
                 yield from _message_table(run, table)
-            elif topic["anchor"] == "collectives" and table["headings"][0] == "size":
+            elif topic["anchor"] != "collectives" or table["headings"][0] != "size":
+                continue
+            elif table["title"].endswith(_BY_LIBRARY):
+                yield from _library_table(run, table)
+            elif not table["title"].endswith("choice of the library"):
                 yield from _collective_table(run, table)
 
 
@@ -132,6 +145,7 @@ def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statem
                 and case.record["pattern"] == pattern
                 and case.record["path"] == f"{pattern}:{ranks}"
                 and case.record["options"].get("timing", "pipelined") == timing
+                and _named(case, ("timing",)) == set(re.findall(r"\S+=[^\s:]+", title))
                 and _fits(case, title, row[0])
             ]
             of: Callable[[Case], float] = _time_ns if is_time else lambda case: case.value
@@ -139,6 +153,49 @@ def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statem
                 of = partial(_of_ranks, extreme)
             said = f"{title}: {row[0]}, {pattern}"
             yield _figure([cases] if cases else [], text, 1e3 if is_time else 1e9, said, of)
+
+
+def _named(case: Case, apart: Sequence[str]) -> set[str]:
+    """Settings of a case as titles and headings name them: `blocks=8`."""
+    record = case.record
+    options = {name: value for name, value in record["options"].items() if name not in apart}
+    return {f"{name}={value}" for name, value in (*options.items(), *record["environment"].items())}
+
+
+def _library_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
+    """Every time of a table of several libraries, and that what leads takes least."""
+    title = table["title"]
+    pattern, ranks = re.match(r"(\S+) of (\d+) ranks", title).groups()  # type: ignore[union-attr]
+    words = title.removesuffix(_BY_LIBRARY).split(", ")
+    mode = {
+        "timing": next(one for one in _TIMINGS if one in words),
+        "launch": next(mode for told, mode in _LAUNCHES.items() if told in words),
+        "submit": next((mode for told, mode in _SUBMITS.items() if told in words), "calls"),
+        "in_place": "yes" if "in place" in words else "no",
+    }
+    defaults = {"timing": "pipelined", "launch": "process", "submit": "calls", "in_place": "no"}
+    ways = table["headings"][1:-2]
+    for row in table["rows"]:
+        for way, text in zip(ways, row[1:-2], strict=True):
+            if not text:
+                continue
+            library, *settings = way.split(" ")
+            cases = [
+                case
+                for case in run.cases.values()
+                if library_of(case.record) == library
+                and case.record["pattern"] == pattern
+                and ranks_of(case.record) == int(ranks)
+                and {**defaults, **case.record["options"]}.items() >= mode.items()
+                and _named(case, _IN_WORDS) == set(settings)
+                and _fits(case, title, row[0])
+            ]
+            said = f"{title}: {row[0]}, {way}"
+            yield _figure([cases] if cases else [], text, 1e3, said, _time_ns)
+        if leader := row[-2]:
+            times = {way: float(text.rstrip("*")) for way, text in zip(ways, row[1:-2], strict=True) if text}
+            least = min(times, key=lambda way: times[way])
+            yield check("rank tables", f"{title}: {row[0]}", least.split(" ")[0] == leader, f"least: {least}")
 
 
 def _fits(case: Case, title: str, size: str) -> bool:

@@ -40,7 +40,11 @@ ApplicationMover::ApplicationMover(Session& session, const Flow& flow,
       throw Unsupported(flow.interface, "buffers", "each rank has its data and its messages");
     grid_ = grid_of(flow);
     require_access(session, flow);
-    for (const char* kernel : kernels) kernels_.emplace(kernel, require_kernel(flow, executor(), kernel));
+    for (const char* name : kernels) {
+      Kernel found{require_kernel(flow, executor(), name)};
+      if (computes_inline(session, executor())) found.on_host = find_host_kernel(name)->function;
+      kernels_.emplace(name, found);
+    }
     stream_ = executor().runtime->create_stream(executor().ordinal);
   } catch (const Error& error) {
     reason = error.text();
@@ -60,7 +64,7 @@ void ApplicationMover::open_transport(const std::vector<int>& neighbours, const 
 void ApplicationMover::enqueue(Stream&, std::uint64_t, std::uint64_t count) {
   for (std::uint64_t k = 0; k < count; ++k) {
     iterate();
-    executor().runtime->synchronize(*stream_);
+    wait();
     ++operations_;
   }
 }
@@ -77,13 +81,13 @@ void ApplicationMover::poison_messages() {
   owner.runtime->synchronize(session_->service_stream(owner));
 }
 
-const PreparedKernel& ApplicationMover::prepared(const char* kernel) const {
-  return kernels_.find(std::string_view(kernel))->second;
+void ApplicationMover::wait() const {
+  if (!computes_inline(*session_, executor())) executor().runtime->synchronize(*stream_);
 }
 
-LaunchShape ApplicationMover::shape(const char* kernel, std::uint64_t items) const {
+LaunchShape ApplicationMover::shape(const Kernel& kernel, std::uint64_t items) const {
   if (executor().is_host()) return {1, 1, 0};  // a rank computes on its own core
-  const unsigned threads = std::min(kThreads, prepared(kernel).info.max_threads);
+  const unsigned threads = std::min(kThreads, kernel.prepared.info.max_threads);
   const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
   const std::uint64_t useful = std::max<std::uint64_t>(1, (items + threads - 1) / threads);
   return {static_cast<unsigned>(std::min(useful, processors * kBlocksPerMultiprocessor)), threads, 0};

@@ -10,6 +10,7 @@
 #include "interfaces/exchange/exchange.hpp"
 #include "interfaces/mover.hpp"
 #include "interfaces/pattern.hpp"
+#include "runtimes/host/host_kernels.hpp"
 
 namespace byteways {
 
@@ -54,16 +55,24 @@ class ApplicationMover : public Mover {
   void forget_sums() { sums_ = {0, ~0ull, 0, 0}; }
   template <class Arguments>
   void launch(const char* kernel, const Arguments& arguments, std::uint64_t items) {
+    const Kernel& found = this->kernel(kernel);
+    if (found.on_host != nullptr) return found.on_host(&arguments, TeamMember{});
     Device& by = executor();
-    by.runtime->launch(by.ordinal, prepared(kernel), shape(kernel, items), &arguments, sizeof arguments,
+    by.runtime->launch(by.ordinal, found.prepared, shape(found, items), &arguments, sizeof arguments,
                        *stream_);
   }
+  // Until this rank's kernels are done.
+  void wait() const;
   // Fills the memory of messages with poison, and waits.
   void poison_messages();
 
  private:
-  const PreparedKernel& prepared(const char* kernel) const;
-  LaunchShape shape(const char* kernel, std::uint64_t items) const;
+  struct Kernel {
+    PreparedKernel prepared;
+    HostFunction on_host = nullptr;  // called by this thread
+  };
+  const Kernel& kernel(std::string_view name) const { return kernels_.find(name)->second; }
+  LaunchShape shape(const Kernel& kernel, std::uint64_t items) const;
 
   Session* session_;
   Flow flow_;
@@ -71,7 +80,7 @@ class ApplicationMover : public Mover {
   bool whole_;
   std::uint64_t operations_ = 0;
   CheckResult sums_{0, ~0ull, 0, 0};
-  std::map<std::string, PreparedKernel, std::less<>> kernels_;
+  std::map<std::string, Kernel, std::less<>> kernels_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Transport> transport_;
 };

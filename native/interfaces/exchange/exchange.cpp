@@ -9,7 +9,7 @@ namespace {
 
 std::unique_ptr<Transport> make_alone(Session& session, const Flow& flow, Buffer& messages,
                                       const std::string& word) {
-  if (word == transports::kMpi) return std::make_unique<MpiTransport>(flow);
+  if (word == transports::kMpi) return std::make_unique<MpiTransport>(session, flow);
   if (word == transports::kStaged) return std::make_unique<StagedTransport>(session, flow, messages);
   if (word == transports::kXccl || word == transports::kHybrid)
     return std::make_unique<XcclTransport>(session, flow, word == transports::kHybrid);

@@ -21,6 +21,13 @@ struct Parcel {
   std::uint64_t place = 0;  // sent: offset in the other rank's memory of messages
 };
 
+// Whether a rank computes in the thread that calls MPI, as codes do on a CPU: a stream's thread would add
+// what waking it takes to every kernel. Nothing is then enqueued on the stream. On a simulated machine
+// streams keep the order of events.
+inline bool computes_inline(const Session& session, const Device& device) {
+  return device.is_host() && session.clock().runs_by_itself();
+}
+
 struct Parcels {
   std::vector<Parcel> sent, received;
 };

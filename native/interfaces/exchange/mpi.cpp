@@ -23,7 +23,8 @@ std::uint64_t sum_by_mpi(const Communicator& mpi, std::uint64_t mine) {
   return sum;
 }
 
-MpiTransport::MpiTransport(const Flow& flow) : mpi_(&require_mpi(flow)), device_(flow.executor) {
+MpiTransport::MpiTransport(const Session& session, const Flow& flow)
+    : mpi_(&require_mpi(flow)), device_(flow.executor), inline_(computes_inline(session, *flow.executor)) {
   engine_ = "mpi";
   evidence_ = "messages by MPI, non-blocking, waited for together";
 }
@@ -39,17 +40,21 @@ void MpiTransport::pass(const Parcels& parcels) const {
 }
 
 void MpiTransport::exchange(const Parcels& parcels, Stream& stream) {
-  device_->runtime->synchronize(stream);  // what MPI sends has been packed
+  wait_for(stream);  // what MPI sends has been packed
   pass(parcels);
 }
 
 std::uint64_t MpiTransport::sum(std::uint64_t mine, Stream& stream) {
-  device_->runtime->synchronize(stream);
+  wait_for(stream);
   return sum_by_mpi(*mpi_, mine);
 }
 
+void MpiTransport::wait_for(Stream& stream) const {
+  if (!inline_) device_->runtime->synchronize(stream);
+}
+
 StagedTransport::StagedTransport(Session& session, const Flow& flow, const Buffer& messages)
-    : MpiTransport(flow), messages_(&messages) {
+    : MpiTransport(session, flow), messages_(&messages) {
   if (device().is_host())
     throw Unsupported(flow.interface, "transport", "messages in host memory have nothing to stage");
   Device& host = host_beside(session, device());

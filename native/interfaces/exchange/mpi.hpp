@@ -11,7 +11,7 @@ std::uint64_t sum_by_mpi(const Communicator& mpi, std::uint64_t mine);
 // MPI is given the memory of messages itself.
 class MpiTransport : public Transport {
  public:
-  explicit MpiTransport(const Flow& flow);
+  MpiTransport(const Session& session, const Flow& flow);
   void exchange(const Parcels& parcels, Stream& stream) override;
   std::uint64_t sum(std::uint64_t mine, Stream& stream) override;
 
@@ -20,10 +20,13 @@ class MpiTransport : public Transport {
   void pass(const Parcels& parcels) const;
   Device& device() const { return *device_; }
   const Communicator& mpi() const { return *mpi_; }
+  // Until what has been enqueued is done.
+  void wait_for(Stream& stream) const;
 
  private:
   const Communicator* mpi_;
   Device* device_;
+  bool inline_;
 };
 
 // Our copies before a send and after a receive, as codes do whose MPI takes no memory of GPUs.

@@ -9,15 +9,22 @@ namespace {
 constexpr int kArrived = 99;  // tag of the word that follows messages
 constexpr char kFailed = '!', kHandle = '=';
 
-// What a rank tells about its memory of messages: its device and the handle, or why there is none.
+// What a rank tells about its memory of messages: its device and the handle, or why there is none. A process
+// may number GPUs in another order, so that the UUID tells; simulated ones may have none.
 std::string told_of(Buffer& messages) {
   Device& owner = messages.device();
   try {
-    return kHandle + owner.name() + '\n' +
+    return kHandle + (owner.info.uuid.empty() ? owner.name() : owner.info.uuid) + '\n' +
            owner.runtime->capability<ProcessHandles>()->handle_of(messages.allocation());
   } catch (const Error& error) {
     return kFailed + error.text();
   }
+}
+
+Device& device_of(const Session& session, const std::string& told) {
+  for (const auto& device : session.devices())
+    if (told == (device->info.uuid.empty() ? device->name() : device->info.uuid)) return *device;
+  throw Unsupported("open", "device", "GPU " + told + " of another rank is not visible to this one");
 }
 
 // The first reason that a rank tells, with its number; empty: none has any.
@@ -32,7 +39,7 @@ std::string first_reason(const std::vector<std::string>& told) {
 
 PeerTransport::PeerTransport(Session& session, const Flow& flow, By by, Buffer& messages,
                              const std::vector<int>& neighbours, std::string& obstacle)
-    : MpiTransport(flow), by_(by) {
+    : MpiTransport(session, flow), by_(by) {
   const std::vector<std::string> told = flow.ranks->gather_bytes(told_of(messages));
   obstacle = first_reason(told);
   if (!obstacle.empty()) return;
@@ -55,7 +62,7 @@ std::string PeerTransport::open(Session& session, const Flow& flow, const std::v
     for (const int other : neighbours) {
       const std::string& text = told.at(static_cast<std::size_t>(other));
       const std::size_t end = text.find('\n');
-      Device& owner = session.device(text.substr(1, end - 1));
+      Device& owner = device_of(session, text.substr(1, end - 1));
       if (const Availability access = session.prove_peer(device(), owner); !access.available)
         return access.reason;
       opened_[other] =

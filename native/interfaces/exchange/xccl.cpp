@@ -13,7 +13,7 @@ XcclTransport::XcclTransport(Session& session, const Flow& flow, bool hybrid)
   evidence_ = xccl_->library_name() + ": the messages of an exchange as one group" +
               (hybrid ? "; messages of up to 4 KiB and sums by MPI" : "");
   if (hybrid) {
-    small_ = std::make_unique<MpiTransport>(flow);
+    small_ = std::make_unique<MpiTransport>(session, flow);
     return;
   }
   Device& host = session.device("cpu0");

@@ -57,22 +57,18 @@ BYTEWAYS_HOST_DEVICE inline unsigned long long halo_index(const HaloArguments& a
   return field * halo_field_words(a) + strip + (row - field * rows) * halo_pitch(a) + (i - row * words);
 }
 
-// For word i of the strip beyond a face: the index of the cell that it mirrors, and the factor between both.
-// Cell k beyond the face mirrors cell k before it, as CloverLeaf's update_halo does.
+// Cell k beyond a face mirrors cell k before it, as CloverLeaf's update_halo does: words between both, and
+// the factor that continues the lattice. `at` counts the columns of a strip of x, or the rows of one of y.
 struct HaloMirror {
-  unsigned long long index, factor;
+  unsigned long long step, factor;
+  bool low;  // the cell lies `step` words on; else as many back
 };
-BYTEWAYS_HOST_DEVICE inline HaloMirror halo_mirror(const HaloArguments& a, unsigned long long beyond,
-                                                   unsigned long long i) {
-  const unsigned long long words = halo_row_words(a);
-  const bool along_x = a.side <= kRight;
-  // Distance from the outermost cell on the left and bottom, from the innermost on the right and top.
-  const unsigned long long at = along_x ? i % words : i / words % halo_rows(a);
-  const bool low = a.side == kLeft || a.side == kBottom;
+BYTEWAYS_HOST_DEVICE inline HaloMirror halo_mirror(const HaloArguments& a, unsigned long long at) {
+  const bool along_x = a.side <= kRight, low = a.side == kLeft || a.side == kBottom;
+  // From the outermost cell on the left and bottom, from the innermost on the right and top.
   const unsigned long long distance = low ? 2 * (a.depth - at) - 1 : 2 * at + 1;
-  const unsigned long long step = distance * (along_x ? 1 : halo_pitch(a));
   const unsigned long long factor = along_x ? (low ? kBack : kAcross) : (low ? kDown : kUp);
-  return {low ? beyond + step : beyond - step, lattice_power(factor, distance)};
+  return {distance * (along_x ? 1 : halo_pitch(a)), lattice_power(factor, distance), low};
 }
 
 }  // namespace byteways

@@ -17,8 +17,8 @@ void halo_move(const HaloArguments& a, const TeamMember& member) {
 }
 
 void halo_boundary(const HaloArguments& a, const TeamMember& member) {
-  const Share share = share_of(a.fields * halo_rows(a) * halo_row_words(a), 1, member);
-  halo_boundary_words(a, share.begin, share.end);
+  const Share share = share_of(a.fields * halo_rows(a), 1, member);
+  halo_boundary_rows(a, share.begin, share.end);
 }
 
 const RegisterHostKernel<halo_stencil> kStencil("halo_stencil");

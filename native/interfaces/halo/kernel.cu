@@ -39,8 +39,11 @@ BYTEWAYS_KERNEL(256) halo_boundary(HaloArguments arguments) {
   const Word strip = halo_strip(arguments, true), count = words_of_message(arguments);
   for (Word i = grid_thread(); i < count; i += grid_threads()) {
     const Word beyond = halo_index(arguments, strip, i);
-    const HaloMirror mirror = halo_mirror(arguments, beyond, i);
-    arguments.to[beyond] = arguments.from[mirror.index] * mirror.factor;
+    const Word row = i / halo_row_words(arguments), column = i - row * halo_row_words(arguments);
+    const HaloMirror mirror =
+        halo_mirror(arguments, arguments.side <= kRight ? column : row % halo_rows(arguments));
+    arguments.to[beyond] =
+        arguments.from[mirror.low ? beyond + mirror.step : beyond - mirror.step] * mirror.factor;
   }
 }
 

@@ -30,12 +30,22 @@ void halo_move_rows(const HaloArguments& a, unsigned long long first_row, unsign
   }
 }
 
-inline void halo_boundary_words(const HaloArguments& a, unsigned long long first, unsigned long long last) {
-  const unsigned long long strip = halo_strip(a, true);
-  for (unsigned long long i = first; i < last; ++i) {
-    const unsigned long long beyond = halo_index(a, strip, i);
-    const HaloMirror mirror = halo_mirror(a, beyond, i);
-    a.to[beyond] = a.from[mirror.index] * mirror.factor;
+inline void halo_boundary_rows(const HaloArguments& a, unsigned long long first_row,
+                               unsigned long long last_row) {
+  const unsigned long long strip = halo_strip(a, true), words = halo_row_words(a), rows = halo_rows(a);
+  const auto continued = [&](unsigned long long first, unsigned long long count, const HaloMirror& mirror) {
+    const unsigned long long* from = a.from + (mirror.low ? first + mirror.step : first - mirror.step);
+    for (unsigned long long k = 0; k < count; ++k) a.to[first + k] = from[k] * mirror.factor;
+  };
+  if (a.side > kRight) {
+    for (unsigned long long row = first_row; row < last_row; ++row)
+      continued(halo_index(a, strip, row * words), words, halo_mirror(a, row % rows));
+    return;
+  }
+  for (unsigned long long column = 0; column < words; ++column) {
+    const HaloMirror mirror = halo_mirror(a, column);
+    for (unsigned long long row = first_row; row < last_row; ++row)
+      continued(halo_index(a, strip, row * words) + column, 1, mirror);
   }
 }
 

@@ -103,7 +103,7 @@ class HaloMover final : public ApplicationMover {
     poison_messages();
     if (whole()) return;
     for (unsigned side = kLeft; side <= kTop; ++side) unpack(side);
-    executor().runtime->synchronize(stream());
+    wait();
   }
 
   // Every word with its halo and corners, as a single rank would have computed it.

@@ -140,7 +140,7 @@ void play(Memory& memory, Step step, const Range& from, const Range& to, const H
       if (real) return halo_move_rows<false>(a, 0, rows);
       return to.block->real() ? move_words(memory, from, to, a, false) : unpack(memory, from, to, a);
     case Step::boundary:
-      return real ? halo_boundary_words(a, 0, rows * halo_row_words(a)) : boundary(to, a);
+      return real ? halo_boundary_rows(a, 0, rows) : boundary(to, a);
   }
 }
 

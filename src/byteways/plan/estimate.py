@@ -72,11 +72,11 @@ LEAST_ROUND_TRIPS = 1000
 PAGES_BYTES_PER_S = 2e9
 #: One call without data, or one small isolated operation.
 CALL_S = 10e-6
-#: A small message or collective in the loop of OSU's program, with the barrier between.
-LOOPED_S = {"message": 1e-6, "collective": 5e-6}
 #: Passes over the data of an application pattern, by kind of executor, and calls of an iteration.
 APPLICATION_BYTES_PER_S = {"cpu": 2e9, "gpu": 1000e9}
 APPLICATION_CALLS = 10
+#: A small message or collective in the loop of OSU's program, with the barrier between.
+LOOPED_S = {"message": 1e-6, "collective": 5e-6}
 #: Working set that fits in the private caches of one CPU core.
 CACHED_BYTES = 2**20
 #: Loads of a whole chase, by kind of executor; rate at which a GPU builds the cycle, by memory owner.

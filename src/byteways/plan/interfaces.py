@@ -296,17 +296,6 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
-    "direct": _between_ranks(
-        "collectives over peer memory: by our kernels, or by the vendor's copies",
-        DIRECT_COLLECTIVES,
-        options=(
-            *(opt.TIMING, opt.IN_PLACE, opt.LAUNCH, opt.SUBMIT),
-            *(opt.ALGORITHM, opt.PROTOCOL, opt.MECHANISM, opt.BLOCKS, opt.THREADS),
-        ),
-        in_place=("allreduce", "allgather", "reduce-scatter"),
-        library="direct",
-        kernels=("direct_flagged", "direct_pull", "direct_two_shot", "direct_barrier"),
-    ),
     "halo": _application(
         "CloverLeaf's pattern: a stencil over tiles of a grid, and the exchange of their halos",
         ("halo_stencil", "halo_pack", "halo_unpack", "halo_boundary"),
@@ -318,6 +307,17 @@ INTERFACES: Mapping[str, Interface] = {
         ("particles_track", "particles_pack", "particles_unpack"),
         "particles",
         *(opt.CROSSING, opt.MESSAGE_BYTES),
+    ),
+    "direct": _between_ranks(
+        "collectives over peer memory: by our kernels, or by the vendor's copies",
+        DIRECT_COLLECTIVES,
+        options=(
+            *(opt.TIMING, opt.IN_PLACE, opt.LAUNCH, opt.SUBMIT),
+            *(opt.ALGORITHM, opt.PROTOCOL, opt.MECHANISM, opt.BLOCKS, opt.THREADS),
+        ),
+        in_place=("allreduce", "allgather", "reduce-scatter"),
+        library="direct",
+        kernels=("direct_flagged", "direct_pull", "direct_two_shot", "direct_barrier"),
     ),
     "launch": Interface(
         "direct access",

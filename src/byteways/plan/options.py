@@ -42,8 +42,8 @@ class Option:
     #: The default word: writing it gives the same case as leaving it out.
     default: str | None = None
     names_gpus: bool = False  # one or more GPUs: "gpu1,gpu2"
-    numbers: bool = False  # beside its words also a list of numbers: "2,3,0,1"
     usual: int = 0  # of a number: its value where a case leaves it out
+    numbers: bool = False  # beside its words also a list of numbers: "2,3,0,1"
 
     @property
     def is_truth(self) -> bool:
@@ -75,10 +75,6 @@ PROTOCOL = Option("protocol", words=("auto", "LL", "simple"), default="auto")
 MECHANISM = Option("mechanism", words=("kernel", "copy"), default="kernel")
 #: How device memory gets to MPI: as it is, or by our copies through page-locked host memory.
 STAGING = Option("staging", words=("library", "pinned"), default="library")
-#: Which rank has which GPU; without GPUs, which NUMA domain: in the machine's order, filling a package and
-#: domain before the next, spread over them, or backwards.
-ORDERS = ("devices", "packed", "spread", "reversed")
-RANK_ORDER = Option("rank_order", words=ORDERS, default=ORDERS[0], numbers=True)
 #: How the messages of an application pattern get from rank to rank: by MPI as they are, or through
 #: page-locked host memory; by NCCL or RCCL, or with MPI for the small ones; by copies into the neighbours'
 #: memory, or by the kernels that pack them.
@@ -97,6 +93,10 @@ WIDTH_CELLS = Option("width_cells", Span(1, 2**24, "cells in a row of a tile"))
 #: Of a rank's particles, those that cross to others in a trip.
 CROSSING = Option("crossing", Span(1, 250, "of a thousand particles"), usual=10)
 MESSAGE_BYTES = Option("message_bytes", Span(128, 2**24, "bytes of a message", step=128), usual=65536)
+#: Which rank has which GPU; without GPUs, which NUMA domain: in the machine's order, filling a package and
+#: domain before the next, spread over them, or backwards.
+ORDERS = ("devices", "packed", "spread", "reversed")
+RANK_ORDER = Option("rank_order", words=ORDERS, default=ORDERS[0], numbers=True)
 #: True sustains the operations after timing, to measure their energy.
 ENERGY = Option("energy")
 #: Options of every interface.

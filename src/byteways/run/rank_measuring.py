@@ -157,11 +157,11 @@ class MeasurerOfRanks:
             for name, value in case.options.items()
             if name not in _NOT_OF_FLOWS
         }
+        if case.pattern in APPLICATIONS:
+            options = dict(native_options(case.interface, case.size_bytes, len(case.ranks), options))
         if is_osu(case):
             loop = loop_of(case)
             options |= {"timing": OSU, "skipped": loop.skipped, "iterations": loop.iterations}
-        if case.pattern in APPLICATIONS:
-            options = dict(native_options(case.interface, case.size_bytes, len(case.ranks), options))
         wanted = flow_buffer_bytes(case, case.flows[0], self._cache)
         stride = -(-case.size_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
         flow: Flow = self._core.Flow(
@@ -267,7 +267,7 @@ class RankMeasurer(MeasurerOfRanks):
             return {"status": "skipped", "reason": reason}
         mine = self._number(case)
         ends = self._named_here(self._ends(case), request.get("uuids", {}))
-        device = self._executor(case, ends)
+        device = self._executor(case, ends, request.get("uuids", {}))
         try:
             if reason := self._not_registered(case, device):
                 return {"status": "skipped", "reason": reason}
@@ -316,6 +316,18 @@ class RankMeasurer(MeasurerOfRanks):
     def _ends(self, case: Case) -> Ends:
         return own_ends(case, self._number(case))
 
+    def _executor(self, case: Case, ends: Ends, uuids: Mapping[str, str]) -> str:
+        """Returns the device of this rank that executes the case: of an application pattern, one of the kind
+        that the case names, which may own none of its buffers. Ranks then have the GPU of their number
+        (plan/ranks.py).
+        """
+        kind = kind_of(case.flows[0].executor)
+        if case.pattern not in APPLICATIONS or kind_of(device_of(ends)) == kind:
+            return device_of(ends)
+        own = next((end.device for end in ends if end is not None and kind_of(end.device) == kind), None)
+        planned = f"gpu{self._number(case)}"
+        return own or local_name(planned, uuids.get(planned, ""), self._gpus) or planned
+
     def _named_here(self, ends: Ends, uuids: Mapping[str, str]) -> Ends:
         """Returns the buffers with the names that this process has for their GPUs."""
 
@@ -325,17 +337,6 @@ class RankMeasurer(MeasurerOfRanks):
             return replace(end, device=local_name(end.device, uuids[end.device], self._gpus) or end.device)
 
         return named(ends[0]), named(ends[1])
-
-    def _executor(self, case: Case, ends: Ends) -> str:
-        """Returns the device of this rank that executes the case: of an application pattern, one of the kind
-        that the case names, which may own none of its buffers (plan/ranks.py numbers GPUs by rank).
-        """
-        kind = kind_of(case.flows[0].executor)
-        if case.pattern not in APPLICATIONS or kind_of(device_of(ends)) == kind:
-            return device_of(ends)
-        own = next((end.device for end in ends if end is not None and kind_of(end.device) == kind), None)
-        gpus = [device.name for device in self._session.devices if device.runtime != "host"]
-        return own or gpus[self._number(case)]
 
     def _not_taken(self, case: Case) -> str | None:
         """Why MPI does not carry out the case: it reads other variables, or takes no memory of a GPU, in its

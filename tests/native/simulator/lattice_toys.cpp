@@ -62,7 +62,7 @@ void step_alone(Tile& tile) {
   tile.now.swap(tile.next);
   for (unsigned side = 0; side < 4; ++side) {
     const auto made = tile.with(tile.now.data(), tile.now.data(), side);
-    byteways::halo_boundary_words(made, 0, words_of(made));
+    byteways::halo_boundary_rows(made, 0, made.fields * halo_rows(made));
   }
 }
 
@@ -94,7 +94,7 @@ std::uint64_t differ_from_one_rank(unsigned columns, unsigned rows, unsigned lon
                                       : y + 1 == rows;
         const auto own = tiles[rank].with(tiles[rank].now.data(), tiles[rank].now.data(), side);
         if (edge) {
-          byteways::halo_boundary_words(own, 0, words_of(own));
+          byteways::halo_boundary_rows(own, 0, own.fields * halo_rows(own));
           continue;
         }
         const unsigned other = side == 0   ? rank - 1

@@ -1,0 +1,234 @@
+"""Application patterns: tiles, grids and memory of a plan; tables and findings of a run; published gains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects import applications as subject
+from byteways.plan.applications import (
+    PARTICLE_BYTES,
+    bytes_of_ends,
+    columns_of,
+    leaving,
+    native_options,
+    tile_of,
+)
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.footprint import bytes_of_buffers
+from byteways.results.run_folder import RunFolder
+from byteways.studies.applications import Gain, gains
+from tests.report import run_builder
+from tests.report.run_builder import MIB, Builder
+
+DEVICE = "gpu{0}:device"
+
+
+def test_a_tile_is_as_square_as_its_cells_allow() -> None:
+    """Catches a tile that is turned, and halos that are counted on one side."""
+    tile = tile_of(MIB, {})
+    assert (tile.width, tile.height, tile.depth, tile.fields) == (512, 256, 2, 4)
+    assert tile.state_bytes == 2 * 4 * 516 * 260 * 8
+    assert tile.face_bytes == (2 * 4 * 8 * 256, 2 * 4 * 8 * 516)
+    assert tile.message_bytes == 3 * 2 * (2 * 4 * 8 * 256 + 2 * 4 * 8 * 516)
+    wide = tile_of(MIB, {"width_cells": 2048, "depth_cells": 1, "fields": 1})
+    assert (wide.width, wide.height, wide.depth, wide.fields) == (2048, 64, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "size, options, reason",
+    [
+        (MIB, {"width_cells": 3}, "no whole rows of 3 cells"),
+        (12, {}, "no whole rows"),
+        (256, {"width_cells": 32, "depth_cells": 2}, "a tile of 32 × 1 cells has no halo of 2 cells"),
+    ],
+)
+def test_cells_that_make_no_tile(size: int, options: dict[str, int], reason: str) -> None:
+    """Catches a tile whose face reaches into the halo beyond."""
+    with pytest.raises(ValueError, match=reason):
+        tile_of(size, options)
+
+
+@given(st.integers(1, 256))
+def test_grids_hold_all_ranks(ranks: int) -> None:
+    """Catches ranks outside of the grid, and a grid that is higher than wide."""
+    columns = columns_of(ranks, {})
+    assert ranks % columns == 0 and columns >= ranks // columns
+    assert not any(ranks % more == 0 for more in range(ranks // columns + 1, columns))
+
+
+def test_ranks_that_do_not_fill_the_grid() -> None:
+    """Catches a grid with a hole."""
+    assert columns_of(6, {"columns": 2}) == 2
+    with pytest.raises(ValueError, match="6 ranks do not fill rows of 4"):
+        columns_of(6, {"columns": 4})
+
+
+@given(st.integers(64, 10**7), st.integers(1, 250))
+def test_memory_of_messages_holds_what_all_neighbours_send(particles: int, crossing: int) -> None:
+    """Catches guests beyond the memory: four neighbours may send all that leave them."""
+    options = {"crossing": crossing}
+    data, messages = bytes_of_ends("particles", particles * PARTICLE_BYTES, options)
+    part = 4 * leaving(particles * PARTICLE_BYTES, options) * PARTICLE_BYTES
+    assert (data, messages) == (particles * PARTICLE_BYTES + part, 3 * part)
+
+
+def test_the_native_core_is_told_everything() -> None:
+    """Catches a default that Python and the native core have each for themselves."""
+    told = native_options("halo", MIB, 4, {"transport": "xccl"})
+    assert told == {
+        "columns": 2,
+        "transport": "xccl",
+        "timed": "iteration",
+        "width_cells": 512,
+        "height_cells": 256,
+        "depth": 2,
+        "fields": 4,
+    }
+    told = native_options("particles", MIB, 3, {"timed": "exchange"})
+    assert told == {
+        "columns": 3,
+        "transport": "mpi",
+        "timed": "exchange",
+        "crossing": 10,
+        "message_bytes": 65536,
+    }
+
+
+def case_of(transport: str, timed: str, pattern: str = "halo", ends: str = DEVICE, **more: int) -> Case:
+    buffers = [Buffer.parse(f"{rank}/{ends.format(rank)}") for rank in range(4)]
+    flow = Flow(buffers[0], buffers[0], "gpu0", others=tuple((one, one) for one in buffers[1:]))
+    named = {"transport": transport} if transport != "mpi" else {}
+    options = {**named, **({"timed": timed} if timed != "iteration" else {}), **more}
+    return Case(pattern, pattern, (flow,), MIB, "warm", options)
+
+
+def test_data_and_messages_have_sizes_of_their_own() -> None:
+    """Catches messages as large as the fields: twice the memory."""
+    case = case_of("mpi", "iteration")
+    tile = tile_of(MIB, {})
+    sizes = bytes_of_buffers(case, case.flows[0], lambda _: 0)
+    assert sizes == [tile.state_bytes, tile.message_bytes] * 4
+
+
+@pytest.mark.parametrize(
+    "transport, by_xccl, by_mpi",
+    [("mpi", False, True), ("mpi-staged", False, False), ("xccl", True, False), ("hybrid", True, False)],
+)
+def test_what_carries_a_case(transport: str, by_xccl: bool, by_mpi: bool) -> None:
+    """Catches a communicator of NCCL that is missing, and a trial of MPI with memory that it never gets."""
+    case = case_of(transport, "iteration")
+    assert (case.transport, case.by_xccl, case.by_mpi) == (transport, by_xccl, by_mpi)
+    flow = Flow(Buffer("cpu0", "pageable", rank=0), Buffer("cpu0", "pageable", rank=1), "cpu0")
+    messages = Case("mpi", "unidirectional", (flow,), MIB)
+    assert (messages.transport, messages.by_xccl, messages.by_mpi) == ("", False, True)
+
+
+def add(build: Builder, case: Case, time_ns: float, evidence: str = "2 messages; by MPI") -> None:
+    """A measured case, with the fields that a run writes for it."""
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 1.0, latency_ns=time_ns, cache="warm")
+    flow = case.flows[0]
+    for number in range(-build.rounds, 0):
+        build.records[number] = replace(
+            build.records[number],
+            case_id=case.case_id,
+            interface=case.interface,
+            category="application",
+            pattern=case.pattern,
+            path=case.path,
+            executor="gpu0",
+            access="local",
+            source=str(flow.source),
+            destination=str(flow.destination),
+            flows=[flow.to_json()],
+            size_bytes=case.size_bytes,
+            options=dict(case.options),
+            counts=str(case.options.get("timed", "iteration")),
+            engine="mpi",
+            engine_evidence=evidence,
+        )
+
+
+def test_a_table_has_both_times_and_the_best_choice_is_told(tmp_path: Path) -> None:
+    """Catches times of two choices in one row, a share that is turned, and a gain without what it is over."""
+    build = Builder(run_builder.topology(4))
+    for transport, whole, part in (
+        ("mpi", 200e3, 100e3),
+        ("mpi-staged", 400e3, 300e3),
+        ("xccl", 160e3, 50e3),
+    ):
+        add(build, case_of(transport, "iteration"), whole)
+        add(build, case_of(transport, "exchange"), part)
+    index = Index(RunFolder(build.write(tmp_path)))
+    topic = subject.topic(index, index.cells)
+    assert topic is not None
+    table, beside = topic.tables
+    assert table.title == "halo of 4 ranks, 1 MiB of a field per rank, on GPUs"
+    assert [(row[0], *row[4:]) for row in table.rows] == [
+        ("mpi", "200", "100", "50 %"),
+        ("mpi-staged", "400", "300", "75 %"),
+        ("xccl", "160", "50", "31 %"),
+    ]
+    (row,) = beside.rows
+    assert row[0] == "CloverLeaf, clover_exchange, hipMalloc: MPI to RCCL"
+    assert (row[1], row[2], row[4], row[5]) == ("1 MiB", "2", "1.5", "1.33")
+    found = {finding.title: finding for finding in subject.best_over_staging(index)}
+    assert set(found) == {
+        "halo of 4 ranks, 1 MiB, iteration: mpi-staged takes 2.5 times as long as xccl: 400 µs vs 160 µs",
+        "halo of 4 ranks, 1 MiB, exchange: mpi-staged takes 6 times as long as xccl: 300 µs vs 50 µs",
+    }
+    (claim,) = next(iter(found.values())).claims
+    assert claim.leads and claim.low < claim.effect < claim.high
+
+
+def test_one_round_ranks_nothing(tmp_path: Path) -> None:
+    """Catches a ratio of two figures whose spread between rounds is unknown."""
+    build = Builder(run_builder.topology(4), rounds=1)
+    for transport, time_ns in (("mpi", 100e3), ("mpi-staged", 300e3), ("xccl", 50e3)):
+        add(build, case_of(transport, "exchange"), time_ns)
+    index = Index(RunFolder(build.write(tmp_path)))
+    topic = subject.topic(index, index.cells)
+    assert topic is not None and len(topic.tables) == 1
+    assert list(subject.best_over_staging(index)) == []
+
+
+def test_what_fell_back_is_told_and_compared_with_nothing_published(tmp_path: Path) -> None:
+    """Catches a time of staging that is shown as that of peer memory."""
+    why = "2 messages; kernels fell back to mpi-staged: rank 0: no peer access; messages by MPI"
+    build = Builder(run_builder.topology(4))
+    add(build, case_of("kernels", "iteration"), 300e3, why)
+    index = Index(RunFolder(build.write(tmp_path)))
+    topic = subject.topic(index, index.cells)
+    assert topic is not None
+    assert topic.tables[0].note == "kernels fell back to mpi-staged: rank 0: no peer access"
+    assert subject.fell_back(index.cells[0]).startswith("kernels fell back")
+
+
+def test_without_staging_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
+    """Catches another choice that is taken for the naive one."""
+    build = Builder(run_builder.topology(4))
+    for transport, time_ns in (("mpi", 100e3), ("xccl", 50e3)):
+        add(build, case_of(transport, "iteration"), time_ns)
+    index = Index(RunFolder(build.write(tmp_path)))
+    assert list(subject.best_over_staging(index)) == []
+
+
+@pytest.mark.parametrize("gain", [gain for gain in gains() if gain.seconds], ids=lambda gain: gain.id)
+def test_published_ratios_are_those_of_the_published_times(gain: Gain) -> None:
+    """Catches a ratio that was typed in from another row: the source rounds its factors to a tenth."""
+    before, after = gain.seconds
+    assert before / after == pytest.approx(gain.low, abs=0.051) and gain.low == gain.high
+
+
+def test_published_rows_name_choices_that_exist() -> None:
+    """Catches a row that no run can ever be set beside."""
+    assert len({gain.id for gain in gains()}) == len(gains()) == 5
+    for gain in gains():
+        assert gain.pattern in ("halo", "particles") and gain.timed in ("iteration", "exchange")
+        assert gain.published == f"{gain.low:g}" or gain.published == f"{gain.low:g} to {gain.high:g}"
+        assert {gain.before.transport, gain.after.transport} <= {"mpi", "xccl"}
