@@ -90,6 +90,28 @@ def test_collectives_have_the_mean_of_all_ranks() -> None:
     assert found["batch"] == ITERATIONS
 
 
+def test_pairs_meet_before_each_window() -> None:
+    """Catches the barrier of osu_mbw_mr within the time of a window, and one rank that skips it."""
+    pairs, alone = (alike("mpi", operation, window=4) for operation in ("multi-pair", "unidirectional"))
+    # The receiver has posted its receives when the sender begins, or posts them meanwhile.
+    assert pairs["samples_ns"][0] == pytest.approx(alone["samples_ns"][0], rel=0.3)
+    assert pairs["batch"] == 4 * ITERATIONS and pairs["times_ns"] == [0.0, 0.0]
+
+
+def test_a_barrier_has_no_other_barrier_beside_it() -> None:
+    """Catches a barrier that finds all ranks there already, as after another one."""
+    barrier = alike("mpi-barrier", "barrier")
+    assert barrier["batch"] == ITERATIONS
+    assert barrier["samples_ns"] == [pytest.approx(sum(barrier["times_ns"]) / 2)]
+    assert min(barrier["times_ns"]) > SEND_NS
+
+
+@pytest.mark.parametrize("in_place", ["no", "yes"])
+def test_sums_of_a_loop_are_verified(in_place: str) -> None:
+    """Catches sums in place of which the iterations before the timed ones are not counted."""
+    assert alike("mpi", "allreduce", 4 * toy.KIB, in_place=in_place)["verified"]
+
+
 def test_the_first_operation_is_timed_apart() -> None:
     """Catches a first message of device memory without its registration, and one within the mean."""
 

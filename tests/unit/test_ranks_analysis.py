@@ -208,6 +208,18 @@ def test_many_paths_share_a_table(tmp_path: Path) -> None:
     assert not any("outlier" in title for title in titles(index))
 
 
+def test_tables_of_messages_say_whose_loop_it_is(tmp_path: Path) -> None:
+    """Catches figures of OSU's loop in the table of ours, and without a word on them."""
+    build = Builder(run_builder.topology(0))
+    send(build, MIB, 9.0)
+    send(build, MIB, 8.0, options={"timing": "osu"})
+    index = Index(RunFolder(build.write(tmp_path)))
+    ours, osu = topic_of(index, "messages").tables
+    assert (column(ours, "unidirectional, GB/s"), column(osu, "unidirectional, GB/s")) == (["9"], ["8"])
+    assert "timing=osu" in osu.title and osu.note.startswith("As OSU's programs: ")
+    assert "OSU" not in ours.note
+
+
 def test_first_use_beside_later_messages(tmp_path: Path) -> None:
     """Catches a first message over buffers of an earlier case told as one over new ones, and rounds without
     any.

@@ -9,7 +9,17 @@ from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import supported
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.collectives import members_of, ranks_of
-from byteways.analyse.subjects.ranks import MARK, gb_figure, library, memory, note_of, settings, versions
+from byteways.analyse.subjects.ranks import (
+    AS_OSU,
+    MARK,
+    as_osu,
+    gb_figure,
+    library,
+    memory,
+    note_of,
+    settings,
+    versions,
+)
 from byteways.analyse.summary import Cell, Part, Run, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.wording import beside
@@ -63,7 +73,8 @@ def _table(title: str, members: Sequence[Cell], figure: Callable[[Cell], str]) -
         for size in sorted({size for size, _ in at})
     ]
     headings = ("size", *(_pairs(count // 2) for count in counts))
-    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note_of(rows, versions(members)))
+    note = note_of(rows, AS_OSU * as_osu(members), versions(members))
+    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note)
 
 
 def _pairs(count: int) -> str:

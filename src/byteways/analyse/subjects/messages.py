@@ -14,6 +14,8 @@ from byteways.analyse.selection import between_ranks, by_ipc, label_order, unidi
 from byteways.analyse.subjects import first_use
 from byteways.analyse.subjects.rank_pairs import matrices
 from byteways.analyse.subjects.ranks import (
+    AS_OSU,
+    as_osu,
     gb_figure,
     is_wide,
     library,
@@ -184,7 +186,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Cell]) -> Table:
     headings = ("size", "latency, µs", "unidirectional, GB/s", "bidirectional, GB/s", "messages in a window")
     shown = len(headings) if windows else len(headings) - 1
     rows = [row[:shown] for row in rows]
-    note = note_of(rows, versions(members))
+    note = note_of(rows, AS_OSU * as_osu(members), versions(members))
     return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
 
 

@@ -11,6 +11,8 @@ from byteways.analyse.selection import kind
 from byteways.analyse.summary import Cell, Group, Part
 from byteways.analyse.topic import PlotPoint
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.options import TIMING
+from byteways.plan.osu import OSU
 from byteways.units import format_bandwidth, format_size
 
 #: Beginning of a sentence about two ranks, by kind of pair (selection.KINDS).
@@ -39,6 +41,13 @@ _LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
 WIDE = 100.0
 #: Suffix of a value with a warning, and the table note on it.
 MARK, MARKED = "*", "* has a warning (listed below)"
+#: Table note on messages that are timed as OSU's programs do.
+AS_OSU = "As OSU's programs: the mean over a loop of fixed length, by the clock of the first rank"
+
+
+def as_osu(cells: Iterable[Cell]) -> bool:
+    """Whether these results are of the loops of OSU's programs."""
+    return any(cell.record.options.get(TIMING.name) == OSU for cell in cells)
 
 
 def where(index: Index, cell: Cell) -> str:
