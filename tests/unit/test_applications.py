@@ -15,6 +15,7 @@ from byteways.plan.applications import (
     PARTICLE_BYTES,
     bytes_of_ends,
     columns_of,
+    fell_back,
     leaving,
     native_options,
     tile_of,
@@ -206,7 +207,10 @@ def test_what_fell_back_is_told_and_compared_with_nothing_published(tmp_path: Pa
     topic = subject.topic(index, index.cells)
     assert topic is not None
     assert topic.tables[0].note == "kernels fell back to mpi-staged: rank 0: no peer access"
-    assert subject.fell_back(index.cells[0]).startswith("kernels fell back")
+    assert fell_back("2 messages; messages by MPI") == ""
+    add(build, case_of("mpi-staged", "iteration"), 400e3)
+    again = Index(RunFolder(build.write(tmp_path / "again")))
+    assert list(subject.best_over_staging(again)) == []
 
 
 def test_without_staging_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
