@@ -112,7 +112,9 @@ def main() -> int:
     parser.add_argument("--sizes", nargs="+", default=list(SIZES))
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of direct")
     arguments = parser.parse_args()
-    _, launcher, mpi = find_launcher(arguments.mpi)
+    launcher, mpi = "", "no MPI"  # threads need none
+    if "process" in arguments.modes:
+        _, launcher, mpi = find_launcher(arguments.mpi)
     more = dict(one.split("=", 1) for one in arguments.option)
     print(f"{mpi}; {arguments.pattern} of {arguments.ranks} ranks; direct and the library:")
     if "persistent" in arguments.modes:

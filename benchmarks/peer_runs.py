@@ -68,8 +68,8 @@ def own_records(
     Args:
         out: Folder of the run, which does not exist yet; the suite is put beside it.
         suite: Its text.
-        launcher: With `{ranks}`.
-        ranks: How many processes.
+        launcher: With `{ranks}`; empty: what byteways finds, if it needs one.
+        ranks: How many processes, or threads.
         environment: Of byteways.
 
     Raises:
@@ -78,7 +78,7 @@ def own_records(
     file = out.with_suffix(".toml")
     file.write_text(suite, encoding="utf-8")
     words = [sys.executable, "-m", "byteways", "run", str(file), "--out", str(out)]
-    words += ["--no-report", "--ranks", str(ranks), "--launcher", launcher]
+    words += ["--no-report", "--ranks", str(ranks), *(("--launcher", launcher) if launcher else ())]
     subprocess.run(words, check=True, env=environment, stdout=subprocess.DEVNULL)
     records = list(RunFolder(out).records)
     for record in records:

@@ -6,7 +6,8 @@ Factors are those of nccl-tests (doc/PERFORMANCE.md), by pattern and number of r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -33,7 +34,23 @@ _MESSAGES = {
     "bidirectional, GB/s": (False, "bidirectional"),
 }
 _TRIP = "-ping-pong"
-_TIMINGS = ("pipelined", "isolated")
+_DIRECT = "direct"
+#: Title of a table of several libraries: its end, and what it says of each launch mode.
+_BY_LIBRARY = ": time by library, µs"
+_LAUNCHES = {"one process each": "process", "one thread each": "thread", "one thread for all": "single"}
+_SUBMITS = {"as a graph": "graph", "a batch by one launch": "persistent"}
+#: Options that such a title has in words.
+_IN_WORDS = ("timing", "launch", "submit", "in_place")
+#: Sizes in one row differ by less than this part, and half of the next is no neighbour of it.
+_NEAR_SIZE = 0.05
+_TIMINGS = ("pipelined", "isolated", "osu")
+#: Patterns whose size in tables of OSU's timing is that of one rank's block.
+_BLOCKS = ("allgather", "alltoall", "gather", "scatter")
+#: Ends of the titles of tables over the ranks' own times.
+_OF_RANKS: Mapping[str, Callable[[Iterable[float]], float]] = {
+    "min over ranks, µs": min,
+    "max over ranks, µs": max,
+}
 #: How the evidence of a library begins that is not MPI.
 _EVIDENCE = re.compile(r"(\w+) [\d.]+: ")
 
@@ -42,6 +59,8 @@ def library_of(record: Mapping[str, Any]) -> str:
     """What titles of tables begin with."""
     if record["interface"].startswith("mpi"):
         return "MPI"
+    if record["interface"] == _DIRECT:
+        return _DIRECT
     told = _EVIDENCE.match(record.get("engine_evidence") or "")
     return told[1] if told else "NCCL or RCCL"
 
@@ -74,7 +93,11 @@ def rank_table_statements(run: RunData, data: Mapping[str, Any]) -> Iterator[Sta
         for table in topic["tables"]:
             if topic["anchor"] == "messages":
                 yield from _message_table(run, table)
-            elif topic["anchor"] == "collectives" and table["headings"][0] == "size":
+            elif topic["anchor"] != "collectives" or table["headings"][0] != "size":
+                continue
+            elif table["title"].endswith(_BY_LIBRARY):
+                yield from _library_table(run, table)
+            elif not table["title"].endswith("choice of the library"):
                 yield from _collective_table(run, table)
 
 
@@ -108,8 +131,9 @@ def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement
 def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
     title = table["title"]
     library, ranks, *_ = title.split(", ")
-    timing = next(one for one in _TIMINGS if one in title)
-    is_time = title.endswith("time, µs")
+    timing = next(one for one in _TIMINGS if f", {one}" in title)
+    is_time = title.endswith("µs")
+    extreme = next((choose for end, choose in _OF_RANKS.items() if title.endswith(end)), None)
     for row in table["rows"]:
         for pattern, text in zip(table["headings"][1:], row[1:], strict=True):
             if not text:
@@ -121,11 +145,57 @@ def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statem
                 and case.record["pattern"] == pattern
                 and case.record["path"] == f"{pattern}:{ranks}"
                 and case.record["options"].get("timing", "pipelined") == timing
+                and _named(case, ("timing",)) == set(re.findall(r"\S+=[^\s:]+", title))
                 and _fits(case, title, row[0])
             ]
             of: Callable[[Case], float] = _time_ns if is_time else lambda case: case.value
+            if extreme is not None:
+                of = partial(_of_ranks, extreme)
             said = f"{title}: {row[0]}, {pattern}"
             yield _figure([cases] if cases else [], text, 1e3 if is_time else 1e9, said, of)
+
+
+def _named(case: Case, apart: Sequence[str]) -> set[str]:
+    """Settings of a case as titles and headings name them: `blocks=8`."""
+    record = case.record
+    options = {name: value for name, value in record["options"].items() if name not in apart}
+    return {f"{name}={value}" for name, value in (*options.items(), *record["environment"].items())}
+
+
+def _library_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
+    """Every time of a table of several libraries, and that what leads takes least."""
+    title = table["title"]
+    pattern, ranks = re.match(r"(\S+) of (\d+) ranks", title).groups()  # type: ignore[union-attr]
+    words = title.removesuffix(_BY_LIBRARY).split(", ")
+    mode = {
+        "timing": next(one for one in _TIMINGS if one in words),
+        "launch": next(mode for told, mode in _LAUNCHES.items() if told in words),
+        "submit": next((mode for told, mode in _SUBMITS.items() if told in words), "calls"),
+        "in_place": "yes" if "in place" in words else "no",
+    }
+    defaults = {"timing": "pipelined", "launch": "process", "submit": "calls", "in_place": "no"}
+    ways = table["headings"][1:-2]
+    for row in table["rows"]:
+        for way, text in zip(ways, row[1:-2], strict=True):
+            if not text:
+                continue
+            library, *settings = way.split(" ")
+            cases = [
+                case
+                for case in run.cases.values()
+                if library_of(case.record) == library
+                and case.record["pattern"] == pattern
+                and ranks_of(case.record) == int(ranks)
+                and {**defaults, **case.record["options"]}.items() >= mode.items()
+                and _named(case, _IN_WORDS) == set(settings)
+                and _fits(case, title, row[0])
+            ]
+            said = f"{title}: {row[0]}, {way}"
+            yield _figure([cases] if cases else [], text, 1e3, said, _time_ns)
+        if leader := row[-2]:
+            times = {way: float(text.rstrip("*")) for way, text in zip(ways, row[1:-2], strict=True) if text}
+            least = min(times, key=lambda way: times[way])
+            yield check("rank tables", f"{title}: {row[0]}", least.split(" ")[0] == leader, f"least: {least}")
 
 
 def _fits(case: Case, title: str, size: str) -> bool:
@@ -133,10 +203,15 @@ def _fits(case: Case, title: str, size: str) -> bool:
     record = case.record
     value, unit = size.split(" ")
     ends = dict.fromkeys(record[end].partition(":")[2].partition("@")[0] for end in ("source", "destination"))
+    timing = record["options"].get("timing", "pipelined")
+    size_bytes = record["size_bytes"]
+    if timing == "osu" and record["pattern"] in _BLOCKS:
+        size_bytes //= ranks_of(record)
     latency = record["interface"].endswith(_TRIP)  # stands beside bandwidths of any cache and window
     return (
         bool(case.values)
-        and Number(value, "", "").is_one_of([record["size_bytes"] / _UNITS[unit]])
+        and abs(size_bytes / _UNITS[unit] / float(value) - 1) <= _NEAR_SIZE
+        and (timing == "osu") == ("osu" in title)
         and all(memory in title for memory in ends)
         and (latency or (record["cache"] == "warm") == ("warm" in title))
         and all(f"{name}={told}" in title for name, told in record["environment"].items())
@@ -145,6 +220,12 @@ def _fits(case: Case, title: str, size: str) -> bool:
 
 def _time_ns(case: Case) -> float:
     return float(median(one["time_ns"]["median"] for one in case.measured))
+
+
+def _of_ranks(choose: Callable[[Iterable[float]], float], case: Case) -> float:
+    """Over rounds the median of the least or the largest mean time of a rank."""
+    rounds = [[rank["time_ns"] for rank in one["ranks"]] for one in case.measured]
+    return float(median(map(choose, rounds)))
 
 
 def _figure(

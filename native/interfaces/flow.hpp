@@ -29,10 +29,10 @@ struct Flow {
   std::string interface;  // a row of src/byteways/plan/interfaces.py
   std::uint64_t size_bytes = 0;
   bool cold = true;  // operations rotate through the slots of both buffers; else all use the first slot
-  Buffer* second_source = nullptr;   // only for interfaces that read two arrays
-  Device* partner = nullptr;         // the device that answers, or the target of a prefetch; else null
-  const Ranks* ranks = nullptr;      // those that take part; null: one process
-  XcclCommunicator* xccl = nullptr;  // the same ranks in the vendor's library, one GPU each; else null
+  Buffer* second_source = nullptr;    // only for interfaces that read two arrays
+  Device* partner = nullptr;          // the device that answers, or the target of a prefetch; else null
+  const Ranks* ranks = nullptr;       // those that take part; null: one process
+  XcclCommunicator* xccl = nullptr;   // the same ranks in the vendor's library, one GPU each; else null
   PeerCommunicator* peers = nullptr;  // the same ranks by peer memory, one GPU each; else null
   // Launch mode `single`: the flows of the other ranks, for which the same thread calls (single_thread.hpp).
   std::vector<Flow> others;

@@ -38,7 +38,10 @@ class DirectArguments(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in ("bytes", "source_stride", "destination_stride", "slots")),
         *((name, ctypes.c_uint64) for name in ("slot_stride", "first_operation", "operations")),
         *((name, ctypes.c_uint64) for name in ("patience_ns", "generation", "failure")),
-        *((name, ctypes.c_uint32) for name in ("ranks", "rank", "adds", "element_bytes", "stage")),
+        *(
+            (name, ctypes.c_uint32)
+            for name in ("ranks", "rank", "adds", "element_bytes", "stage", "block_words")
+        ),
     )
 
 
@@ -167,6 +170,7 @@ def test_a_flag_that_never_comes_releases_the_gpu(
             bytes=size, slots=1, operations=3, patience_ns=10**7, generation=5, failure=failure
         )
         arguments.ranks, arguments.rank, arguments.adds, arguments.element_bytes = 2, 0, 1, 8
+        arguments.block_words = 512
         arguments.sources[0] = arguments.sources[1] = data
         arguments.destinations[0] = arguments.destinations[1] = data + size
         arguments.workspaces[0], arguments.workspaces[1] = own, other

@@ -159,6 +159,23 @@ def test_copy_moves_sixteen_bytes_at_a_time_with_eight_in_flight(sources: dict[s
     assert wide == [["global_load_dwordx4"] * 8 + ["global_store_dwordx4"] * 8]
 
 
+def test_direct_collectives_write_back_before_flags_and_load_wide(
+    sources: dict[str, str], architecture: str
+) -> None:
+    """Catches a flag that overtakes stores held in the L2, and a rank that reads what it cached before."""
+    release = {"gfx90a": "buffer_wbl2", "gfx942": "buffer_wbl2 sc0 sc1"}[architecture]
+    for kernel in ("direct_pull", "direct_two_shot", "direct_barrier"):
+        code = body(sources["interfaces/direct/kernel.cu"], kernel)
+        releases = [i for i, line in enumerate(code) if line.startswith(release)]
+        flags = [i for i, line in enumerate(code) if line.startswith("global_store_dwordx2")]
+        assert releases and any(0 < flag - at <= 4 for at in releases for flag in flags)
+        assert any(line.startswith(INVALIDATE[architecture][0]) for line in code)
+    for kernel in ("direct_pull", "direct_two_shot"):
+        assert "global_load_dwordx4" in memory_operations(
+            body(sources["interfaces/direct/kernel.cu"], kernel)
+        )
+
+
 def test_fill_and_check_run_at_memory_speed(sources: dict[str, str]) -> None:
     """Catches verification by narrow accesses, which would cost more than the measurement."""
     text = sources["interfaces/service/pattern.cu"]

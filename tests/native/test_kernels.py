@@ -174,6 +174,18 @@ def test_bulk_copies_wait_and_fence_in_order(ptx: dict[str, str], architecture: 
     assert order == ["mbarrier.init", "fence.proxy.async", *ring, *ring, "fence.acq_rel.sys"]
 
 
+def test_flags_of_direct_collectives_release_and_acquire(ptx: dict[str, str]) -> None:
+    """Catches a flag that overtakes its data, halves of words stored apart, and narrow loads of peers."""
+    words = body(ptx["interfaces/direct/flagged.cu"], "direct_flagged")
+    assert "st.volatile.global.v4" in words and "ld.volatile.global.v4" in words
+    assert "fence" not in re.sub(r"fence\.acq_rel\.sys", "", words)  # one, where it gives up
+    for kernel in ("direct_pull", "direct_two_shot"):
+        code = body(ptx["interfaces/direct/kernel.cu"], kernel)
+        assert code.count("st.release.sys") >= 2 and code.count("ld.acquire.sys") >= 2
+        wide = re.findall(r"(ld|st)\.global\.\S*v4\.\w+", code)
+        assert " ".join(["ld"] * 16) in " ".join(wide)  # of four ranks, before the first is stored
+
+
 def test_unknown_architecture_is_refused_with_a_reason() -> None:
     """Catches a crash on a name that is no NVIDIA architecture."""
     with pytest.raises(_core.UnsupportedError, match="gfx90a"):

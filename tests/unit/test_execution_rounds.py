@@ -204,7 +204,7 @@ def test_what_a_plan_is_made_of(simulated: bool, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(execution, "make_plan", make_plan)
     probed: Any = SimpleNamespace(capabilities=None)
-    options = Options(only=["interface=copy"], sizes="1MiB", budget_s=7.0, ranks=3)
+    options = Options(only=["interface=copy"], sizes="1MiB", budget_s=7.0, ranks=3, with_self=True)
     suite = load("quick")
     assert plan_of(suite, None, probed, options, simulated, print) == "plan"  # type: ignore[arg-type, comparison-overlap]
     assert told == {
@@ -212,6 +212,7 @@ def test_what_a_plan_is_made_of(simulated: bool, monkeypatch: pytest.MonkeyPatch
         "sizes": "1MiB",
         "budget_s": 7.0,
         "ranks": 3,
+        "with_self": True,
         "on_sweep": print,
         "budget_of_suite": None if simulated else suite.budget_s,
     }

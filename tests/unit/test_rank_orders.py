@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import Case
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.ranks import layout, order_mistake, twins_of
 from byteways.plan.suite import parse
@@ -159,3 +161,28 @@ def test_a_job_starts_the_twins_and_places_them_as_the_plan_does() -> None:
     assert len(cores) == len(set(cores))
     plain = Job(Launcher("x", ()), 3)
     assert [rank.gpu for rank in plain.layout(topology, "reversed")] == ["gpu3", "gpu2", "gpu1"]
+
+
+def test_a_suite_asks_for_twins() -> None:
+    """Catches a suite's pairs on one GPU that need --self, hosts whose GPUs have one name taken for one, and
+    a machine without GPUs that refuses the suite.
+    """
+    text = 'name = "toy"\ntitle = "t"\nrounds = 1\nself_pairs = true\n[[sweep]]\nname = "s"\ncache = "warm"\n'
+    text += f'interface = "mpi"\n{CPUS}[[sweep]]\nname = "g"\nwhen = "with-gpu"\ninterface = "mpi"\n{GPUS}'
+    suite = parse(text, file="toy.toml")
+    topology, offers = host(1, 8, 2)
+    cases = make_plan(suite, topology, offers).cases
+    assert {"0/gpu0>2/gpu0", "1/gpu1>3/gpu1"} <= {one.case.path for one in cases}
+    job = job_for(cases, Options(), topology, simulated=True)
+    assert job is not None and (job.ranks, job.twins) == (4, 2)
+    without, offers = host(1, 8, 0)
+    assert {one.case.path for one in make_plan(suite, without, offers).cases} == {
+        "0/cpu0>1/cpu0",
+        "1/cpu0>0/cpu0",
+    }
+    apart = tuple(Buffer("gpu0", "device", rank=rank, host=f"host{rank}") for rank in (0, 1))
+    between = replace(cases[0], case=Case("mpi", "unidirectional", (Flow(*apart, "gpu0"),), 8))
+    job = job_for([between], Options(), topology, simulated=True)
+    assert job is not None and (job.ranks, job.twins) == (2, 0)
+    with pytest.raises(BytewaysError, match="self_pairs must be true or false"):
+        parse(text.replace("self_pairs = true", "self_pairs = 1"), file="toy.toml")

@@ -58,6 +58,7 @@ struct DirectArguments {
   unsigned int adds;           // 1: sums; 0: places
   unsigned int element_bytes;  // of a sum: 8, or 4
   unsigned int stage;          // "direct_barrier": of it
+  unsigned int block_words;    // "direct_flagged": of each block, up to kFlaggedBlockWords
 };
 
 }  // namespace byteways

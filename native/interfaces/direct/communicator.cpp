@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <sstream>
 #include <utility>
@@ -75,8 +76,7 @@ PeerCommunicator::PeerCommunicator(const Ranks& ranks, Session& session, Device&
     : PeerCommunicator(session, device, ranks.rank(), ranks.size()) {
   ranks_ = &ranks;
   const std::vector<std::string> all = ranks.gather_bytes(introduction());
-  ranks_of_device_ =
-      static_cast<unsigned>(std::count(all.begin(), all.end(), all[static_cast<std::size_t>(rank_)]));
+  agree_on_grids(all);
   for (const std::string& lack : ranks.gather_bytes(lacks(all)))
     if (obstacle_.empty()) obstacle_ = lack;
   const bool one_process = std::all_of(
@@ -106,12 +106,13 @@ std::vector<std::unique_ptr<PeerCommunicator>> PeerCommunicator::all(Session& se
     introductions.push_back(ranks.back()->introduction());
   }
   std::string obstacle;
-  for (const auto& rank : ranks)
+  for (const auto& rank : ranks) {
+    rank->agree_on_grids(introductions);
     if (obstacle.empty()) obstacle = rank->lacks(introductions);
+  }
   std::vector<std::vector<Buffer*>> workspaces;
   for (const auto& rank : ranks) {
     rank->obstacle_ = obstacle;
-    rank->ranks_of_device_ = static_cast<unsigned>(std::count(devices.begin(), devices.end(), rank->device_));
     rank->allocate_workspace();
     workspaces.push_back({rank->own_.get()});
   }
@@ -132,10 +133,31 @@ void PeerCommunicator::allocate_workspace() {
   device_->runtime->synchronize(session_->service_stream(*device_));
 }
 
-// "uuid name process"
+// "uuid name processors/architecture process"
 std::string PeerCommunicator::introduction() const {
   const std::string uuid = device_->info.uuid.empty() ? "none" : device_->info.uuid;
-  return uuid + ' ' + device_->name() + ' ' + process_token();
+  return uuid + ' ' + device_->name() + ' ' + std::to_string(device_->info.multiprocessors) + '/' +
+         device_->info.architecture + ' ' + process_token();
+}
+
+// Block b of each rank waits for block b of all others, so that all have as many: as many as are resident on
+// the GPU with the most ranks.
+void PeerCommunicator::agree_on_grids(const std::vector<std::string>& introductions) {
+  std::map<std::string, unsigned> ranks_of;
+  std::string first;
+  for (const std::string& introduction : introductions) {
+    std::istringstream fields(introduction);
+    std::string uuid, name, kind;
+    fields >> uuid >> name >> kind;
+    ranks_of_device_ = std::max(ranks_of_device_, ++ranks_of[uuid + name]);
+    if (first.empty()) first = kind;
+    if (kind != first)
+      throw Unsupported(kCall, "grids",
+                        "ranks launch grids of one size, and their GPUs differ in multiprocessors or "
+                        "architecture: " +
+                            first + " and " + kind,
+                        device_->name());
+  }
 }
 
 Device& PeerCommunicator::known(const std::string& uuid, const std::string& name) const {
@@ -168,7 +190,7 @@ PeerCommunicator::~PeerCommunicator() {
   for (auto& buffer : workspaces_.opened) static_cast<void>(buffer.release());
 }
 
-// "uuid name process bytes address handle" for each buffer, a line each.
+// What introduction() says, "bytes address handle" for each buffer, a line each.
 std::string PeerCommunicator::told(const std::vector<Buffer*>& mine) const {
   std::ostringstream text;
   text << "ok";
@@ -242,10 +264,10 @@ std::vector<PeerBuffers> PeerCommunicator::opened(const std::vector<std::string>
 
 void PeerCommunicator::open(PeerBuffers& to, const std::string& line) const {
   std::istringstream fields(line);
-  std::string uuid, name, process, handle;
+  std::string uuid, name, kind, process, handle;
   std::uint64_t bytes = 0;
   std::uintptr_t address = 0;
-  fields >> uuid >> name >> process >> bytes >> address >> handle;
+  fields >> uuid >> name >> kind >> process >> bytes >> address >> handle;
   if (process == process_token()) {
     to.of_rank.push_back(reinterpret_cast<std::byte*>(address));
     return;

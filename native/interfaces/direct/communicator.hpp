@@ -37,7 +37,7 @@ class PeerCommunicator {
   const Device& device() const { return *device_; }
   // Why ranks exchange through host memory; empty: their GPUs have access to each other.
   const std::string& obstacle() const { return obstacle_; }
-  // How many ranks have this rank's GPU: their kernels share its multiprocessors.
+  // The most ranks that have one GPU: their kernels share its multiprocessors.
   unsigned ranks_of_device() const { return ranks_of_device_; }
   const std::vector<std::byte*>& workspaces() const { return workspaces_.of_rank; }
   // Buffers of this rank that all others open, and theirs, in the same order on every rank. Collective, but
@@ -54,6 +54,8 @@ class PeerCommunicator {
   // Why this rank's GPU has no access to some of these, of which each is told by introduction().
   std::string lacks(const std::vector<std::string>& introductions) const;
   std::string introduction() const;
+  // Throws Unsupported when the GPUs have grids of different sizes.
+  void agree_on_grids(const std::vector<std::string>& introductions);
   Device& known(const std::string& uuid, const std::string& name) const;
   void allocate_workspace();
   // Where a rank's buffer is, as text.

@@ -44,8 +44,8 @@ __device__ inline unsigned int after(const DirectArguments& a, unsigned int step
 BYTEWAYS_KERNEL(512) direct_flagged(DirectArguments a) {
   Word epoch = first_epoch(a);
   const Word all = (a.bytes + 7) / 8;
-  const Word first = Word{block_index()} * kFlaggedBlockWords;
-  const Word words = all - first < kFlaggedBlockWords ? all - first : kFlaggedBlockWords;
+  const Word first = Word{block_index()} * a.block_words;
+  const Word words = all - first < a.block_words ? all - first : a.block_words;
   for (Word k = a.first_operation; k < a.first_operation + a.operations; ++k, ++epoch) {
     const char* source = a.sources[a.rank] + slot_of(a, k);
     char* destination = a.destinations[a.rank] + slot_of(a, k);

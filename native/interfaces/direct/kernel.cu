@@ -33,10 +33,14 @@ __device__ inline char* copy_of_sum(const DirectArguments& a, const Exchange& x,
   return a.destinations[x.copies > 1 ? in_turn(a, copy) : a.rank] + x.to;
 }
 
-// Vectors first, first + threads, … of a tile, as far as they are below `count`.
+// Some vectors, `stride` apart, as far as they are below `count`.
+struct Vectors {
+  Word first, stride, count;
+};
+
 template <bool kWhole>
-__device__ inline void add_vectors(const DirectArguments& a, const Exchange& x, Word first, Word count) {
-  const unsigned int threads = block_threads();
+__device__ inline void add_vectors(const DirectArguments& a, const Exchange& x, const Vectors& some) {
+  const Word first = some.first, stride = some.stride, count = some.count;
   Bytes16 sum[kDirectInFlight];
 #pragma unroll
   for (unsigned int v = 0; v < kDirectInFlight; ++v) sum[v] = {0, 0, 0, 0};
@@ -46,22 +50,22 @@ __device__ inline void add_vectors(const DirectArguments& a, const Exchange& x, 
     Bytes16 held[kDirectInFlight];
 #pragma unroll
     for (unsigned int v = 0; v < kDirectInFlight; ++v)
-      if (kWhole || first + v * threads < count) held[v] = load_streaming(from + v * threads);
+      if (kWhole || first + v * stride < count) held[v] = load_streaming(from + v * stride);
 #pragma unroll
     for (unsigned int v = 0; v < kDirectInFlight; ++v)
-      if (kWhole || first + v * threads < count) sum[v] = sum_of(sum[v], held[v]);
+      if (kWhole || first + v * stride < count) sum[v] = sum_of(sum[v], held[v]);
   }
   for (unsigned int copy = 0; copy < x.copies; ++copy) {
     auto* to = reinterpret_cast<Bytes16*>(copy_of_sum(a, x, copy)) + first;
 #pragma unroll
     for (unsigned int v = 0; v < kDirectInFlight; ++v)
-      if (kWhole || first + v * threads < count) store_streaming(to + v * threads, sum[v]);
+      if (kWhole || first + v * stride < count) store_streaming(to + v * stride, sum[v]);
   }
 }
 
 template <bool kWhole>
-__device__ inline void place_vectors(const DirectArguments& a, const Exchange& x, Word first, Word count) {
-  const unsigned int threads = block_threads();
+__device__ inline void place_vectors(const DirectArguments& a, const Exchange& x, const Vectors& some) {
+  const Word first = some.first, stride = some.stride, count = some.count;
 #pragma unroll 2
   for (unsigned int step = 0; step < a.ranks; ++step) {
     const unsigned int other = in_turn(a, step);
@@ -71,10 +75,10 @@ __device__ inline void place_vectors(const DirectArguments& a, const Exchange& x
     Bytes16 held[kDirectInFlight];
 #pragma unroll
     for (unsigned int v = 0; v < kDirectInFlight; ++v)
-      if (kWhole || first + v * threads < count) held[v] = load_streaming(from + v * threads);
+      if (kWhole || first + v * stride < count) held[v] = load_streaming(from + v * stride);
 #pragma unroll
     for (unsigned int v = 0; v < kDirectInFlight; ++v)
-      if (kWhole || first + v * threads < count) store_streaming(to + v * threads, held[v]);
+      if (kWhole || first + v * stride < count) store_streaming(to + v * stride, held[v]);
   }
 }
 
@@ -95,21 +99,26 @@ __device__ inline void move_elements(const DirectArguments& a, const Exchange& x
   }
 }
 
+template <bool kWhole>
+__device__ inline void move_vectors(const DirectArguments& a, const Exchange& x, const Vectors& some) {
+  if (a.adds != 0)
+    add_vectors<kWhole>(a, x, some);
+  else
+    place_vectors<kWhole>(a, x, some);
+}
+
+// Whole passes: each block moves tiles that are contiguous in memory. What remains is spread over all blocks,
+// so that short messages use many multiprocessors. All ranks have grids of one shape: what a block of one
+// rank moves, the same block of the others has written, or will.
 __device__ inline void move_message(const DirectArguments& a, const Exchange& x, Word bytes) {
   const bool aligned = ((a.source_stride | a.destination_stride) & 15) == 0;
   const Word count = aligned ? bytes / 16 : 0;
   const Word tile = Word{kDirectInFlight} * block_threads();
-  for (Word begin = Word{block_index()} * tile; begin < count; begin += tile * grid_blocks()) {
-    const Word first = begin + thread_index();
-    if (a.adds != 0 && begin + tile <= count)
-      add_vectors<true>(a, x, first, count);
-    else if (a.adds != 0)
-      add_vectors<false>(a, x, first, count);
-    else if (begin + tile <= count)
-      place_vectors<true>(a, x, first, count);
-    else
-      place_vectors<false>(a, x, first, count);
-  }
+  const Word pass = tile * grid_blocks();
+  const Word end = count / pass * pass;
+  for (Word first = Word{block_index()} * tile + thread_index(); first < end; first += pass)
+    move_vectors<true>(a, x, {first, block_threads(), end});
+  move_vectors<false>(a, x, {end + grid_thread(), grid_threads(), count});
   if (a.element_bytes == 4)
     move_elements<unsigned int>(a, x, count * 4, bytes / 4);
   else

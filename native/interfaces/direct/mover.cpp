@@ -216,12 +216,18 @@ class DirectMover final : public CollectiveMover, public RankCalls {
     a.adds = adds_ ? 1 : 0;
     a.element_bytes = static_cast<unsigned>(element_bytes());
     a.stage = kDirectBegin;
+    // One word for each thread, as long as there are blocks enough.
+    const bool one_each = flagged_words() <= std::uint64_t{kFlaggedMostBlocks} * kDirectThreads;
+    a.block_words = one_each ? kDirectThreads : kFlaggedBlockWords;
     a.operations = 1;
     // Blocks of whole vectors.
     if (way_ == Way::two_shot)
       a.source_stride = round_up((flow_.size_bytes + a.ranks - 1) / a.ranks, kAccessBytes);
     return a;
   }
+
+  // Of a message, or of the largest of its pieces.
+  std::uint64_t flagged_words() const { return words_in(std::min(message_bytes(), kFlaggedMostBytes)); }
 
   LaunchShape shape() const {
     for (const char* option : {"blocks", "threads"})
@@ -230,8 +236,9 @@ class DirectMover final : public CollectiveMover, public RankCalls {
     const unsigned most = resident();
     if (way_ == Way::copies) return {1, kWarp, 0};
     if (way_ == Way::flagged) {
-      const std::uint64_t words = words_in(std::min(message_bytes(), kFlaggedMostBytes));
-      const auto blocks = static_cast<unsigned>((words + kFlaggedBlockWords - 1) / kFlaggedBlockWords);
+      const std::uint64_t words = flagged_words();
+      const auto blocks =
+          static_cast<unsigned>((words + arguments_.block_words - 1) / arguments_.block_words);
       require_resident(blocks, most);
       const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(words, kDirectThreads));
       return {blocks, static_cast<unsigned>(round_up(wanted, kWarp)), 0};
@@ -242,7 +249,7 @@ class DirectMover final : public CollectiveMover, public RankCalls {
                         "a block has whole warps, up to " + std::to_string(kDirectThreads) + " threads",
                         executor().name());
     const std::uint64_t moved = way_ == Way::two_shot ? arguments_.source_stride : message_bytes();
-    const std::uint64_t tile = std::uint64_t{threads} * kDirectInFlight * kAccessBytes;
+    const std::uint64_t tile = std::uint64_t{threads} * kAccessBytes;  // one vector for each thread
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
     const auto useful = static_cast<unsigned>(std::clamp<std::uint64_t>(
         (moved + tile - 1) / tile, 1, std::min(most, processors * kBlocksOfMultiprocessor)));

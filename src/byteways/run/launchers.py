@@ -110,7 +110,7 @@ def _shares_gpu(planned: PlannedCase) -> bool:
     return (
         planned.reason is None
         and len({end.rank for end in ends}) == 2
-        and len({end.device for end in ends}) == 1
+        and len({(end.host, end.device) for end in ends}) == 1
         and kind_of(first.source.device) == "gpu"
     )
 

@@ -11,11 +11,13 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import label_order
 from byteways.analyse.subjects import collective_ways
 from byteways.analyse.subjects.ranks import (
+    MARK,
     gb_figure,
     is_wide,
     library,
     memory,
     note_of,
+    plain_us,
     point,
     settings,
     time_said,
@@ -161,16 +163,16 @@ def _extremes(
 ) -> list[Table]:
     """Builds tables of the fastest and the slowest rank, if the ranks timed their calls themselves."""
     tables = []
-    for said, choose in (("fastest", min), ("slowest", max)):
+    for said, choose in (("min", min), ("max", max)):
         rows = [
             (format_size(size), *(_of_ranks(at.get((size, pattern)), choose) for pattern in patterns))
             for size in sizes
         ]
         if any(text for row in rows for text in row[1:]):
             figures = tuple(range(len(patterns) + 1))
-            tables.append(
-                Table(f"{title}: time of the {said} rank, µs", ("size", *patterns), tuple(rows), figures)
-            )
+            headings = ("size", *patterns)
+            name = f"{title}: {said} over ranks, µs"
+            tables.append(Table(name, headings, tuple(rows), figures, note_of(rows)))
     return tables
 
 
@@ -180,7 +182,9 @@ def _of_ranks(cell: Cell | None, choose: Callable[[Iterable[float]], float]) -> 
         [rank["time_ns"] for rank in record.ranks or () if "time_ns" in rank]
         for record in (cell.records if cell else ())
     ]
-    return f"{median(map(choose, told)) / 1e3:.3g}" if told and all(told) else ""
+    if cell is None or not told or not all(told):
+        return ""
+    return plain_us(median(map(choose, told))) + MARK * bool(cell.warning_ids)
 
 
 def _choices(title: str, members: Sequence[Cell]) -> list[Table]:

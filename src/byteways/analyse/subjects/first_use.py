@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from byteways.analyse.phrases import listed
+from byteways.analyse.subjects.ranks import plain_us
 from byteways.analyse.summary import Cell, group_by
 from byteways.analyse.topic import Table
 from byteways.plan.interfaces import figure_of
@@ -15,8 +16,8 @@ from byteways.units import format_size
 #: What may be new, and how the table says so.
 NEW = {"memory": "buffers", "connection": "connection"}
 NOTE = (
-    "the first operation of a case on the slowest rank: a round trip, or a message with its acknowledgement; "
-    "later: a round trip, or a message among those in flight"
+    "the first operation of a case, until the last rank has ended it: a round trip, or a message with its "
+    "acknowledgement; later: a round trip, or a message among those in flight"
 )
 #: Kinds of operation, by the metric of the interface.
 _KINDS = {"latency": "round trip", "bandwidth": "message"}
@@ -34,7 +35,9 @@ def tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
         first_ns = median(use["time_ns"] for use in told)
         later_ns = median(cell.time_ns or 0.0 for cell in later)
         new = [said for name, said in NEW.items() if any(use.get(name) == "new" for use in told)]
-        rows.append((format_size(size), f"{kind}, {pattern}", _us(first_ns), _us(later_ns), listed(new)))
+        rows.append(
+            (format_size(size), f"{kind}, {pattern}", plain_us(first_ns), plain_us(later_ns), listed(new))
+        )
     if rows:
         headings = ("size", "operation", "first, µs", "later, µs", "new")
         yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), NOTE)
@@ -48,7 +51,3 @@ def _first_uses(cell: Cell) -> list[dict[str, Any]]:
     """The first uses of the rounds that began with something new."""
     found = [record.first_use for record in cell.records if record.first_use]
     return [use for use in found if "new" in (use.get("memory"), use.get("connection"))]
-
-
-def _us(time_ns: float) -> str:
-    return f"{time_ns / 1e3:.3g}"

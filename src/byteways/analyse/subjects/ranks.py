@@ -89,6 +89,12 @@ def us_figure(value_ns: Part, result: Cell | Group) -> str:
     return supported(value_ns.value / 1e3, value_ns.low / 1e3, value_ns.high / 1e3) + _mark(result)
 
 
+def plain_us(time_ns: float) -> str:
+    """Formats a time in µs without an interval: three digits, more if it has more before the point."""
+    time_us = time_ns / 1e3
+    return f"{time_us:.0f}" if time_us >= 100 else f"{time_us:.3g}"
+
+
 def time_said(time_ns: Part) -> str:
     """'824 ns', '1.45 µs', '13.3 ms', with the digits that the interval supports."""
     scale, unit = next(

@@ -1,0 +1,117 @@
+"""Direct collectives on a toy machine: what they take to the nanosecond; the layout of their arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways import _core
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.run.simulated_ranks import SimulatedRanks
+from byteways.run.simulator import simulator_path
+from kernel_arguments import INTERFACES
+from tests.gpu import test_direct as on_gpus
+from tests.native import simulated as toy
+
+LAUNCH_NS = toy.FIXED_NS["kernel"]
+#: A store halfway to a peer, and a look at the own cache: half of 800 ns, and 100.
+FLAG_NS, FIRST_LOAD_NS = 500.0, 800.0
+RATE = toy.RATES["kernel-peer-read"]
+
+
+def measured(pattern: str, size: int, sheet: str = "", **options: str) -> dict[str, Any]:
+    """The outcome between two ranks of a toy machine, in a process of its own."""
+    ends = [Buffer(f"gpu{rank}", "device", rank=rank) for rank in range(2)]
+    flow = Flow(ends[0], ends[0], "gpu0", others=((ends[1], ends[1]),))
+    case = Case("direct", pattern, (flow,), size, "warm", options)
+    request = {"case": case.identity(), "ranks": [0, 1], "cores": [[], []], "key": 3}
+    request |= {"budget_s": 0.01, "precision": 0.05, "rounds": 1}
+
+    def scene() -> dict[str, Any]:
+        ranks = SimulatedRanks(_core, simulator_path(), sheet or toy.nvidia())
+        return ranks.measure(request)[0]
+
+    outcome: dict[str, Any] = toy.apart(scene)
+    return outcome
+
+
+def time_of(pattern: str, size: int, **options: str) -> float:
+    outcome = measured(pattern, size, **options)
+    assert outcome["status"] == "measured" and outcome["verified"], outcome["reason"]
+    return float(outcome["time_ns"]["median"])
+
+
+def moving(size: float) -> float:
+    return size / RATE * 1e9
+
+
+def test_a_word_with_flags_takes_a_launch_and_a_flag() -> None:
+    """Catches a barrier before or behind protocol LL, and bytes of flags that are not counted."""
+    assert time_of("allreduce", 8) == pytest.approx(LAUNCH_NS + FLAG_NS + moving(16), abs=2)
+    assert time_of("allreduce", 8, submit="persistent") == pytest.approx(FLAG_NS + moving(16), rel=0.01)
+    longer = time_of("allgather", 256 * toy.KIB, protocol="LL")
+    assert longer == pytest.approx(LAUNCH_NS + FLAG_NS + moving(2 * 128 * toy.KIB), rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "algorithm", "share"),
+    [
+        ("allgather", "auto", 0.5),
+        ("reduce-scatter", "auto", 0.5),
+        ("alltoall", "auto", 0.5),
+        ("allreduce", "one-shot", 1.0),
+        ("allreduce", "two-shot", 1.0),
+    ],
+)
+def test_between_barriers_each_pair_moves_its_share(pattern: str, algorithm: str, share: float) -> None:
+    """Catches two-shot that moves all data to every rank, and a barrier that takes nothing."""
+    size = 16 * toy.MIB
+    fixed = LAUNCH_NS + 2 * FLAG_NS + FIRST_LOAD_NS
+    taken = time_of(pattern, size, algorithm=algorithm, protocol="simple")
+    assert taken == pytest.approx(fixed + moving(share * size), rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("fault", "place"), [("hang:gpu0>gpu1", "the beginning"), ("link-fails:gpu0-gpu1:after=40", "the end")]
+)
+def test_a_kernel_gives_up_at_either_barrier(fault: str, place: str) -> None:
+    """Catches a wait for data that never come, and a message that does not tell at which flag."""
+    outcome = measured("alltoall", 4 * toy.MIB, toy.nvidia(faults__0=fault))
+    assert outcome["status"] == "failed"
+    assert f"waited 10 s for the flag of rank 1 at {place} of operation" in outcome["reason"]
+
+
+def test_ranks_do_not_share_what_has_no_handle() -> None:
+    """Catches memory whose address would mean nothing to another process's GPU."""
+    ends = [Buffer(f"gpu{rank}", "pool", rank=rank) for rank in range(2)]
+    flow = Flow(ends[0], ends[0], "gpu0", others=((ends[1], ends[1]),))
+    case = Case("direct", "allreduce", (flow,), 64, "warm", {})
+    request = {"case": case.identity(), "ranks": [0, 1], "cores": [[], []], "key": 3}
+    request |= {"budget_s": 0.01, "precision": 0.05, "rounds": 1}
+    outcome = toy.apart(lambda: SimulatedRanks(_core, simulator_path(), toy.nvidia()).measure(request)[0])
+    assert outcome["status"] == "failed"
+    assert "rank 0: direct: memory (ranks open each other's device memory, and no pool" in outcome["reason"]
+
+
+def test_arguments_of_the_tests_are_those_of_the_header(tmp_path: Path) -> None:
+    """Catches a member that was added to the header and that the tests on GPUs would pass in its place."""
+    block = on_gpus.DirectArguments
+    lines = ['#include "interfaces/direct/arguments.hpp"', "#include <cstddef>", "#include <cstdio>"]
+    lines += ["using namespace byteways;", "int main() {", '  std::printf("%zu", sizeof(DirectArguments));']
+    for field, *_ in block._fields_:
+        lines.append(f'  std::printf(" %zu", offsetof(DirectArguments, {field}));')
+    lines.append('  std::printf(" %zu\\n", sizeof(DirectWorkspace));')
+    source, program = tmp_path / "layout.cpp", tmp_path / "layout"
+    source.write_text("\n".join([*lines, "}"]) + "\n")
+    compiler = os.environ.get("CXX", "c++")
+    words = [compiler, "-std=c++17", "-w", "-I", INTERFACES.parent, "-o", program, source]
+    subprocess.run(words, check=True, timeout=120)
+    said = subprocess.run([program], capture_output=True, text=True, check=True, timeout=60).stdout
+    offsets = [getattr(block, field).offset for field, *_ in block._fields_]
+    expected = [ctypes.sizeof(block), *offsets, on_gpus.WORKSPACE_BYTES]
+    assert [int(one) for one in said.split()] == expected
