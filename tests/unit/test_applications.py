@@ -21,9 +21,10 @@ from byteways.plan.applications import (
     tile_of,
 )
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.footprint import bytes_of_buffers
+from byteways.plan.footprint import bytes_of_buffers, managed_bytes
 from byteways.results.run_folder import RunFolder
 from byteways.studies.applications import Gain, gains
+from byteways.topology.model import Capabilities
 from tests.report import run_builder
 from tests.report.run_builder import MIB, Builder
 
@@ -115,6 +116,13 @@ def test_data_and_messages_have_sizes_of_their_own() -> None:
     tile = tile_of(MIB, {})
     sizes = bytes_of_buffers(case, case.flows[0], lambda _: 0)
     assert sizes == [tile.state_bytes, tile.message_bytes] * 4
+
+
+def test_managed_memory_is_that_of_each_rank() -> None:
+    """Catches ranks whose managed memory is added up, as if one GPU had to hold it all."""
+    case = case_of("mpi", "iteration", ends="gpu{0}:managed")
+    tile = tile_of(MIB, {})
+    assert managed_bytes(case, Capabilities()) == tile.state_bytes + tile.message_bytes
 
 
 @pytest.mark.parametrize(
