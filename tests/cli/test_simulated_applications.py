@@ -107,6 +107,7 @@ def test_peers_without_access_fall_back_and_say_so(tmp_path: Path) -> None:
     records = run(tmp_path, text, "--fault", "false-peer:gpu0>gpu1")
     assert {(one["status"], one["engine"]) for one in records} == {("measured", "mpi")}
     assert all("fell back to mpi-staged: rank 0: peer access" in one["engine_evidence"] for one in records)
+    assert all("no-peer-access" in [warning["id"] for warning in one["warnings"]] for one in records)
     shown = byteways(tmp_path, "show", "R").stdout
     assert "copies fell back to mpi-staged: rank 0:" in shown
     assert "kernels fell back to mpi-staged: rank 0:" in shown

@@ -15,14 +15,16 @@ from byteways.plan.applications import (
     PARTICLE_BYTES,
     bytes_of_ends,
     columns_of,
+    fell_back,
     leaving,
     native_options,
     tile_of,
 )
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.footprint import bytes_of_buffers
+from byteways.plan.footprint import bytes_of_buffers, managed_bytes
 from byteways.results.run_folder import RunFolder
 from byteways.studies.applications import Gain, gains
+from byteways.topology.model import Capabilities
 from tests.report import run_builder
 from tests.report.run_builder import MIB, Builder
 
@@ -116,6 +118,13 @@ def test_data_and_messages_have_sizes_of_their_own() -> None:
     assert sizes == [tile.state_bytes, tile.message_bytes] * 4
 
 
+def test_managed_memory_is_that_of_each_rank() -> None:
+    """Catches ranks whose managed memory is added up, as if one GPU had to hold it all."""
+    case = case_of("mpi", "iteration", ends="gpu{0}:managed")
+    tile = tile_of(MIB, {})
+    assert managed_bytes(case, Capabilities()) == tile.state_bytes + tile.message_bytes
+
+
 @pytest.mark.parametrize(
     "transport, by_xccl, by_mpi",
     [("mpi", False, True), ("mpi-staged", False, False), ("xccl", True, False), ("hybrid", True, False)],
@@ -206,7 +215,10 @@ def test_what_fell_back_is_told_and_compared_with_nothing_published(tmp_path: Pa
     topic = subject.topic(index, index.cells)
     assert topic is not None
     assert topic.tables[0].note == "kernels fell back to mpi-staged: rank 0: no peer access"
-    assert subject.fell_back(index.cells[0]).startswith("kernels fell back")
+    assert fell_back("2 messages; messages by MPI") == ""
+    add(build, case_of("mpi-staged", "iteration"), 400e3)
+    again = Index(RunFolder(build.write(tmp_path / "again")))
+    assert list(subject.best_over_staging(again)) == []
 
 
 def test_without_staging_there_is_nothing_to_compare_with(tmp_path: Path) -> None:

@@ -55,6 +55,14 @@ ApplicationMover::ApplicationMover(Session& session, const Flow& flow,
   traits_.concurrency_obstacle = "its ranks wait for each other";
 }
 
+// After a failure in the middle kernels may still use what is about to be freed.
+ApplicationMover::~ApplicationMover() {
+  try {
+    if (stream_) wait();
+  } catch (const Error&) {  // the failure has been told already
+  }
+}
+
 void ApplicationMover::open_transport(const std::vector<int>& neighbours, const std::string& described) {
   transport_ = make_transport(*session_, flow_, *flow_.destination, neighbours);
   traits_.engine = transport_->engine();

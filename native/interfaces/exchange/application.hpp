@@ -28,6 +28,7 @@ RankGrid grid_of(const Flow& flow);
 
 class ApplicationMover : public Mover {
  public:
+  ~ApplicationMover() override;
   // One iteration or exchange after the other, each waited for.
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) final;
 

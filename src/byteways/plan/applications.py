@@ -24,6 +24,10 @@ OF_PEERS = ("copies", "kernels")
 #: Transports that need a communicator of NCCL or RCCL.
 OF_XCCL = ("xccl", "hybrid")
 
+#: The words in the evidence of a transport that carries messages otherwise than asked
+#: (native/interfaces/exchange/exchange.cpp).
+FELL_BACK = " fell back to mpi-staged: "
+
 Options = Mapping[str, int | str | bool]
 
 
@@ -110,6 +114,12 @@ def bytes_of_ends(interface: str, size_bytes: int, options: Options) -> tuple[in
         raise ValueError(f"{size_bytes} bytes are no whole number of particles of {PARTICLE_BYTES} bytes")
     part = MOST_NEIGHBOURS * leaving(size_bytes, options) * PARTICLE_BYTES
     return size_bytes + part, 3 * part
+
+
+def fell_back(evidence: str) -> str:
+    """Returns why a transport staged its messages in host memory, from its evidence; empty if it did not."""
+    before, found, reason = evidence.partition(FELL_BACK)
+    return f"{before.rpartition('; ')[2]}{FELL_BACK}{reason.partition('; ')[0]}" if found else ""
 
 
 def native_options(interface: str, size_bytes: int, ranks: int, options: Options) -> dict[str, int | str]:

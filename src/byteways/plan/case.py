@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from byteways.plan.applications import OF_XCCL
 from byteways.plan.interfaces import APPLICATIONS, BARRIER, COLLECTIVES, INTERFACES, MULTI_PAIR
 from byteways.plan.options import LAUNCH, TRANSPORT
 
@@ -266,7 +267,7 @@ class Case:
     @property
     def by_xccl(self) -> bool:
         """Whether NCCL or RCCL carries it, alone or beside MPI."""
-        return INTERFACES[self.interface].library == "xccl" or self.transport in ("xccl", "hybrid")
+        return INTERFACES[self.interface].library == "xccl" or self.transport in OF_XCCL
 
     @property
     def by_mpi(self) -> bool:

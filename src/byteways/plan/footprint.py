@@ -144,8 +144,14 @@ def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
 
 
 def managed_bytes(case: Case, capabilities: Capabilities) -> int:
-    """Returns the bytes of managed memory that the case requests, wherever its pages are at first."""
-    return sum(size for buffer, size in buffers(case, capabilities) if is_managed(buffer.memory))
+    """Returns the bytes of managed memory that one process of the case requests, wherever its pages are at
+    first: the most that any of its GPUs may get. Each rank uses its own alone.
+    """
+    needed: dict[int | None, int] = {}
+    for buffer, size in buffers(case, capabilities):
+        if is_managed(buffer.memory):
+            needed[buffer.rank] = needed.get(buffer.rank, 0) + size
+    return max(needed.values(), default=0)
 
 
 def usable(memory_bytes: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.applications import native_options
+from byteways.plan.applications import OF_PEERS, fell_back, native_options
 from byteways.plan.case import OF_ALL_RANKS, Case, is_managed
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Flow as PlannedFlow
@@ -287,10 +287,11 @@ class RankMeasurer(MeasurerOfRanks):
             flow = self._flow(case, device, buffers, ranks, xccl, peers)
             team = self._core.RankTeam(ranks)
             measurement = self._session.measure([flow], self._options(case, request, mine), team)
-            if peers is not None:
+            if peers is not None or case.transport in OF_PEERS:
                 ranks.gather(b"")  # no rank frees buffers that another has still open
             outcome = outcome_of_ranks(case, measurement, buffers, newness)
-            outcome["warnings"] += warnings_of(peers)
+            obstacle = peers.obstacle if peers is not None else fell_back(measurement.engine_evidence)
+            outcome["warnings"] += warnings_of(obstacle)
             if not all(request["cores"][rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))
@@ -382,11 +383,11 @@ def is_direct(case: Case) -> bool:
     return INTERFACES[case.interface].library == "direct"
 
 
-def warnings_of(peers: PeerCommunicator | None) -> list[dict[str, Any]]:
+def warnings_of(obstacle: str) -> list[dict[str, Any]]:
     """Returns a warning where ranks exchange through host memory for want of peer access."""
-    if peers is None or not peers.obstacle:
+    if not obstacle:
         return []
-    return [asdict(warnings.make("no-peer-access", peers.obstacle, "access of every pair of GPUs"))]
+    return [asdict(warnings.make("no-peer-access", obstacle, "access of every pair of GPUs"))]
 
 
 def open_session(simulator: str = "", machine: str = "") -> Session:

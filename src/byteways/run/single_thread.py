@@ -58,7 +58,7 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             outcome = outcome_of_ranks(
                 case, measurement, buffers[0], self._newness(case, self._arena.all_new)
             )
-            outcome["warnings"] += warnings_of(peers[0])
+            outcome["warnings"] += warnings_of(peers[0].obstacle if peers[0] is not None else "")
             return outcome
         except self._core.Error as error:
             return {"status": "failed", "reason": str(error)}

@@ -16,6 +16,7 @@ from byteways.analyse.subjects.ranks import note_of, time_said, us_figure
 from byteways.analyse.summary import Cell, Part, Run, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.wording import longer
+from byteways.plan.applications import fell_back
 from byteways.plan.interfaces import APPLICATIONS
 from byteways.plan.legality import kind_of
 from byteways.plan.options import TIMED, TRANSPORT
@@ -32,9 +33,6 @@ BEST = 466.0
 #: Host staging, as codes do it whose MPI takes no memory of GPUs: what other choices are compared with.
 NAIVE = "mpi-staged"
 ITERATION, EXCHANGE = TIMED.words
-#: The sentence in the evidence of a transport that carries messages otherwise than asked
-#: (native/interfaces/exchange/exchange.cpp).
-FELL_BACK = f" fell back to {NAIVE}: "
 _NOT_OF_THE_PROBLEM = (TRANSPORT.name, TIMED.name)
 
 
@@ -106,22 +104,15 @@ def _table(members: Sequence[Cell]) -> Table:
                 percent(part.value / whole.value) if whole and part and whole.value else "",
             )
         )
-        fallen |= dict.fromkeys(reason for cell in some if (reason := fell_back(cell)))
+        fallen |= dict.fromkeys(
+            reason for cell in some if (reason := fell_back(cell.record.engine_evidence or ""))
+        )
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
     return Table(_title(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
 
 
 def _row_of(cell: Cell) -> tuple[Choice, str]:
     return choice_of(cell), cell.variant.environment
-
-
-def fell_back(cell: Cell) -> str:
-    """Why a transport carried its messages by MPI; empty if it did not."""
-    evidence = cell.record.engine_evidence or ""
-    before, found, reason = evidence.partition(FELL_BACK)
-    if not found:
-        return ""
-    return f"{before.rpartition('; ')[2]}{FELL_BACK}{reason.partition('; ')[0]}"
 
 
 def _time(cell: Cell) -> Part:
@@ -168,7 +159,7 @@ def _gains_here(gain: Gain, found: Sequence[Cell]) -> Iterator[tuple[Claim, Cell
         and gain.size_bytes in (None, cell.record.size_bytes)
         and gain.crossing in (None, cell.record.options.get("crossing"))
         and not cell.variant.environment
-        and not fell_back(cell)
+        and not fell_back(cell.record.engine_evidence or "")
     ]
     for members in group_by(fitting, problem).values():
         sides = {choice_of(cell): cell for cell in members}
@@ -185,7 +176,10 @@ def _size(cell: Cell) -> Hashable:
 
 def best_over_staging(index: Index) -> Iterator[Finding]:
     """Compares the fastest choice of transport and memory with host staging, for each problem."""
-    for some in group_by(applications(index.between_ranks), _timed_problem).values():
+    as_asked = [
+        cell for cell in applications(index.between_ranks) if not fell_back(cell.record.engine_evidence or "")
+    ]
+    for some in group_by(as_asked, _timed_problem).values():
         naive = [
             cell
             for cell in some

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from byteways.plan.applications import OF_GPUS, OF_PEERS, bytes_of_ends, columns_of
 from byteways.plan.case import is_device, is_managed, is_plain
+from byteways.plan.legality.executors import own_gpu_refusal
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
 
@@ -45,6 +46,8 @@ def transport_refusal(question: Question) -> str | None:
     if transport in OF_PEERS and messages.memory != "device":
         return f"{transport} open device memory of neighbours by IPC handles, and {messages} is none"
     if case.by_xccl:
+        if reason := own_gpu_refusal(question):
+            return reason
         if is_plain(messages.memory) and not capabilities.pageable_access.get(flow.executor, False):
             return f"NCCL and RCCL reach memory that the GPU reaches, and {messages} is pageable"
         offer = capabilities.interface.get(flow.executor, {}).get("xccl")
