@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.hpp"
 #include "runtimes/mpi/patient.hpp"
+#include "runtimes/process_ranks.hpp"
 #include "runtimes/session.hpp"
 #include "runtimes/thread_ranks.hpp"
 #include "timing/clock_offset.hpp"
@@ -94,6 +95,9 @@ void bind_ranks(nb::module_& m) {
       .def("split", &Communicator::split, "color"_a, "key"_a = 0, Unlocked())
       .def("split_by_host", &Communicator::split_by_host, Unlocked())
       .def("barrier", &Communicator::barrier, Unlocked());
+  nb::class_<ProcessRanks, Ranks>(m, "ProcessRanks")
+      .def_static("join", &ProcessRanks::join, "folder"_a, "rank"_a, "size"_a, "patience_s"_a, Unlocked())
+      .def("split", &ProcessRanks::split, "color"_a, "key"_a = 0, Unlocked());
   nb::class_<ThreadRanks, Ranks>(m, "ThreadRanks")
       .def_static("make", &ThreadRanks::make, "size"_a)
       .def("split", &ThreadRanks::split, "color"_a, "key"_a = 0, Unlocked())

@@ -12,6 +12,7 @@
 
 #include "simulator/api.hpp"
 #include "simulator/api_devices.hpp"
+#include "simulator/environment.hpp"
 #include "simulator/thread_state.hpp"
 
 namespace byteways::sim::hip_api {
@@ -28,15 +29,6 @@ constexpr std::uint64_t kKib = 1024;
 // HIP 6.0: HIP 5 has no threshold for peers, and does not report copy engines (hip_device_runtime.cpp).
 constexpr int kPeerThresholdVersion = 60'000'000, kCopyEnginesVersion = 60'000'000;
 
-// A number from the environment, or the default if unset or invalid.
-std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr || *text == '\0') return otherwise;
-  char* end = nullptr;
-  const unsigned long long value = std::strtoull(text, &end, 10);
-  return *end == '\0' ? value : otherwise;
-}
-
 bool has_retry(const Model& model) { return model.gpu.architecture.find(":xnack") != std::string::npos; }
 
 // The process environment at the first call.
@@ -45,15 +37,15 @@ struct Environment {
   Settings settings;
   std::vector<int> gpus;  // by ordinal
   explicit Environment(const Model& model) {
-    copies.engines = number_of("HSA_ENABLE_SDMA", 1) != 0;
-    copies.peer_engines = number_of("HSA_ENABLE_PEER_SDMA", 1) != 0;
+    copies.engines = number_of_variable("HSA_ENABLE_SDMA", 1) != 0;
+    copies.peer_engines = number_of_variable("HSA_ENABLE_PEER_SDMA", 1) != 0;
     // ROCm 6, clr/rocclr/utils/flags.hpp: both in KiB. With ROCm 5.3 on Frontier, copies of 64 KiB and 1 MiB
     // between GPUs take as long as on an engine (pearson-frontier-raw2023).
     const bool has_threshold = model.runtime_version >= kPeerThresholdVersion;
-    copies.blit_peer_up_to_bytes = kKib * number_of("ROC_P2P_SDMA_SIZE", has_threshold ? 1024 : 0);
-    copies.blit_host_up_to_bytes = kKib * number_of("GPU_FORCE_BLIT_COPY_SIZE", 0);
-    settings.hardware_queues = static_cast<int>(number_of("GPU_MAX_HW_QUEUES", 0));
-    settings.retry_faults = !has_retry(model) || number_of("HSA_XNACK", 0) == 1;
+    copies.blit_peer_up_to_bytes = kKib * number_of_variable("ROC_P2P_SDMA_SIZE", has_threshold ? 1024 : 0);
+    copies.blit_host_up_to_bytes = kKib * number_of_variable("GPU_FORCE_BLIT_COPY_SIZE", 0);
+    settings.hardware_queues = static_cast<int>(number_of_variable("GPU_MAX_HW_QUEUES", 0));
+    settings.retry_faults = !has_retry(model) || number_of_variable("HSA_XNACK", 0) == 1;
     gpus.resize(static_cast<std::size_t>(model.gpu.count));
     std::iota(gpus.begin(), gpus.end(), 0);
     const auto uuid = [&](int gpu) { return amd_uuid_text(model, gpu); };

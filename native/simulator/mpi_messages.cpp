@@ -46,7 +46,8 @@ std::shared_ptr<Request> Messages::send(Transfers& transfers, const Route& route
   message->sender = sender;
   message->from = from;
   message->bytes = bytes;
-  message->eager = bytes <= transfers.model().mpi.eager_bytes;
+  const bool direct = from.device && bytes >= transfers.settings().direct_from_bytes;
+  message->eager = bytes <= transfers.model().mpi.eager_bytes && !direct;
   const auto request = message->sent = std::make_shared<Request>(Request{route.source, route.destination});
   if (message->eager) {
     begin_eager(transfers, message);
@@ -70,6 +71,11 @@ std::shared_ptr<Request> Messages::receive(Transfers& transfers, const Route& ro
       std::make_shared<Request>(Request{route.destination, route.source});
   proceed(transfers, message);
   return request;
+}
+
+bool Messages::by_ipc(const Transfers& transfers, const Message& message) {
+  const LibrarySettings& settings = transfers.settings();
+  return message.from.device && message.to.device && settings.ipc && message.bytes >= settings.ipc_from_bytes;
 }
 
 void Messages::begin_eager(Transfers& transfers, const Entry& message) {
@@ -107,7 +113,7 @@ void Messages::proceed(Transfers& transfers, const Entry& message) {
                             std::to_string(message->room));
   if (message->eager) return deliver_eager(transfers, message);
   const MpiModel& mpi = transfers.model().mpi;
-  const bool opens = message->from.device && message->to.device;
+  const bool opens = by_ipc(transfers, *message);
   const double registration_ns = opens ? transfers.registration_ns(message->receiver, message->from) : 0;
   transfers.by_core(message->receiver, message->to, message->to, 0, false, mpi.receive_ns + registration_ns,
                     [this, &transfers, message] {
@@ -139,7 +145,7 @@ void Messages::deliver_eager(Transfers& transfers, const Entry& message) {
 
 void Messages::transfer(Transfers& transfers, const Entry& message) {
   const End &from = message->from, &to = message->to;
-  const bool peers = from.device && to.device && transfers.joined_by_links(from.place, to.place);
+  const bool peers = by_ipc(transfers, *message) && transfers.joined_by_links(from.place, to.place);
   const Place executor = peers ? to.place : message->receiver.place;
   const auto moved = [&transfers, message, executor] {
     const bool gone = message->sent->withdrawn || message->received->withdrawn;

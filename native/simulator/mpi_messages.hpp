@@ -56,6 +56,9 @@ class Messages {
   // That wait for their other ends; those of one route in their order.
   using Waiting = std::multimap<Route, Entry>;
 
+  // Whether the receiver opens the sender's buffer: both are memory of GPUs, and the settings do not exclude
+  // it.
+  static bool by_ipc(const Transfers& transfers, const Message& message);
   static Entry meet(Waiting& others, Waiting& own, const Route& route);
   void begin_eager(Transfers& transfers, const Entry& message);
   void proceed(Transfers& transfers, const Entry& message);  // when both ends are there

@@ -13,7 +13,12 @@ constexpr double kThreadsPerProcessor = 1024;  // of a kernel that adds: as many
 }  // namespace
 
 Transfers::Transfers(const Model& model, Engine& engine, Streams& streams, Kernels& kernels)
-    : model_(&model), engine_(&engine), streams_(&streams), kernels_(&kernels), bytes_(kernels) {}
+    : model_(&model),
+      settings_(LibrarySettings::of_process(model)),
+      engine_(&engine),
+      streams_(&streams),
+      kernels_(&kernels),
+      bytes_(kernels) {}
 
 Engine::Queue& Transfers::queue(std::pair<int, int> of) {
   Engine::Queue*& queue = queues_[of];
@@ -69,7 +74,8 @@ std::unique_ptr<Operation> Transfers::copy_by_gpu(Place gpu, const End& to, cons
   kernels_->devices().check(gpu);
   auto operation = std::make_unique<Operation>();
   const bool within = to.place == from.place, host = !to.device || !from.device;
-  const bool engine = !within && (host || model_->mpi.ipc_by_engine);
+  const bool engine =
+      !within && (host ? settings_.engines : settings_.peer_engines && model_->mpi.ipc_by_engine);
   kernels_->costs().add(
       *operation, Transfer{engine ? Mechanism::engine : Mechanism::blit, gpu, from.place, to.place, bytes});
   operation->never_ends = kernels_->hangs(from.place, to.place);
@@ -165,7 +171,7 @@ double Transfers::registration_ns(const Rank& rank, const End& end) {
   Block* const block = kernels_->memory().find(end.data);
   if (block == nullptr) return 0;
   const bool known = !block->registered_by.insert(rank.number).second;
-  return known && model_->mpi.registers_once ? 0 : model_->mpi.registration_ns;
+  return known && settings_.registers_once ? 0 : model_->mpi.registration_ns;
 }
 
 }  // namespace byteways::sim::mpi

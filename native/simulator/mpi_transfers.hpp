@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulator/mpi_bytes.hpp"
+#include "simulator/mpi_settings.hpp"
 #include "simulator/streams.hpp"
 
 namespace byteways::sim::mpi {
@@ -57,6 +58,7 @@ class Transfers {
   std::size_t spare_buffers() const { return spare_buffers_.size(); }
 
   bool joined_by_links(Place a, Place b) const;  // GPUs that reach each other's memory
+  const LibrarySettings& settings() const { return settings_; }
   // Time of opening a GPU's buffer for a rank: 0 when it has it open already.
   double registration_ns(const Rank& rank, const End& end);
 
@@ -71,6 +73,7 @@ class Transfers {
   Engine::Queue& queue(std::pair<int, int> of);
 
   const Model* model_;
+  const LibrarySettings settings_;
   Engine* engine_;
   Streams* streams_;
   Kernels* kernels_;

@@ -49,13 +49,18 @@ class SimulatedWorld final : public World {
   mpi::Transfers& transfers() { return transfers_; }
   xccl::Machine for_xccl() { return {model_, engine_, streams_, kernels_}; }
   Memory& memory() { return memory_; }
+  const Memory& memory() const { return memory_; }
   void check(Place place) const { devices_.check(place); }
   const Faults& faults() const { return faults_; }
   const Settings& settings() const { return settings_; }
   // The machine's time is that of the process from now on.
   void take_time() {
     time_.play(engine_);
-    time_.when_broken([this] { return devices_.failures(); });
+    xccl::Library::of_process().refuse({});
+    time_.when_broken([this] {
+      const std::string lost = devices_.failures();
+      return lost.empty() ? xccl::Library::of_process().refusal() : lost;
+    });
   }
   bool idle() const { return engine_.idle(); }
   bool in_use() const { return memory_.blocks() > transfers_.spare_buffers() || streams_.in_use(); }

@@ -113,6 +113,10 @@ class Library {
   static Library& of_process();
 
   std::uint64_t new_id() { return ++ids_; }
+  // Why a call failed on its own rank: the others wait for it. Empty: none has, or a machine was loaded
+  // since.
+  const std::string& refusal() const { return refusal_; }
+  void refuse(std::string why) { refusal_ = std::move(why); }
   std::string who_waits() const;  // of all communicators
   // Blocks until all ranks have joined; within a group end_group() does. Returns the communicator.
   std::shared_ptr<Comm> join(Lock& lock, std::uint64_t id, int size, int rank, int gpu);
@@ -137,6 +141,7 @@ class Library {
   };
 
   std::uint64_t ids_ = 0;
+  std::string refusal_;
   std::map<std::uint64_t, std::weak_ptr<Comm>> comms_;
   std::map<int, Group> groups_;  // by actor
 };

@@ -83,10 +83,23 @@ Stream* stream_of(Table::Stream stream) {
   return static_cast<Stream*>(stream);
 }
 
+// RCCL fails in its own code where XNACK is off and a buffer's pages migrate (schieffer2025, section 7.2).
+void require_reach(const void* data, int rank) {
+  const SimulatedWorld& world = SimulatedWorld::get();
+  if (data == nullptr || world.settings().retry_faults) return;
+  const Block* const block = world.memory().find(data);
+  if (block == nullptr || !is_managed(block->kind)) return;
+  const std::string why = "managed memory needs XNACK (HSA_XNACK=1)";
+  library().refuse("a call of RCCL by rank " + std::to_string(rank) + " failed: " + why);
+  throw Failure(Code::internal, why);
+}
+
 int collective(Kind kind, const Arguments& arguments, std::size_t count, int type, Table::Comm handle,
                Table::Stream stream) {
   return call([&](Lock& lock, sim::xccl::Machine machine) {
     const RankOfComm& me = of(handle);
+    require_reach(arguments.source, me.rank);
+    require_reach(arguments.destination, me.rank);
     Arguments own = arguments;
     own.bytes = bytes_of(count, type);
     if (own.root < 0 || own.root >= me.comm->size()) throw Failure(Code::invalid, "there is no such root");
@@ -100,6 +113,7 @@ int message(bool sends, const void* data, std::size_t count, int type, int peer,
             Table::Stream stream) {
   return call([&](Lock& lock, sim::xccl::Machine machine) {
     const RankOfComm& me = of(handle);
+    require_reach(data, me.rank);
     const int from = sends ? me.rank : peer, to = sends ? peer : me.rank;
     const std::uint64_t bytes = bytes_of(count, type);
     library().call(lock, machine,

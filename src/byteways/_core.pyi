@@ -267,6 +267,16 @@ class Communicator(Ranks):
     def split_by_host(self) -> Communicator: ...
     def barrier(self) -> None: ...
 
+class ProcessRanks(Ranks):
+    """Processes of this host that were started without MPI."""
+
+    @staticmethod
+    def join(folder: str, rank: int, size: int, patience_s: float) -> ProcessRanks:
+        """Meets the others in a folder that is theirs alone. Raises Error if one does not come in time."""
+
+    def split(self, color: int, key: int = 0) -> ProcessRanks | None:
+        """Ranks of the same color in order of `key`; color -1: this rank is in no part."""
+
 class ThreadRanks(Ranks):
     """Threads of this process: a handle for the thread of each rank."""
 

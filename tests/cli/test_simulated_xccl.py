@@ -298,3 +298,60 @@ def test_small_sums_go_over_trees_and_large_ones_around_both_ways(tmp_path: Path
     assert allreduce < reduce
     one_direction = 50e9  # of the narrowest links of the ring
     assert figures["large", "allreduce"]["bandwidth_bytes_per_s"] > one_direction
+
+
+def test_managed_memory_without_xnack_is_named(tmp_path: Path) -> None:
+    """Catches a kind of memory that fails the run, a device that is given up for it, and no reason."""
+    suite = f"""name = "toy"
+title = "Managed memory"
+rounds = 1
+case_budget_s = 0.05
+[[sweep]]
+name = "managed"
+{ENDS.replace("device", "managed")}pattern = ["unidirectional", "allreduce"]
+pairs = "per-link-class"
+size = "64KiB"
+environment = {{ HSA_XNACK = ["0", "1"] }}
+[[sweep]]
+name = "device"
+{ENDS}pairs = "per-link-class"
+size = "64KiB"
+"""
+    (tmp_path / "managed.toml").write_text(suite)
+    words = ("--machine", "elcap-mi300a", "--ranks", "2", "--out", "R", "--no-report")
+    done = byteways(tmp_path, "run", "managed.toml", *words)
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
+    found = [json.loads(line) for line in lines]
+    without = [one for one in found if one["environment"] == {"HSA_XNACK": "0"}]
+    assert {one["pattern"] for one in without} == {"unidirectional", "allreduce"}
+    for one in without:
+        assert one["status"] == "skipped"
+        assert one["reason"].startswith("the library does not move this memory: nccl")
+        assert "managed memory needs XNACK (HSA_XNACK=1)" in one["reason"]
+    assert all(one["status"] == "measured" and one["verified"] for one in found if one not in without)
+
+
+def test_a_lost_gpu_costs_its_own_cases(tmp_path: Path) -> None:
+    """Catches a wait that is told instead of the GPU that was lost, and healthy GPUs that are given up."""
+    suite = f"""name = "toy"
+title = "All pairs"
+rounds = 1
+case_budget_s = 0.05
+[[sweep]]
+name = "all"
+{ENDS}pattern = "allreduce"
+size = "1MiB"
+[[sweep]]
+name = "pairs"
+{ENDS}size = ["32KiB", "64KiB"]
+"""
+    (tmp_path / "lost.toml").write_text(suite)
+    words = ("--machine", "h200-x4", "--fault", "lost:gpu1:after=5", "--out", "R", "--no-report")
+    assert byteways(tmp_path, "run", "lost.toml", *words).returncode == 1
+    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
+    found = [json.loads(line) for line in lines]
+    (whole,) = (one for one in found if one["sweep"] == "all")
+    assert "gpu1 does not answer any more, and so rank 0 waits" in whole["reason"]
+    for one in found:
+        assert (one["status"] == "measured") == ("gpu1" not in one["path"]), (one["path"], one["reason"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results.record import Record
 from byteways.run.conductor import LOSSES_PER_DEVICE
-from byteways.run.device_messages import DeviceMessages, needs_trial
+from byteways.run.device_messages import DeviceMessages, failed_in_library, needs_trial
 
 Conduct = Callable[..., list[Record]]
 COLLECTIVE = "allreduce"
@@ -97,3 +98,36 @@ def test_what_is_tried_apart() -> None:
 def test_which_memory_needs_a_trial(case: Case, needed: bool) -> None:
     """Catches a message of host memory that waits for a trial, and memory of a GPU that has none."""
     assert needs_trial(case) is needed
+
+
+def of_nccl(memory: str, environment: Mapping[str, str] | None = None) -> Case:
+    return replace(message(memory, environment=environment), interface="xccl")
+
+
+def test_nccl_is_tried_with_memory_that_migrates() -> None:
+    """Catches a trial of memory that NCCL always takes, and MPI's result taken for NCCL's."""
+    assert needs_trial(of_nccl("gpu0:managed")) and not needs_trial(of_nccl("gpu0:device"))
+    found = DeviceMessages()
+    found.tried(of_nccl("gpu0:managed"), "it failed")
+    assert found.refusal(of_nccl("gpu0:managed")) == "it failed"
+    assert found.untried(message("gpu0:managed"))
+    assert found.untried(of_nccl("gpu0:managed", {"HSA_XNACK": "1"}))
+
+
+def test_simulated_mpi_is_not_tried() -> None:
+    """Catches simulated trials, which cost time and cannot fail, and a simulated NCCL that is not tried."""
+    found = DeviceMessages(simulated=True)
+    assert not found.untried(message()) and found.untried(of_nccl("gpu0:managed"))
+
+
+@pytest.mark.parametrize(
+    ("case", "reason", "own"),
+    [
+        (of_nccl("gpu0:managed"), "ncclSend: 3 (internal error) on gpu0", True),
+        (of_nccl("gpu0:managed"), "cuMemAllocManaged: CUDA_ERROR_OUT_OF_MEMORY", False),
+        (message("gpu0:managed"), "ncclSend: 3", False),
+    ],
+)
+def test_whose_failure_it_is(case: Case, reason: str, own: bool) -> None:
+    """Catches memory that NCCL is said not to move because none was left."""
+    assert failed_in_library(case, reason) == own

@@ -43,7 +43,9 @@ def cases(*seconds: float) -> list[Any]:
 def run(budget_s: float | None, spent_s: float = 0.0, remaining: int = 2, **more: Any) -> Execution:
     """Began 5 s ago; the plan is of 10 s and of 30 s."""
     planned = cases(10.0, 30.0)
-    machine = SimpleNamespace(topology=None, probed=SimpleNamespace(method_version=9), command=["worker"])
+    machine = SimpleNamespace(
+        topology=None, probed=SimpleNamespace(method_version=9, capabilities=None), command=["worker"]
+    )
     made = Execution(
         folder=Path("/nonexistent"),
         journal=SimpleNamespace(sync=lambda: None),  # type: ignore[arg-type]

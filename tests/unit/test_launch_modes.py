@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
 from byteways.plan.legality import refusal
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import parse
-from byteways.run.launchers import NO_LAUNCHER, Launcher, job_of
+from byteways.run.launchers import LOCAL, NO_LAUNCHER, Launcher, job_for, job_of
+from byteways.run.options import Options
 from byteways.topology.model import Capabilities, Offer
 from tests.unit.test_ranks import host
 
@@ -41,15 +43,11 @@ def test_modes_are_cases_of_their_own() -> None:
     assert default.case.case_id == modes[0].case.case_id
 
 
-def test_threads_need_no_mpi() -> None:
-    """Catches NCCL that is refused for want of MPI, and processes that nothing can start."""
-    modes = planned('launch = ["process", "thread", "single"]', capabilities=NO_MPI)
-    reasons = {one.case.launch: one.reason for one in modes}
-    assert reasons["thread"] is None and reasons["single"] is None
-    assert reasons["process"] == (
-        "a process for each rank needs MPI: no library named libmpi.so (launch = thread needs none)"
-    )
-    job = job_of([one for one in modes if one.reason is None])
+def test_threads_need_no_launcher() -> None:
+    """Catches NCCL that is refused for want of MPI, and threads that something starts."""
+    modes = planned('launch = ["thread", "single"]', capabilities=NO_MPI)
+    assert [one.reason for one in modes] == [None, None]
+    job = job_of(modes, has_mpi=False)
     assert job is not None and job.launcher is NO_LAUNCHER and job.ranks == 2
 
 
@@ -57,8 +55,35 @@ def test_processes_have_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a run of both kinds whose processes nobody starts."""
     found = Launcher("toy", ("toy",))
     monkeypatch.setattr("byteways.run.launchers.find_launcher", lambda given: found)
-    job = job_of(planned('launch = ["thread", "process"]'))
+    both = planned('launch = ["thread", "process"]')
+    job = job_of(both)
     assert job is not None and job.launcher is found
+    for capabilities, launcher in ((WITH_MPI, found), (NO_MPI, LOCAL), (None, found)):
+        job = job_for(both, Options(), TOPOLOGY, capabilities)
+        assert job is not None and job.launcher is launcher
+
+
+def test_processes_without_mpi_start_locally(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches NCCL that needs a launcher of MPI, and MPI that is started without one."""
+
+    def missing(given: str | None) -> Launcher:
+        raise BytewaysError("no MPI launcher found")
+
+    monkeypatch.setattr("byteways.run.launchers.find_launcher", missing)
+    of_nccl = planned('launch = "process"', capabilities=NO_MPI)
+    assert [one.reason for one in of_nccl] == [None]
+    for given in (None, "local"):
+        job = job_of(of_nccl, given)
+        assert job is not None and job.launcher is LOCAL
+        line = job.line().split()
+        assert line[line.index("byteways.run.local_ranks") :][:4] == [
+            *("byteways.run.local_ranks", "--ranks", "2", "--"),
+        ]
+    of_mpi = [replace(one, case=replace(one.case, interface="mpi")) for one in planned('timing = "isolated"')]
+    with pytest.raises(BytewaysError, match="no MPI launcher found"):
+        job_of(of_mpi)
+    with pytest.raises(BytewaysError, match="--launcher local starts ranks without MPI"):
+        job_of(of_mpi, "local")
 
 
 @pytest.mark.parametrize(

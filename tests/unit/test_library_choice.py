@@ -12,6 +12,7 @@ from byteways.plan.variables import unread_by
 from byteways.results.library_choice import BY_MESSAGES, LibraryChoice, choice_of
 from byteways.run.library_choices import LibraryChoices, ProbeFailed, has_choice
 from byteways.run.library_log import LibraryLog
+from byteways.run.mpi_library import unloaded_reader
 from tests.unit.test_launch_modes import planned
 
 #: Lines of NCCL 2.28, 2.22 and RCCL, with what stands before them.
@@ -111,9 +112,31 @@ def test_messages_have_no_choice() -> None:
         ("MPICH Version:      4.2.0", "MPIR_CVAR_X", ""),
         ("Open MPI v5.0.8", "OMPI_MCA_x", ""),
         ("Open MPI v5.0.8", "UCX_TLS", ""),
+        (
+            "MPICH Version:      4.2.0",
+            "MPICH_GPU_IPC_ENABLED",
+            "MPICH_GPU_IPC_ENABLED: read by Cray MPICH, and this is MPICH Version:      4.2.0",
+        ),
+        ("MPI VERSION    : CRAY MPICH version 8.1.28.2\nMPI BUILD", "MPICH_GPU_IPC_ENABLED", ""),
+        ("MPI VERSION    : CRAY MPICH version 8.1.28.2", "OMPI_MCA_x", "OMPI_MCA_x: read by Open MPI"),
+        ("Open MPI v5.0.8", "MPICH_GPU_IPC_ENABLED", "MPICH_GPU_IPC_ENABLED: read by MPICH"),
     ],
 )
 def test_variables_of_another_mpi(version: str, variable: str, why: str) -> None:
     """Catches the same figures told as those of six algorithms."""
     told = unread_by(version, {variable: "1"})
     assert told.startswith(why) if why else told == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "maps", "why"),
+    [
+        ("UCX_TLS", "7f00 /opt/ucx/lib/libucp.so.0.0.0", ""),
+        ("UCX_TLS", "7f00 /opt/lib/libmpi.so.40", "UCX_TLS: read by UCX, which this MPI has not loaded"),
+        ("UCC_CL", "7f00 /opt/ucx/lib/libucp.so.0", "UCC_CL: read by UCC, which this MPI has not loaded"),
+        ("OMPI_MCA_pml", "", ""),
+    ],
+)
+def test_variables_of_a_library_that_is_not_loaded(variable: str, maps: str, why: str) -> None:
+    """Catches transports of UCX compared where Open MPI sends messages without it."""
+    assert unloaded_reader({variable: "1"}, maps) == why

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,10 @@ from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.ranks import layout
 from byteways.run import rank_faults
-from byteways.run.launchers import NO_LAUNCHER, Job, Launcher
+from byteways.run.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
+from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
-from byteways.run.rank_faults import Watch
+from byteways.run.rank_faults import Watch, devices_blamed
 from byteways.run.rank_places import local_name, own_place
 from byteways.topology.model import Topology
 from tests.unit.test_ranks import host
@@ -190,3 +192,36 @@ def test_the_line_of_a_dry_run_is_the_one_that_starts_the_ranks() -> None:
     assert many.line().startswith("A='x y' B=1 C=2 'mpi exec' -n 4096 --more ")
     assert few.line().endswith("byteways.run.rank_worker --ranks 1")
     assert shlex.split(few.line())[2:] == few.command()[few.command().index("--") + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("reason", "blamed"),
+    [
+        ("no answer: rank 1 (gpu1, process 7 on node7) is stopped", ("gpu1",)),
+        ("MPI_Allreduce: error 1001 (gpu1 does not answer any more, and so rank 0 waits)", ("gpu1",)),
+        ("worker ended by SIGSEGV", ("gpu0 and gpu1",)),
+    ],
+)
+def test_a_loss_counts_against_the_device_that_is_named(reason: str, blamed: tuple[str, ...]) -> None:
+    """Catches the first rank's GPU given up for another one that was lost."""
+    case = planned(("gpu0", "gpu1")).case
+    assert devices_blamed(case, reason) == blamed
+    alone = replace(case, interface="copy", flows=(Flow(*case.flows[0].buffers, "gpu0"),))
+    without = [replace(end, rank=None) for end in alone.flows[0].buffers]
+    assert devices_blamed(replace(alone, flows=(Flow(*without, "gpu0"),)), reason) == ("gpu0",)
+
+
+def test_local_ranks_start_and_tell_their_places(tmp_path: Path) -> None:
+    """Catches ranks that need MPI though byteways starts them, and a lost one that is not named."""
+    topology = host(1, 2)[0]
+    cores = tuple(sorted(os.sched_getaffinity(0)))[:1]
+    here = replace(topology, devices=(replace(topology.devices[0], cores=cores),))
+    check_ranks(Job(LOCAL, 3), [], here, tmp_path / "log", lambda: None)
+    worker = WorkerProcess(tmp_path / "log", {}, Job(LOCAL, 2).command())
+    try:
+        assert "mpi" not in worker.hello and len(worker.hello["ranks"]) == 2
+        os.kill(worker.hello["ranks"][1]["pid"], signal.SIGKILL)
+        with pytest.raises(WorkerLost, match=r"; rank 1 \(process \d+ on .*\) ended first"):
+            worker.ask({"do": "places", "cores": [[], []], "gpus": False}, 60)
+    finally:
+        worker.kill()

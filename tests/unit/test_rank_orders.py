@@ -163,6 +163,17 @@ def test_a_job_starts_the_twins_and_places_them_as_the_plan_does() -> None:
     assert [rank.gpu for rank in plain.layout(topology, "reversed")] == ["gpu3", "gpu2", "gpu1"]
 
 
+def test_the_first_pair_of_ranks() -> None:
+    """Catches other pairs than that of the first two ranks, and their messages back."""
+    machine = host(2, 8, 4)
+    text = f'interface = "mpi"\npattern = ["unidirectional", "bidirectional"]\npairs = "first"\n{GPUS}'
+    plan = plan_of(text, 4, *machine)
+    assert [one.case.path for one in plan.cases] == ["0/gpu0>1/gpu1", "0/gpu0<>1/gpu1"]
+    for interface, pairs in (("memcpy", "first"), ("mpi", "near")):
+        with pytest.raises(BytewaysError, match=f"toy.toml:.*{interface} is (not )?between ranks"):
+            plan_of(f'interface = "{interface}"\npairs = "{pairs}"\n{CPUS}', 2, *machine)
+
+
 def test_a_suite_asks_for_twins() -> None:
     """Catches a suite's pairs on one GPU that need --self, hosts whose GPUs have one name taken for one, and
     a machine without GPUs that refuses the suite.

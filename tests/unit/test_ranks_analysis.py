@@ -10,7 +10,7 @@ import pytest
 
 from byteways.analyse.findings import findings
 from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import collectives, messages, rank_pairs
+from byteways.analyse.subjects import collectives, messages, rank_memories, rank_pairs
 from byteways.analyse.tables import tables
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.topics import topics
@@ -100,6 +100,27 @@ def test_messages_as_fast_as_a_copy_tie(tmp_path: Path) -> None:
     told = titles(Index(RunFolder(build.write(tmp_path))))
     tie = "messages of 1 MiB: no significant difference between MPI and memcpy, 9 and 9 GB/s"
     assert [title for title in told if "messages of" in title] == [f"Between ranks of one NUMA domain, {tie}"]
+
+
+def test_all_interfaces_are_on_one_chart_for_each_pattern(tmp_path: Path) -> None:
+    """Catches a chart of one side alone, patterns or memories mixed, and settings among defaults."""
+    build = Builder(run_builder.topology(2))
+    there, back = ("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")
+    for size in (KIB, MIB):
+        build.measure("copy", [there], 300.0, size=size)
+        build.measure("copy", [there, back], 500.0, size=size, pattern="bidirectional")
+        build.measure("kernel", [("gpu0:device", "gpu1:ipc", "gpu0")], 250.0, size=size)
+        for options in ({}, {"window": 1}):
+            flows = [("0/gpu0:device", "1/gpu1:device", "gpu0")]
+            build.measure("mpi", flows, 200.0, size=size, cache="warm", options=options)
+    build.measure("xccl", [("0/gpu0:device", "1/gpu1:device", "gpu0")], 100.0, size=MIB)
+    build.measure("memcpy", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 9.0, size=MIB)
+    topic = topic_of(Index(RunFolder(build.write(tmp_path))), "all-interfaces")
+    (plot,) = topic.plots
+    assert plot.title == "Unidirectional, between GPUs, NVLink4 ×18, device memory"
+    labels = [line.label for line in plot.lines]
+    assert labels == ["copy, write", "kernel, write, IPC", "MPI, warm"]
+    assert [each.y for each in plot.lines[2].points] == [200.0, 200.0]
 
 
 def test_messages_stay_out_of_other_tables(tmp_path: Path) -> None:
@@ -281,6 +302,42 @@ def test_pairs_within_a_gpu_are_the_diagonal(tmp_path: Path) -> None:
     assert rates.rows[1] == ("1/gpu1", "110", "1510", "112")
     assert "the diagonal is of two ranks on one GPU" in rates.note
     assert shares.rows[0] == ("0/gpu0", "–", "83 %", "84 %")
+
+
+def test_matrices_of_memory(tmp_path: Path) -> None:
+    """Catches rows for columns, a pair without a result that looks measured, and one of several pairs."""
+    build = Builder(run_builder.topology(2))
+    ends = {"pageable": "cpu0", "device": "gpu{rank}"}
+    for number, (sender, receiver) in enumerate(itertools.product(ends, repeat=2)):
+        flows = [
+            (
+                f"0/{ends[sender].format(rank=0)}:{sender}",
+                f"1/{ends[receiver].format(rank=1)}:{receiver}",
+                ends[sender].format(rank=0),
+            )
+        ]
+        send(build, MIB, 10.0 * (number + 1), flows=flows)
+        if number < 3:
+            send(build, KIB, 1.0 + number, flows=flows)
+        latency = {"size": 8, "latency_ns": 1000.0 * (1 + number), "cache": "warm"}
+        build.measure("mpi-ping-pong", flows, 1.0, **latency)  # type: ignore[arg-type]
+    send(build, MIB, 9.0, flows=[("1/gpu1:device", "0/cpu0:pageable", "gpu1")])  # of another pair
+    index = Index(RunFolder(build.write(tmp_path)))
+    found = {table.title: table for table in rank_memories.matrices(messages.messages(index.cells))}
+    lead = "MPI, rank 0 to rank 1"
+    rates = found[f"{lead}, warm: bandwidth by memory of sender and receiver at 1 MiB, GB/s"]
+    assert rates.headings == ("from \\ to", "cpu0 pageable", "gpu1 device")
+    assert rates.rows == (("cpu0 pageable", "10", "20"), ("gpu0 device", "30", "40"))
+    shares = found[f"{lead}, warm: bandwidth by memory of sender and receiver at 1 MiB, relative to the best"]
+    assert shares.rows[0] == ("cpu0 pageable", "25 %", "50 %") and shares.heat[1] == (None, 0.75, 1.0)
+    small = found[f"{lead}, warm: bandwidth by memory of sender and receiver at 1 KiB, GB/s"]
+    assert small.rows[1] == ("gpu0 device", "3", "–") and "–: no result" in small.note
+    latencies = found[f"{lead}: latency by memory of sender and receiver at 8 B, µs"]
+    assert latencies.rows == (("cpu0 pageable", "0.5", "1"), ("gpu0 device", "1.5", "2"))
+    by_latency = found[f"{lead}: latency by memory of sender and receiver at 8 B, relative to the best"]
+    assert by_latency.rows[1] == ("gpu0 device", "33 %", "25 %")
+    assert len(found) == 6
+    assert {*found} <= {table.title for table in topic_of(index, "messages").tables}
 
 
 def test_collective_tables_by_timing(tmp_path: Path) -> None:

@@ -221,6 +221,19 @@ def test_hangups_that_are_ignored_stay_so() -> None:
             signal.signal(number, handler)
 
 
+def test_a_handler_of_a_library_is_left_at_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a run that fails at its end because a preloaded MPI has handlers, which Python calls None."""
+    told: dict[int, object] = {}
+
+    def record(number: int, handler: object) -> None:
+        told[number] = handler
+
+    monkeypatch.setattr(signal, "signal", record)
+    with Interruption():
+        assert callable(told[signal.SIGTERM])
+    assert told[signal.SIGTERM] is signal.SIG_DFL
+
+
 def test_the_host_link_of_the_gpu_at_either_end() -> None:
     """Catches the estimate of another link, and of none, for a copy between host and GPU."""
     topology, capabilities = machines.h200x4()

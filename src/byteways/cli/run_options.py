@@ -37,7 +37,10 @@ Ranks = Annotated[
 ]
 LauncherCommand = Annotated[
     str | None,
-    typer.Option("--launcher", help="Command that starts the ranks: 'srun -n {ranks}'. [default: found]"),
+    typer.Option(
+        "--launcher",
+        help="Command that starts the ranks: 'srun -n {ranks}', or 'local': no MPI. [default: found]",
+    ),
 ]
 Hosts = Annotated[
     Path | None, typer.Option("--hosts", help="Measure between the hosts of this file, one a line.")

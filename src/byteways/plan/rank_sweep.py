@@ -141,15 +141,19 @@ def _counts(sweep: Sweep, most: int) -> list[int]:
 def _messages(
     sweep: Sweep, pattern: str, ranks: Sequence[Rank], link_class: LinkClass
 ) -> Iterator[tuple[Flow, ...]]:
-    """Returns one flow between ranks, or both directions; one pair per link class, or every ordered pair."""
+    """Returns one flow between ranks, or both directions; one pair per link class, every ordered pair, or the
+    first rank to the second one.
+    """
     known: set[tuple[str, str, str]] = set()
-    for near, far in _pairs(ranks):
+    for near, far in _pairs(ranks[:2] if sweep.pairs == "first" else ranks):
         if pattern == "bidirectional" and near.number > far.number:
             continue
         ends = itertools.product(_ends(sweep.sources, near), _ends(sweep.destinations, far))
         for source, destination in ends:
             if far.twin_of is not None and not source.device == destination.device == far.gpu:
                 continue  # the twin is there for their GPU alone
+            if sweep.pairs == "first" and near.number > far.number:
+                continue
             kind = (link_class(source.device, destination.device), source.memory, destination.memory)
             if sweep.pairs == "per-link-class" and kind in known:
                 continue

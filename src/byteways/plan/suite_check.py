@@ -20,7 +20,7 @@ from byteways.plan.toml_lines import key_lines
 from byteways.plan.variables import runtimes
 from byteways.plan.words import closest
 
-PAIRS = ("all", "near", "per-link-class")
+PAIRS = ("all", "near", "per-link-class", "first")
 SAME_DEVICE = ("only", "never", "also")
 CORES = ("any", "pairs")
 GROUPS = ("all", "powers")
@@ -129,7 +129,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
         caches=_caches(table, interfaces),
         options=options_of(table, "options", interfaces),
         environment=environment_of(table),
-        pairs=table.word("pairs", PAIRS, "all"),
+        pairs=_pairs(table, interfaces),
         gpus=_gpus(table, patterns),
         halves=_halves(table, patterns),
         groups=_groups(table, patterns),
@@ -217,6 +217,17 @@ def _read_beside(table: Table, interfaces: tuple[str, ...], patterns: tuple[str,
         else (),
         "beside_options": options_of(table, "beside_options", others) if others else {},
     }
+
+
+def _pairs(table: Table, interfaces: tuple[str, ...]) -> str:
+    """Returns which pairs of devices or ranks are taken."""
+    pairs = table.word("pairs", PAIRS, "all")
+    between = INTERFACES[interfaces[0]].between_ranks
+    if pairs == "first" and not between:
+        table.fail("pairs", f"{interfaces[0]} is not between ranks", 'write pairs = "per-link-class"')
+    if pairs == "near" and between:
+        table.fail("pairs", f"{interfaces[0]} is between ranks", 'write pairs = "first"')
+    return pairs
 
 
 def _gpus(table: Table, patterns: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,8 +15,10 @@ from importlib import resources
 from byteways.plan.toml_files import read_toml
 from byteways.topology.model import Capabilities
 
-#: How the version text of Open MPI begins.
-_OPEN_MPI = "Open MPI"
+#: How the version text of Open MPI begins, and what that of Cray MPICH has.
+_OPEN_MPI, _CRAY = "Open MPI", "CRAY MPICH"
+#: Beginning of the variables that only Cray MPICH reads (HPE, intro_mpi(3)).
+_OF_CRAY = ("MPICH_GPU_", "MPICH_SMP_", "MPICH_OFI_")
 
 
 @dataclass(frozen=True)
@@ -64,15 +66,18 @@ def reader_of(variable: str) -> Reader | None:
 def unread_by(version: str, environment: Mapping[str, str]) -> str:
     """Returns which variables the MPI with this version text does not read, with the reason; empty if none.
 
-    Open MPI's own are those of no other; all others have MPICH's.
+    Open MPI's own are those of no other; all others have MPICH's, and Cray MPICH some that are its own.
     """
-    is_open = _OPEN_MPI in version
-    foreign = ("MPIR_", "MPICH_") if is_open else ("OMPI_",)
-    names = [name for name in sorted(environment) if name.startswith(foreign)]
-    if not names:
-        return ""
-    owner = "MPICH" if is_open else _OPEN_MPI
-    return f"{', '.join(names)}: read by {owner}, and this is {version.partition(',')[0].strip()}"
+    here = version.partition(",")[0].partition("\n")[0].strip()
+
+    def told(beginnings: tuple[str, ...], owner: str) -> str:
+        names = [name for name in sorted(environment) if name.startswith(beginnings)]
+        return f"{', '.join(names)}: read by {owner}, and this is {here}" if names else ""
+
+    if _OPEN_MPI in version:
+        return told(("MPIR_", "MPICH_"), "MPICH")
+    foreign = told(("OMPI_",), _OPEN_MPI)
+    return foreign or ("" if _CRAY in version.upper() else told(_OF_CRAY, "Cray MPICH"))
 
 
 def gives_pageable_access(variable: str, value: str) -> bool:

@@ -17,11 +17,12 @@ from typing import Any, Protocol
 
 from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import BY_DEVICE
 from byteways.results.record import Record
 from byteways.results.run_folder import LOG
-from byteways.run.device_messages import TRIAL_LIMIT_S, DeviceMessages, trial
+from byteways.run.device_messages import TRIAL_LIMIT_S, DeviceMessages, failed_in_library, trial
 from byteways.run.journal import Entry, Journal, entry_of
 from byteways.run.launchers import Job
 from byteways.run.library_choices import LibraryChoices, ProbeFailed
@@ -29,6 +30,7 @@ from byteways.run.library_log import LibraryLog
 from byteways.run.pace import Pace
 from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.run.rank_faults import devices_blamed, together
 from byteways.run.recording import measured, unmeasured
 from byteways.settings import worker_command
 from byteways.topology.model import Topology
@@ -127,7 +129,7 @@ class Conductor:
         self._round: int | None = None  # round of the worker's last case; None: no case yet
         self._losses: Counter[Blame] = Counter()
         self._last_loss: dict[Blame, str] = {}
-        self._device_messages = DeviceMessages()
+        self._device_messages = DeviceMessages(simulated=model is not None)
         self._choices = LibraryChoices()
 
     def kill_at_once(self) -> None:
@@ -222,10 +224,12 @@ class Conductor:
                     device.name: device.uuid for device in self._topology.devices if device.uuid is not None
                 }
             self._round = planned.round
-            if self._model is None and self._device_messages.untried(planned.case):
+            if self._device_messages.untried(planned.case):
                 self._try(worker, planned, request)
                 if reason := self._device_messages.refusal(planned.case):
                     return self._skipped(planned, reason)
+                worker = self._worker_for(planned)
+                pid = worker.pid
             answer = worker.ask(request, self._deadline(planned, first), planned.case.devices_of_ranks)
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
@@ -260,12 +264,19 @@ class Conductor:
         return entry_of(unmeasured(planned, self._method_version, "skipped", reason, self._model))
 
     def _try(self, worker: WorkerProcess, planned: PlannedCase, request: dict[str, Any]) -> None:
-        """Finds out whether MPI moves this memory. Ranks that die or hang are no loss of their devices."""
+        """Finds out whether the library moves this memory. Ranks that die or hang are no loss of their
+        devices.
+        """
         reason: str | None = None
         try:
-            outcome = worker.ask(trial(request), TRIAL_LIMIT_S, planned.case.devices_of_ranks)["outcome"]
-            if outcome["status"] == "failed":  # for want of memory, for example: that says nothing of MPI
-                return
+            answer = worker.ask(trial(request), TRIAL_LIMIT_S, planned.case.devices_of_ranks)
+            outcome = answer["outcome"]
+            in_library = failed_in_library(planned.case, outcome["reason"] or "")
+            if answer.get("leaving") or in_library:
+                worker.kill()
+                self._worker = None
+            if outcome["status"] == "failed" and not in_library:
+                return  # for want of memory, for example: that says nothing of the library
             reason = outcome["reason"]
             said = outcome["status"] == "skipped"
         except WorkerLost as loss:
@@ -273,7 +284,8 @@ class Conductor:
             self._worker = None
             reason, said = loss.reason, False
         if reason and not said:
-            library = worker.hello.get("mpi", {}).get("version", "MPI")
+            of_mpi = INTERFACES[planned.case.interface].between == "mpi"
+            library = worker.hello.get("mpi", {}).get("version", "MPI") if of_mpi else "the library"
             reason = f"{library} does not move this memory: {reason}"
         self._device_messages.tried(planned.case, reason)
 
@@ -322,14 +334,17 @@ class Conductor:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        for device in planned.case.executors:
+        for device in devices_blamed(planned.case, reason):
             blame = device, _settings(planned)
             self._losses[blame] += 1
             self._last_loss[blame] = reason
 
     def _given_up(self, planned: PlannedCase) -> str | None:
-        """Returns why the case is skipped: too many workers lost on its executor (any settings)."""
-        for device in planned.case.executors:
+        """Returns why the case is skipped: too many workers lost on its executor (any settings), or between
+        ranks on one of its devices or all of them together.
+        """
+        case = planned.case
+        for device in (*case.devices, together(case)) if case.ranks else case.executors:
             for blame in ((device, ()), (device, _settings(planned))):
                 if (lost := self._losses[blame]) >= LOSSES_PER_DEVICE:
                     where = " ".join([device, *(f"{name}={value}" for name, value in blame[1])])

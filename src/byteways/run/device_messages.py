@@ -1,38 +1,51 @@
-"""Whether MPI moves memory of GPUs: believed only after a verified operation, by ranks that may die of it."""
+"""Whether a library between ranks moves a kind of memory: believed only after a verified operation, by ranks
+that may die of it. MPI need not take memory of GPUs, nor NCCL and RCCL memory whose pages migrate.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case, is_managed
+from byteways.plan.interfaces import INTERFACES
 
+#: A call of NCCL or RCCL that failed, as the native core tells it, and the simulator of other ranks' calls.
+_OF_XCCL = re.compile(r"\bnccl[A-Z]\w+: |\ba call of [NR]CCL ")
 #: Sampling time of a trial in seconds.
 TRIAL_S = 0.02
 #: Seconds after which the ranks of a trial count as hanging: they open runtimes first.
 TRIAL_LIMIT_S = 60.0
-#: An MPI that fails with messages is not tried with collectives.
+#: A library that fails with messages is not tried with collectives.
 MESSAGE = "message"
 
-#: Operation, kinds of memory, and environment: an MPI may take one and not another.
-Kind = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
+#: Library, operation, kinds of memory, and environment: a library may take one and not another.
+Kind = tuple[str, str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 class DeviceMessages:
-    """What trials have shown of the MPI of a run."""
+    """What trials have shown of the libraries of a run.
 
-    def __init__(self) -> None:
+    Args:
+        simulated: Whether the machine is simulated: its MPI takes all memory.
+    """
+
+    def __init__(self, *, simulated: bool = False) -> None:
+        self._simulated = simulated
         self._found: dict[Kind, str | None] = {}
 
     def untried(self, case: Case) -> bool:
-        """Whether MPI gets memory of a GPU that it has not been tried with."""
+        """Whether the library gets memory that it has not been tried with."""
+        if self._simulated and INTERFACES[case.interface].between == "mpi":
+            return False
         return needs_trial(case) and self.refusal(case) is None and _kind(case) not in self._found
 
     def refusal(self, case: Case) -> str | None:
-        """Returns why MPI does not move the memory of the case; None if it does, or is untried."""
+        """Returns why the library does not move the memory of the case; None if it does, or is untried."""
         if not needs_trial(case):
             return None
-        _, memories, environment = own = _kind(case)
-        return self._found.get((MESSAGE, memories, environment)) or self._found.get(own)
+        library, _, memories, environment = own = _kind(case)
+        return self._found.get((library, MESSAGE, memories, environment)) or self._found.get(own)
 
     def tried(self, case: Case, reason: str | None) -> None:
         """Records the result of a trial: why it failed; None if it moved the right bytes."""
@@ -40,14 +53,18 @@ class DeviceMessages:
 
 
 def needs_trial(case: Case) -> bool:
-    """Whether MPI itself reads or writes memory of GPUs, or that migrates."""
+    """Whether MPI itself reads or writes memory of GPUs, or any library memory that migrates."""
+    buffers = [buffer for flow in case.flows for buffer in flow.buffers]
+    if INTERFACES[case.interface].between == "xccl":
+        return any(is_managed(buffer.memory) for buffer in buffers)
     if not case.by_mpi or case.options.get("staging") == "pinned":
         return False
-    return any(
-        buffer.device.startswith("gpu") or is_managed(buffer.memory)
-        for flow in case.flows
-        for buffer in flow.buffers
-    )
+    return any(buffer.device.startswith("gpu") or is_managed(buffer.memory) for buffer in buffers)
+
+
+def failed_in_library(case: Case, reason: str) -> bool:
+    """Whether a failure is the library's own; memory that cannot be allocated says nothing about it."""
+    return INTERFACES[case.interface].between == "xccl" and _OF_XCCL.search(reason) is not None
 
 
 def trial(request: dict[str, Any]) -> dict[str, Any]:
@@ -58,4 +75,5 @@ def trial(request: dict[str, Any]) -> dict[str, Any]:
 def _kind(case: Case) -> Kind:
     operation = case.pattern if case.pattern in OF_ALL_RANKS else MESSAGE
     memories = {buffer.memory for flow in case.flows for buffer in flow.buffers}
-    return operation, tuple(sorted(memories)), tuple(sorted(case.environment.items()))
+    settings = tuple(sorted(case.environment.items()))
+    return INTERFACES[case.interface].between, operation, tuple(sorted(memories)), settings

@@ -16,7 +16,7 @@ from byteways.run.options import Options
 from byteways.run.probe import probe
 from byteways.run.rank_checks import doubts_about_ranks
 from byteways.run.simulation import Simulation
-from byteways.topology.model import Topology
+from byteways.topology.model import Capabilities, Topology
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -31,10 +31,12 @@ class DryRun:
     doubts: tuple[str, ...] = ()  # see rank_checks.doubts_about_ranks()
 
     @classmethod
-    def of(cls, plan: Plan, options: Options, topology: Topology, *, simulated: bool) -> Self:
+    def of(
+        cls, plan: Plan, options: Options, topology: Topology, capabilities: Capabilities, *, simulated: bool
+    ) -> Self:
         """Raises BytewaysError if the user's launcher is none; a host may yet find its own."""
         try:
-            job = job_for(plan.cases, options, topology, simulated=simulated)
+            job = job_for(plan.cases, options, topology, capabilities, simulated=simulated)
         except BytewaysError as error:
             if options.launcher is not None:
                 raise
@@ -56,4 +58,4 @@ def dry_plan(
     probed = simulation.probe(command) if simulation else probe(command)
     topology, simulated = topology_of(probed, simulation), simulation is not None
     plan = plan_of(options.applied(suite), topology, probed, options, simulated, on_sweep)
-    return DryRun.of(plan, options, topology, simulated=simulated)
+    return DryRun.of(plan, options, topology, probed.capabilities, simulated=simulated)

@@ -104,7 +104,10 @@ class Execution:
         """How the ranks of the plan start; None: it has none. Raises BytewaysError, see find_launcher()."""
         simulated = recorded_simulation(self.folder, self.manifest) is not None
         options = Options.from_json(self.manifest["options"])
-        return job_for(self.planned, options, self.machine.topology, simulated=simulated)
+        machine = self.machine
+        return job_for(
+            self.planned, options, machine.topology, machine.probed.capabilities, simulated=simulated
+        )
 
     def doubts(self) -> list[str]:
         """Returns what makes results of the ranks less than they seem."""
@@ -274,7 +277,7 @@ def begin(
 
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
-        if simulation is None and (job := job_for(planned, options, topology)):
+        if simulation is None and (job := job_for(planned, options, topology, probed.capabilities)):
             check_ranks(job, planned, topology, folder / LOG, tick)
         plan_file.write(folder, plan)
         manifest = manifests.build(

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import kind_of
 from byteways.plan.ranks import BY_DEVICE, Rank, default_ranks, layout, twins_of
 from byteways.run.options import Options
 from byteways.settings import module_command
-from byteways.topology.model import Topology
+from byteways.topology.model import Capabilities, Topology
 
 #: Seconds for a launcher to print its version.
 VERSION_S = 20
@@ -87,20 +88,37 @@ class Job:
 NO_LAUNCHER = Launcher("none", ())
 
 
+#: Processes of this host, started by byteways itself.
+LOCAL = Launcher("local", (*module_command("byteways.run.local_ranks"), "--ranks", COUNT, "--"))
+
+
 def job_for(
-    planned: Sequence[PlannedCase], options: Options, topology: Topology, *, simulated: bool = False
+    planned: Sequence[PlannedCase],
+    options: Options,
+    topology: Topology,
+    capabilities: Capabilities | None = None,
+    *,
+    simulated: bool = False,
 ) -> Job | None:
     """Returns how to start the ranks of a run, those that share a GPU included; None if it has no ranks.
 
     Raises:
-        BytewaysError: See find_launcher().
+        BytewaysError: See job_of().
     """
-    job = job_of(planned, options.launcher, simulated=simulated)
+    job = job_of(planned, options.launcher, simulated=simulated, has_mpi=offers_mpi(capabilities))
     if job is None or not (options.with_self or any(map(_shares_gpu, planned))):
         return job
     count = options.ranks or default_ranks(topology)
     twins = twins_of(topology, count)
     return replace(job, ranks=count + twins, twins=twins)
+
+
+def offers_mpi(capabilities: Capabilities | None) -> bool:
+    """Whether a library of MPI was found; true if nobody looked."""
+    if capabilities is None:
+        return True
+    offers = [offers["mpi"] for offers in capabilities.interface.values() if "mpi" in offers]
+    return not offers or any(offer.available for offer in offers)
 
 
 def _shares_gpu(planned: PlannedCase) -> bool:
@@ -115,11 +133,20 @@ def _shares_gpu(planned: PlannedCase) -> bool:
     )
 
 
-def job_of(plan: Sequence[PlannedCase], given: str | None = None, *, simulated: bool = False) -> Job | None:
+def job_of(
+    plan: Sequence[PlannedCase],
+    given: str | None = None,
+    *,
+    simulated: bool = False,
+    has_mpi: bool = True,
+) -> Job | None:
     """Returns how to start the ranks of a plan; None if it has no ranks.
 
+    Ranks that only NCCL, RCCL or direct collectives join need no MPI: byteways starts them itself where there
+    is none.
+
     Raises:
-        BytewaysError: See find_launcher().
+        BytewaysError: See find_launcher(), or ranks with MPI are to be started without it.
     """
     running = (planned.case for planned in plan if planned.reason is None)
     between = [case for case in running if case.ranks]
@@ -127,7 +154,25 @@ def job_of(plan: Sequence[PlannedCase], given: str | None = None, *, simulated: 
         return None
     launched = not simulated and any(case.worker == "ranks" for case in between)
     numbers = [rank for case in between for rank in case.ranks]
-    return Job(find_launcher(given) if launched else NO_LAUNCHER, 1 + max(numbers))
+    uses_mpi = any(INTERFACES[case.interface].between == "mpi" for case in between)
+    launcher = _launcher(given, uses_mpi, has_mpi) if launched else NO_LAUNCHER
+    return Job(launcher, 1 + max(numbers))
+
+
+def _launcher(given: str | None, uses_mpi: bool, has_mpi: bool) -> Launcher:
+    if given == LOCAL.name and uses_mpi:
+        raise BytewaysError(
+            "--launcher local starts ranks without MPI, and cases of this run use it",
+            hint="--only 'interface=xccl*', or a launcher of MPI",
+        )
+    if given == LOCAL.name or (given is None and not uses_mpi and not has_mpi):
+        return LOCAL
+    try:
+        return find_launcher(given)
+    except BytewaysError:
+        if given is not None or uses_mpi:
+            raise
+        return LOCAL
 
 
 def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Launcher:

@@ -41,6 +41,22 @@ def mpi_directories(environment: Mapping[str, str] = os.environ, prefix: Path | 
     return list(dict.fromkeys(str(folder) for folder in folders if folder.is_absolute() and folder.is_dir()))
 
 
+def unloaded_reader(environment: Mapping[str, str], maps: str) -> str:
+    """Returns which variables nobody reads because their library is not loaded; empty if there are none.
+
+    UCX and UCC are loaded by an MPI that uses them, when it starts.
+
+    Args:
+        environment: Variables of a case.
+        maps: The process's mapped files, /proc/self/maps, once MPI is started.
+    """
+    for beginning, library, name in (("UCX_", "/libucp.so", "UCX"), ("UCC_", "/libucc.so", "UCC")):
+        names = [variable for variable in sorted(environment) if variable.startswith(beginning)]
+        if names and library not in maps:
+            return f"{', '.join(names)}: read by {name}, which this MPI has not loaded"
+    return ""
+
+
 def open_mpi(simulator: str = "") -> _core.Mpi:
     """Starts MPI in this process.
 

@@ -8,11 +8,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from byteways.plan.case import Case
+
 #: Seconds that a rank may be stopped, or gone while the others go on, before the job counts as lost. Nobody
 #: continues a rank within a shorter time by chance; a case's whole limit is minutes.
 STOPPED_S = 10.0
 #: Seconds between two looks at the ranks: /proc has a file for each of them.
 LOOK_S = 1.0
+#: The device of the rank that a reason names (_named()), or one that a driver or the simulator calls lost.
+_DEVICE_TOLD = re.compile(r"\brank \d+ \(([a-z]+\d+), process |\b(gpu\d+) does not answer")
 #: What the letters of a process's state say (proc_pid_stat(5)); None: there is no such process.
 _OUT_OF_ACTION = {"T": "stopped", "t": "stopped", "Z": "gone", "X": "gone", None: "gone"}
 
@@ -84,6 +88,22 @@ def blamed(
         return f"; process {told[1]} on {told[2]} ended first"  # before it said which rank it is
     gone = [_named(number, ranks[number]) for number, state in enumerate(states) if state in (None, "Z")]
     return f"; {gone[0]} is gone" if len(gone) == 1 else ""
+
+
+def devices_blamed(case: Case, reason: str) -> tuple[str, ...]:
+    """Returns which devices a loss counts against: the executors, or of ranks the one that the reason names.
+
+    Where it names none, any of the ranks may be at fault, so that the loss is of all their devices together.
+    """
+    if not case.ranks:
+        return case.executors
+    told = _DEVICE_TOLD.search(reason)
+    return (told[1] or told[2],) if told else (together(case),)
+
+
+def together(case: Case) -> str:
+    """Returns the devices of all ranks of a case, as one name."""
+    return " and ".join(case.devices)
 
 
 def _named(number: int, rank: Mapping[str, Any]) -> str:

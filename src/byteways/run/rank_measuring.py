@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from byteways.results import warnings
 from byteways.run.arena import Arena
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
+from byteways.run.mpi_library import unloaded_reader
 from byteways.run.rank_outcome import outcome_of_ranks
 from byteways.run.rank_places import local_name
 from byteways.settings import gpus_wanted, kernel_cache
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         MeasureOptions,
         Mpi,
         PeerCommunicator,
+        ProcessRanks,
         Ranks,
         Session,
         ThreadRanks,
@@ -217,7 +220,7 @@ class RankMeasurer(MeasurerOfRanks):
         core: The native module.
         session: Has every runtime of the machine.
         world: All ranks.
-        mpi: Initialised MPI that has started them; None: they are threads.
+        mpi: Initialised MPI that has started them; None: they are threads, or processes without MPI.
         simulator: The simulator's library, on a simulated machine.
         ranks_here: Ranks that share the memory of this host; 0: all of them.
     """
@@ -226,7 +229,7 @@ class RankMeasurer(MeasurerOfRanks):
         self,
         core: ModuleType,
         session: Session,
-        world: Communicator | ThreadRanks,
+        world: Communicator | ProcessRanks | ThreadRanks,
         mpi: Mpi | None = None,
         simulator: str = "",
         ranks_here: int = 0,
@@ -234,14 +237,14 @@ class RankMeasurer(MeasurerOfRanks):
         super().__init__(core, session, ranks_here or world.size, simulator)
         self._world = world
         self._mpi = mpi
-        self._groups: dict[tuple[int, ...], Communicator | ThreadRanks | None] = {}
+        self._groups: dict[tuple[int, ...], Communicator | ProcessRanks | ThreadRanks | None] = {}
         self._vendors: dict[tuple[tuple[int, str], ...], XcclCommunicator] = {}  # by ranks and their GPUs
         self._peers: dict[tuple[tuple[int, str], ...], PeerCommunicator] = {}
 
     @classmethod
     def open(
         cls,
-        world: Communicator | ThreadRanks,
+        world: Communicator | ProcessRanks | ThreadRanks,
         mpi: Mpi | None = None,
         simulator: str = "",
         machine: str = "",
@@ -301,7 +304,7 @@ class RankMeasurer(MeasurerOfRanks):
         except self._core.Error as error:
             return {"status": "failed", "reason": str(error)}
 
-    def _group(self, case: Case) -> Communicator | ThreadRanks | None:
+    def _group(self, case: Case) -> Communicator | ProcessRanks | ThreadRanks | None:
         """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""
         members = case.members
         if members not in self._groups:
@@ -345,8 +348,11 @@ class RankMeasurer(MeasurerOfRanks):
         """
         if self._mpi is None or INTERFACES[case.interface].between != "mpi":
             return None
-        if reason := unread_by(self._mpi.report.version, case.environment):
-            return reason
+        if not self._simulator:  # run/simulated_ranks.py knows which variables the simulated MPI reads
+            maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+            unread = unread_by(self._mpi.report.version, case.environment)
+            if reason := unread or unloaded_reader(case.environment, maps):
+                return reason
         if case.options.get("staging") == "pinned" or not case.by_mpi:
             return None
         buffers = [buffer for flow in case.flows for buffer in flow.buffers if not is_managed(buffer.memory)]
@@ -364,7 +370,9 @@ class RankMeasurer(MeasurerOfRanks):
             self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
         return self._vendors[key]
 
-    def _peer_ranks(self, case: Case, ranks: Communicator | ThreadRanks, device: str) -> PeerCommunicator:
+    def _peer_ranks(
+        self, case: Case, ranks: Communicator | ProcessRanks | ThreadRanks, device: str
+    ) -> PeerCommunicator:
         """Returns this rank among those that use each other's memory. Collective as _vendor_ranks() is."""
         key = _ranks_and_gpus(case)
         if key not in self._peers:

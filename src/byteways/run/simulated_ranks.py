@@ -19,7 +19,11 @@ from byteways.run.rank_measuring import Ends, MeasurerOfRanks, RankMeasurer
 from byteways.run.single_thread import SingleThreadMeasurer
 
 if TYPE_CHECKING:
-    from byteways._core import Communicator, Mpi, ThreadRanks
+    from byteways._core import Communicator, Mpi, ProcessRanks, ThreadRanks
+
+
+#: Variables that the simulated MPI reads (native/simulator/mpi_settings.cpp); beside them those of ROCm.
+MPI_READS = ("MPICH_GPU_IPC_CACHE_MAX_SIZE", "MPICH_GPU_IPC_ENABLED", "MPICH_GPU_IPC_THRESHOLD")
 
 
 class SimulatedRanks:
@@ -106,7 +110,7 @@ class SimulatedHostMeasurer(RankMeasurer):
 
     devices_of_host: Mapping[str, int]
 
-    def _group(self, case: Case) -> Communicator | ThreadRanks | None:
+    def _group(self, case: Case) -> Communicator | ProcessRanks | ThreadRanks | None:
         return self._world.split(0, self._number(case))
 
     def _number(self, case: Case) -> int:
@@ -126,6 +130,10 @@ class SimulatedHostMeasurer(RankMeasurer):
 
 
 def _without_effect(environment: Mapping[str, str]) -> str:
-    """Returns why no result would show the effect of these variables; empty if none is a library's."""
-    read = [name for name in sorted(environment) if (reader := reader_of(name)) and reader.library]
-    return f"the simulated MPI, NCCL and RCCL read no variables: {', '.join(read)}" if read else ""
+    """Returns why no result would show the effect of these variables; empty if each is read."""
+    unread = [
+        name
+        for name in sorted(environment)
+        if (reader := reader_of(name)) and reader.library and name not in MPI_READS
+    ]
+    return f"the simulated MPI, NCCL and RCCL do not read {', '.join(unread)}" if unread else ""

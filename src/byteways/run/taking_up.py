@@ -114,7 +114,8 @@ def missing_plan(
         raise _changed(folder, changes)
     plan, remaining = _missing(folder, manifest, options, recorded)
     left = replace(plan, cases=tuple(remaining), estimated_s=planned_seconds(remaining))
-    return DryRun.of(left, options, topology, simulated=simulation is not None)
+    simulated = simulation is not None
+    return DryRun.of(left, options, topology, probed.capabilities, simulated=simulated)
 
 
 def _missing(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects import (
+    all_interfaces,
     applications,
     calls,
     collectives,
@@ -111,6 +112,7 @@ TOPICS: tuple[Builder, ...] = (
     contention.topic,
     ping_pong.topic,
     messages.topic,
+    all_interfaces.topic,
     message_rate.topic,
     collectives.topic,
     applications.topic,

@@ -11,8 +11,7 @@ from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import count, listed, rate, sentence, span
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import between_ranks, by_ipc, label_order, unidirectional, uses_ipc
-from byteways.analyse.subjects import first_use
-from byteways.analyse.subjects.rank_pairs import matrices
+from byteways.analyse.subjects import first_use, rank_memories, rank_pairs
 from byteways.analyse.subjects.ranks import (
     AS_OSU,
     as_osu,
@@ -106,7 +105,8 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     for members in places:
         named = f"{library(members[0])}, {_title(index, members)}"
         tables += [*_tables(named, members), *first_use.tables(named, members)]
-    tables += matrices(cells)
+    tables += rank_pairs.matrices(cells)
+    tables += rank_memories.matrices(cells)
     for title, some in group_by(places, lambda members: _title(index, members)).items():
         members = [cell for place in some for cell in place]
         plots += _plot(title, members, [*_plain(found, members), *_by_ipc(found, members)])

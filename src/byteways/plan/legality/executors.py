@@ -9,7 +9,7 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import TABLE, because, buffer_refusal, kind_of, reach_refusal
 from byteways.plan.legality.request import too_many_threads
-from byteways.plan.options import LAUNCH, MOST_BLOCK_THREADS, MOST_TEAM_THREADS
+from byteways.plan.options import MOST_BLOCK_THREADS, MOST_TEAM_THREADS
 from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
 from byteways.topology.model import Capabilities, Offer
 
@@ -69,17 +69,6 @@ def in_place_refusal(question: Question) -> str | None:
     if question.options["in_place"] != "yes" or flow.source == flow.destination:
         return None
     return f"in place, each rank has one buffer, and {flow.source} and {flow.destination} are two"
-
-
-def launch_refusal(question: Question) -> str | None:
-    """Only MPI starts a process for each rank."""
-    case = question.case
-    if case.launch != LAUNCH.default:
-        return None
-    offer = question.there.interface.get(question.flow.executor, {}).get("mpi")
-    if offer is None or offer.available:
-        return None
-    return f"{because('a process for each rank needs MPI', offer)} (launch = thread needs none)"
 
 
 def own_gpu_refusal(question: Question) -> str | None:

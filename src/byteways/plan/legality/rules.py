@@ -56,7 +56,6 @@ _STEPS = tuple(name for name in INTERFACES if is_memory_step(name))
 _OF_TORCH = tuple(name for name, interface in INTERFACES.items() if interface.worker == "torch")
 _OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.takes)
 _OF_XCCL = tuple(name for name, interface in INTERFACES.items() if interface.library == "xccl")
-_WITH_LAUNCH = tuple(name for name, interface in INTERFACES.items() if "launch" in interface.takes)
 _DIRECT = tuple(name for name, interface in INTERFACES.items() if interface.library == "direct")
 _OWN = tuple(name for name, interface in INTERFACES.items() if interface.own_buffer)
 
@@ -75,7 +74,6 @@ RULES: tuple[Rule, ...] = (
         whole_case=True,
     ),
     Rule("a collective in place has one buffer per rank", executors.in_place_refusal, options=("in_place",)),
-    Rule("MPI starts ranks that are processes", executors.launch_refusal, _WITH_LAUNCH),
     Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("ranks fill the grid, and cells fill tiles", applications.grid_refusal, APPLICATIONS),
     Rule("the transport takes the memory of messages", applications.transport_refusal, APPLICATIONS),

@@ -1,0 +1,60 @@
+"""Starts ranks on this host without MPI: `byteways.run.local_ranks --ranks N -- PROGRAM …`, launcher `local`.
+
+Each rank gets its number and a private folder where all of them meet (native/runtimes/process_ranks.hpp).
+When one ends other than by leaving, all are ended, as by the launchers of MPI.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from byteways.run.private_folder import private_folder
+
+
+def run(program: Sequence[str], ranks: int, folder: Path) -> int:
+    """Runs the ranks until all have ended; returns the exit status of the first that failed, or 0.
+
+    A signal's number is told as 128 more, as shells do.
+    """
+    processes = [
+        subprocess.Popen([*program, "--rank", str(rank), "--folder", str(folder)]) for rank in range(ranks)
+    ]
+    try:
+        while waiting := [process for process in processes if process.returncode is None]:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            one = next((each for each in waiting if ended and each.pid == ended.si_pid), None)
+            if one is None:
+                raise ChildProcessError("a process that is no rank ended")
+            if status := one.wait():
+                told = f"exited on signal {-status}" if status < 0 else f"exited with status {status}"
+                number = processes.index(one)
+                sys.stderr.write(f"process rank {number} with PID {one.pid} {told}\n")
+                return 128 - status if status < 0 else status
+        return 0
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def _stop(number: int, frame: object) -> None:
+    sys.exit(128 + number)
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    at = words.index("--")
+    signal.signal(signal.SIGTERM, _stop)  # which ends the ranks and removes the folder
+    with private_folder() as folder:
+        status = run(words[at + 1 :], int(words[words.index("--ranks") + 1]), folder)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
