@@ -19,7 +19,7 @@
 namespace byteways {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 constexpr auto kPause = std::chrono::milliseconds(5);  // between attempts to reach a rank that has not come
 
 [[noreturn]] void fail(const std::string& what) { throw Error("ranks", what, std::strerror(errno)); }
@@ -27,15 +27,17 @@ constexpr auto kPause = std::chrono::milliseconds(5);  // between attempts to re
   throw Error("team", "a rank left", "rank " + std::to_string(rank) + " closed its connection");
 }
 
-class Socket {
+}  // namespace
+
+class RankSocket {
  public:
-  explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
+  explicit RankSocket(int descriptor = -1) : descriptor_(descriptor) {}
+  RankSocket(RankSocket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  RankSocket& operator=(RankSocket&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
     return *this;
   }
-  ~Socket() {
+  ~RankSocket() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   int get() const { return descriptor_; }
@@ -78,8 +80,10 @@ class Socket {
   int descriptor_;
 };
 
-Socket new_socket() {
-  Socket made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+namespace {
+
+RankSocket new_socket() {
+  RankSocket made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (made.get() < 0) fail("socket");
   return made;
 }
@@ -92,32 +96,32 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-Socket listen_at(const std::string& path, int ranks) {
-  Socket door = new_socket();
+RankSocket listen_at(const std::string& path, int ranks) {
+  RankSocket door = new_socket();
   const sockaddr_un address = address_of(path);
   if (::bind(door.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
   if (::listen(door.get(), ranks) != 0) fail("listen");
   return door;
 }
 
-Socket connect_to(const std::string& path, Clock::time_point until) {
+RankSocket connect_to(const std::string& path, Steady::time_point until) {
   const sockaddr_un address = address_of(path);
   for (;;) {
-    Socket made = new_socket();
+    RankSocket made = new_socket();
     if (::connect(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return made;
-    if (Clock::now() >= until) fail("rank 0 did not come");
+    if (Steady::now() >= until) fail("rank 0 did not come");
     std::this_thread::sleep_for(kPause);
   }
 }
 
-Socket accept_at(const Socket& door, Clock::time_point until) {
+RankSocket accept_at(const RankSocket& door, Steady::time_point until) {
   for (;;) {
-    const auto left_ms = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+    const auto left_ms = std::chrono::duration_cast<std::chrono::milliseconds>(until - Steady::now()).count();
     pollfd waiting{door.get(), POLLIN, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(std::clamp<long long>(left_ms, 0, 1'000'000)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) throw Error("ranks", "join", "not all ranks came in time");
-    Socket made(::accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    RankSocket made(::accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (made.get() >= 0) return made;
   }
 }
@@ -134,15 +138,15 @@ class ProcessRanks::Group {
     if (rank_ == 0) door_ = listen_at(path_, size_);
   }
   void meet() {
-    const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                          std::chrono::duration<double>(patience_s_));
+    const auto until = Steady::now() + std::chrono::duration_cast<Steady::duration>(
+                                           std::chrono::duration<double>(patience_s_));
     if (rank_ != 0) {
       peers_.push_back(connect_to(path_, until));
       return peers_[0].write(&rank_, sizeof rank_, 0);
     }
     peers_.resize(static_cast<std::size_t>(size_));
     for (int come = 1; come < size_; ++come) {
-      Socket peer = accept_at(door_, until);
+      RankSocket peer = accept_at(door_, until);
       int number = 0;
       peer.read(&number, sizeof number, come);
       peers_.at(static_cast<std::size_t>(number)) = std::move(peer);
@@ -178,8 +182,8 @@ class ProcessRanks::Group {
   const int rank_, size_;
   const double patience_s_;
   int splits_ = 0;
-  Socket door_;
-  std::vector<Socket> peers_;  // of the first rank: by rank; of another one: the first rank
+  RankSocket door_;
+  std::vector<RankSocket> peers_;  // of the first rank: by rank; of another one: the first rank
 };
 
 ProcessRanks::ProcessRanks(std::shared_ptr<Group> group, int rank, int size)

@@ -14,7 +14,7 @@
 namespace byteways {
 namespace {
 
-constexpr const char* kCall = "direct";
+constexpr const char* kDirectCall = "direct";
 // Flags must be seen while kernels run: in memory that other GPUs' stores reach coherently, where a vendor
 // tells kinds apart (HIP), else in plain device memory.
 constexpr Memory kForFlags[] = {Memory::device_fine, Memory::device_uncached, Memory::device};
@@ -54,7 +54,7 @@ void require_kind(const Buffer& buffer) {
   const Memory memory = buffer.allocation().memory();
   if (std::find(std::begin(kForFlags), std::end(kForFlags), memory) == std::end(kForFlags))
     throw Unsupported(
-        kCall, "memory",
+        kDirectCall, "memory",
         "ranks open each other's device memory, and no " + std::string(memory_name(memory)) + " memory",
         buffer.device().name());
 }
@@ -64,11 +64,11 @@ void require_kind(const Buffer& buffer) {
 PeerCommunicator::PeerCommunicator(Session& session, Device& device, int rank, int size)
     : session_(&session), device_(&device), rank_(rank), size_(size) {
   if (size < 2 || size > static_cast<int>(kDirectMostRanks))
-    throw Unsupported(kCall, "ranks",
+    throw Unsupported(kDirectCall, "ranks",
                       "from 2 to " + std::to_string(kDirectMostRanks) + " ranks, not " + std::to_string(size),
                       device.name());
   if (device.is_host())
-    throw Unsupported(kCall, "device", "its kernels run on GPUs, and " + device.name() + " is a CPU");
+    throw Unsupported(kDirectCall, "device", "its kernels run on GPUs, and " + device.name() + " is a CPU");
 }
 
 // The first rank that lacks access tells why, to all.
@@ -82,7 +82,7 @@ PeerCommunicator::PeerCommunicator(const Ranks& ranks, Session& session, Device&
   const bool one_process = std::all_of(
       all.begin(), all.end(), [](const std::string& one) { return one.ends_with(' ' + process_token()); });
   if (!obstacle_.empty() && !one_process)
-    throw Unsupported(kCall, "peers",
+    throw Unsupported(kDirectCall, "peers",
                       obstacle_ + "; ranks of one process exchange through host memory (launch = thread)",
                       device.name());
   std::string failure;
@@ -152,7 +152,7 @@ void PeerCommunicator::agree_on_grids(const std::vector<std::string>& introducti
     ranks_of_device_ = std::max(ranks_of_device_, ++ranks_of[uuid + name]);
     if (first.empty()) first = kind;
     if (kind != first)
-      throw Unsupported(kCall, "grids",
+      throw Unsupported(kDirectCall, "grids",
                         "ranks launch grids of one size, and their GPUs differ in multiprocessors or "
                         "architecture: " +
                             first + " and " + kind,
@@ -163,7 +163,7 @@ void PeerCommunicator::agree_on_grids(const std::vector<std::string>& introducti
 Device& PeerCommunicator::known(const std::string& uuid, const std::string& name) const {
   for (const auto& device : session_->devices())
     if (uuid == "none" ? device->name() == name : device->info.uuid == uuid) return *device;
-  throw Unsupported(kCall, "peers", "GPU " + uuid + " of another rank is not visible to this one",
+  throw Unsupported(kDirectCall, "peers", "GPU " + uuid + " of another rank is not visible to this one",
                     device_->name());
 }
 
@@ -220,7 +220,7 @@ std::vector<PeerBuffers> PeerCommunicator::share(const std::vector<Buffer*>& min
   const auto require_all = [](const std::vector<std::string>& all) {
     for (std::size_t rank = 0; rank < all.size(); ++rank)
       if (!all[rank].starts_with("ok"))
-        throw Unsupported(kCall, "peers", "rank " + std::to_string(rank) + ": " + all[rank]);
+        throw Unsupported(kDirectCall, "peers", "rank " + std::to_string(rank) + ": " + all[rank]);
   };
   const auto all = ranks_->gather_bytes(failure.empty() ? attempt([&] { return told(mine); }) : failure);
   require_all(all);
@@ -241,7 +241,7 @@ std::vector<PeerBuffers> PeerCommunicator::share_here(
       if (obstacle_.empty()) {
         require_kind(*buffers[each]);
         const Availability open = session_->open_to(*device_, *buffers[each]);
-        if (!open.available) throw Unsupported(kCall, "peers", open.reason, device_->name());
+        if (!open.available) throw Unsupported(kDirectCall, "peers", open.reason, device_->name());
       }
       found[each].of_rank.push_back(buffers[each]->data());
     }

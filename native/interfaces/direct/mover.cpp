@@ -27,7 +27,7 @@ constexpr std::uint64_t kFailureOffset = 3456;  // in the shared scratch page
 // Far longer than ranks start apart on a busy machine, shorter than the limit for a hanging worker
 // (run/conductor.py: at least 20 s).
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;
-constexpr unsigned kWarp = 64;  // of AMD; NVIDIA's is half of it
+constexpr unsigned kDirectWarp = 64;  // of AMD; NVIDIA's is half of it
 constexpr unsigned kBlocksOfMultiprocessor = 2;
 // Copies to several ranks at once take three more calls each, about 5 us: for one thread that calls for all
 // ranks that pays from this message on.
@@ -187,17 +187,17 @@ class DirectMover final : public CollectiveMover, public RankCalls {
       if ((way_ == Way::flagged || way_ == Way::copies) && flow_.number(option) != 0)
         throw Unsupported(flow_.interface, option, "it is of kernels of protocol Simple", executor().name());
     const unsigned most = resident();
-    if (way_ == Way::copies) return {1, kWarp, 0};
+    if (way_ == Way::copies) return {1, kDirectWarp, 0};
     if (way_ == Way::flagged) {
       const std::uint64_t words = flagged_words();
       const auto blocks =
           static_cast<unsigned>((words + arguments_.block_words - 1) / arguments_.block_words);
       require_resident(blocks, most);
       const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(words, kDirectThreads));
-      return {blocks, static_cast<unsigned>(round_up(wanted, kWarp)), 0};
+      return {blocks, static_cast<unsigned>(round_up(wanted, kDirectWarp)), 0};
     }
     const unsigned threads = flow_.count("threads", kDirectThreads, kDirectThreads);
-    if (threads % kWarp != 0 || threads > kernel_.info.max_threads)
+    if (threads % kDirectWarp != 0 || threads > kernel_.info.max_threads)
       throw Unsupported(flow_.interface, "threads",
                         "a block has whole warps, up to " + std::to_string(kDirectThreads) + " threads",
                         executor().name());
@@ -373,8 +373,9 @@ std::unique_ptr<Mover> make_direct(Session& session, const Flow& flow) {
 
 const gpu::RegisterKernels<DirectArguments> kFlaggedKernel("interfaces/direct/flagged.cu",
                                                            {"direct_flagged"});
-const gpu::RegisterKernels<DirectArguments> kKernels("interfaces/direct/kernel.cu",
-                                                     {"direct_pull", "direct_two_shot", "direct_barrier"});
+const gpu::RegisterKernels<DirectArguments> kDirectKernels("interfaces/direct/kernel.cu",
+                                                           {"direct_pull", "direct_two_shot",
+                                                            "direct_barrier"});
 const RegisterInterface kDirect("direct", make_direct);
 
 }  // namespace

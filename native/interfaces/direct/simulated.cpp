@@ -233,10 +233,10 @@ void direct(Kernels& kernels, Operation& operation, const DirectArguments& a, co
   operation.processors = kernels.costs().processors(launch.executor.index);
 }
 
-const RegisterSimulatedKernel<direct<Play::flagged>> kFlagged("direct_flagged");
-const RegisterSimulatedKernel<direct<Play::pull>> kPull("direct_pull");
-const RegisterSimulatedKernel<direct<Play::two_shot>> kTwoShot("direct_two_shot");
-const RegisterSimulatedKernel<direct<Play::barrier>> kBarrier("direct_barrier");
+const RegisterSimulatedKernel<direct<Play::flagged>> kDirectFlagged("direct_flagged");
+const RegisterSimulatedKernel<direct<Play::pull>> kDirectPull("direct_pull");
+const RegisterSimulatedKernel<direct<Play::two_shot>> kDirectTwoShot("direct_two_shot");
+const RegisterSimulatedKernel<direct<Play::barrier>> kDirectBarrier("direct_barrier");
 
 }  // namespace
 }  // namespace byteways::sim

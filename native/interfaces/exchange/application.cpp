@@ -6,7 +6,7 @@
 namespace byteways {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kApplicationThreads = 256;
 constexpr unsigned kBlocksPerMultiprocessor = 8;  // 2048 threads: all that a multiprocessor holds
 
 }  // namespace
@@ -95,7 +95,7 @@ void ApplicationMover::wait() const {
 
 LaunchShape ApplicationMover::shape(const Kernel& kernel, std::uint64_t items) const {
   if (executor().is_host()) return {1, 1, 0};  // a rank computes on its own core
-  const unsigned threads = std::min(kThreads, kernel.prepared.info.max_threads);
+  const unsigned threads = std::min(kApplicationThreads, kernel.prepared.info.max_threads);
   const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
   const std::uint64_t useful = std::max<std::uint64_t>(1, (items + threads - 1) / threads);
   return {static_cast<unsigned>(std::min(useful, processors * kBlocksPerMultiprocessor)), threads, 0};

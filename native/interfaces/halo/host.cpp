@@ -21,10 +21,10 @@ void halo_boundary(const HaloArguments& a, const TeamMember& member) {
   halo_boundary_rows(a, share.begin, share.end);
 }
 
-const RegisterHostKernel<halo_stencil> kStencil("halo_stencil");
-const RegisterHostKernel<halo_move<true>> kPack("halo_pack");
-const RegisterHostKernel<halo_move<false>> kUnpack("halo_unpack");
-const RegisterHostKernel<halo_boundary> kBoundary("halo_boundary");
+const RegisterHostKernel<halo_stencil> kHaloStencil("halo_stencil");
+const RegisterHostKernel<halo_move<true>> kHaloPack("halo_pack");
+const RegisterHostKernel<halo_move<false>> kHaloUnpack("halo_unpack");
+const RegisterHostKernel<halo_boundary> kHaloBoundary("halo_boundary");
 
 }  // namespace
 }  // namespace byteways

@@ -14,8 +14,8 @@
 namespace byteways {
 namespace {
 
-constexpr const char *kStencil = "halo_stencil", *kPack = "halo_pack", *kUnpack = "halo_unpack",
-                     *kBoundary = "halo_boundary";
+constexpr const char *kHaloStencil = "halo_stencil", *kHaloPack = "halo_pack", *kHaloUnpack = "halo_unpack",
+                     *kHaloBoundary = "halo_boundary";
 
 // The tile of a rank. Messages lie in three parts: those packed, and twice those received, each part with the
 // two faces of x and the two of y.
@@ -68,8 +68,9 @@ class Tile {
 class HaloMover final : public ApplicationMover {
  public:
   HaloMover(Session& session, const Flow& flow)
-      : ApplicationMover(session, flow,
-                         {kStencil, kPack, kUnpack, kBoundary, "lattice_fill", "lattice_check"}),
+      : ApplicationMover(
+            session, flow,
+            {kHaloStencil, kHaloPack, kHaloUnpack, kHaloBoundary, "lattice_fill", "lattice_check"}),
         tile_(flow) {
     if (flow.source->bytes() < 2 * tile_.state_bytes() || flow.destination->bytes() < 3 * tile_.part_bytes())
       throw Error(flow.interface, "size", "the fields or their messages do not fit the buffers");
@@ -120,7 +121,7 @@ class HaloMover final : public ApplicationMover {
  private:
   void iterate() override {
     if (whole()) {
-      launch(kStencil, tile_.arguments(state(current_), state(1 - current_), kLeft), tile_.cells());
+      launch(kHaloStencil, tile_.arguments(state(current_), state(1 - current_), kLeft), tile_.cells());
       current_ = 1 - current_;
       ++steps_;
     }
@@ -136,13 +137,14 @@ class HaloMover final : public ApplicationMover {
     for (const unsigned side : {low, high}) {
       const int other = grid().neighbours()[side];
       if (other == kNobody) {
-        if (whole()) launch(kBoundary, tile_.arguments(state(current_), state(current_), side), words(side));
+        if (whole())
+          launch(kHaloBoundary, tile_.arguments(state(current_), state(current_), side), words(side));
         continue;
       }
       const unsigned opposite = side ^ 1;  // the neighbour's face
       const Parcel sent{other, static_cast<int>(opposite), message(0, side), tile_.face_bytes(side),
                         received_part() * tile_.part_bytes() + tile_.face_offset(opposite)};
-      launch(kPack, tile_.arguments(state(current_), transport().packed_at(sent), side), words(side));
+      launch(kHaloPack, tile_.arguments(state(current_), transport().packed_at(sent), side), words(side));
       parcels.sent.push_back(sent);
       parcels.received.push_back(
           {other, static_cast<int>(side), message(received_part(), side), tile_.face_bytes(side)});
@@ -153,7 +155,7 @@ class HaloMover final : public ApplicationMover {
 
   void unpack(unsigned side) {
     if (grid().neighbours()[side] == kNobody) return;
-    launch(kUnpack, tile_.arguments(message(received_part(), side), state(current_), side), words(side));
+    launch(kHaloUnpack, tile_.arguments(message(received_part(), side), state(current_), side), words(side));
   }
 
   std::uint64_t words(unsigned side) const { return tile_.face_words(side); }
@@ -168,8 +170,8 @@ class HaloMover final : public ApplicationMover {
   unsigned current_ = 0;
 };
 
-const gpu::RegisterKernels<HaloArguments> kKernels("interfaces/halo/kernel.cu",
-                                                   {kStencil, kPack, kUnpack, kBoundary});
+const gpu::RegisterKernels<HaloArguments> kHaloKernels("interfaces/halo/kernel.cu",
+                                                       {kHaloStencil, kHaloPack, kHaloUnpack, kHaloBoundary});
 const RegisterInterface kHalo("halo", make<HaloMover>);
 
 }  // namespace

@@ -179,10 +179,10 @@ void halo(Kernels& kernels, Operation& operation, const HaloArguments& a, const 
   };
 }
 
-const RegisterSimulatedKernel<halo<Step::stencil>> kStencil("halo_stencil");
-const RegisterSimulatedKernel<halo<Step::pack>> kPack("halo_pack");
-const RegisterSimulatedKernel<halo<Step::unpack>> kUnpack("halo_unpack");
-const RegisterSimulatedKernel<halo<Step::boundary>> kBoundary("halo_boundary");
+const RegisterSimulatedKernel<halo<Step::stencil>> kHaloStencil("halo_stencil");
+const RegisterSimulatedKernel<halo<Step::pack>> kHaloPack("halo_pack");
+const RegisterSimulatedKernel<halo<Step::unpack>> kHaloUnpack("halo_unpack");
+const RegisterSimulatedKernel<halo<Step::boundary>> kHaloBoundary("halo_boundary");
 
 }  // namespace
 }  // namespace byteways::sim

@@ -36,8 +36,8 @@ void lattice_check(const LatticeArguments& arguments, const TeamMember& member) 
   report(*arguments.result, found, member);
 }
 
-const RegisterHostKernel<lattice_fill> kFill("lattice_fill");
-const RegisterHostKernel<lattice_check> kCheck("lattice_check");
+const RegisterHostKernel<lattice_fill> kLatticeFill("lattice_fill");
+const RegisterHostKernel<lattice_check> kLatticeCheck("lattice_check");
 
 }  // namespace
 }  // namespace byteways

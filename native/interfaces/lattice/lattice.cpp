@@ -24,8 +24,8 @@ LatticeArguments arguments_of(std::byte* data, const Lattice& lattice, std::uint
           result};
 }
 
-const gpu::RegisterKernels<LatticeArguments> kKernels("interfaces/lattice/kernel.cu",
-                                                      {"lattice_fill", "lattice_check"});
+const gpu::RegisterKernels<LatticeArguments> kLatticeKernels("interfaces/lattice/kernel.cu",
+                                                             {"lattice_fill", "lattice_check"});
 
 }  // namespace
 

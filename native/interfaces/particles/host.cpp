@@ -25,9 +25,9 @@ void particles_move(const SegmentsArguments& arguments, const TeamMember& member
   }
 }
 
-const RegisterHostKernel<particles_track> kTrack("particles_track");
-const RegisterHostKernel<particles_move<true>> kPack("particles_pack");
-const RegisterHostKernel<particles_move<false>> kUnpack("particles_unpack");
+const RegisterHostKernel<particles_track> kParticlesTrack("particles_track");
+const RegisterHostKernel<particles_move<true>> kParticlesPack("particles_pack");
+const RegisterHostKernel<particles_move<false>> kParticlesUnpack("particles_unpack");
 
 }  // namespace
 }  // namespace byteways

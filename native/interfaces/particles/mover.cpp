@@ -18,7 +18,8 @@
 namespace byteways {
 namespace {
 
-constexpr const char *kTrack = "particles_track", *kPack = "particles_pack", *kUnpack = "particles_unpack";
+constexpr const char *kParticlesTrack = "particles_track", *kParticlesPack = "particles_pack",
+                     *kParticlesUnpack = "particles_unpack";
 
 // Messages between this rank and one neighbour in one round, in the memory of messages and in the store.
 struct Side {
@@ -37,7 +38,9 @@ struct Trip {
 class ParticlesMover final : public ApplicationMover {
  public:
   ParticlesMover(Session& session, const Flow& flow)
-      : ApplicationMover(session, flow, {kTrack, kPack, kUnpack, "lattice_fill", "lattice_check"}) {
+      : ApplicationMover(
+            session, flow,
+            {kParticlesTrack, kParticlesPack, kParticlesUnpack, "lattice_fill", "lattice_check"}) {
     std::string reason;
     try {
       population_ = Population::of(flow);
@@ -92,7 +95,7 @@ class ParticlesMover final : public ApplicationMover {
   void track() {
     if (!whole()) return;
     const std::uint64_t words = (flow().size_bytes + population_.part_bytes()) / kWord;
-    launch(kTrack, TrackArguments{words_at(flow().source->data()), words}, words);
+    launch(kParticlesTrack, TrackArguments{words_at(flow().source->data()), words}, words);
     ++steps_;
   }
 
@@ -102,13 +105,13 @@ class ParticlesMover final : public ApplicationMover {
     Parcels parcels;
     for (const Side& side : out) {
       const Parcel first{side.other, 0, messages + side.offset, 0, part * part_bytes + side.place};
-      move(kPack, side, transport().packed_at(first));
+      move(kParticlesPack, side, transport().packed_at(first));
       list(side, first, parcels.sent);
     }
     for (const Side& side : in)
       list(side, {side.other, 0, messages + part * part_bytes + side.offset, 0, 0}, parcels.received);
     transport().exchange(parcels, stream());
-    for (const Side& side : in) move(kUnpack, side, messages + part * part_bytes + side.offset);
+    for (const Side& side : in) move(kParticlesUnpack, side, messages + part * part_bytes + side.offset);
   }
 
   // Adds the messages of a side, which lie from `first` on.
@@ -232,8 +235,10 @@ class ParticlesMover final : public ApplicationMover {
   std::uint64_t key_ = 0, steps_ = 0, trip_ = 0;
 };
 
-const gpu::RegisterKernels<TrackArguments> kTracking("interfaces/particles/kernel.cu", {kTrack});
-const gpu::RegisterKernels<SegmentsArguments> kMoving("interfaces/particles/kernel.cu", {kPack, kUnpack});
+const gpu::RegisterKernels<TrackArguments> kParticlesTracking("interfaces/particles/kernel.cu",
+                                                              {kParticlesTrack});
+const gpu::RegisterKernels<SegmentsArguments> kParticlesMoving("interfaces/particles/kernel.cu",
+                                                               {kParticlesPack, kParticlesUnpack});
 const RegisterInterface kParticles("particles", make<ParticlesMover>);
 
 }  // namespace

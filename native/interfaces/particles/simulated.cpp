@@ -73,9 +73,9 @@ void particles_move(Kernels& kernels, Operation& operation, const SegmentsArgume
   };
 }
 
-const RegisterSimulatedKernel<particles_track> kTrack("particles_track");
-const RegisterSimulatedKernel<particles_move<true>> kPack("particles_pack");
-const RegisterSimulatedKernel<particles_move<false>> kUnpack("particles_unpack");
+const RegisterSimulatedKernel<particles_track> kParticlesTrack("particles_track");
+const RegisterSimulatedKernel<particles_move<true>> kParticlesPack("particles_pack");
+const RegisterSimulatedKernel<particles_move<false>> kParticlesUnpack("particles_unpack");
 
 }  // namespace
 }  // namespace byteways::sim
