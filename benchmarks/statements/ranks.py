@@ -118,6 +118,7 @@ def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement
                 and case.record["pattern"] == pattern
                 and (">" not in path or case.record["path"].replace("<>", ">") == path)
                 and case.record["options"].get("window") == (int(window) if window else None)
+                and _named(case, ("window", "timing")) == _settings_in(table["title"])
                 and _fits(case, table["title"], row[0])
             ]
             said = f"{table['title']}: {row[0]}, {heading}"
@@ -145,7 +146,7 @@ def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statem
                 and case.record["pattern"] == pattern
                 and case.record["path"] == f"{pattern}:{ranks}"
                 and case.record["options"].get("timing", "pipelined") == timing
-                and _named(case, ("timing",)) == set(re.findall(r"\S+=[^\s:]+", title))
+                and _named(case, ("timing",)) == _settings_in(title)
                 and _fits(case, title, row[0])
             ]
             of: Callable[[Case], float] = _time_ns if is_time else lambda case: case.value
@@ -160,6 +161,10 @@ def _named(case: Case, apart: Sequence[str]) -> set[str]:
     record = case.record
     options = {name: value for name, value in record["options"].items() if name not in apart}
     return {f"{name}={value}" for name, value in (*options.items(), *record["environment"].items())}
+
+
+def _settings_in(title: str) -> set[str]:
+    return {word.rstrip(",") for word in re.findall(r"\S+=[^\s:]+", title)}
 
 
 def _library_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:

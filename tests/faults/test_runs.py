@@ -33,12 +33,12 @@ def test_worker_killed_at_random_times(command: Command, worker_pids: Callable[[
     while kills < 20:
         folder = command.folder.with_name(f"R{kills}")
         process = command.start(
-            str(command.suite), "--out", str(folder), "--no-report", BYTEWAYS_FAKE_SLEEP="0.05"
+            str(command.suite), "--out", str(folder), "--no-report", BYTEWAYS_FAKE_SLEEP="0.03"
         )
         seen: list[bytes] = []
         hits = 0
         while process.poll() is None:
-            time.sleep(random.uniform(0.02, 0.2))
+            time.sleep(random.uniform(0.01, 0.1))
             pids = worker_pids()
             if not lines(folder) or hits == 2:  # the probe is over; three losses would end the device
                 continue
@@ -60,7 +60,7 @@ def test_conductor_killed_and_resumed(command: Command, worker_pids: Callable[[]
     twice.
     """
     random.seed(9)
-    for round_ in range(5):
+    for round_ in range(4):
         command.folder = command.folder.with_name(f"K{round_}")
         process = command.start(
             str(command.suite), "--out", str(command.folder), "--no-report", BYTEWAYS_FAKE_SLEEP="0.1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -195,6 +196,7 @@ def apart(action: Callable[[], Any], environment: Mapping[str, str] | None = Non
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        gc.freeze()  # garbage of the parent is not collected here: its native threads were not forked
         signal.alarm(LIMIT_S)
         os.close(reader)
         os.environ.update(environment or {})

@@ -127,7 +127,7 @@ def test_managed_memory_is_that_of_each_rank() -> None:
 
 @pytest.mark.parametrize(
     "transport, by_xccl, by_mpi",
-    [("mpi", False, True), ("mpi-staged", False, False), ("xccl", True, False), ("hybrid", True, False)],
+    [("mpi", False, True), ("mpi-staged", False, False), ("xccl", True, False), ("hybrid", True, True)],
 )
 def test_what_carries_a_case(transport: str, by_xccl: bool, by_mpi: bool) -> None:
     """Catches a communicator of NCCL that is missing, and a trial of MPI with memory that it never gets."""

@@ -22,7 +22,7 @@ from byteways.results.samples import SamplesFile
 from byteways.run import exporter, process, rank_measuring, rank_worker, simulated_ranks
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.protocol import Channel, ConnectionClosed
-from byteways.run.rank_worker import RankWorker
+from byteways.run.rank_worker import Job, RankWorker
 
 
 def test_a_word_with_two_meanings_in_a_suite() -> None:
@@ -155,10 +155,11 @@ class World:
 
 
 def ranks(channel: Any) -> tuple[RankWorker, Any]:
-    mpi = SimpleNamespace(world=World(), finalize=lambda: mpi.world.said.append((b"finalized", -1)))
-    made: Any = object.__new__(RankWorker)
-    made._mpi, made._channel, made._measurer, made._host = mpi, channel, None, None
-    return made, mpi.world
+    world: Any = World()
+    mpi: Any = SimpleNamespace(world=world, finalize=lambda: world.said.append((b"finalized", -1)))
+    made = RankWorker(Job(world, mpi), channel, [])
+    made._host = None
+    return made, world
 
 
 def test_ranks_end_when_their_conductor_is_gone() -> None:
@@ -226,6 +227,6 @@ def test_what_ranks_are_told_apart_by() -> None:
         abi="mpich",
         world=SimpleNamespace(gather=lambda text: [text, b'{"pid": 1}']),
     )
-    found = rank_worker.facts_of(mpi)
+    found = rank_worker.facts_of(Job(mpi.world, mpi))
     assert found["mpi"] == {"version": "v", "path": "p", "abi": "mpich"}
     assert {name: found["ranks"][0][name] for name in own} == own and found["ranks"][1] == {"pid": 1}

@@ -271,8 +271,8 @@ class Case:
 
     @property
     def by_mpi(self) -> bool:
-        """Whether MPI carries its data as they are in memory."""
-        return INTERFACES[self.interface].between == "mpi" and self.transport in ("", "mpi")
+        """Whether MPI carries its data, or the small messages among them, as they are in memory."""
+        return INTERFACES[self.interface].between == "mpi" and self.transport in ("", "mpi", "hybrid")
 
     def interface_of(self, flow: Flow) -> str:
         return flow.interface or self.interface
