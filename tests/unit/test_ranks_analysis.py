@@ -428,6 +428,9 @@ def test_labels_name_the_operation_once(tmp_path: Path) -> None:
     """Catches "allreduce allreduce:0-3/cpu0"."""
     record = all_ranks(tmp_path).records[0]
     assert describe(record) == "mpi allreduce of 0-3/cpu0"
+    pattern = replace(record, interface="halo", pattern="halo", path="halo:0-3/cpu0")
+    assert describe(pattern) == "halo of 0-3/cpu0"
+    assert progress_of(Case.from_json(vars(pattern))) == "halo:0-3/cpu0 8 B"
     assert progress_of(Case.from_json(vars(record))) == "mpi allreduce:0-3/cpu0 8 B"
 
 

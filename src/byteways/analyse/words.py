@@ -20,7 +20,8 @@ def describe(record: Record) -> str:
         by = f" by {record.executor}" * (record.access == "remote")
         return f"{record.interface} {sources} > {record.destination}, {record.access}{by}"
     if record.pattern in OF_ALL_RANKS:  # these paths begin with the pattern
-        return f"{record.interface} {group_of(record)}"
+        name = "" if record.interface == record.pattern else f"{record.interface} "
+        return f"{name}{group_of(record)}"
     return f"{record.interface} {record.pattern} {record.path}, {record.access}"
 
 

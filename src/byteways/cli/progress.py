@@ -42,7 +42,8 @@ def describe(case: Case) -> str:
     # Paths of collectives already begin with the pattern.
     told = case.pattern == "unidirectional" or case.pattern in OF_ALL_RANKS
     pattern = "" if told else f"{case.pattern} "
-    return f"{case.interface} {pattern}{case.path} {format_size(case.size_bytes)}"
+    interface = "" if case.interface == case.pattern else f"{case.interface} "
+    return f"{interface}{pattern}{case.path} {format_size(case.size_bytes)}"
 
 
 def figure(record: Record) -> str:
