@@ -69,7 +69,7 @@ def main() -> int:
         folder = Path(name)
         program = folder / "halo_loop"
         # As the native core is built.
-        subprocess.run([f"{prefix}mpicc", "-O2", str(SOURCE), "-o", str(program)], check=True)
+        subprocess.run([f"{prefix}mpicc", "-O3", str(SOURCE), "-o", str(program)], check=True)
         lines = in_turns(
             arguments.pairs,
             lambda number: ours(folder, launcher, number),

@@ -9,13 +9,14 @@ namespace byteways {
 
 inline void halo_stencil_rows(const HaloArguments& a, unsigned long long first_row,
                               unsigned long long last_row) {
-  const unsigned long long pitch = halo_pitch(a);
+  // Copies: a word that is stored could be one of the arguments, for all the compiler knows.
+  const unsigned long long pitch = halo_pitch(a), width = a.width;
   for (unsigned long long row = first_row; row < last_row; ++row) {
     const unsigned long long field = row / a.height, y = row % a.height;
     const unsigned long long first = field * halo_field_words(a) + (y + a.depth) * pitch + a.depth;
     const unsigned long long *cell = a.from + first, *below = cell - pitch, *above = cell + pitch;
     unsigned long long* to = a.to + first;
-    for (unsigned long long x = 0; x < a.width; ++x)
+    for (unsigned long long x = 0; x < width; ++x)
       to[x] = cell[x] + (cell - 1)[x] + cell[x + 1] + below[x] + above[x];
   }
 }
