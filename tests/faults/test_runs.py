@@ -60,7 +60,7 @@ def test_conductor_killed_and_resumed(command: Command, worker_pids: Callable[[]
     twice.
     """
     random.seed(9)
-    for round_ in range(4):
+    for round_ in range(5):
         command.folder = command.folder.with_name(f"K{round_}")
         process = command.start(
             str(command.suite), "--out", str(command.folder), "--no-report", BYTEWAYS_FAKE_SLEEP="0.1"
