@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import json
 import os
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -191,13 +193,20 @@ def play(
     return apart(lambda: scene(_core.Session(simulator=simulator_path(), machine=sheet)), environment)
 
 
+def _end_after_limit() -> None:
+    """Ends this process after LIMIT_S, also when it hangs outside the interpreter; shows where it was."""
+    faulthandler.dump_traceback_later(LIMIT_S, file=sys.__stderr__)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the parent's handler needs the interpreter
+    signal.alarm(LIMIT_S + 2)
+
+
 def apart(action: Callable[[], Any], environment: Mapping[str, str] | None = None) -> Any:
     """What `action` returns in a forked process with these variables added."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         gc.freeze()  # garbage of the parent is not collected here: its native threads were not forked
-        signal.alarm(LIMIT_S)
+        _end_after_limit()
         os.close(reader)
         os.environ.update(environment or {})
         try:
