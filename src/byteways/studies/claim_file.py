@@ -41,6 +41,7 @@ _CHECK: Mapping[str, Keys] = {
     "reaches": Keys(
         {"of": FIGURES, "size": QUANTITY}, {"level": QUANTITY, "of_best": NUMBER, "factor": NUMBER}
     ),
+    "linear": Keys({"of": FIGURES}, {"at_least": NUMBER, "at_most": NUMBER}),
     "node": Keys(
         {"fact": TEXT},
         {**dict.fromkeys(("about", "at_least", "at_most"), QUANTITY), "within": NUMBER, "at": TEXT},
@@ -137,7 +138,7 @@ def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
         if name == "size":
             parse_size(str(value))
     bounded = {"about", "at_least", "at_most"} & set(keys) or keys.get("published")
-    if kind in ("value", "ratio", "node") and not bounded:
+    if kind in ("value", "ratio", "linear", "node") and not bounded:
         raise ValueError(f"{what} has neither 'about' nor 'at_least' nor 'at_most'")
     if kind == "reaches" and ("level" in keys) == ("of_best" in keys):
         raise ValueError(f"{what} needs either 'level' or 'of_best'")
