@@ -19,7 +19,6 @@ from byteways.analyse.selection import kind, unidirectional
 from byteways.analyse.summary import Cell, Group, Run, Variant, group_by
 from byteways.analyse.wording import margin, runner_up, tied_interfaces
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.sweep import nearest_cpu
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
@@ -168,7 +167,7 @@ def _comparable(cell: Cell, topology: Topology) -> bool:
     ends = cell.source.device, cell.destination.device
     gpus = [end for end in ends if end.startswith("gpu")]
     if len(gpus) == 1 and gpus[0] in topology.names():  # "host" means the NUMA domain nearest to the GPU
-        return nearest_cpu(gpus[0], topology) in ends
+        return topology.nearest_cpu(gpus[0]) in ends
     return True
 
 
