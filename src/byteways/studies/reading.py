@@ -78,7 +78,7 @@ _LINE = Keys(
     {"says": TEXT, "interface": TEXT, "executor": TEXT},
     {
         **dict.fromkeys(("source", "destination", "buffer"), ONE_OR_TEXTS),
-        **dict.fromkeys(("second_source", "pattern", "cache", "count", "note"), TEXT),
+        **dict.fromkeys(("second_source", "pattern", "cache", "count", "note", "simulated_by"), TEXT),
         "environment": VARIABLES,
         "options": OPTIONS,
         "together": FLAG,
@@ -241,6 +241,7 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
         entry.get("submits", False),
         tuple(entry.get("published", ({},))),
         entry.get("note", ""),
+        entry.get("simulated_by", ""),
     )
 
 
@@ -280,6 +281,8 @@ def _wrong(study: Study) -> list[str]:
     for line in study.lines.values():
         if line.interface not in INTERFACES:
             wrong.append(f"interface {line.interface} of line {line.name}")
+        if line.simulated_by and line.simulated_by not in study.lines:
+            wrong.append(f"line {line.simulated_by}, which simulates line {line.name}")
         wrong += [
             f"buffer '{text}' of line {line.name}" for text in _buffers(line) if not BUFFER.fullmatch(text)
         ]

@@ -95,6 +95,8 @@ class Line:
     submits: bool = False  # the time is the host's time to enqueue an operation, not its duration
     published: tuple[Mapping[str, str], ...] = ({},)  # how published values name it, if not by `ends`
     note: str = ""  # deviations of this reproduction
+    #: The line that represents this one on a simulated machine, where its interface cannot run; '': none.
+    simulated_by: str = ""
 
     def fits(self, place: Place) -> bool:
         """Whether the place has a device for every letter."""
