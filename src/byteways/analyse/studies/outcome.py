@@ -292,7 +292,9 @@ def to_json(outcome: StudyOutcome) -> dict[str, Any]:
                 "id": one.figure.id,
                 "title": one.figure.title,
                 "locator": one.figure.locator,
+                "kind": one.figure.kind,
                 "unit": one.figure.unit,
+                "hops": one.hops,
                 "rows": [asdict(row) for row in one.rows],
                 "notes": list(one.notes),
             }
