@@ -133,9 +133,10 @@ def _executor(rank: Rank, ends: tuple[Buffer, Buffer], wanted: Sequence[str]) ->
 
 
 def _counts(sweep: Sweep, most: int) -> list[int]:
-    """Returns the group sizes: all ranks, or 2, 4, 8 … and all."""
+    """Returns the group sizes: all ranks; 2, 4, 8 … and all; or 2, 3, 4 … and all."""
     powers = [2**power for power in range(1, most.bit_length()) if 2**power < most]
-    return [*(powers if sweep.groups == "powers" else []), most]
+    fewer = {"powers": powers, "every": list(range(2, most))}.get(sweep.groups, [])
+    return [*fewer, most]
 
 
 def _messages(

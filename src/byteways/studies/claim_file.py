@@ -40,6 +40,7 @@ _CHECK: Mapping[str, Keys] = {
     "reaches": Keys(
         {"of": FIGURES, "size": QUANTITY}, {"level": QUANTITY, "of_best": NUMBER, "factor": NUMBER}
     ),
+    "linear": Keys({"of": FIGURES}, {"at_least": NUMBER, "at_most": NUMBER}),
     "any": Keys({"readings": LIST_OF_TABLES}, {}),
 }
 #: Valid words of keys that take a fixed set.
@@ -130,7 +131,7 @@ def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
         if name == "size":
             parse_size(str(value))
     bounded = {"about", "at_least", "at_most"} & set(keys) or keys.get("published")
-    if kind in ("value", "ratio") and not bounded:
+    if kind in ("value", "ratio", "linear") and not bounded:
         raise ValueError(f"{what} has neither 'about' nor 'at_least' nor 'at_most'")
     if kind == "reaches" and ("level" in keys) == ("of_best" in keys):
         raise ValueError(f"{what} needs either 'level' or 'of_best'")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from byteways.analyse.studies.cells import Sheet
-from byteways.analyse.studies.checks import CHECKS, Finding
+from byteways.analyse.studies.checks import CHECKS
+from byteways.analyse.studies.finding import Finding
 from byteways.analyse.studies.fitting import FITTED, HELD_OUT, NEITHER, Fitting
 from byteways.analyse.studies.references import UntestableError, gaps, listed
 from byteways.analyse.studies.verdicts import BUILT_IN, CLOSE, CONTRADICTED, FAILS, HOLDS, UNTESTED

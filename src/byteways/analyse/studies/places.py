@@ -69,6 +69,9 @@ def _source_topology(model: str) -> Topology:
 def _locate(place: Place, there: Topology, here: Topology, found: _Classes) -> Located:
     if place.order:
         return _in_order(place, here)
+    if place.ranks > len(here.names("gpu")):
+        why = f"this machine has {len(here.names('gpu')) or 'none'}"
+        return Located(place, None, f"it needs {place.ranks} ranks with a GPU each, and {why}")
     gpus = list(dict.fromkeys(name for name in place.devices if kind_of(name) == "gpu"))
     if len(gpus) == 2:
         return _locate_pair(place, (gpus[0], gpus[1]), there, here, found)
