@@ -101,7 +101,8 @@ def _between_ranks(
             most = (len(cases) + len(sets) * len(sweep.interfaces)) * bounds.choices(ordered)
             bounds.within(most, f"{sweep.origin.at('name')}: sweep '{sweep.name}'")
             for interface, flows in itertools.product(sweep.interfaces, sets):
-                found = cases_of(ordered, pattern, interface, flows, topology)
+                own = rank_sweep.executed(interface, flows, placed)
+                found = cases_of(ordered, pattern, interface, own, topology)
                 for case in map(rank_sweep.with_sizes, found):
                     cases.setdefault(case.case_id, case)
     if not cases and not notes:

@@ -35,6 +35,8 @@ def flow_refusal(question: Question) -> str | None:
     """Checks the executor, then every buffer, then the partner. Between ranks each end executes."""
     interface, flow, capabilities = question.interface, question.flow, question.there
     ends = [buffer.device for buffer in flow.buffers] if INTERFACES[interface].between_ranks else []
+    if INTERFACES[interface].library == "xccl":  # its kernels run on GPUs, and reach host memory from there
+        ends = [device for device in ends if kind_of(device) == "gpu"]
     for device in dict.fromkeys([flow.executor, *ends]):
         offer = interface_offer(interface, device, capabilities)
         if not offer.available:
