@@ -45,7 +45,7 @@ def test_small_accesses_waste_what_transactions_move(machine: str, tmp_path: Pat
             "random-load",
             "access_bytes = 2",
             "1MiB",
-            "access_bytes must be from 4 to 128 (a cache line), not 2",
+            "from 4 to 128 (a cache line), not 2",
         ),
         ("random-update", "access_bytes = 4", "1MiB", "updates are of whole words of 8 bytes, not of 4"),
         ("random-store", "access_bytes = 4", "32GiB", "an operation has at most 2^32 accesses"),

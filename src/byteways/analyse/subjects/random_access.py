@@ -15,9 +15,12 @@ from byteways.plan.options import ACCESS_BYTES
 from byteways.units import format_size
 
 LEAD = (
-    "Independent accesses to random places of one buffer, each place once in an operation. One billion updates "
-    "per second are one GUPS; HPCC RandomAccess makes updates of 8 bytes, over half of the memory. An update "
-    "reads and writes, and its bandwidth counts both."
+    "Independent accesses to random places of one buffer, each place once in an operation. One billion "
+    "updates per second are one GUPS; HPCC RandomAccess makes updates of 8 bytes, over half of the memory. "
+    "An update reads and writes, and its bandwidth counts both."
+)
+NOTE = (
+    "Peaks are of sequential access: a transaction moves 32 or 64 bytes, and a smaller access wastes the rest"
 )
 HEADINGS = (
     *("threads of, memory", "interface", "size", "access, B", "settings"),
