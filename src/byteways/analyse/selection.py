@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from byteways.analyse.summary import Cell, Variant, group_by
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
 from byteways.plan.rows import moves_rows
+from byteways.plan.sweep import nearest_cpu
 from byteways.topology import routes
 from byteways.topology.model import Topology
 
@@ -84,6 +85,27 @@ def unidirectional(found: Iterable[Cell]) -> list[Cell]:
     pitched rows, which are different work, messages between ranks, and memory of other processes.
     """
     return [cell for cell in found if _arrives(cell) and within_a_process(cell)]
+
+
+#: Options that leave gaps between the bytes: a different job.
+_GAPS = ("pitch_bytes",)
+
+
+def does_the_job(cell: Cell) -> bool:
+    """Whether it moves contiguous bytes from one buffer to another, back to back, each counted once."""
+    known = INTERFACES[cell.record.interface]
+    if known.counts != "per-direction" or known.buffers != "pair" or set(_GAPS) & {*known.options}:
+        return False
+    return "pace" not in cell.record.options  # isolated operations measure launch overhead, not the path
+
+
+def by_nearest(cell: Cell, topology: Topology) -> bool:
+    """Whether host memory is that of the NUMA domain nearest to the GPU; true for paths of other kinds."""
+    ends = cell.source.device, cell.destination.device
+    gpus = [end for end in ends if end.startswith("gpu")]
+    if len(gpus) == 1 and gpus[0] in topology.names():
+        return nearest_cpu(gpus[0], topology) in ends
+    return True
 
 
 def by_ipc(found: Iterable[Cell]) -> list[Cell]:
