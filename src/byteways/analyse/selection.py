@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from byteways.analyse.summary import Cell, Variant, group_by
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
 from byteways.plan.rows import moves_rows
-from byteways.plan.sweep import nearest_cpu
 from byteways.topology import routes
 from byteways.topology.model import Topology
 
@@ -104,6 +103,8 @@ def by_nearest(cell: Cell, topology: Topology) -> bool:
     ends = cell.source.device, cell.destination.device
     gpus = [end for end in ends if end.startswith("gpu")]
     if len(gpus) == 1 and gpus[0] in topology.names():
+        from byteways.plan.sweep import nearest_cpu  # imported late: few questions need all of planning
+
         return nearest_cpu(gpus[0], topology) in ends
     return True
 

@@ -61,7 +61,10 @@ def show(
 
     folder = opened(run)
     view = View(
-        folder.manifest, folder.topology, _kept(folder.records, only or [], size, folder.topology), folder.damaged_lines
+        folder.manifest,
+        folder.topology,
+        _kept(folder.records, only or [], size, folder.topology),
+        folder.damaged_lines,
     )
     for notice in (shortfall(folder), damage(folder)):
         if notice:
