@@ -27,11 +27,7 @@ _BYTE, _SUM = 0, 0
 _XCCL_BYTE, _XCCL_UNSIGNED32 = 1, 3
 _WORD_BYTES = 4
 #: Members of BytewaysMpi that are called here, with their arguments; the others only hold their places.
-_MEMBERS = (
-    "init finalize abort library_version describe device_support world rank size split split_by_host free_comm "
-    "send receive start_send start_receive wait_all test_all barrier broadcast reduce allreduce reduce_scatter "
-    "allgather gather scatter alltoall"
-).split()
+_MEMBERS = ["init", "finalize", "abort", "library_version", "describe", "device_support", "world", "rank", "size", "split", "split_by_host", "free_comm", "send", "receive", "start_send", "start_receive", "wait_all", "test_all", "barrier", "broadcast", "reduce", "allreduce", "reduce_scatter", "allgather", "gather", "scatter", "alltoall"]
 _P, _L, _U = c_void_p, c_int64, c_uint64
 _BUFFERS = (_P, _P, _L, c_int, _U)
 _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
