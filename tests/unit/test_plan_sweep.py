@@ -290,3 +290,26 @@ def test_the_flow_beside_has_its_own_executor() -> None:
     ]
     first = ("gpu0:device", "gpu0", None, None)
     assert flows == [[first, ("gpu2:device", "gpu2", "kernel", size << 20)] for size in (1, 4)]
+
+
+ONE = 'interface = "load"\nbuffer = "gpu*:device"\npattern = "bidirectional"\n'
+
+
+def test_two_devices_reach_each_other_s_buffer() -> None:
+    """Catches a buffer that its own device accesses, a pair that comes twice, and a path of one device."""
+    found = cases(ONE + 'executor = "gpu*"')
+    assert len(found) == 6
+    assert {case.path for case in found} >= {"gpu0<>gpu1", "gpu2<>gpu3"}
+    for case in found:
+        first, second = case.flows
+        assert first.source == first.destination and second.source == second.destination
+        assert (first.executor, second.executor) == (second.source.device, first.source.device)
+        assert first.executor != second.executor
+    assert [case.path for case in cases(ONE + 'executor = "gpu*"\npairs = "per-link-class"')] == [
+        "gpu0<>gpu1"
+    ]
+
+
+def test_both_devices_must_be_named_to_reach_each_other_s_buffer() -> None:
+    """Catches an executor that the sweep leaves out, and runs all the same."""
+    assert cases(ONE + 'executor = "gpu0"') == ()

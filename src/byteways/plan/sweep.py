@@ -157,6 +157,9 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
     """Returns the sets of flows that form one case each, before executors."""
     if one_buffer_sweep(sweep):
         pairs = [(buffer, buffer) for buffer in _buffers(sweep, "buffer", sweep.sources, topology, notes)]
+        if pattern == "bidirectional":  # each device reaches the other's buffer
+            both = itertools.combinations(pairs, 2)
+            return [group for group in both if group[0][0].device != group[1][0].device]
     else:
         pairs = _pairs(sweep, pattern, topology, notes)
     if pattern == "unidirectional":
@@ -288,6 +291,11 @@ def _assigned(
     assigned = []
     for group in groups:
         executors = list(dict.fromkeys(_executors(sweep, interface, group, topology)))
+        if one_buffer_sweep(sweep) and len(group) > 1 and not sweep.beside_interfaces:
+            owners = tuple(buffer.device for buffer, _ in group)
+            if not {names[0] for names in executors} >= set(owners):
+                continue
+            executors = [owners[::-1]]
         if not executors:
             notes.append(f"no device here matches its executor {', '.join(sweep.executors)}")
         if sweep.beside_interfaces:
