@@ -21,7 +21,7 @@ _LINE = Keys(
     {"says": TEXT, "interface": TEXT, "executor": TEXT},
     {
         **dict.fromkeys(("source", "destination", "buffer", "pattern"), ONE_OR_TEXTS),
-        **dict.fromkeys(("second_source", "cache", "count", "note"), TEXT),
+        **dict.fromkeys(("second_source", "cache", "count", "note", "simulated_by"), TEXT),
         "sources": VARIABLES,
         "destinations": VARIABLES,
         "environment": VARIABLES,
@@ -109,4 +109,5 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
         tuple(entry.get("published", ({},))),
         entry.get("note", ""),
         entry.get("cell", ()),
+        entry.get("simulated_by", ""),
     )

@@ -204,6 +204,8 @@ def _wrong(study: Study) -> list[str]:
     for line in study.lines.values():
         if line.interface not in INTERFACES:
             wrong.append(f"interface {line.interface} of line {line.name}")
+        if line.simulated_by and line.simulated_by not in study.lines:
+            wrong.append(f"line {line.simulated_by}, which simulates line {line.name}")
         wrong += [
             f"buffer '{text}' of line {line.name}" for text in _buffers(line) if not BUFFER.fullmatch(text)
         ]
@@ -219,6 +221,12 @@ def _wrong(study: Study) -> list[str]:
                 parts(reference, study.lines, study.places)
             except ValueError as error:
                 wrong.append(f"claim {claim.id}: {error}")
+        wrong += [
+            f"place {at} of claim {claim.id}"
+            for check in claim.leaves()
+            if (at := check.keys.get("at")) is not None
+            and (at not in study.places or len(study.places[at].devices) < len(LETTERS[:2]))
+        ]
     wrong += [f"source {value.source_key}" for value in study.values if value.source_key not in study.sources]
     wrong += [f"machine {value.machine}" for value in study.values if value.machine not in study.models]
     wrong += wrong_claims(study.claims)

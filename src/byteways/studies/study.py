@@ -101,6 +101,8 @@ class Line:
     published: tuple[Mapping[str, str], ...] = ({},)  # how published values name it, if not by `ends`
     note: str = ""  # deviations of this reproduction
     cell: tuple[str, ...] = ()  # names of its source and destination in a grid; empty: in none
+    #: The line that represents this one on a simulated machine, where its interface cannot run; '': none.
+    simulated_by: str = ""
 
     @property
     def of_all_ranks(self) -> bool:

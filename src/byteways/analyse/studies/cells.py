@@ -20,7 +20,7 @@ from byteways.plan.suite_types import Suite
 from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
 from byteways.results.record import Record
-from byteways.results.simulated import model_of
+from byteways.results.simulated import is_simulated, model_of
 from byteways.studies.study import Ends, Line, Place, Study
 from byteways.studies.values import Value
 from byteways.topology.routes import link_class
@@ -180,8 +180,24 @@ class Sheet:
             return {}
         key = line.name, devices, ranks
         if key not in self._ours:
-            self._ours[key] = self._all_ours(line, devices, ranks)
+            standing_in = self.standing_in(line)
+            self._ours[key] = self._all_ours(standing_in or line, devices, ranks)
         return self._ours[key]
+
+    def standing_in(self, line: Line) -> Line | None:
+        """Returns the line that represents this one on a simulated machine; None on a real machine, or if the
+        line needs none.
+        """
+        if not line.simulated_by or not is_simulated(self.run.manifest):
+            return None
+        return self.study.lines[line.simulated_by]
+
+    def proxy_note(self, name: str) -> str:
+        """Returns a note that another line represents the named one in this run; '' if none does."""
+        other = self.standing_in(self.study.lines[name])
+        if other is None:
+            return ""
+        return f"{name} cannot be simulated: {other.name} represents it ({other.says})"
 
     def _all_ours(self, line: Line, devices: tuple[str, ...], ranks: int) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
@@ -191,6 +207,14 @@ class Sheet:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
         return {size: figure_of(first[size], line, self.study.statistic) for size in sorted(first)}
+
+    def reasons(self, line: Line, place: Place) -> dict[int, str]:
+        """Returns why each case of the run has no value, by size in bytes; '' if it was measured."""
+        found: dict[int, str] = {}
+        for record in self._records(line, self.located[place.name].devices, place.ranks):
+            told = "" if record.status == "measured" else record.reason or record.status
+            found[record.size_bytes] = found.get(record.size_bytes, told) and told
+        return found
 
     def any(self) -> bool:
         """Whether the run has any value of the study."""

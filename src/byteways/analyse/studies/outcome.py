@@ -258,6 +258,7 @@ def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
             notes.append(f"{name}: {located.note}")
     notes += [f"{listed(places)}: {reason}" for reason, places in gone.items()]
     notes += [f"{name}: {note}" for name in figure.lines if (note := sheet.study.lines[name].note)]
+    notes += [note for name in figure.lines if (note := sheet.proxy_note(name))]
     return tuple(dict.fromkeys(notes))
 
 
@@ -276,7 +277,9 @@ def to_json(outcome: StudyOutcome) -> dict[str, Any]:
                 "id": one.figure.id,
                 "title": one.figure.title,
                 "locator": one.figure.locator,
+                "kind": one.figure.kind,
                 "unit": one.figure.unit,
+                "hops": one.hops,
                 "rows": [asdict(row) for row in one.rows],
                 "notes": list(one.notes),
             }
