@@ -1,8 +1,8 @@
 """How good the machine models are between ranks: messages and collectives of MPI, NCCL and RCCL.
 
-Aims, for the held-out values of all machines together: of bandwidths of 1 MiB and more, median error at most 10 %,
-90th percentile at most 25 %; of times of one operation, of any size, median error at most 20 %. The models may
-have at most a quarter as many numbers fitted to such values as there are fitted values.
+Aims, for the held-out values of all machines together: of bandwidths of 1 MiB and more, median error at most
+10 %, 90th percentile at most 25 %; of times of one operation, of any size, median error at most 20 %. A model
+may have at most a quarter as many numbers fitted to such values as there are fitted values.
 """
 
 from __future__ import annotations
@@ -88,7 +88,10 @@ def print_table(found: Sequence[Messages]) -> None:
     if not found:
         return
     print(f"\n{'between ranks':16}{'fitted':>17}  {'held-out bandwidths':>25}  {'held-out times':>15}")
-    print(f"{'machine':16}{'numbers':>8}{'values':>9}  {'count':>7}{'median':>9}{'90 %':>9}  {'count':>6}{'median':>9}")
+    print(
+        f"{'machine':16}{'numbers':>8}{'values':>9}  {'count':>7}{'median':>9}{'90 %':>9}"
+        f"  {'count':>6}{'median':>9}"
+    )
     for one in found:
         print(
             f"{one.machine:16}{one.numbers:8}{one.fitted_values:9}  {one.bandwidths:7}"
@@ -96,8 +99,8 @@ def print_table(found: Sequence[Messages]) -> None:
             f"{_percent(one.time_median):>9}"
         )
     print(
-        f"\naims over all: bandwidths of 1 MiB and more median {_percent(BANDWIDTH_MEDIAN_AIM)}, 90th percentile "
-        f"{_percent(BANDWIDTH_P90_AIM)}; times median {_percent(TIME_MEDIAN_AIM)}: "
+        f"\naims over all: bandwidths of 1 MiB and more median {_percent(BANDWIDTH_MEDIAN_AIM)}, "
+        f"90th percentile {_percent(BANDWIDTH_P90_AIM)}; times median {_percent(TIME_MEDIAN_AIM)}: "
         f"{'met' if good(found) else 'MISSED'}"
     )
 

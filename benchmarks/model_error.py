@@ -4,9 +4,9 @@
 
 Each value is measured on the simulated machine the way its source measured it (simulated_programs.py),
 without noise. Aims, for held-out bandwidths of 1 MiB and more: median error at most 5 %, 90th percentile at
-most 15 %. Managed memory, small sizes, times and latencies have no aim. What MPI, NCCL and RCCL do between ranks
-is counted by itself, over all machines (message_figures.py). `--write` puts the figures of copies and kernels into
-[fit] of the machine files. Exit status 1: an aim is missed.
+most 15 %. Managed memory, small sizes, times and latencies have no aim. What MPI, NCCL and RCCL do between
+ranks is counted by itself, over all machines (message_figures.py). `--write` puts the figures of copies and
+kernels into [fit] of the machine files. Exit status 1: an aim is missed.
 """
 
 from __future__ import annotations
@@ -94,12 +94,22 @@ def predict(model: MachineModel) -> list[Prediction]:
     fitted, held_out, _ = published.split(model.name)
     sides = [(value, FITTED) for value in [*fitted, *own_run.values(model.name)]]
     sides += [(value, HELD_OUT) for value in held_out]
-    operations = [operation_of(value) for value, _ in sides]
-    times = simulate(Path(simulator_path()), _quiet(sheet(model)), operations)
+    predicted = predict_values(model, [value for value, _ in sides])
     return [
-        Prediction(value, side, figure(value, flows), family_of(value, model))
-        for (value, side), flows in zip(sides, times, strict=True)
+        Prediction(value, side, figure_of_model, family_of(value, model))
+        for (value, side), figure_of_model in zip(sides, predicted, strict=True)
     ]
+
+
+def predict_values(model: MachineModel, values: Sequence[Value]) -> list[float]:
+    """What the model makes of values, in their units.
+
+    Raises:
+        SimulationError: the simulated machine failed.
+    """
+    operations = [operation_of(value) for value in values]
+    times = simulate(Path(simulator_path()), _quiet(sheet(model)), operations)
+    return [figure(value, flows) for value, flows in zip(values, times, strict=True)]
 
 
 def _quiet(text: str) -> str:
