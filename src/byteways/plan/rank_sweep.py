@@ -8,7 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from byteways.plan.case import MEMORIES, OF_ALL_RANKS, Buffer, Case, Flow
-from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, MULTI_PAIR
+from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.link_classes import LinkClass
 from byteways.plan.options import RANK_ORDER
@@ -77,6 +77,16 @@ def rank_flows(
         yield from _collectives(sweep, pattern, ranks, notes)
     else:
         yield from _messages(sweep, pattern, ranks, link_class)
+
+
+def executed(interface: str, flows: tuple[Flow, ...], ranks: Sequence[Rank]) -> tuple[Flow, ...]:
+    """Returns the flows with what executes them: kernels of NCCL and RCCL run on the rank's GPU, also where
+    its buffer is in host memory.
+    """
+    if INTERFACES[interface].library != "xccl":
+        return flows
+    gpus = {rank.number: rank.gpu for rank in ranks}
+    return tuple(replace(flow, executor=gpus.get(flow.source.rank or 0) or flow.executor) for flow in flows)
 
 
 def size_in_blocks(size_bytes: int, pattern: str, ranks: int) -> int:

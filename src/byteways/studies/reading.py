@@ -221,6 +221,12 @@ def _wrong(study: Study) -> list[str]:
                 parts(reference, study.lines, study.places)
             except ValueError as error:
                 wrong.append(f"claim {claim.id}: {error}")
+        wrong += [
+            f"place {at} of claim {claim.id}"
+            for check in claim.leaves()
+            if (at := check.keys.get("at")) is not None
+            and (at not in study.places or len(study.places[at].devices) < len(LETTERS[:2]))
+        ]
     wrong += [f"source {value.source_key}" for value in study.values if value.source_key not in study.sources]
     wrong += [f"machine {value.machine}" for value in study.values if value.machine not in study.models]
     wrong += wrong_claims(study.claims)

@@ -227,6 +227,14 @@ class Sheet:
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
         return {size: figure_of(first[size], line, self.study.statistic) for size in sorted(first)}
 
+    def reasons(self, line: Line, place: Place) -> dict[int, str]:
+        """Returns why each case of the run has no value, by size in bytes; '' if it was measured."""
+        found: dict[int, str] = {}
+        for record in self._records(line, self.located[place.name].devices, place.ranks):
+            told = "" if record.status == "measured" else record.reason or record.status
+            found[record.size_bytes] = found.get(record.size_bytes, told) and told
+        return found
+
     def any(self) -> bool:
         """Whether the run has any value of the study."""
         return any(

@@ -13,6 +13,7 @@ from typing import Any
 from byteways.analyse.studies.cells import Sheet
 from byteways.analyse.studies.curve_checks import linear, reaches
 from byteways.analyse.studies.finding import Finding, Wanted
+from byteways.analyse.studies.node_checks import node, refused
 from byteways.analyse.studies.references import Cell, UntestableError, cells, unlike
 from byteways.plan.legality import kind_of
 from byteways.studies.reference import FASTEST, number_of, unit_of
@@ -234,4 +235,6 @@ CHECKS: Mapping[str, Callable[[Mapping[str, Any], Sheet], Finding]] = {
     "order": _order,
     "reaches": reaches,
     "linear": linear,
+    "node": node,
+    "refused": refused,
 }

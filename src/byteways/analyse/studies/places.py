@@ -9,7 +9,6 @@ from functools import cache
 from byteways.machines import load as load_model
 from byteways.machines.topology import topology_of
 from byteways.plan.legality import kind_of
-from byteways.plan.sweep import nearest_cpu
 from byteways.studies.study import Place, Study
 from byteways.topology.model import Topology
 from byteways.topology.packages import package_of, packed, spread
@@ -181,7 +180,7 @@ def _named(
     for name in place.devices:
         if name.startswith(NEAR):
             anchor = devices["abcd".index(name.removeprefix(NEAR))]
-            devices.append(nearest_cpu(anchor, here))
+            devices.append(here.nearest_cpu(anchor))
             continue
         devices.append(stands_for.get(name, name))
         if devices[-1] not in here.names():

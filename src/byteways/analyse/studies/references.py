@@ -112,6 +112,24 @@ def unlike(check: Mapping[str, Any], sheet: Sheet, found: Sequence[Cell]) -> tup
     return (*stands, *(f"without {listed(names)}: {why}" for why, names in gone.items()), *proxies)
 
 
+def outcomes(reference: str, sheet: Sheet) -> list[tuple[str, str]]:
+    """Returns the name and the reason of every case that a reference stands for; the reason of one that was
+    measured is ''.
+
+    Raises:
+        UntestableError: The run has none of them.
+    """
+    found = [
+        (f"{line.name}, {place.name}, {format_size(size)}", reason)
+        for line, place, wanted in _pairs(reference, sheet)
+        for size, reason in sheet.reasons(line, place).items()
+        if size in sizes_of(wanted, [size])
+    ]
+    if not found:
+        raise UntestableError(_why_not(reference, sheet))
+    return found
+
+
 def listed(names: Sequence[str], most: int = 4) -> str:
     """Returns the first `most` names and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
