@@ -18,7 +18,7 @@ from byteways.plan.planner import needs_ranks, shares_gpus
 from byteways.plan.ranks import Rank, default_ranks, layout
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
-from byteways.plan.sweep import expand, nearest_cpu
+from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, model_of
@@ -181,7 +181,7 @@ class Sheet:
         if found is None or not line.nearest_host:
             return found
         gpus = [name for name in found if kind_of(name) == "gpu"]
-        host = nearest_cpu(gpus[0], self.run.topology)
+        host = self.run.topology.nearest_cpu(gpus[0])
         return tuple(host if kind_of(name) == "cpu" else name for name in found)
 
     def at(self, line: Line, devices: tuple[str, ...] | None, ranks: int = 0) -> dict[int, Ours]:
