@@ -16,6 +16,7 @@ from byteways.report.drawing import WIDTH, Drawing, draw
 from byteways.report.numbers import moment
 from byteways.report.page import Page, from_run
 from byteways.report.render import script_json
+from byteways.results import columns
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from byteways.text import visible_data
@@ -314,7 +315,12 @@ def test_embedded_records_unpack(tmp_path: Path) -> None:
     packed = re.search(r'id="records">([A-Za-z0-9+/=]+)</script>', text)
     assert packed is not None
     data = json.loads(gzip.decompress(base64.b64decode(packed[1])))
-    expected = [{**record.to_json(), "simulated": False} for record in build.records]
+    own = columns.derived(build.manifest(), build.records)
+    expected = [
+        {**record.to_json(), **{name: values[place] for name, values in own.items()}}
+        for place, record in enumerate(build.records)
+    ]
+    assert {line["simulated"] for line in expected} == {False}
     for line in expected:
         line.pop("samples_ns", None)
     assert data["records"] == json.loads(json.dumps(expected))

@@ -28,9 +28,9 @@ from byteways.report.charts import Chart
 from byteways.report.drawing import Drawing, draw
 from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
 from byteways.report.numbers import bandwidth_number
-from byteways.results.exporters.csv_format import COLUMNS
+from byteways.results import columns
 from byteways.results.record import Record
-from byteways.results.simulated import is_simulated, mark_of, subject, worded
+from byteways.results.simulated import mark_of, subject, worded
 from byteways.units import format_size
 
 
@@ -206,8 +206,8 @@ def _page(whole: Run) -> Page:
         not_measured=tuple(all_tables.not_measured),
         method=method(run, found),
         manifest=manifest,
-        records=tuple(_line(shown(record), manifest) for record in run.records),
-        columns=COLUMNS,
+        records=_lines([shown(record) for record in run.records], manifest),
+        columns=columns.places(),
     )
 
 
@@ -221,10 +221,14 @@ def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...
     return tuple(pages)
 
 
-def _line(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a record as offered for download: without samples, marked if simulated."""
-    line = {name: value for name, value in record.to_json().items() if name != "samples_ns"}
-    return {**line, "simulated": is_simulated(manifest)}
+def _lines(records: Sequence[Record], manifest: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Returns records as offered for download: without samples, with the run's own columns."""
+    own = columns.derived(manifest, records)
+    return tuple(
+        {name: value for name, value in record.to_json().items() if name != "samples_ns"}
+        | dict(zip(own, values, strict=True))
+        for record, values in zip(records, zip(*own.values(), strict=True), strict=True)
+    )
 
 
 def _best(entry: Ranking | None) -> PageBest | None:

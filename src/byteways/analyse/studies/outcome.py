@@ -219,7 +219,7 @@ def _row(
         number,
         number / beside if number is not None and beside else None,
         "" if number is not None else sheet.missing(line, place, size),
-        found.other_count if found else "",
+        found.other_count if found and figure.unit not in ("ns", "µs") else "",
         found.quantity("of peak") if found else None,
         between,
         published.derived(figure.unit) if published else "",

@@ -143,9 +143,16 @@ def environment_refusal(question: Question) -> str | None:
             continue
         if reader is None or reader.runtime in runtimes.values() or None in runtimes.values():
             continue
+        if "mpi" in libraries_of(case) and _drives_some(reader.runtime, capabilities):
+            continue  # an MPI that takes memory of GPUs opens their runtime, whatever the messages are
         device, runtime = next(iter(runtimes.items()))
         return f"{variable} is read by {reader.name}, and {device} is driven by {runtime}"
     return None
+
+
+def _drives_some(runtime: str, capabilities: Capabilities) -> bool:
+    """Whether the runtime drives a GPU of this machine."""
+    return any(runtime_of(name, capabilities) == runtime for name in capabilities.devices)
 
 
 def libraries_of(case: Case) -> set[str]:
