@@ -72,6 +72,9 @@ ALLREDUCE = Case(
         (H200X4, case("kernel", "gpu0:vmm", "gpu1:pool", "gpu2")),
         (H200X4, case("copy", "cpu0:write-combined", "gpu1:pool", "gpu1")),
         (COHERENT, case("kernel", "cpu0:registered@gpu0", "gpu1:device", "gpu1")),
+        (H200X4, case("copy", "gpu0:pool@gpu1", "gpu0:device@gpu1", "gpu0")),
+        (TWO_DOMAINS, case("copy", "cpu0:pinned@cpu1", "cpu0:write-combined@gpu0", "gpu0")),
+        (APU, case("memcpy", "gpu0:device@cpu1", "gpu1:device@gpu0", "cpu0")),
     ],
 )
 def test_what_is_legal(machine: Machine, what: Case) -> None:
@@ -87,7 +90,21 @@ REFUSED = [
     ),
     (NO_PEER, case("kernel", "gpu1:vmm", "gpu0:device", "gpu0"), "no peer access"),
     (H200X4, case("memcpy", "cpu0:pageable", "gpu0:vmm", "cpu0"), "cannot address vmm memory of gpu0"),
-    (H200X4, case("copy", "gpu0:pool@gpu1", "gpu0:device", "gpu0"), "is placed on allocation"),
+    (
+        H200X4,
+        case("copy", "gpu0:ipc@gpu1", "gpu1:device", "gpu1"),
+        "gpu1 cannot touch gpu0:ipc@gpu1 first: another process allocates and fills it",
+    ),
+    (
+        H200X4,
+        case("copy", "gpu0:device@cpu0", "gpu1:device", "gpu1"),
+        "cpu0 cannot touch gpu0:device@cpu0 first: cpu0 cannot address device memory of gpu0",
+    ),
+    (
+        NO_PEER,
+        case("copy", "gpu1:device@gpu0", "gpu1:device", "gpu1"),
+        "gpu0 cannot touch gpu1:device@gpu0 first: gpu0 and gpu1 have no peer access",
+    ),
     (
         H200X4,
         case("copy", "cpu0:registered@gpu0", "gpu0:device", "gpu0"),
@@ -173,11 +190,6 @@ REFUSED = [
         TWO_CORES,
         case("memcpy", "cpu0:pinned", "cpu0:pageable", "cpu0"),
         "no pinned memory: no GPU runtime was found",
-    ),
-    (
-        TWO_DOMAINS,
-        case("copy", "cpu0:pinned@cpu1", "gpu0:device", "gpu0"),
-        "pinned memory is placed on allocation",
     ),
     (
         TWO_DOMAINS,
