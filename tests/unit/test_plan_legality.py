@@ -11,7 +11,7 @@ from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.footprint import buffers, footprint
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
-from byteways.topology.model import Capabilities, Offer
+from byteways.topology.model import PLAIN_COPY, Capabilities, Offer
 from tests.unit.legality import (
     APU,
     COHERENT,
@@ -32,6 +32,11 @@ from tests.unit.legality import (
 RANKS = tuple(Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
 ALLREDUCE = Case(
     "mpi", "allreduce", (Flow(RANKS[0], RANKS[0], "cpu0", others=((RANKS[1], RANKS[1]),)),), MIB, "warm"
+)
+
+UNKNOWN_MEMORY = (
+    H200X4[0],
+    replace(H200X4[1], calls={"gpu0": {PLAIN_COPY: Offer(False, "HIP 6.2: invalid argument")}}),
 )
 
 
@@ -74,6 +79,8 @@ ALLREDUCE = Case(
         (COHERENT, case("kernel", "cpu0:registered@gpu0", "gpu1:device", "gpu1")),
         (H200X4, case("copy", "gpu0:pool@gpu1", "gpu0:device@gpu1", "gpu0")),
         (TWO_DOMAINS, case("copy", "cpu0:pinned@cpu1", "cpu0:write-combined@gpu0", "gpu0")),
+        (UNKNOWN_MEMORY, case("copy", "cpu0:registered", "gpu0:device", "gpu0")),
+        (UNKNOWN_MEMORY, case("copy", "cpu0:pageable", "gpu1:device", "gpu1")),  # nothing is known of it
         (APU, case("memcpy", "gpu0:device@cpu1", "gpu1:device@gpu0", "cpu0")),
     ],
 )
@@ -83,6 +90,11 @@ def test_what_is_legal(machine: Machine, what: Case) -> None:
 
 
 REFUSED = [
+    (
+        UNKNOWN_MEMORY,
+        case("copy", "gpu0:device", "cpu0:hugepage", "gpu0"),
+        "copies of hugepage memory, which the runtime neither allocated nor registered, are refused: HIP 6.2",
+    ),
     (
         (H200X4[0], replace(H200X4[1], granted={})),
         case("kernel", "gpu0:pool", "gpu1:device", "gpu1"),

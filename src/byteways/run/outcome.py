@@ -308,8 +308,8 @@ def _parts(measurement: Measurement) -> dict[str, float] | None:
 
 
 def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mapping[str, int]) -> list[Warning]:
-    """Returns a warning for each buffer with pages outside their NUMA domain: that of the first toucher, or of
-    the owner if the allocation places them.
+    """Returns a warning for each buffer with pages outside their NUMA domain: that of the first toucher, or
+    of the owner if the allocation places them.
     """
     found: dict[str, Warning] = {}
     for flow, held in zip(case.flows, buffers, strict=True):
