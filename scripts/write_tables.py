@@ -26,6 +26,7 @@ from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
 from byteways.results import schema
 from byteways.results.columns import COLUMNS
 from byteways.results.warnings import ADVICE
+from byteways.topology.facts import FACTS
 from error_messages import error_messages
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -73,6 +74,11 @@ def errors_table() -> str:
 
 def suites_table() -> str:
     return table(("suite", "what it measures"), ((f"`{name}`", title) for name, title in suite.names()))
+
+
+def facts_table() -> str:
+    rows = ((f"`{name}`", fact.says, fact.unit or "number") for name, fact in FACTS.items())
+    return table(("fact", "what it is", "unit"), rows)
 
 
 def options_table() -> str:
@@ -179,6 +185,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "warnings": warnings_table,
     "errors": errors_table,
     "suites": suites_table,
+    "facts": facts_table,
     "options": options_table,
     "columns": columns_table,
     "numbers": numbers_table,

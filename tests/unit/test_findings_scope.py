@@ -11,6 +11,7 @@ from byteways.analyse.best import best_map
 from byteways.analyse.finding import ASSUMED, Finding
 from byteways.analyse.findings import findings
 from byteways.analyse.headline import headline, rows_of_text
+from byteways.analyse.prediction import predictions
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects import contention, host, odd_pairs, routes
 from byteways.analyse.subjects.pages import compared
@@ -162,7 +163,7 @@ def test_a_doubtful_case_proves_no_capacity(tmp_path: Path) -> None:
     build.measure("copy", odd, rates, pattern="fan-in", size=MIB, warnings=[Warning("drift", 1.0, 0.0, "")])
     case = next(
         one
-        for one in Index(RunFolder(build.write(tmp_path))).predictions.cases
+        for one in predictions(Index(RunFolder(build.write(tmp_path)))).cases
         if one.cell.record.path == "gpu1,gpu2,gpu3>gpu0"
     )
     assert case.most == pytest.approx(399e9, rel=0.01) and not case.held_back
@@ -176,7 +177,7 @@ def test_held_back_needs_the_intervals(tmp_path: Path, half_width: float, held: 
     for one in flows:
         build.measure("copy", [one], 55.0)
     build.measure("copy", flows, {"cpu0>gpu0": 50.0, "cpu0>gpu1": 50.0}, pattern="fan-out")
-    (case,) = Index(RunFolder(build.write(tmp_path))).predictions.cases
+    (case,) = predictions(Index(RunFolder(build.write(tmp_path)))).cases
     assert case.held_back is held
 
 

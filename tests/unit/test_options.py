@@ -25,6 +25,7 @@ SPANS = {
     "core": (0, 4095),
     "partner_core": (0, 4095),
     "columns": (1, 256),
+    "access_bytes": (4, 128),
     "fields": (1, 64),
     "depth_cells": (1, 16),
     "width_cells": (1, 2**24),

@@ -7,7 +7,7 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.plan.case import Case
 from byteways.plan.suite import parse
-from byteways.plan.sweep import Expansion, expand, nearest_cpu
+from byteways.plan.sweep import Expansion, expand
 from byteways.topology.model import Topology
 from byteways.topology.routes import link_class
 from tests.unit import machines
@@ -153,7 +153,7 @@ def test_near_is_each_gpus_own_domain() -> None:
     ]
     (fan,) = cases(host + 'pairs = "near"\npattern = "fan-out"', TWO_DOMAINS)
     assert fan.path == "cpu0,cpu1>gpu0,gpu1,gpu2,gpu3"
-    assert nearest_cpu("gpu3", TWO_DOMAINS) == "cpu1"
+    assert TWO_DOMAINS.nearest_cpu("gpu3") == "cpu1"
 
 
 def test_near_without_a_known_domain_is_the_first() -> None:
@@ -163,7 +163,7 @@ def test_near_without_a_known_domain_is_the_first() -> None:
     homeless = replace(
         TWO_DOMAINS, devices=tuple(replace(device, numa_domain=-1) for device in TWO_DOMAINS.devices)
     )
-    assert nearest_cpu("gpu3", homeless) == "cpu0"
+    assert homeless.nearest_cpu("gpu3") == "cpu0"
     with_near = cases(ends("cpu*:pinned", "gpu*:device") + 'pairs = "near"', homeless)
     assert {case.flows[0].source.device for case in with_near} == {"cpu0"}
 
@@ -290,3 +290,26 @@ def test_the_flow_beside_has_its_own_executor() -> None:
     ]
     first = ("gpu0:device", "gpu0", None, None)
     assert flows == [[first, ("gpu2:device", "gpu2", "kernel", size << 20)] for size in (1, 4)]
+
+
+ONE = 'interface = "load"\nbuffer = "gpu*:device"\npattern = "bidirectional"\n'
+
+
+def test_two_devices_reach_each_other_s_buffer() -> None:
+    """Catches a buffer that its own device accesses, a pair that comes twice, and a path of one device."""
+    found = cases(ONE + 'executor = "gpu*"')
+    assert len(found) == 6
+    assert {case.path for case in found} >= {"gpu0<>gpu1", "gpu2<>gpu3"}
+    for case in found:
+        first, second = case.flows
+        assert first.source == first.destination and second.source == second.destination
+        assert (first.executor, second.executor) == (second.source.device, first.source.device)
+        assert first.executor != second.executor
+    assert [case.path for case in cases(ONE + 'executor = "gpu*"\npairs = "per-link-class"')] == [
+        "gpu0<>gpu1"
+    ]
+
+
+def test_both_devices_must_be_named_to_reach_each_other_s_buffer() -> None:
+    """Catches an executor that the sweep leaves out, and runs all the same."""
+    assert cases(ONE + 'executor = "gpu0"') == ()

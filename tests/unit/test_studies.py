@@ -40,11 +40,12 @@ def test_every_file_of_a_study_is_right(key: str) -> None:
 
 @pytest.mark.parametrize("key", STUDIES)
 def test_claims_name_figures_that_exist(key: str) -> None:
-    """On a machine that measured nothing each check is tried and cannot be tested."""
+    """On a machine that measured nothing each check is tried and cannot be tested, but those of the node."""
     study = load(key)
     outcome = compare(study, run(study.models[0]))
-    assert {one.verdict for one in outcome.verdicts} == {UNTESTED}
-    assert all(one.detail.startswith("because ") for one in outcome.verdicts)
+    of_runs = [one for one in outcome.verdicts if not any(leaf.kind == "node" for leaf in one.claim.leaves())]
+    assert {one.verdict for one in of_runs} == {UNTESTED}
+    assert all(one.detail.startswith("because ") for one in of_runs)
 
 
 @pytest.mark.parametrize("key", STUDIES)

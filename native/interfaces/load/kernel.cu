@@ -1,28 +1,12 @@
 // Interface `load`: loads of 16 bytes, eight in flight per thread, without stores except one sum per block,
 // which proves that every word was read.
-#include "interfaces/device/prelude.cuh"
+#include "interfaces/device/block_sum.cuh"
 #include "interfaces/load/arguments.hpp"
 
 namespace byteways {
 
-constexpr unsigned int kMostThreads = 1024;
-
 __device__ inline Word sum_of(const Bytes16& pair) {
   return load_word(pair.x | Word{pair.y} << 32) + load_word(pair.z | Word{pair.w} << 32);
-}
-
-// The sum over all threads of the block; valid in thread 0.
-__device__ inline Word sum_of_block(Word own) {
-  __shared__ Word sums[kMostThreads];
-  sums[thread_index()] = own;
-  synchronize_block();
-  for (unsigned int left = block_threads(); left > 1;) {
-    const unsigned int half = (left + 1) / 2;
-    if (thread_index() < left / 2) sums[thread_index()] += sums[thread_index() + half];
-    synchronize_block();
-    left = half;
-  }
-  return sums[0];
 }
 
 BYTEWAYS_KERNEL(1024) load(LoadArguments arguments) {

@@ -103,9 +103,7 @@ def by_nearest(cell: Cell, topology: Topology) -> bool:
     ends = cell.source.device, cell.destination.device
     gpus = [end for end in ends if end.startswith("gpu")]
     if len(gpus) == 1 and gpus[0] in topology.names():
-        from byteways.plan.sweep import nearest_cpu  # imported late: few questions need all of planning
-
-        return nearest_cpu(gpus[0], topology) in ends
+        return topology.nearest_cpu(gpus[0]) in ends
     return True
 
 

@@ -288,8 +288,10 @@ class Case:
 
     def arrays_of(self, flow: Flow) -> tuple[tuple[Buffer, ...], tuple[Buffer, ...]]:
         """Returns (buffers read, buffers written) of a flow."""
-        arrays = self.buffers_of(flow)
-        return (arrays[:-1], arrays[-1:]) if INTERFACES[self.interface_of(flow)].writes else (arrays, ())
+        arrays, row = self.buffers_of(flow), INTERFACES[self.interface_of(flow)]
+        if row.scattered and row.sources and row.writes:  # an update reads what it writes
+            return arrays, arrays
+        return (arrays[:-1], arrays[-1:]) if row.writes else (arrays, ())
 
     def options_of(self, flow: Flow) -> Mapping[str, int | str | bool]:
         """Returns a flow's options: its own if it has its own interface, otherwise the case's."""
@@ -315,6 +317,8 @@ class Case:
         sources = list(dict.fromkeys(flow.source.device for flow in self.flows))
         destinations = list(dict.fromkeys(flow.destination.device for flow in self.flows))
         if self.pattern == "bidirectional":
+            if self.flows[0].source == self.flows[0].destination:  # each device reaches the other's buffer
+                return "<>".join(sources)
             return paths[0].replace(">", "<>")
         if self.pattern in ("fan-out", "fan-in"):
             return f"{','.join(sources)}>{','.join(destinations)}"

@@ -35,6 +35,7 @@ class Interface:
     granularity_bytes: int = 8  # sizes are multiples of this
     one_word: bool = False  # its buffers hold one word
     power_of_two_from: int = 0  # sizes must be powers of two from here on; 0: any
+    scattered: bool = False  # accesses `access_bytes` at a time, at random places
     by_call: bool = False  # uses a runtime call, so the executor need not map both buffers
     batched: bool = False  # the vendor has a batched call for its operations
     alone: bool = False  # moves no bytes: runs alone or as background load

@@ -7,6 +7,7 @@ combinations are in legality/.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from byteways.plan import options as opt
 from byteways.plan.interface import READ_WRITE, Interface
@@ -121,6 +122,18 @@ def _one_way(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interf
         writes=writes,
         cpu_bytes_per_s=10e9,
         team=True,
+    )
+
+
+def _random(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
+    """Returns the row of random accesses to one buffer, all of which an operation covers once."""
+    return replace(
+        _one_way(meaning, kernel, sources=sources, writes=writes),
+        options=(opt.ACCESS_BYTES, opt.BLOCKS, opt.THREADS, opt.STREAM),
+        counted=sources + writes,
+        power_of_two_from=1024,  # a few accesses of the largest size
+        scattered=True,
+        cpu_bytes_per_s=0.5e9,
     )
 
 
@@ -368,6 +381,14 @@ INTERFACES: Mapping[str, Interface] = {
     "stream-triad": _stream("a = b + 3 c of STREAM", "stream_triad", 2),
     "store": _one_way("stores alone: one buffer is written", "store", sources=0, writes=True),
     "load": _one_way("loads alone: one buffer is read", "load", sources=1, writes=False),
+    "random-load": _random("independent loads at random places", "random_load", sources=1, writes=False),
+    "random-store": _random("independent stores at random places", "random_store", sources=0, writes=True),
+    "random-update": _random(
+        "independent updates at random places: load, change and store, as in GUPS",
+        "random_update",
+        sources=1,
+        writes=True,
+    ),
     "compute": Interface(
         "direct access",
         "arithmetic in registers of all multiprocessors or cores",
@@ -398,6 +419,11 @@ def counts_as_stream(interface: str) -> bool:
     return INTERFACES[interface].counts == READ_WRITE
 
 
+def is_scattered(interface: str) -> bool:
+    """Whether it accesses a few bytes at a time, at random places."""
+    return INTERFACES[interface].scattered
+
+
 def is_memory_step(interface: str) -> bool:
     """Whether it allocates, releases or opens memory instead of moving bytes."""
     return INTERFACES[interface].category == MEMORY
@@ -411,6 +437,12 @@ def figure_of(interface: str) -> str:
 def one_buffer(interface: str) -> bool:
     """Whether source and destination of its flows are one allocation."""
     return INTERFACES[interface].buffers != "pair"
+
+
+def goes_both_ways(interface: str) -> bool:
+    """Whether two devices can load from, or store to, each other's single buffer at once."""
+    row = INTERFACES[interface]
+    return row.buffers == "one" and row.figure == "bandwidth"
 
 
 def moves_pages(interface: str) -> bool:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 MOST_BLOCK_THREADS = 1024
 #: Threads of a CPU team (native/interfaces/mover.hpp).
 MOST_TEAM_THREADS = 4096
+#: Random accesses of an operation (native/interfaces/random_access/arguments.hpp).
+MOST_ACCESSES = 2**32
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ WIDTH_BYTES = Option("width_bytes", Span(8, 2**31 - 1, "width of a row in bytes"
 PITCH_BYTES = Option("pitch_bytes", Span(8, 2**31 - 1, "largest pitch of drivers, in bytes"))
 #: The side whose rows are pitched.
 STRIDED = Option("strided", words=("source", "destination", "both"))
+#: A power of two: what one thread, or the threads of one transaction, access at a random place.
+ACCESS_BYTES = Option("access_bytes", Span(4, 128, "a cache line"), usual=8)
 RELAYS = Option("relays", Span(0, 63, "GPUs that are not an end of the transfer"))
 VIA = Option("via", names_gpus=True)
 #: A multiple of whole pages.

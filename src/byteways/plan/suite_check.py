@@ -11,7 +11,7 @@ from byteways.aliases import translated
 from byteways.plan import bounds
 from byteways.plan.case import CACHES, MEMORIES, OF_ALL_RANKS, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
-from byteways.plan.interfaces import APPLICATIONS, INTERFACES
+from byteways.plan.interfaces import APPLICATIONS, INTERFACES, goes_both_ways
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_options import check_products, environment_of, options_of
 from byteways.plan.suite_table import Table, kind_of_value
@@ -23,7 +23,7 @@ from byteways.plan.words import closest
 PAIRS = ("all", "near", "per-link-class", "first")
 SAME_DEVICE = ("only", "never", "also")
 CORES = ("any", "pairs")
-GROUPS = ("all", "powers")
+GROUPS = ("all", "powers", "every")
 #: Keys that do not apply to sweeps between ranks.
 _NOT_BETWEEN_RANKS = ("executor", "same_device", "partner", "second_source", "cores", "gpus", "halves")
 #: `with-RUNTIME` is for sweeps that only one runtime supports.
@@ -160,10 +160,13 @@ def _read_ends(
         return _buffers(table, "source"), _buffers(table, "destination")
     if len(walkers) != len(interfaces):
         table.fail("interface", f"{walkers[0]} has one buffer and needs its own sweep")
-    if any(pattern not in ("unidirectional", "interference") for pattern in patterns):
+    both_ways = all(goes_both_ways(name) for name in walkers)
+    known = ("unidirectional", "interference", *(["bidirectional"] if both_ways else []))
+    if any(pattern not in known for pattern in patterns):
+        named = "unidirectional or bidirectional" if both_ways else "unidirectional"
         table.fail(
             "pattern",
-            f"{walkers[0]} runs unidirectional, or as the measured flow of interference",
+            f"{walkers[0]} runs {named}, or as the measured flow of interference",
             "leave the key out",
         )
     for key in ("source", "destination"):

@@ -101,7 +101,8 @@ def _between_ranks(
             most = (len(cases) + len(sets) * len(sweep.interfaces)) * bounds.choices(ordered)
             bounds.within(most, f"{sweep.origin.at('name')}: sweep '{sweep.name}'")
             for interface, flows in itertools.product(sweep.interfaces, sets):
-                found = cases_of(ordered, pattern, interface, flows, topology)
+                own = rank_sweep.executed(interface, flows, placed)
+                found = cases_of(ordered, pattern, interface, own, topology)
                 for case in map(rank_sweep.with_sizes, found):
                     cases.setdefault(case.case_id, case)
     if not cases and not notes:
@@ -156,6 +157,9 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
     """Returns the sets of flows that form one case each, before executors."""
     if one_buffer_sweep(sweep):
         pairs = [(buffer, buffer) for buffer in _buffers(sweep, "buffer", sweep.sources, topology, notes)]
+        if pattern == "bidirectional":  # each device reaches the other's buffer
+            both = itertools.combinations(pairs, 2)
+            return [group for group in both if group[0][0].device != group[1][0].device]
     else:
         pairs = _pairs(sweep, pattern, topology, notes)
     if pattern == "unidirectional":
@@ -242,17 +246,7 @@ def _near(source: str, destination: str, topology: Topology) -> bool:
     if kind_of(source) == kind_of(destination):
         return True
     cpu, gpu = (source, destination) if kind_of(source) == "cpu" else (destination, source)
-    return cpu == nearest_cpu(gpu, topology)
-
-
-def nearest_cpu(gpu: str, topology: Topology) -> str:
-    """Returns the NUMA domain nearest to a GPU; the first one if unknown."""
-    cpus = [device for device in topology.devices if device.kind == "cpu"]
-    domain = topology.device(gpu).numa_domain
-    for cpu in cpus:
-        if domain is not None and cpu.numa_domain == domain:
-            return cpu.name
-    return cpus[0].name
+    return cpu == topology.nearest_cpu(gpu)
 
 
 def between_ranks(sweep: Sweep) -> bool:
@@ -297,6 +291,11 @@ def _assigned(
     assigned = []
     for group in groups:
         executors = list(dict.fromkeys(_executors(sweep, interface, group, topology)))
+        if one_buffer_sweep(sweep) and len(group) > 1 and not sweep.beside_interfaces:
+            owners = tuple(buffer.device for buffer, _ in group)
+            if not {names[0] for names in executors} >= set(owners):
+                continue
+            executors = [owners[::-1]]
         if not executors:
             notes.append(f"no device here matches its executor {', '.join(sweep.executors)}")
         if sweep.beside_interfaces:

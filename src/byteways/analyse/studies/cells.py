@@ -20,7 +20,7 @@ from byteways.plan.suite_types import Suite
 from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
 from byteways.results.record import Record
-from byteways.results.simulated import model_of
+from byteways.results.simulated import is_simulated, model_of
 from byteways.studies.study import Ends, Line, Place, Study
 from byteways.studies.values import Value
 from byteways.topology.routes import link_class
@@ -50,8 +50,10 @@ class _Entries:
             key = _flow_key(entry.case.interface, entry.case.pattern, entry.case.flows[0])
             self._by_flow.setdefault(key, []).append(entry)
 
-    def of(self, line: Line, devices: tuple[str, ...], environment: dict[str, str]) -> list[_Entry]:
-        """Returns the cases of a line on these devices."""
+    def of(
+        self, line: Line, devices: tuple[str, ...], environment: dict[str, str], ranks: int = 0
+    ) -> list[_Entry]:
+        """Returns the cases of a line on these devices; `ranks`: of so many, whose first has the devices."""
         if line.together:
             return self._all_at_once(line, frozenset(devices))
         return [
@@ -61,6 +63,7 @@ class _Entries:
             if entry.case.environment == environment
             and _same_options(entry.case, line)
             and _same_cache(entry.case, line)
+            and ranks in (0, len(entry.case.ranks))
         ]
 
     def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[_Entry]:
@@ -84,7 +87,7 @@ class Sheet:
     def __init__(self, study: Study, run: Run) -> None:
         self.study = study
         self.run = run
-        self._ours: dict[tuple[str, tuple[str, ...]], dict[int, Ours]] = {}
+        self._ours: dict[tuple[str, tuple[str, ...], int], dict[int, Ours]] = {}
         self._published: dict[tuple[str, str], list[Published]] = {}
 
     @cached_property
@@ -155,11 +158,11 @@ class Sheet:
                 kept[name] = text
         return kept
 
-    def _records(self, line: Line, devices: tuple[str, ...] | None) -> list[Record]:
+    def _records(self, line: Line, devices: tuple[str, ...] | None, ranks: int) -> list[Record]:
         """All records of a line on these devices, of any status; the study's own sweeps come first."""
         if devices is None:
             return []
-        found = self._recorded.of(line, devices, self.environment(line))
+        found = self._recorded.of(line, devices, self.environment(line), ranks)
         records = [entry.record for entry in found if entry.record is not None]
         return sorted(records, key=lambda record: record.sweep not in self._sweeps)
 
@@ -169,25 +172,49 @@ class Sheet:
 
     def ours(self, line: Line, place: Place) -> dict[int, Ours]:
         """Returns the run's values by size in bytes, smallest first."""
-        return self.at(line, self.located[place.name].devices)
+        return self.at(line, self.located[place.name].devices, place.ranks)
 
-    def at(self, line: Line, devices: tuple[str, ...] | None) -> dict[int, Ours]:
+    def at(self, line: Line, devices: tuple[str, ...] | None, ranks: int = 0) -> dict[int, Ours]:
         """Like `ours`, for devices of this machine; None gives no values."""
         if devices is None:
             return {}
-        key = line.name, devices
+        key = line.name, devices, ranks
         if key not in self._ours:
-            self._ours[key] = self._all_ours(line, devices)
+            standing_in = self.standing_in(line)
+            self._ours[key] = self._all_ours(standing_in or line, devices, ranks)
         return self._ours[key]
 
-    def _all_ours(self, line: Line, devices: tuple[str, ...]) -> dict[int, Ours]:
+    def standing_in(self, line: Line) -> Line | None:
+        """Returns the line that represents this one on a simulated machine; None on a real machine, or if the
+        line needs none.
+        """
+        if not line.simulated_by or not is_simulated(self.run.manifest):
+            return None
+        return self.study.lines[line.simulated_by]
+
+    def proxy_note(self, name: str) -> str:
+        """Returns a note that another line represents the named one in this run; '' if none does."""
+        other = self.standing_in(self.study.lines[name])
+        if other is None:
+            return ""
+        return f"{name} cannot be simulated: {other.name} represents it ({other.says})"
+
+    def _all_ours(self, line: Line, devices: tuple[str, ...], ranks: int) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
-        for record in self._records(line, devices):
+        for record in self._records(line, devices, ranks):
             told = record.submit_ns if line.submits else record.time_ns
             if record.status == "measured" and told is not None and not record.beyond_limit:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
         return {size: figure_of(first[size], line, self.study.statistic) for size in sorted(first)}
+
+    def reasons(self, line: Line, place: Place) -> dict[int, str]:
+        """Returns why each case of the run has no value, by size in bytes; '' if it was measured."""
+        found: dict[int, str] = {}
+        for record in self._records(line, self.located[place.name].devices, place.ranks):
+            told = "" if record.status == "measured" else record.reason or record.status
+            found[record.size_bytes] = found.get(record.size_bytes, told) and told
+        return found
 
     def any(self) -> bool:
         """Whether the run has any value of the study."""
@@ -203,9 +230,8 @@ class Sheet:
         devices = self.located[place.name].devices
         if devices is None:
             return []
-        return sorted(
-            {entry.case.size_bytes for entry in self._asked.of(line, devices, self.environment(line))}
-        )
+        found = self._asked.of(line, devices, self.environment(line), place.ranks)
+        return sorted({entry.case.size_bytes for entry in found})
 
     def published(self, line: Line, place: Place) -> list[Published]:
         """Returns the published values at the line and place in file order, including repeated prints."""
@@ -233,7 +259,7 @@ class Sheet:
         located = self.located[place.name]
         if located.devices is None:
             return located.reason
-        records = self._records(line, located.devices)
+        records = self._records(line, located.devices, place.ranks)
         there = [record for record in records if size_bytes in (None, record.size_bytes)] or records
         told = next(
             (record.reason for record in there if record.status != "measured" and record.reason), None

@@ -14,6 +14,7 @@ from byteways.analyse.selection import broadest_size, kind_of_pair
 from byteways.analyse.summary import Cell, Group, group_by, pool
 from byteways.analyse.wording import largest, less, losing_most, moves_most, no_loss, others_of, part_kept
 from byteways.analyse.words import describe
+from byteways.plan.interfaces import one_buffer
 from byteways.results.record import Warning
 from byteways.units import format_size
 
@@ -59,7 +60,11 @@ def beside_alone(index: Index, members: Sequence[Cell]) -> tuple[Claim, Group, G
 
 def bidirectional(index: Index) -> Iterator[Finding]:
     """Reports the best bidirectional result at the largest size, for each kind of pair and link class."""
-    cells = [cell for cell in index.ranked if cell.record.pattern == "bidirectional"]
+    cells = [
+        cell
+        for cell in index.ranked
+        if cell.record.pattern == "bidirectional" and not one_buffer(cell.record.interface)
+    ]
     places = group_by(cells, lambda cell: (BOTH.get(_ends(cell), "Inside a domain"), index.link_class(cell)))
     several = Counter(where for where, _ in places)
     for (where, wires), some in places.items():

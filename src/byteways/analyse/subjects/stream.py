@@ -11,11 +11,11 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Mark, Plot, PlotPoint, Table, Topic
 from byteways.plan.case import Buffer
-from byteways.plan.interfaces import INTERFACES, counts_as_stream
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_scattered
 from byteways.units import format_bandwidth, format_size
 
 #: In STREAM's order.
-KERNELS = tuple(name for name in INTERFACES if counts_as_stream(name))
+KERNELS = tuple(name for name in INTERFACES if counts_as_stream(name) and not is_scattered(name))
 #: Least number of sizes in a scan.
 LEAST_SIZES = 3
 
@@ -69,9 +69,7 @@ def other_count(cell: Cell) -> tuple[str, dict[str, float]]:
 def streams(found: Iterable[Cell]) -> list[Cell]:
     """Returns the STREAM cells with a single flow."""
     return [
-        cell
-        for cell in found
-        if cell.record.pattern == "unidirectional" and counts_as_stream(cell.record.interface)
+        cell for cell in found if cell.record.pattern == "unidirectional" and cell.record.interface in KERNELS
     ]
 
 

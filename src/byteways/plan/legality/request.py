@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES, OPTIONS, WORD_BYTES, is_memory_step
-from byteways.plan.options import MOST_BLOCK_THREADS
+from byteways.plan.options import ACCESS_BYTES, MOST_ACCESSES, MOST_BLOCK_THREADS
 from byteways.plan.relays import via_mistake
 from byteways.plan.rows import moves_rows, rows_of_options
 
@@ -50,6 +50,7 @@ def mistake(request: Request) -> Mistake | None:
         or _staging_mistake(request)
         or _osu_mistake(request)
         or _direct_mistake(request)
+        or _access_mistake(request)
     )
 
 
@@ -69,7 +70,8 @@ def _size_mistake(request: Request) -> Mistake | None:
     if row.power_of_two_from:
         if size & (size - 1) or size < row.power_of_two_from:
             least = row.power_of_two_from
-            reason = f"a pointer chase needs a power of two of at least {least} bytes, not {size}"
+            what = "a pointer chase" if row.walks else interface
+            reason = f"{what} needs a power of two of at least {least} bytes, not {size}"
             return Mistake("size", reason, 'for example "64KiB..1GiB x4"')
         return None
     if is_memory_step(interface) and size % row.granularity_bytes:
@@ -219,4 +221,21 @@ def _direct_mistake(request: Request) -> Mistake | None:
             return Mistake(name, f"copies have no {name}", f"leave '{name}' out")
     if options.get("submit") == "persistent":
         return Mistake("submit", "copies are calls, and no part of a kernel", 'submit = "graph"')
+    return None
+
+
+def _access_mistake(request: Request) -> Mistake | None:
+    """Elements of random access: powers of two; updates need whole words, which alone tell their number."""
+    if not INTERFACES[request.interface].scattered:
+        return None
+    access = int(request.options.get(ACCESS_BYTES.name, ACCESS_BYTES.usual))
+    hint = "4, 8, 16, 32, 64 or 128"
+    if access & (access - 1):
+        return Mistake(ACCESS_BYTES.name, f"access_bytes must be a power of two, not {access}", hint)
+    if request.interface == "random-update" and access < WORD_BYTES:
+        reason = f"updates are of whole words of {WORD_BYTES} bytes, not of {access}"
+        return Mistake(ACCESS_BYTES.name, reason, "access_bytes = 8, as HPCC RandomAccess has it")
+    if request.size_bytes // access > MOST_ACCESSES:
+        reason = f"an operation has at most 2^32 accesses; {request.size_bytes} bytes have more of {access}"
+        return Mistake("size", reason, "a smaller size, or larger access_bytes")
     return None
