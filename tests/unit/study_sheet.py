@@ -113,6 +113,9 @@ class FakeSheet:
             if (a, b) == (line.name, place.name)
         ]
 
+    def proxy_note(self, name: str) -> str:
+        return ""
+
     def missing(self, line: FakeLine, place: FakePlace, size: int | None) -> str:
         return f"no {line.name} at {place.name}"
 
