@@ -21,6 +21,7 @@ pytestmark = [
 
 #: Of the sample run's report.
 CHARTS = 9
+UNFOLD = "document.getElementById('unfold').click()"
 FIRST_CELL = "document.querySelector('#matrices .grid tbody tr td:nth-child(3) span').textContent"
 
 
@@ -90,6 +91,7 @@ def test_charts_are_drawn_when_scrolled_to(browser: Browser) -> None:
     assert places == CHARTS
     assert browser.evaluate("byteways.drawn.size") < places
     last = "byteways.places[byteways.places.length - 1]"
+    browser.evaluate("document.querySelector('.contents a[href=\"#latency\"]').click()")
     browser.evaluate(f"{last}.scrollIntoView()")
     for _ in range(50):
         if browser.evaluate(f"byteways.drawn.has({last})"):
@@ -100,6 +102,7 @@ def test_charts_are_drawn_when_scrolled_to(browser: Browser) -> None:
 
 def test_all_charts_are_drawn_before_printing(browser: Browser, tmp_path: Path) -> None:
     """Would catch paper with empty frames."""
+    browser.evaluate(UNFOLD)
     browser.pdf(tmp_path / "report.pdf")
     drawn = "byteways.places.filter(p => p.querySelector('svg .scatterlayer .trace')).length"
     assert browser.evaluate(drawn) == CHARTS
@@ -135,6 +138,7 @@ def test_keyboard(browser: Browser) -> None:
     """Would catch controls that cannot be reached, cells without a tooltip, or focus that is not seen."""
     browser.press("Tab")
     assert browser.evaluate("document.activeElement.textContent") == "Skip to the findings"
+    browser.evaluate(UNFOLD)
     browser.evaluate("document.querySelector('#matrices [data-numbers=percent]').focus()")
     browser.press("Enter")
     assert browser.evaluate(FIRST_CELL) == "87.5 %"
@@ -210,6 +214,7 @@ def test_narrow_window_does_not_scroll_sideways(report: Path) -> None:
     """Would catch a table or picture that makes the whole page wider than a small window."""
     with Browser(width=520) as browser:
         browser.open(report)
+        browser.evaluate(UNFOLD)
         browser.evaluate("byteways.drawAll()")
         wide, window = browser.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert wide <= window
@@ -233,6 +238,7 @@ def test_legends_leave_the_plot_free(report: Path, width: int) -> None:
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         browser.call("Emulation.setDeviceMetricsOverride", size)
         browser.open(report)
+        browser.evaluate(UNFOLD)
         browser.evaluate("byteways.drawAll()")
         assert browser.evaluate("document.querySelectorAll('svg .legend').length") > 0
         assert browser.evaluate(LEGEND_CLEAR) is True
@@ -243,6 +249,7 @@ def test_legends_move_when_the_window_does(report: Path) -> None:
     """Would catch a phone that is turned, or a window made narrow, with the legend where it was."""
     with Browser() as browser:
         browser.open(report)
+        browser.evaluate(UNFOLD)
         browser.evaluate("byteways.drawAll()")
         size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         browser.call("Emulation.setDeviceMetricsOverride", size)
@@ -259,3 +266,50 @@ def test_folded_findings_are_on_paper(browser: Browser) -> None:
     assert browser.evaluate(folded) is False
     browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert browser.evaluate(folded) is True
+
+
+def screen(browser: Browser, width: int, height: int) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.call("Emulation.setDeviceMetricsOverride", size)
+
+
+@pytest.mark.parametrize("gpus", [2, 4, 8, 16])
+def test_essentials_are_six_screens(shared: Browser, tmp_path: Path, gpus: int) -> None:
+    """Would catch a page that grows with the machine, or whose first screen has to be scrolled."""
+    path = write_report(sample_run.h200x4(gpus=gpus, sizes=(sample_run.MIB, sample_run.GIB)).write(tmp_path))
+    for width, height in ((1400, 900), (390, 844)):
+        screen(shared, width, height)
+        shared.open(path)
+        assert shared.evaluate("document.getElementById('node').getBoundingClientRect().bottom") <= height
+        assert shared.evaluate("document.documentElement.scrollWidth") <= width
+        if width == 1400:
+            assert shared.evaluate("document.documentElement.scrollHeight") <= 6 * height
+    shared.call("Emulation.clearDeviceMetricsOverride")
+
+
+def test_a_finding_leads_to_its_evidence(browser: Browser) -> None:
+    """Would catch a link to results that stay folded."""
+    link = "document.querySelector('.findings.top a.evidence')"
+    part = f"document.querySelector({link}.hash + ' > details')"
+    assert browser.evaluate(f"{part}.open") is False
+    browser.evaluate(f"{link}.click()")
+    browser.evaluate("new Promise(done => setTimeout(done, 50))")
+    assert browser.evaluate(f"{part}.open") is True
+
+
+def test_links_are_told_by_keyboard(browser: Browser) -> None:
+    """Would catch rates that only a pointer can read."""
+    assert browser.evaluate("document.querySelectorAll('svg.node .link[tabindex=\"0\"]').length") == 1
+    browser.evaluate("document.querySelector('svg.node .link[tabindex=\"0\"]').focus()")
+    first = browser.evaluate("document.getElementById('tip').textContent")
+    assert "NVLink4 ×18" in first and "396 GB/s (88 %)" in first
+    browser.press("ArrowRight")
+    assert browser.evaluate("document.getElementById('tip').textContent") != first
+    assert browser.evaluate("document.activeElement.getAttribute('aria-label')").startswith("gpu")
+
+
+def test_paper_has_the_essentials(browser: Browser, tmp_path: Path) -> None:
+    """Would catch a print-out that is as long as the whole page."""
+    browser.pdf(tmp_path / "report.pdf")
+    pages = (tmp_path / "report.pdf").read_bytes().count(b"/Type /Page\n")
+    assert 1 <= pages <= 4

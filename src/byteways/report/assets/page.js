@@ -75,7 +75,7 @@
     root.dataset.theme = "light";
     printing = true; // two charts a page
     document.querySelectorAll("details.more").forEach((part) => { part.open = true; });
-    places.forEach(draw);
+    places.filter((place) => !place.closest("details:not([open])")).forEach(draw);
   });
   window.addEventListener("afterprint", () => { printing = false; show(theme()); });
   let wide = root.clientWidth;
@@ -115,9 +115,16 @@
   }
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") tip.hidden = true;
+    const link = event.target.closest && event.target.closest("svg.node .link");
+    if (link && event.key.startsWith("Arrow")) {
+      const links = Array.from(link.parentElement.querySelectorAll(".link")), at = links.indexOf(link);
+      const next = links[(at + (["ArrowLeft", "ArrowUp"].includes(event.key) ? links.length - 1 : 1)) % links.length];
+      event.preventDefault(); link.tabIndex = -1; next.tabIndex = 0; next.focus();
+      return;
+    }
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     const cell = told(event);
-    if (!step || !cell) return;
+    if (!step || !cell || !cell.closest("table")) return;
     const row = cell.parentElement, body = row.parentElement;
     let line = row.rowIndex - body.rows[0].rowIndex, column = cell.cellIndex, next = null;
     do {
@@ -125,6 +132,39 @@
       next = body.rows[line] && body.rows[line].cells[column];
     } while (next && !next.dataset.details);
     if (next) { event.preventDefault(); cell.tabIndex = -1; next.tabIndex = 0; next.focus(); }
+  });
+
+  // Folded parts: opened by a link into them, all of them by the button.
+  function reveal() {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    const part = target.querySelector(":scope > details.fold") || target.closest("details.fold");
+    if (part && !part.open) { part.open = true; target.scrollIntoView(); }
+  }
+  window.addEventListener("hashchange", reveal);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest("a[href^='#']");
+    if (link && link.hash === location.hash) reveal();
+  });
+  const unfold = document.getElementById("unfold");
+  unfold.addEventListener("click", () => {
+    const open = unfold.getAttribute("aria-pressed") !== "true";
+    document.querySelectorAll("details.fold, details.more").forEach((part) => { part.open = open; });
+    unfold.setAttribute("aria-pressed", String(open));
+    unfold.textContent = open ? "Close all" : "Open all";
+  });
+  reveal();
+
+  // A finding lights the links between its devices.
+  document.querySelectorAll(".findings [data-paths]").forEach((item) => {
+    const pairs = item.dataset.paths.split(" ").map((path) => path.split(">"));
+    const lit = Array.from(document.querySelectorAll("svg.node .link[data-link]")).filter((link) => {
+      const ends = link.dataset.link.split(" – ");
+      return pairs.some((pair) => pair.length === 2 && pair.every((end) => ends.includes(end)));
+    });
+    for (const [on, state] of [["mouseenter", true], ["mouseleave", false], ["focusin", true], ["focusout", false]]) {
+      item.addEventListener(on, () => lit.forEach((link) => link.classList.toggle("lit", state)));
+    }
   });
 
   // Downloads: the records travel packed in the page and are unpacked when asked for.
