@@ -52,6 +52,7 @@ def test_sections_without_data_are_left_out(tmp_path: Path) -> None:
     sections = outline.ids("section")
     assert sections == [
         "node",
+        "explore",
         "findings",
         "host",
         "curves",
@@ -74,6 +75,7 @@ def test_all_sections_of_a_gpu_run(tmp_path: Path) -> None:
     assert Outline(html(sample_run.h200x4(), tmp_path)).ids("section") == [
         "node",
         "recommended",
+        "explore",
         "findings",
         "matrices",
         "host",
@@ -143,7 +145,7 @@ def test_hostile_names_are_escaped(tmp_path: Path, place: str) -> None:
     text = html(build, tmp_path)
     tags = [tag for tag, _ in Outline(text).elements]
     assert "img" not in tags
-    assert tags.count("script") == 5
+    assert tags.count("script") == 7
     assert "<img" not in text.replace("<image", "")  # Plotly's own text has <image>
 
 

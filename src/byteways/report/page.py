@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import Any
 
 from byteways.analyse import curves
@@ -26,6 +27,7 @@ from byteways.report import charts
 from byteways.report.about import devices, facts, method
 from byteways.report.charts import Chart
 from byteways.report.evidence import Evidence, evidence, places
+from byteways.report.explore import Explorer, explorer
 from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
 from byteways.report.node.drawing import Drawing, draw
 from byteways.report.node.rates import link_rates
@@ -99,6 +101,7 @@ class Page:
     findings: tuple[Finding, ...]
     evidence: tuple[Evidence, ...]  # the first findings, with where their results are
     drawing: Drawing | None
+    explorer: Explorer | None
     devices: tuple[tuple[str, ...], ...]
     topology_notes: tuple[str, ...]
     matrices: tuple[PageGrid, ...]
@@ -135,7 +138,7 @@ class Page:
 #: Findings beside the picture of the node.
 FIRST_FINDINGS = 3
 #: Fields of a page that are data, whose words are not replaced in simulated runs.
-_DATA = ("mark", "manifest", "records", "columns")
+_DATA = ("mark", "explorer", "manifest", "records", "columns")
 
 
 def from_run(run: Run) -> Page:
@@ -184,6 +187,7 @@ def _page(whole: Run) -> Page:
         findings=tuple(found_out),
         evidence=tuple(evidence(found_out[:FIRST_FINDINGS], places(all_tables))),
         drawing=draw(run.topology, link_rates(run, found_out)) if run.topology.devices else None,
+        explorer=explorer(run, partial(worded, simulated=run.simulated)),
         devices=devices(run),
         topology_notes=run.topology.notes,
         matrices=tuple(page_grid(grid) for grid in matrices),
