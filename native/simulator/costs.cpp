@@ -257,10 +257,12 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
   };
   if (executor.kind == gpu) {
     const GpuModel& device = model_->gpu;
-    if (memory == here)
-      return step(static_cast<double>(device.cache_bytes), device.cache_latency_ns,
-                  device.memory_latency_ns) /
+    if (memory == here) {
+      const double beyond = step(static_cast<double>(device.cache_bytes), device.cache_latency_ns,
+                                 device.memory_latency_ns);
+      return step(static_cast<double>(device.l2_bytes), device.l2_latency_ns, beyond) /
              clocks_[at(executor.index)];
+    }
     const Route& way = router_.between(here, memory);
     if (memory.kind == cpu || owner.kind == cpu) {
       const auto beyond = way.hops.empty() ? 0.0 : static_cast<double>(way.hops.size() - 1);
