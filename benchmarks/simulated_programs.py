@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simulated_messages import messages
 from simulated_runtime import Runtime, open_runtime
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ NVBANDWIDTH_COPIES = 16
 #: Steps of a walk; the longer one has twice as many.
 CHASE_STEPS = 200_000
 CHASE_LINE_BYTES = 128
+#: Methods whose programs run between ranks.
+BETWEEN_RANKS = ("mpi", "xccl")
 OPEN = 1  # what a gate waits for
 #: TransferBench does all transfers of a GPU in one kernel; as many queues let our kernels do the same.
 ALL_PAIRS_ENVIRONMENT = {"GPU_MAX_HW_QUEUES": "16"}
@@ -62,6 +65,9 @@ class Operation:
     blocks: int = 0  # of a kernel; 0: as many as there are multiprocessors
     touches_only: bool = False  # the kernel stores or loads only, and does not copy
     environment: Mapping[str, str] = field(default_factory=dict)
+    message: str = ""  # between ranks: a key of PROGRAMS in simulated_messages.py
+    ranks: int = 1
+    graph: bool = False  # the calls are replayed from a graph
 
     @property
     def flows(self) -> list[tuple[str, str, str]]:
@@ -81,6 +87,8 @@ class Operation:
 
 def operation_of(value: Value) -> Operation:
     """What the source of a published value timed."""
+    if value.method in BETWEEN_RANKS:
+        return _message_of(value)
     timing, copies = value.timing, 1
     if value.method == "pointer-chase":
         program = "chase"
@@ -120,13 +128,44 @@ def operation_of(value: Value) -> Operation:
     )
 
 
+def _message_of(value: Value) -> Operation:
+    """A program of OMB, nccl-tests or rccl-tests."""
+    settings = value.options
+    return Operation(
+        "messages",
+        value.method,
+        value.executor,
+        value.access,
+        value.pattern,
+        str(value.source),
+        str(value.destination),
+        value.size_bytes or UNSTATED_BYTES,
+        environment=dict(value.environment),
+        message="one_process" if settings.get("processes") == "1" else settings["program"],
+        ranks=int(settings.get("ranks", 2)),
+        graph=settings.get("graph") == "1",
+    )
+
+
 def figure(value: Value, times_ns: Sequence[float]) -> float:
     """The times of a value's flows as its source prints them: bytes/s, or ns."""
     if value.metric != "bandwidth":
         return times_ns[0]
     size = value.size_bytes or UNSTATED_BYTES
+    if value.method in BETWEEN_RANKS:
+        return _passes(value) * size / (1e-9 * times_ns[0])
     moved = {"stream-triad": 3}.get(value.method, 2) if value.counts == "read+write" else 1
     return sum(moved * size / (1e-9 * time) for time in times_ns)
+
+
+def _passes(value: Value) -> float:
+    """How often the size counts: both directions of osu_bibw; the bus bandwidth of nccl-tests."""
+    if value.counts == "sum of both directions":
+        return 2
+    if value.counts != "bus bandwidth":
+        return 1
+    ranks = int(value.options["ranks"])
+    return (2 if value.options["program"].startswith("all_reduce") else 1) * (ranks - 1) / ranks
 
 
 def simulate(library: Path, sheet: str, operations: Sequence[Operation]) -> list[list[float]]:
@@ -163,7 +202,7 @@ def simulate(library: Path, sheet: str, operations: Sequence[Operation]) -> list
 
 def _without_vendor_settings() -> dict[str, str]:
     """This process's environment without what changes the simulated runtime."""
-    vendor = re.compile(r"^(HSA|HIP|ROC|ROCR|GPU|CUDA|AMD)_")
+    vendor = re.compile(r"^(HSA|HIP|ROC|ROCR|GPU|CUDA|AMD|MPICH|NCCL|RCCL)_")
     return {name: text for name, text in os.environ.items() if not vendor.match(name)}
 
 
@@ -249,6 +288,7 @@ PROGRAMS: Mapping[str, Callable[[Runtime, Operation], list[float]]] = {
     "slope": slope,
     "by_wall_clock": by_wall_clock,
     "chase": chase,
+    "messages": messages,
 }
 
 

@@ -7,6 +7,7 @@ native/runtimes/{hip,cuda}/driver.hpp.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,7 +48,8 @@ class Runtime:
     names: ClassVar[dict[str, str]] = {}
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        self._library = library
+        self.library = self._library = library
+        self.domains: Sequence[int] = ()  # of the GPUs
         library.bwsim_now.restype = c_int64
         library.bwsim_last_error.restype = ctypes.c_char_p
         self._undo: list[Callable[[], None]] = []
@@ -109,6 +111,13 @@ class Runtime:
 
     def later(self, name: str, handle: Address) -> None:
         self._undo.append(lambda: self.call(name, c_void_p(handle)))
+
+    def beside(self, gpu: int) -> Runtime:
+        """The same for another thread, whose calls are for one GPU."""
+        other = copy.copy(self)
+        other._undo, other._kernels, other._result = [], {}, 0
+        other.select(gpu)
+        return other
 
     # --- memory, streams, events
 
@@ -360,5 +369,7 @@ def open_runtime(library: str, sheet: str) -> Runtime:
     loaded.bwsim_last_error.restype = ctypes.c_char_p
     if loaded.bwsim_load(sheet.encode()) != 0:
         raise CallError(f"bwsim_load: {loaded.bwsim_last_error().decode()}")
-    vendor = dict(line.split("\t", 1) for line in sheet.splitlines())["vendor"]
-    return Hip(loaded) if vendor == "amd" else Cuda(loaded)
+    facts = dict(line.split("\t", 1) for line in sheet.splitlines())
+    runtime = Hip(loaded) if facts["vendor"] == "amd" else Cuda(loaded)
+    runtime.domains = [int(facts[f"gpu.domains.{gpu}"]) for gpu in range(int(facts["gpu.count"]))]
+    return runtime

@@ -10,6 +10,7 @@ missing there until it was checked again (tests/unit/test_quotations.py).
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Mapping
 from hashlib import sha256
@@ -21,6 +22,8 @@ from byteways.studies.reading import load
 from byteways.studies.study import Study
 
 LIST = Path(__file__).resolve().parents[1] / "src" / "byteways" / "studies" / "quotations.csv"
+#: Captions of figures, tables and their parts.
+CAPTION = re.compile(r"(Figure|Table) \d+[:.]|\([a-d]\) ")
 COLUMNS = ("study", "claim", "sha256", "text", "text_sha256", "line")
 
 
@@ -63,15 +66,20 @@ def _of_study(
 
 
 def _line_of(quote: str, text: str) -> int:
-    """Of a text, where the quotation begins, from 1; 0 where it is not in it. White space counts nothing."""
+    """Of a text, where the quotation begins, from 1; 0 where it is not in it. White space counts nothing.
+
+    Figures may stand within a sentence where a page ends: their captions are left out in a second search.
+    """
     lines = [bare(line) for line in text.splitlines()]
-    place = "".join(lines).find(bare(quote))
-    if place < 0:
-        return 0
-    for number, line in enumerate(lines, 1):
-        if place < len(line):
-            return number
-        place -= len(line)
+    without = ["" if CAPTION.match(line) else bare(line) for line in text.splitlines()]
+    for some in (lines, without):
+        place = "".join(some).find(bare(quote))
+        if place < 0:
+            continue
+        for number, line in enumerate(some, 1):
+            if place < len(line):
+                return number
+            place -= len(line)
     return 0
 
 

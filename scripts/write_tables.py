@@ -24,7 +24,9 @@ from byteways.plan import suite
 from byteways.plan.filters import KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
 from byteways.results import schema
+from byteways.results.columns import COLUMNS
 from byteways.results.warnings import ADVICE
+from byteways.topology.facts import FACTS
 from error_messages import error_messages
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -74,6 +76,11 @@ def suites_table() -> str:
     return table(("suite", "what it measures"), ((f"`{name}`", title) for name, title in suite.names()))
 
 
+def facts_table() -> str:
+    rows = ((f"`{name}`", fact.says, fact.unit or "number") for name, fact in FACTS.items())
+    return table(("fact", "what it is", "unit"), rows)
+
+
 def options_table() -> str:
     """Options by interface; interfaces with the same ones share a row."""
     rows: dict[tuple[str, ...], list[str]] = {(): [], OF_ALL: ["all"]}
@@ -99,6 +106,18 @@ def names_table(kind: str) -> str:
 def nearest_table() -> str:
     rows = ((f"`{one.theirs}`", one.used_by, one.nearest, one.difference) for one in aliases.NEAREST)
     return table(("name", "tool", "nearest in byteways", "difference"), rows)
+
+
+def columns_table() -> str:
+    """Columns of a run as a table, those of equal type and without words of their own in one row."""
+    rows: list[tuple[str, str, str]] = []
+    for column in COLUMNS:
+        told = column.meaning or "as in the record"
+        if rows and rows[-1][1:] == (column.kind, told):
+            rows[-1] = (f"{rows[-1][0]}, `{column.name}`", column.kind, told)
+        else:
+            rows.append((f"`{column.name}`", column.kind, told))
+    return table(("column", "type", "value"), rows)
 
 
 def numbers_table() -> str:
@@ -166,7 +185,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "warnings": warnings_table,
     "errors": errors_table,
     "suites": suites_table,
+    "facts": facts_table,
     "options": options_table,
+    "columns": columns_table,
     "numbers": numbers_table,
     "names-interface": partial(names_table, "interface"),
     "names-memory": partial(names_table, "memory"),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
-from byteways.topology import discover
+from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
 from byteways.topology.tree import (
     CacheSpec,

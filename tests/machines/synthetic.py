@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from byteways.topology import discover
+from byteways.topology.discovery import discover
 from byteways.topology.model import Capabilities, Offer, Topology
 
 

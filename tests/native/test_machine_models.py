@@ -68,7 +68,7 @@ def test_the_simulator_plays_it(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in names() if load(name).vendor == "nvidia"])
 def test_both_ways_to_a_topology_agree(name: str) -> None:
     """Would catch a simulated management library that shows other links than the model's own discovery."""
-    from byteways.topology import discover
+    from byteways.topology.discovery import discover
 
     model = load(name)
 

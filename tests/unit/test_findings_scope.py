@@ -11,6 +11,7 @@ from byteways.analyse.best import best_map
 from byteways.analyse.finding import ASSUMED, Finding
 from byteways.analyse.findings import findings
 from byteways.analyse.headline import headline, rows_of_text
+from byteways.analyse.prediction import predictions
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects import contention, host, odd_pairs, routes
 from byteways.analyse.subjects.pages import compared
@@ -162,7 +163,7 @@ def test_a_doubtful_case_proves_no_capacity(tmp_path: Path) -> None:
     build.measure("copy", odd, rates, pattern="fan-in", size=MIB, warnings=[Warning("drift", 1.0, 0.0, "")])
     case = next(
         one
-        for one in Index(RunFolder(build.write(tmp_path))).predictions.cases
+        for one in predictions(Index(RunFolder(build.write(tmp_path)))).cases
         if one.cell.record.path == "gpu1,gpu2,gpu3>gpu0"
     )
     assert case.most == pytest.approx(399e9, rel=0.01) and not case.held_back
@@ -176,7 +177,7 @@ def test_held_back_needs_the_intervals(tmp_path: Path, half_width: float, held: 
     for one in flows:
         build.measure("copy", [one], 55.0)
     build.measure("copy", flows, {"cpu0>gpu0": 50.0, "cpu0>gpu1": 50.0}, pattern="fan-out")
-    (case,) = Index(RunFolder(build.write(tmp_path))).predictions.cases
+    (case,) = predictions(Index(RunFolder(build.write(tmp_path)))).cases
     assert case.held_back is held
 
 
@@ -308,3 +309,17 @@ def test_large_leads_of_an_access_are_factors(tmp_path: Path) -> None:
         "16 GB/s at 1 GiB"
     )
     assert one.detail.endswith("Also faster: kernel issued by the source 20 times.")
+
+
+@pytest.mark.parametrize(("window_ns", "predicted"), [(0.2e6, 0), (6e6, 1)])
+def test_flows_that_hardly_overlap_are_not_predicted(
+    tmp_path: Path, window_ns: float, predicted: int
+) -> None:
+    """Catches rates of different times held against what the links carry at once."""
+    build = sample_run.Builder(sample_run.topology(2))
+    flows = [("cpu0:pinned", f"gpu{gpu}:device", f"gpu{gpu}") for gpu in (0, 1)]
+    for one in flows:
+        build.measure("copy", [one], 55.0)
+    rates = {"cpu0>gpu0": 50.0, "cpu0>gpu1": 50.0}
+    build.measure("copy", flows, rates, pattern="fan-out", window_ns=window_ns, end_to_end_ns=6.2e6)
+    assert len(predictions(Index(RunFolder(build.write(tmp_path)))).cases) == predicted

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.analyse.summary import cells
-from byteways.cli.run import _beyond_limit
+from byteways.cli.measured import _beyond_limit
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.limits import excess, excess_of_pages, limit
 from byteways.results import warnings

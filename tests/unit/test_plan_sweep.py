@@ -7,7 +7,7 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.plan.case import Case
 from byteways.plan.suite import parse
-from byteways.plan.sweep import Expansion, expand, nearest_cpu
+from byteways.plan.sweep import Expansion, expand
 from byteways.topology.model import Topology
 from byteways.topology.routes import link_class
 from tests.unit import machines
@@ -153,7 +153,7 @@ def test_near_is_each_gpus_own_domain() -> None:
     ]
     (fan,) = cases(host + 'pairs = "near"\npattern = "fan-out"', TWO_DOMAINS)
     assert fan.path == "cpu0,cpu1>gpu0,gpu1,gpu2,gpu3"
-    assert nearest_cpu("gpu3", TWO_DOMAINS) == "cpu1"
+    assert TWO_DOMAINS.nearest_cpu("gpu3") == "cpu1"
 
 
 def test_near_without_a_known_domain_is_the_first() -> None:
@@ -163,7 +163,7 @@ def test_near_without_a_known_domain_is_the_first() -> None:
     homeless = replace(
         TWO_DOMAINS, devices=tuple(replace(device, numa_domain=-1) for device in TWO_DOMAINS.devices)
     )
-    assert nearest_cpu("gpu3", homeless) == "cpu0"
+    assert homeless.nearest_cpu("gpu3") == "cpu0"
     with_near = cases(ends("cpu*:pinned", "gpu*:device") + 'pairs = "near"', homeless)
     assert {case.flows[0].source.device for case in with_near} == {"cpu0"}
 

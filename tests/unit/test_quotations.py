@@ -52,6 +52,10 @@ def test_quotations_are_whole_sentences(key: str) -> None:
             assert claim.quote[0].isupper() and claim.quote.endswith("."), claim.id
 
 
+#: Numbers as sentences write them.
+WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+
+
 def numbers_of(claim: Claim) -> Iterator[tuple[str, bool]]:
     """Numbers that a check names, and whether something says why they are not those of the sentence."""
     for check in claim.leaves():
@@ -72,6 +76,7 @@ def test_what_a_check_wants_is_what_the_sentence_says(key: str) -> None:
         # TB/s are GB/s in a check, and a range has a middle.
         told = {float(number) for number in NUMBER.findall(said)}
         told |= {1000 * number for number in told}
+        told |= {number for number, word in enumerate(WORDS, 1) if re.search(rf"\b{word}\b", said.lower())}
         ranges = re.findall(r"(\d+)-(\d+)", said)
         told |= {(float(low) + float(high)) / 2 for low, high in ranges}
         for number, explained in numbers_of(claim):

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies.outcome import FigureOutcome, Row
+from byteways.analyse.studies.outcome import FigureOutcome
+from byteways.analyse.studies.rows import Row
 from byteways.analyse.subjects import calls, memory_kinds, saturation, series, stream, study
 from byteways.analyse.subjects.concurrency import _together
 from byteways.analyse.summary import cells

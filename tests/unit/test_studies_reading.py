@@ -124,6 +124,21 @@ MISTAKES = [
 ]
 
 
+#: A check of herten2022, and mistakes in a check of the node in its place.
+OF_TRIAD = 'kind = "value", of = "STREAM triad@own/2GiB", about = "82 %", within = 0.04'
+MISTAKES += [
+    ("claims.toml", OF_TRIAD, f'kind = "node", {keys}', cause)
+    for keys, cause in (
+        ('fact = "gpu", about = 4', "has fact = 'gpu': did you mean 'gpus'"),
+        ('fact = "gpus"', "has neither 'about' nor 'at_least' nor 'at_most'"),
+        ('fact = "gpus", about = 4, at = "own"', "the fact 'gpus' has no place: leave out 'at'"),
+        ('fact = "links", about = 4', "the fact 'links' needs 'at', a place with two devices"),
+        ('fact = "links", about = 4, at = "own"', "place own of claim triad-of-peak"),
+        ('fact = "l3-bytes", about = "32MB"', "32MB"),
+    )
+]
+
+
 @pytest.mark.parametrize(("name", "old", "new", "cause"), MISTAKES, ids=[entry[3] for entry in MISTAKES])
 def test_mistakes_are_told_with_their_file(edited: Edit, name: str, old: str, new: str, cause: str) -> None:
     """Would catch a traceback, and a name that reads 'not measured' for ever."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "byteways"
 #: What compares in its own words what somebody else says, and the words themselves.
-EXEMPT = ("analyse/studies/", "analyse/subjects/study.py", "analyse/wording.py")
+EXEMPT = ("analyse/studies/", "analyse/subjects/study.py", "analyse/wording")
 COMPARES = re.compile(
     r"\b(fastest|slowest|faster|slower|quicker|as fast|as slow|times as|cannot be told|no intervals?|"
     r"outperforms?|beats|wins|longer|shorter|dearest|cheapest|least energy|significant|leads with|"

@@ -15,11 +15,9 @@ from typing import Any
 from byteways.analyse.compare import Ranking, Rival, rank
 from byteways.analyse.phrases import rate
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import kind, unidirectional
+from byteways.analyse.selection import by_nearest, does_the_job, kind, unidirectional
 from byteways.analyse.summary import Cell, Group, Run, Variant, group_by
 from byteways.analyse.wording import margin, runner_up, tied_interfaces
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.sweep import nearest_cpu
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
@@ -39,8 +37,6 @@ LABELS = {
     "cpu": "in host memory",
     "cpu-cpu": "NUMA domain > another",
 }
-#: Options that leave gaps between the bytes: a different job.
-_GAPS = ("pitch_bytes",)
 
 
 @dataclass(frozen=True)
@@ -158,18 +154,7 @@ def _told(entry: Lead | Gap) -> bool:
 
 
 def _comparable(cell: Cell, topology: Topology) -> bool:
-    known = INTERFACES[cell.record.interface]
-    if known.counts != "per-direction" or known.buffers != "pair" or cell.record.cache != "cold":
-        return False
-    if set(_GAPS) & {*known.options} or not cell.stays:
-        return False
-    if "pace" in cell.record.options:  # isolated operations measure launch overhead, not the path
-        return False
-    ends = cell.source.device, cell.destination.device
-    gpus = [end for end in ends if end.startswith("gpu")]
-    if len(gpus) == 1 and gpus[0] in topology.names():  # "host" means the NUMA domain nearest to the GPU
-        return nearest_cpu(gpus[0], topology) in ends
-    return True
+    return cell.record.cache == "cold" and cell.stays and does_the_job(cell) and by_nearest(cell, topology)
 
 
 def _reach(members: Sequence[Cell]) -> float:

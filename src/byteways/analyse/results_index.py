@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from byteways.analyse import selection, summary
 from byteways.analyse.summary import Cell, Run, group_by
@@ -12,9 +12,7 @@ from byteways.results.record import Record
 from byteways.results.simulated import is_simulated
 from byteways.topology.model import Topology
 
-if TYPE_CHECKING:
-    from byteways.analyse.bottlenecks import Explanation
-    from byteways.analyse.prediction import Predictions
+Value = TypeVar("Value")
 
 
 class Index:
@@ -96,17 +94,16 @@ class Index:
     def _link_classes(self) -> dict[tuple[str, str], str]:
         return {}
 
+    def once(self, compute: Callable[[Index], Value]) -> Value:
+        """Returns `compute(self)`, computed at the first call."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        value: Value = self._computed[compute]
+        return value
+
     @cached_property
-    def predictions(self) -> Predictions:
-        from byteways.analyse.prediction import predictions
-
-        return predictions(self)
-
-    @cached_property
-    def explanations(self) -> list[Explanation]:
-        from byteways.analyse.bottlenecks import explanations
-
-        return explanations(self.topology, self.predictions)
+    def _computed(self) -> dict[Callable[[Index], Any], Any]:
+        return {}
 
     def alone(self, cell: Cell) -> list[Cell | None]:
         """Returns for each flow of a concurrent case its single-flow result (None: not measured)."""

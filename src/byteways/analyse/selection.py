@@ -86,6 +86,27 @@ def unidirectional(found: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in found if _arrives(cell) and within_a_process(cell)]
 
 
+#: Options that leave gaps between the bytes: a different job.
+_GAPS = ("pitch_bytes",)
+
+
+def does_the_job(cell: Cell) -> bool:
+    """Whether it moves contiguous bytes from one buffer to another, back to back, each counted once."""
+    known = INTERFACES[cell.record.interface]
+    if known.counts != "per-direction" or known.buffers != "pair" or set(_GAPS) & {*known.options}:
+        return False
+    return "pace" not in cell.record.options  # isolated operations measure launch overhead, not the path
+
+
+def by_nearest(cell: Cell, topology: Topology) -> bool:
+    """Whether host memory is that of the NUMA domain nearest to the GPU; true for paths of other kinds."""
+    ends = cell.source.device, cell.destination.device
+    gpus = [end for end in ends if end.startswith("gpu")]
+    if len(gpus) == 1 and gpus[0] in topology.names():
+        return topology.nearest_cpu(gpus[0]) in ends
+    return True
+
+
 def by_ipc(found: Iterable[Cell]) -> list[Cell]:
     """Returns the same of memory of another process."""
     return [cell for cell in found if _arrives(cell) and uses_ipc(cell)]

@@ -74,7 +74,8 @@ def examine() -> tuple[list[Check], bool]:
     from byteways.run.health_host import HostMonitor
     from byteways.run.mpi_library import mpi_report_of_child
     from byteways.settings import kernel_cache
-    from byteways.topology import discover, nvml
+    from byteways.topology import nvml
+    from byteways.topology.discovery import discover
     from byteways.topology.sysfs_pcie import gpu_addresses
 
     found, checks = start_worker()

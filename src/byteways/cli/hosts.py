@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from byteways.cli.layout import Lines, Table, show
+from byteways.cli.measured import command_line, main_findings, print_findings
 from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.cli.terminal import echo, say
@@ -104,7 +105,6 @@ def run(
     suite: Suite | None, options: Options, folder: Path, resume: Path | None, as_json: bool, report: bool
 ) -> int:
     """Measures between hosts, or takes up such a run; returns the exit status."""
-    from byteways.cli.run import command_line
 
     with Interruption() as interruption:
         if resume is not None:
@@ -158,7 +158,7 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
         }
         echo(json.dumps(outcome, indent=1))
     else:
-        _print_findings(folder)
+        print_findings(main_findings(folder))
         echo(f"report: {written}" if written else f"run: {folder.path}")
     if execution.state == "interrupted":
         say(
@@ -170,15 +170,6 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
         say(f"some measurements failed: byteways show {execution.folder}, and {execution.folder / LOG}")
         return ExitStatus.FAILED
     return ExitStatus.GOOD
-
-
-def _print_findings(folder: RunFolder) -> None:
-    from byteways.analyse.findings import findings
-    from byteways.cli.run import FINDINGS_SHOWN
-
-    found = sorted(findings(folder), key=lambda finding: -finding.importance)[:FINDINGS_SHOWN]
-    for number, finding in enumerate(found, start=1):
-        echo(f"{number}. {finding.title}\n   {finding.detail}")
 
 
 class HostsProgress:

@@ -103,7 +103,7 @@ def list_(
 
 def look(simulation: Simulation | None = None) -> Machine:
     """Probes this or a simulated machine; if that fails, uses what the system reports without a runtime."""
-    from byteways.topology import discover
+    from byteways.topology.discovery import discover
 
     if simulation is not None:
         found = simulation.probe().capabilities

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.cli.run import command_line, default_folder, measured, print_plan
+from byteways.cli.measured import command_line, measured
+from byteways.cli.run import default_folder, print_plan
 from byteways.cli.run_options import (
     AsJson,
     DryRunOption,

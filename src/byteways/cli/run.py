@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from byteways.cli.measured import command_line, measured, print_outcome
 from byteways.cli.run_options import (
     AsJson,
     DryRunOption,
@@ -32,10 +32,10 @@ from byteways.cli.run_options import (
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.suite import load
-from byteways.plan.suite_types import LEAST_RANKED, Suite
-from byteways.results.run_folder import LOG, RunFolder, read_manifest
-from byteways.results.simulated import mark_of, model_of, worded
-from byteways.run.conductor import Conductor, Interrupted
+from byteways.plan.suite_types import Suite
+from byteways.results.run_folder import RunFolder, read_manifest
+from byteways.results.simulated import mark_of
+from byteways.run.conductor import Interrupted
 from byteways.run.dry_run import DryRun, dry_plan
 from byteways.run.execution import Execution, begin, check_new_folder
 from byteways.run.hosts.execution import is_between_hosts
@@ -44,11 +44,6 @@ from byteways.run.options import Options
 from byteways.run.simulation import Simulation, simulation_of
 from byteways.run.taking_up import missing_plan, take_up
 from byteways.settings import gpus_wanted
-from byteways.units import format_duration
-
-FINDINGS_SHOWN = 3
-#: Statuses that make the exit status 1.
-WRONG = ("failed", "corrupt", "timeout", "lost")
 
 
 def run(
@@ -121,7 +116,7 @@ def run(
             return ExitStatus.INTERRUPTED
 
         def tell(folder: RunFolder, counts: Counter[str], written: Path | None) -> None:
-            _print_outcome(folder, counts, written, as_json)
+            print_outcome(folder, counts, written, as_json)
 
         return measured(execution, interruption, tell, report=not no_report)
 
@@ -198,147 +193,6 @@ def _planning(suite: Suite) -> Callable[[int, int], None]:
     return Planning(len(suite.sweeps))
 
 
-def measured(
-    execution: Execution,
-    interruption: Interruption,
-    tell: Callable[[RunFolder, Counter[str], Path | None], None],
-    *,
-    report: bool,
-) -> int:
-    """Measures, writes the report, calls `tell`, and returns the exit status.
-
-    Args:
-        tell: Receives the run, its number of records by status, and the path of the report.
-    """
-    from byteways.cli.progress import Progress, counts_text
-
-    try:
-        spare = sum(1 for case in execution.remaining if case.spare)
-        skipped = sum(1 for case in execution.remaining if case.reason is not None) - spare
-        mark = mark_of(execution.manifest)
-        if mark:
-            say(mark)
-        # A simulated run does not add cases in spare time.
-        after_all = "" if mark else "  (measured if time remains)"
-        left_out = f", {spare} left out for lack of time{after_all}" if spare else ""
-        recorded = len(execution.planned) - len(execution.remaining)
-        already = f", {recorded} already recorded" if recorded else ""
-        cases = _cases(len(execution.remaining) - skipped - spare)
-        again = f", repeated for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
-        say(worded(f"{cases} to measure{left_out}, {skipped} skipped{already}{again}", bool(mark)))
-
-        if few := _too_few_rounds(execution):
-            say(few)
-        for doubt in execution.doubts():
-            say(doubt)
-
-        def on_start(conductor: Conductor) -> None:
-            interruption.at_once = conductor.kill_at_once
-
-        with Progress(len(execution.remaining), interruption, live=sys.stderr.isatty()) as progress:
-            execution.measure(progress, on_start, progress.begins_round)
-        folder = RunFolder(execution.folder)
-        counts = Counter(record.status for record in folder.records)
-        told = counts_text(Counter(record.told_status for record in folder.records))
-        say(f"{worded(told, bool(mark))} in {folder.manifest['wall_s']:.1f} s")
-        if left := _left_out(execution, folder):
-            say(left)
-        if beyond := _beyond_limit(folder):
-            say(worded(beyond, bool(mark)))
-        written = None
-        if report:
-            from byteways.report import write_report
-
-            written = write_report(execution.folder)
-        tell(folder, counts, written)
-    finally:
-        execution.close()
-    if execution.state == "interrupted":
-        say(
-            f"interrupted by {interruption.requested}; continue with: byteways run --resume "
-            f"{execution.folder}"
-        )
-        return ExitStatus.INTERRUPTED
-    if any(counts[status] for status in WRONG):
-        wrong = worded("some measurements failed", bool(mark))
-        say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
-        return ExitStatus.FAILED
-    return ExitStatus.GOOD
-
-
-def _left_out(execution: Execution, folder: RunFolder) -> str:
-    """Lists by sweep what was left out for lack of time; '' if nothing was."""
-    left = Counter(
-        record.sweep for record in folder.records if record.told_status == "left out" and record.round == 0
-    )
-    if not left:
-        return ""
-    able = (planned for planned in execution.planned if planned.reason is None or planned.spare)
-    asked = Counter(planned.sweep for planned in able if planned.round == 0)
-    parts = (f"{count} of {asked[sweep]} of {sweep}" for sweep, count in left.items())
-    return f"left out for lack of time: {', '.join(parts)}"
-
-
-def _too_few_rounds(execution: Execution) -> str:
-    """Returns a note if there are too few rounds to rank results; otherwise ''."""
-    rounds = execution.manifest["suite"]["rounds"]
-    if rounds >= LEAST_RANKED or _for_s(execution) is not None:
-        return ""
-    told = "one round is" if rounds == 1 else f"{rounds} rounds are"
-    return f"{told} not enough to rank results: differences between rounds are unknown"
-
-
-def _beyond_limit(folder: RunFolder) -> str:
-    """Returns the number of results beyond a physical limit as text; '' if there are none."""
-    count = sum(record.beyond_limit for record in folder.records)
-    if not count:
-        return ""
-    figures = "1 result is" if count == 1 else f"{count} results are"
-    return f"{figures} beyond a physical limit and void: byteways show {folder.path}"
-
-
-def _for_s(execution: Execution) -> float | None:
-    """Returns the duration in seconds for which the suite is repeated; None without one."""
-    for_s: float | None = execution.manifest["options"].get("for_s")
-    return for_s
-
-
-def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, as_json: bool) -> None:
-    from byteways.analyse.findings import findings
-    from byteways.analyse.headline import best_first, headline, rows_of_text
-    from byteways.cli.layout import Table, show
-
-    found = sorted(findings(folder), key=lambda finding: -finding.importance)[:FINDINGS_SHOWN]
-    first = headline(folder)
-    if as_json:
-        outcome = {
-            "folder": str(folder.path),
-            "state": folder.manifest["state"],
-            "simulated": bool(folder.manifest["simulated"]),
-            "machine_model": model_of(folder.manifest) or None,
-            "counts": dict(counts),
-            "wall_s": folder.manifest["wall_s"],
-            "report": str(report) if report else None,
-            "best": best_first(first),
-            "findings": [
-                {"title": finding.title, "detail": finding.detail, "importance": finding.importance}
-                for finding in found
-            ],
-        }
-        echo(json.dumps(outcome, indent=1))
-        return
-    mark = mark_of(folder.manifest)
-    if mark:
-        echo(mark)
-    if first:
-        rows = tuple(tuple(worded(text, bool(mark)) for text in row) for row in rows_of_text(first))
-        show([Table("recommended interface by path", ("between", *first.size_names), rows)])
-        echo()
-    for number, finding in enumerate(found, start=1):
-        echo(f"{number}. {finding.title}\n   {finding.detail}")
-    echo(f"report: {report}" if report else f"run: {folder.path}")
-
-
 def print_plan(dry: DryRun, as_json: bool, mark: str) -> int:
     """Prints a plan: a table per sweep, how ranks start, then totals; `mark` above them if simulated."""
     from byteways.cli.layout import Lines, show
@@ -372,16 +226,8 @@ def print_plan(dry: DryRun, as_json: bool, mark: str) -> int:
     return ExitStatus.GOOD
 
 
-def _cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"
-
-
 def default_folder(suite: Suite, simulation: Simulation | None) -> Path:
     host = platform.node().split(".")[0] or "host"
     if simulation:
         host = f"simulated-{simulation.model.name}"
     return Path(f"byteways-{suite.name}-{host}-{time.strftime('%Y%m%d-%H%M%S')}")
-
-
-def command_line() -> list[str]:
-    return ["byteways", *sys.argv[1:]]

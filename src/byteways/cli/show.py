@@ -61,7 +61,10 @@ def show(
 
     folder = opened(run)
     view = View(
-        folder.manifest, folder.topology, _kept(folder.records, only or [], size), folder.damaged_lines
+        folder.manifest,
+        folder.topology,
+        _kept(folder.records, only or [], size, folder.topology),
+        folder.damaged_lines,
     )
     for notice in (shortfall(folder), damage(folder)):
         if notice:
@@ -73,16 +76,18 @@ def show(
     return 0
 
 
-def _kept(records: Sequence[Record], only: Sequence[str], size: str | None) -> list[Record]:
+def _kept(
+    records: Sequence[Record], only: Sequence[str], size: str | None, topology: Topology
+) -> list[Record]:
     """Returns the selected records. Raises BytewaysError if a filter is invalid or nothing is left."""
     from byteways.plan.case import Case
     from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 
-    wanted, fits = only_filter(only), sizes_filter(size)
+    wanted, fits = only_filter(only, topology), sizes_filter(size)
     cases = [(record, Case.from_json(vars(record))) for record in records]
     kept = [record for record, case in cases if wanted(case, record.sweep) and fits(record.size_bytes)]
     if records and not kept:
-        raise nothing_matches([(case, record.sweep) for record, case in cases], only, size)
+        raise nothing_matches([(case, record.sweep) for record, case in cases], only, size, topology)
     return kept
 
 

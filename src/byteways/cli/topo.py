@@ -73,7 +73,7 @@ def topo(
 def this_machine() -> Topology:
     """Returns the topology of this machine with the runtime's GPU names; in NVML's order without a worker."""
     from byteways.run.probe import probe
-    from byteways.topology import discover
+    from byteways.topology.discovery import discover
 
     try:
         return discover(probe().capabilities.devices)

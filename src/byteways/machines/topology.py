@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from byteways.machines.check import NVSWITCH
 from byteways.machines.model import MachineModel
-from byteways.topology import discover, link_rates
+from byteways.topology import link_rates
+from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
 from byteways.topology.tree import (
     CacheSpec,

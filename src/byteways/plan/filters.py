@@ -17,6 +17,8 @@ from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.sizes import size_filter
 from byteways.plan.words import closest
+from byteways.topology.device_names import IDENTIFIER, with_names
+from byteways.topology.model import Topology
 from byteways.units import format_size
 
 #: Whether a case requested by the named sweep is selected.
@@ -59,6 +61,8 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "access": ("read", "write", "local", "remote"),
     "cache": CACHES,
 }
+#: Keys whose values name devices.
+_OF_DEVICES = ("path", "source", "destination", "executor")
 #: Suffix of a path glob: the destination is any other GPU (`gpu*>peer`).
 _PEER = ">peer"
 #: Devices in a path or buffer; memory kinds follow a colon.
@@ -71,13 +75,17 @@ HINTED = 6
 _NEXT_KEY = re.compile(r",(?=\s*[A-Za-z_-]+\s*=)")  # paths have commas too: gpu0>gpu1,gpu2
 
 
-def only_filter(texts: Sequence[str]) -> Filter:
+def only_filter(texts: Sequence[str], topology: Topology | None = None) -> Filter:
     """Returns a filter for cases that match at least one `--only`; without any, all cases match.
 
+    Args:
+        texts: The filters.
+        topology: The machine, where UUIDs and PCI addresses are looked up; None: only the syntax is checked.
+
     Raises:
-        BytewaysError: A key is unknown, or a text is not a list of key=value.
+        BytewaysError: A key is unknown, a text is not a list of key=value, or an identifier is of no device.
     """
-    alternatives = [_conditions(text) for text in texts]
+    alternatives = [_conditions(text, topology) for text in texts]
     if not alternatives:
         return lambda case, sweep: True
     return lambda case, sweep: any(
@@ -85,11 +93,11 @@ def only_filter(texts: Sequence[str]) -> Filter:
     )
 
 
-def _conditions(text: str) -> list[Filter]:
-    return [_condition(text, key, value) for key, value in _pairs(text)]
+def _conditions(text: str, topology: Topology | None) -> list[Filter]:
+    return [_condition(text, key, value) for key, value in _pairs(text, topology)]
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
+def _pairs(text: str, topology: Topology | None = None) -> list[tuple[str, str]]:
     """Returns the keys and values of one `--only` in byteways terms. Raises BytewaysError."""
     pairs = []
     for part in _NEXT_KEY.split(text):
@@ -102,6 +110,8 @@ def _pairs(text: str) -> list[tuple[str, str]]:
                 raise BytewaysError(f"--only '{text}': unknown key '{key}'", hint=closest(key, KEYS))
             if key == "pattern" and translated("path", value) != value:
                 key = "path"  # h2d and similar names describe the path
+            if key in _OF_DEVICES and topology is not None:
+                value = with_names(topology, value)
             if key != "size":
                 value = "|".join(_value(text, key, item.strip()) for item in value.split("|"))
         except AmbiguousError as error:
@@ -130,7 +140,7 @@ def _value(text: str, key: str, word: str) -> str:
         if word not in _WORDS[key] and not set(word) & set("*?["):
             raise BytewaysError(f"--only '{text}': unknown {key} '{word}'", hint=closest(word, _WORDS[key]))
         return word
-    if key not in ("path", "source", "destination", "executor"):
+    if key not in _OF_DEVICES or IDENTIFIER.search(word):
         return word
     named = translated("path", word) if key == "path" else word
     named = _MEMORY.sub(lambda found: translated("memory", found[0], MEMORIES), named)
@@ -178,12 +188,15 @@ def sizes_filter(text: str | None) -> Callable[[int], bool]:
 
 
 def nothing_matches(
-    cases: Sequence[tuple[Case, str]], only: Sequence[str], sizes: str | None
+    cases: Sequence[tuple[Case, str]],
+    only: Sequence[str],
+    sizes: str | None,
+    topology: Topology | None = None,
 ) -> BytewaysError:
     """Returns the error for filters that match nothing, with the available values."""
     filters = " or ".join(f"--only '{text}'" for text in only)
     filters += (" and " if only and sizes else "") + (f"--size {sizes}" if sizes else "")
-    asked = {key: value for text in only for key, value in _pairs(text)}
+    asked = {key: value for text in only for key, value in _pairs(text, topology)}
     hints = []
     for key in asked:
         values = dict.fromkeys(value for case, sweep in cases for value in KEYS[key](case, sweep))

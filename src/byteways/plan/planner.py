@@ -120,7 +120,7 @@ def make_plan(
         asked = sum(len(expansion.cases) for expansion in expansions)
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
-    wanted, notes = _wanted(suite, expansions, only, sizes)
+    wanted, notes = _wanted(suite, expansions, only, sizes, topology)
     if not wanted:
         raise NoCaseError(suite, topology, notes)
     wanted = [replace(item, reason=_refusal(item.case, topology, capabilities)) for item in wanted]
@@ -177,10 +177,14 @@ def _link_class(topology: Topology) -> LinkClass:
 
 
 def _wanted(
-    suite: Suite, expansions: Sequence[Expansion], only: Sequence[str], sizes: str | None
+    suite: Suite,
+    expansions: Sequence[Expansion],
+    only: Sequence[str],
+    sizes: str | None,
+    topology: Topology,
 ) -> tuple[list[Wanted], list[str]]:
     """Returns every requested case that the filters accept, once, and the notes."""
-    lets_through, right_size = only_filter(only), sizes_filter(sizes)
+    lets_through, right_size = only_filter(only, topology), sizes_filter(sizes)
     wanted: dict[str, Wanted] = {}
     notes: list[str] = []
     asked: list[tuple[Case, str]] = []
@@ -196,7 +200,7 @@ def _wanted(
             elif sweep.priority > earlier.priority:
                 wanted[case.case_id] = replace(earlier, priority=sweep.priority)
     if asked and not wanted:
-        raise nothing_matches(asked, only, sizes)
+        raise nothing_matches(asked, only, sizes, topology)
     return list(wanted.values()), notes
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from byteways.plan.case import MEMORIES, OF_ALL_RANKS, Buffer, Case, Flow
-from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, MULTI_PAIR
+from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.link_classes import LinkClass
 from byteways.plan.options import RANK_ORDER
@@ -79,6 +79,16 @@ def rank_flows(
         yield from _messages(sweep, pattern, ranks, link_class)
 
 
+def executed(interface: str, flows: tuple[Flow, ...], ranks: Sequence[Rank]) -> tuple[Flow, ...]:
+    """Returns the flows with what executes them: kernels of NCCL and RCCL run on the rank's GPU, also where
+    its buffer is in host memory.
+    """
+    if INTERFACES[interface].library != "xccl":
+        return flows
+    gpus = {rank.number: rank.gpu for rank in ranks}
+    return tuple(replace(flow, executor=gpus.get(flow.source.rank or 0) or flow.executor) for flow in flows)
+
+
 def size_in_blocks(size_bytes: int, pattern: str, ranks: int) -> int:
     """Returns the nearest valid size: messages have any, collectives 4 bytes or whole elements, with blocks
     as many for each rank.
@@ -133,9 +143,10 @@ def _executor(rank: Rank, ends: tuple[Buffer, Buffer], wanted: Sequence[str]) ->
 
 
 def _counts(sweep: Sweep, most: int) -> list[int]:
-    """Returns the group sizes: all ranks, or 2, 4, 8 … and all."""
+    """Returns the group sizes: all ranks; 2, 4, 8 … and all; or 2, 3, 4 … and all."""
     powers = [2**power for power in range(1, most.bit_length()) if 2**power < most]
-    return [*(powers if sweep.groups == "powers" else []), most]
+    fewer = {"powers": powers, "every": list(range(2, most))}.get(sweep.groups, [])
+    return [*fewer, most]
 
 
 def _messages(

@@ -105,10 +105,8 @@ def oversubscribed(ranks: tuple[Rank, ...]) -> bool:
 
 def _devices(topology: Topology, count: int, order: str) -> tuple[list[str], list[str]]:
     """Returns the GPUs of the first ranks, and the NUMA domain of every rank."""
-    from byteways.plan.sweep import nearest_cpu  # imported late to avoid a cycle
-
     gpus = _in_order(topology, order)[:count]
-    homes = [nearest_cpu(gpu, topology) for gpu in gpus]
+    homes = [topology.nearest_cpu(gpu) for gpu in gpus]
     domains = _domains(topology, count, BY_DEVICE if gpus else order)
     return gpus, [*homes, *domains[len(homes) :]]
 

@@ -23,7 +23,7 @@ from byteways.plan.words import closest
 PAIRS = ("all", "near", "per-link-class", "first")
 SAME_DEVICE = ("only", "never", "also")
 CORES = ("any", "pairs")
-GROUPS = ("all", "powers")
+GROUPS = ("all", "powers", "every")
 #: Keys that do not apply to sweeps between ranks.
 _NOT_BETWEEN_RANKS = ("executor", "same_device", "partner", "second_source", "cores", "gpus", "halves")
 #: `with-RUNTIME` is for sweeps that only one runtime supports.

@@ -58,7 +58,7 @@ class Sweep:
     pairs: str
     gpus: tuple[str, ...]  # which GPUs take part in a fan; empty: all
     halves: str  # "worst" or "all" halves of a bisection
-    groups: str  # of ranks in a collective: "all", or "powers": 2, 4, 8 … and all
+    groups: str  # of ranks in a collective: "all"; "powers": 2, 4, 8 … and all; "every": 2, 3, 4 … and all
     same_device: str | None  # None: "also" for unidirectional and chase, "never" for the rest
     beside_sources: tuple[BufferGlob, ...]
     beside_destinations: tuple[BufferGlob, ...]

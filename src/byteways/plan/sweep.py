@@ -101,7 +101,8 @@ def _between_ranks(
             most = (len(cases) + len(sets) * len(sweep.interfaces)) * bounds.choices(ordered)
             bounds.within(most, f"{sweep.origin.at('name')}: sweep '{sweep.name}'")
             for interface, flows in itertools.product(sweep.interfaces, sets):
-                found = cases_of(ordered, pattern, interface, flows, topology)
+                own = rank_sweep.executed(interface, flows, placed)
+                found = cases_of(ordered, pattern, interface, own, topology)
                 for case in map(rank_sweep.with_sizes, found):
                     cases.setdefault(case.case_id, case)
     if not cases and not notes:
@@ -245,17 +246,7 @@ def _near(source: str, destination: str, topology: Topology) -> bool:
     if kind_of(source) == kind_of(destination):
         return True
     cpu, gpu = (source, destination) if kind_of(source) == "cpu" else (destination, source)
-    return cpu == nearest_cpu(gpu, topology)
-
-
-def nearest_cpu(gpu: str, topology: Topology) -> str:
-    """Returns the NUMA domain nearest to a GPU; the first one if unknown."""
-    cpus = [device for device in topology.devices if device.kind == "cpu"]
-    domain = topology.device(gpu).numa_domain
-    for cpu in cpus:
-        if domain is not None and cpu.numa_domain == domain:
-            return cpu.name
-    return cpus[0].name
+    return cpu == topology.nearest_cpu(gpu)
 
 
 def between_ranks(sweep: Sweep) -> bool:

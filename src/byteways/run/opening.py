@@ -10,7 +10,7 @@ from byteways.results.run_folder import LOG
 from byteways.run.probe import Probe, lost_probe, probe_with
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.simulation import Simulation
-from byteways.topology import discover
+from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
 
 

@@ -319,12 +319,13 @@ class RankMeasurer(MeasurerOfRanks):
         return own_ends(case, self._number(case))
 
     def _executor(self, case: Case, ends: Ends, uuids: Mapping[str, str]) -> str:
-        """Returns the device of this rank that executes the case: of an application pattern, one of the kind
-        that the case names, which may own none of its buffers. Ranks then have the GPU of their number
-        (plan/ranks.py).
+        """Returns the device of this rank that executes the case: of an application pattern, and of NCCL and
+        RCCL, one of the kind that the case names, which may own none of its buffers. Ranks then have the GPU
+        of their number (plan/ranks.py).
         """
         kind = kind_of(case.flows[0].executor)
-        if case.pattern not in APPLICATIONS or kind_of(device_of(ends)) == kind:
+        names_kind = case.pattern in APPLICATIONS or INTERFACES[case.interface].library == "xccl"
+        if not names_kind or kind_of(device_of(ends)) == kind:
             return device_of(ends)
         own = next((end.device for end in ends if end is not None and kind_of(end.device) == kind), None)
         planned = f"gpu{self._number(case)}"

@@ -24,6 +24,7 @@ from byteways.studies.shapes import (
     Keys,
 )
 from byteways.studies.study import UNITS, Check, Claim
+from byteways.topology.facts import BYTES, FACTS
 from byteways.units import parse_size
 
 #: Keys of a claim, and of each kind of check.
@@ -40,6 +41,12 @@ _CHECK: Mapping[str, Keys] = {
     "reaches": Keys(
         {"of": FIGURES, "size": QUANTITY}, {"level": QUANTITY, "of_best": NUMBER, "factor": NUMBER}
     ),
+    "linear": Keys({"of": FIGURES}, {"at_least": NUMBER, "at_most": NUMBER}),
+    "node": Keys(
+        {"fact": TEXT},
+        {**dict.fromkeys(("about", "at_least", "at_most"), QUANTITY), "within": NUMBER, "at": TEXT},
+    ),
+    "refused": Keys({"of": FIGURES, "reason": TEXT}, {}),
     "any": Keys({"readings": LIST_OF_TABLES}, {}),
 }
 #: Valid words of keys that take a fixed set.
@@ -121,18 +128,31 @@ def _check(claim: str, entry: Mapping[str, Any]) -> Check:
 
 def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
     """Raises ValueError for invalid words and numbers of a check."""
+    in_bytes = kind == "node" and _checked_fact(what, keys) == BYTES
     for name, value in keys.items():
         words = UNITS if name == "unit" else _WORDS.get((kind, name))
         if words and value not in words:
             raise ValueError(f"{what} has {name} = '{value}': {closest(value, words)}")
         if name in ("about", "at_least", "at_most", "level"):
-            number_of(value)
+            (parse_size if in_bytes else number_of)(str(value))
         if name == "size":
             parse_size(str(value))
     bounded = {"about", "at_least", "at_most"} & set(keys) or keys.get("published")
-    if kind in ("value", "ratio") and not bounded:
+    if kind in ("value", "ratio", "linear", "node") and not bounded:
         raise ValueError(f"{what} has neither 'about' nor 'at_least' nor 'at_most'")
     if kind == "reaches" and ("level" in keys) == ("of_best" in keys):
         raise ValueError(f"{what} needs either 'level' or 'of_best'")
     if kind == "reaches" and not keys.get("factor", 1) > 0:
         raise ValueError(f"{what} has a factor that is not positive")
+
+
+def _checked_fact(what: str, keys: Mapping[str, Any]) -> str:
+    """Returns the unit of a check's fact. Raises ValueError if it is unknown or lacks its place."""
+    name = str(keys["fact"])
+    if name not in FACTS:
+        raise ValueError(f"{what} has fact = '{name}': {closest(name, FACTS)}")
+    fact = FACTS[name]
+    if ("at" in keys) == (fact.between is None):
+        needs = "needs 'at', a place with two devices" if fact.between else "has no place: leave out 'at'"
+        raise ValueError(f"{what}: the fact '{name}' {needs}")
+    return fact.unit

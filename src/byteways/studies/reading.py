@@ -1,4 +1,4 @@
-"""Reads a study from its folder: study.toml, suite.toml, claims.toml and published.csv.
+"""Reads a study from its folder: study.toml, suite.toml, claims.toml, their parts, and published.csv.
 
 Authors write these files by hand, so everything without effect is an error that names the file: an unknown
 key, line or place, or a letter without a device.
@@ -10,7 +10,6 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -23,39 +22,29 @@ from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.toml_files import read_toml
 from byteways.plan.words import closest
-from byteways.studies import names
+from byteways.studies import names, part_files
 from byteways.studies.claim_file import read_claims, wrong_claims
+from byteways.studies.figure_file import read_figure, wrong_in
+from byteways.studies.line_file import read_lines
 from byteways.studies.reference import parts, references
 from byteways.studies.shapes import (
-    AXIS,
     COUNT,
-    FLAG,
     LIST_OF_TABLES,
     NAMED_TABLES,
-    ONE_OR_TEXTS,
-    OPTIONS,
-    PRINTS,
-    QUANTITY,
     SOME_TEXTS,
     TEXT,
     TEXTS,
-    VARIABLES,
     Keys,
 )
 from byteways.studies.study import (
-    KINDS,
     LETTERS,
     ORDERS,
-    UNITS,
     Claim,
-    Ends,
-    Figure,
     Line,
     Place,
     Study,
 )
 from byteways.studies.values import FILE, STATISTICS, Value, read_values
-from byteways.units import parse_size
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
@@ -71,25 +60,10 @@ _STUDY = Keys(
         "lines": NAMED_TABLES,
         "figures": LIST_OF_TABLES,
     },
-    dict.fromkeys(("ambient", "defects", "differences", "grid", "hosts"), TEXTS),
+    dict.fromkeys(("ambient", "defects", "differences", "grid", "hosts", "parts"), TEXTS),
 )
-_PLACE = Keys({"devices": SOME_TEXTS, "meaning": TEXT}, {"rank": COUNT, "model": TEXT, "order": TEXT})
-_LINE = Keys(
-    {"says": TEXT, "interface": TEXT, "executor": TEXT},
-    {
-        **dict.fromkeys(("source", "destination", "buffer"), ONE_OR_TEXTS),
-        **dict.fromkeys(("second_source", "pattern", "cache", "count", "note"), TEXT),
-        "environment": VARIABLES,
-        "options": OPTIONS,
-        "together": FLAG,
-        "submits": FLAG,
-        "published": PRINTS,
-        "each": AXIS,
-    },
-)
-_FIGURE = Keys(
-    {"id": TEXT, "title": TEXT, "locator": TEXT, "kind": TEXT, "lines": TEXTS},
-    {"unit": TEXT, "places": TEXTS, "size": QUANTITY, "note": TEXT},
+_PLACE = Keys(
+    {"devices": SOME_TEXTS, "meaning": TEXT}, {"rank": COUNT, "model": TEXT, "order": TEXT, "ranks": COUNT}
 )
 #: Device names in a study (machine models number them the same way). Buffer of a line: letter of the device,
 #: memory, and letter of the device that touches it first.
@@ -124,22 +98,35 @@ def read(folder: Traversable, key: str) -> Study:
     Raises:
         BytewaysError: A file is missing or invalid; the message names it.
     """
-    texts = {}
-    for name in ("study.toml", "suite.toml", "claims.toml", FILE):
-        try:
-            texts[name] = _text_of(folder / name)
-        except (OSError, UnicodeDecodeError) as error:
-            cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
-            raise BytewaysError(f"cannot read {key}/{name}", cause=cause, hint=GUIDE) from error
+    texts = {name: _read(folder, key, name) for name in ("study.toml", "suite.toml", "claims.toml", FILE)}
     data = read_toml(texts["study.toml"], file=f"{key}/study.toml")
+    parts = _told(f"{key}/study.toml", lambda: part_files.names_of(data))
+    more = {
+        stem: {name: _read(folder, key, name) for name in (part_files.file_of(stem, part) for part in parts)}
+        for stem in part_files.STEMS
+    }
+    tables = {name: read_toml(text, file=f"{key}/{name}") for name, text in more["study"].items()}
+    whole = _told(f"{key}/study.toml", lambda: part_files.joined(data, tables))
     claims = read_toml(texts["claims.toml"], file=f"{key}/claims.toml")
-    suite = parse(texts["suite.toml"], file=f"{key}/suite.toml")
+    further = [read_toml(text, file=f"{key}/{name}") for name, text in more["claims"].items()]
+    sweeps = {"suite.toml": texts["suite.toml"], **more["suite"]}
+    text, label = part_files.joined_text(sweeps, lambda name: f"{key}/{name}")
+    suite = parse(text, file=label)
     values = _told(f"{key}/{FILE}", lambda: tuple(read_values(texts[FILE].splitlines())))
-    found = _told(f"{key}/claims.toml", lambda: read_claims(claims))
-    study = _told(f"{key}/study.toml", lambda: _study(key, data, found, values, suite))
+    found = _told(f"{key}/claims.toml", lambda: read_claims(part_files.joined_claims(claims, further)))
+    study = _told(f"{key}/study.toml", lambda: _study(key, whole, found, values, suite))
     if wrong := _told(f"{key}/study.toml", lambda: _wrong(study)):
         raise BytewaysError(f"study {key} is inconsistent", cause="; ".join(wrong), hint=GUIDE)
     return study
+
+
+def _read(folder: Traversable, key: str, name: str) -> str:
+    """Returns the text of a file of the study. Raises BytewaysError if it cannot be read."""
+    try:
+        return _text_of(folder / name)
+    except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
+        raise BytewaysError(f"cannot read {key}/{name}", cause=cause, hint=GUIDE) from error
 
 
 def _text_of(file: Traversable) -> str:
@@ -161,7 +148,7 @@ def _study(
 ) -> Study:
     _STUDY.check("it", data)
     places = _places(data)
-    lines = {line.name: line for name, entry in data["lines"].items() for line in _lines(name, entry)}
+    lines = read_lines(data["lines"])
     return Study(
         key=key,
         title=data["title"],
@@ -178,7 +165,7 @@ def _study(
         differences=tuple(data.get("differences", ())),
         places=places,
         lines=lines,
-        figures=tuple(_figure(entry, places) for entry in data["figures"]),
+        figures=tuple(read_figure(entry, lines, places) for entry in data["figures"]),
         claims=claims,
         values=values,
         suite=suite,
@@ -201,71 +188,6 @@ def _places(data: Mapping[str, Any]) -> dict[str, Place]:
     return places
 
 
-def _lines(name: str, entry: Mapping[str, Any]) -> list[Line]:
-    """Returns a line, or one per value of the option in `each`: `copy, 128 threads`."""
-    _LINE.check(f"line '{name}'", entry)
-    if "each" not in entry:
-        return [_line(name, entry)]
-    ((option, values),) = entry["each"].items()
-    options = entry.get("options", {})
-    return [
-        _line(f"{name}, {value} {option}", {**entry, "options": {**options, option: value}, "published": ()})
-        for value in values
-    ]
-
-
-def _line(name: str, entry: Mapping[str, Any]) -> Line:
-    def each(key: str) -> list[str]:
-        value = entry[key]
-        return [value] if isinstance(value, str) else list(value)
-
-    if "buffer" in entry:
-        pairs = [(buffer, buffer) for buffer in each("buffer")]
-    else:
-        sources, destinations = each("source"), each("destination")
-        if len(sources) == len(destinations):  # pairwise; otherwise all combinations with the single one
-            pairs = list(zip(sources, destinations, strict=True))
-        else:
-            pairs = [(source, destination) for source in sources for destination in destinations]
-    return Line(
-        name,
-        entry["says"],
-        entry["interface"],
-        tuple(Ends(*pair, entry["executor"], entry.get("second_source")) for pair in pairs),
-        entry.get("pattern", "unidirectional"),
-        entry.get("cache", "cold"),
-        entry.get("environment", {}),
-        entry.get("options", {}),
-        entry.get("together", False),
-        entry.get("count", ""),
-        entry.get("submits", False),
-        tuple(entry.get("published", ({},))),
-        entry.get("note", ""),
-    )
-
-
-def _figure(entry: Mapping[str, Any], places: Mapping[str, Place]) -> Figure:
-    _FIGURE.check(f"figure '{entry.get('id', '?')}'", entry)
-    size = entry.get("size")
-    chosen = [name for glob in entry.get("places", ["*>*"]) for name in _named(glob, places)]
-    return Figure(
-        entry["id"],
-        entry["title"],
-        entry["locator"],
-        entry["kind"],
-        entry.get("unit", "GB/s"),
-        tuple(entry["lines"]),
-        tuple(chosen),
-        parse_size(str(size)) if size else None,
-        entry.get("note", ""),
-    )
-
-
-def _named(glob: str, places: Mapping[str, Place]) -> list[str]:
-    """Returns the places matching a glob; an unknown name is kept for an error message."""
-    return [name for name in places if fnmatchcase(name, glob)] or [glob]
-
-
 def _wrong(study: Study) -> list[str]:
     """Returns names without a definition: they would read 'not measured' forever."""
     wrong: list[str] = []
@@ -274,19 +196,23 @@ def _wrong(study: Study) -> list[str]:
     for place in study.places.values():
         if place.order not in ("", *ORDERS):
             wrong.append(f"order {place.order} of place {place.name}")
+        if place.ranks and (place.ranks < 2 or place.order or place.rank):
+            wrong.append(f"ranks of place {place.name}: two or more, without 'order' and 'rank'")
         if place.model and place.model not in study.models:
             wrong.append(f"model {place.model} of place {place.name}")
         wrong += [f"device {one} of place {place.name}" for one in _strange(place.devices)]
     for line in study.lines.values():
         if line.interface not in INTERFACES:
             wrong.append(f"interface {line.interface} of line {line.name}")
+        others = {line.simulated_by, line.otherwise} - {"", *study.lines}
+        wrong += [f"line {other}, which represents line {line.name}" for other in sorted(others)]
         wrong += [
             f"buffer '{text}' of line {line.name}" for text in _buffers(line) if not BUFFER.fullmatch(text)
         ]
         for letter in sorted({letter for ends in line.ends for letter in ends.letters} - set(LETTERS)):
             wrong.append(f"device '{letter}' of line {line.name}, not one of {', '.join(LETTERS)}")
     for figure in study.figures:
-        wrong += _wrong_in(figure, study)
+        wrong += wrong_in(figure, study)
     for claim in study.claims:
         if claim.machine and claim.machine not in study.models:
             wrong.append(f"machine {claim.machine} of claim {claim.id}")
@@ -295,6 +221,12 @@ def _wrong(study: Study) -> list[str]:
                 parts(reference, study.lines, study.places)
             except ValueError as error:
                 wrong.append(f"claim {claim.id}: {error}")
+        wrong += [
+            f"place {at} of claim {claim.id}"
+            for check in claim.leaves()
+            if (at := check.keys.get("at")) is not None
+            and (at not in study.places or len(study.places[at].devices) < len(LETTERS[:2]))
+        ]
     wrong += [f"source {value.source_key}" for value in study.values if value.source_key not in study.sources]
     wrong += [f"machine {value.machine}" for value in study.values if value.machine not in study.models]
     wrong += wrong_claims(study.claims)
@@ -320,22 +252,3 @@ def _strange(devices: Sequence[str]) -> list[str]:
         if not DEVICE.fullmatch(name)
         and name not in {f"near {letter}" for letter, _ in zip(LETTERS, devices[:number], strict=False)}
     ]
-
-
-def _wrong_in(figure: Figure, study: Study) -> list[str]:
-    wrong = [f"line {name} of figure {figure.id}" for name in figure.lines if name not in study.lines]
-    wrong += [f"place {name} of figure {figure.id}" for name in figure.places if name not in study.places]
-    if figure.kind not in KINDS or figure.unit not in UNITS:
-        wrong.append(f"kind {figure.kind} or unit {figure.unit} of figure {figure.id}")
-    if not figure.lines and figure.kind != "hops":
-        wrong.append(f"figure {figure.id} without lines")
-    if not figure.places and figure.kind != "hops":
-        wrong.append(f"figure {figure.id} without places")
-    if not wrong:
-        pairs = [(study.lines[line], study.places[place]) for line in figure.lines for place in figure.places]
-        wrong += [
-            f"line {line.name} takes more devices than place {place.name} of figure {figure.id} has"
-            for line, place in pairs
-            if not line.fits(place)
-        ]
-    return wrong

@@ -48,6 +48,7 @@ ONE_OR_TEXTS = Shape("a string or a list of strings", lambda value: value != [] 
 FIGURES = Shape("a value or a list of values", lambda value: _is_texts(value) or _all(value, _is_texts))
 COUNT = Shape("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
 NUMBER = Shape("a number", _is_number)
+NUMBERS = Shape("a list of numbers", lambda value: _all(value, _is_number))
 QUANTITY = Shape("a number or a string with a unit", lambda value: _is_text(value) or _is_number(value))
 FLAG = Shape("true or false", lambda value: isinstance(value, bool))
 TABLES = Shape("a table or a list of tables", lambda value: isinstance(value, dict) or _is_tables(value))

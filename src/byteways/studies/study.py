@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from byteways.plan.case import Buffer, Flow
+from byteways.plan.case import OF_ALL_RANKS, Buffer, Flow
 from byteways.plan.suite_types import Suite
 from byteways.studies.values import Value
 
 #: Letters of a place's devices, in order.
 LETTERS = "abcd"
 #: Kinds of figures: over size; lines × places at one size; the highest of all sizes; lines × sizes; every
-#: pair of devices; number of links between every pair (from the topology, not measured).
-KINDS = ("curve", "table", "highest", "map", "matrix", "hops")
+#: pair of devices; number of links between every pair (from the topology, not measured); sources ×
+#: destinations, the highest of all sizes; quotients of two lines; the best of several lines by size.
+KINDS = ("curve", "table", "highest", "map", "matrix", "hops", "grid", "ratio", "best")
 #: Units of figures.
 UNITS = ("GB/s", "of peak", "ns", "µs")
 #: Orders in which a place takes the GPUs of any machine.
@@ -33,6 +34,9 @@ class Place:
 
     `rank` numbers the classes of direct links between GPUs, 1 is the widest. On a machine without the
     source's class, the class of the same rank represents it; None: no other class does.
+
+    `ranks` is the number of ranks of a collective or an application, which have a GPU each; `devices` are
+    then those of the first one.
     """
 
     name: str
@@ -43,6 +47,7 @@ class Place:
     #: `packed` or `spread`: use the same number of GPUs of any machine in that order, each with the host;
     #: '': fixed.
     order: str = ""
+    ranks: int = 0  # 0: a place of single devices
 
 
 @dataclass(frozen=True)
@@ -95,10 +100,44 @@ class Line:
     submits: bool = False  # the time is the host's time to enqueue an operation, not its duration
     published: tuple[Mapping[str, str], ...] = ({},)  # how published values name it, if not by `ends`
     note: str = ""  # deviations of this reproduction
+    cell: tuple[str, ...] = ()  # names of its source and destination in a grid; empty: in none
+    #: The line that represents this one on a simulated machine, where its interface cannot run; '': none.
+    simulated_by: str = ""
+    otherwise: str = ""  # the line that represents this one in runs without its interface; '': none
+    #: The CPU next to the GPU represents the place's: the call names no NUMA domain.
+    nearest_host: bool = False
+
+    @property
+    def of_all_ranks(self) -> bool:
+        """Whether all ranks of a place take part: collectives and applications."""
+        return self.pattern in OF_ALL_RANKS
 
     def fits(self, place: Place) -> bool:
-        """Whether the place has a device for every letter."""
+        """Whether the place has a device for every letter, and ranks if the line takes them."""
+        if self.of_all_ranks != bool(place.ranks):
+            return False
         return all(ends.letters <= set(LETTERS[: len(place.devices)]) for ends in self.ends)
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """A speed-up that the source gives: the time of line `of` over that of line `to`."""
+
+    name: str
+    of: str
+    to: str
+    published: tuple[float, float] | None  # both ends of a range, equal for one number
+    locator: str = ""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A row of a map of best interfaces: which line has the highest bandwidth, or the lowest time."""
+
+    name: str
+    lines: tuple[str, ...]
+    place: str
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -112,8 +151,10 @@ class Figure:
     unit: str
     lines: tuple[str, ...]
     places: tuple[str, ...]
-    size_bytes: int | None  # of tables; None: the largest available
+    size_bytes: int | None  # of tables; None: the largest available, 0: the smallest
     note: str = ""
+    ratios: tuple[Quotient, ...] = ()  # of kind `ratio`
+    contests: tuple[Contest, ...] = ()  # of kind `best`
 
 
 @dataclass(frozen=True)

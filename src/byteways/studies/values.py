@@ -25,10 +25,18 @@ METHODS = (
     "stream-triad",
     "kernel-store",
     "cpu-store",
+    "xccl",
 )
-PATTERNS = ("unidirectional", "bidirectional", "all-pairs")
+PATTERNS = ("unidirectional", "bidirectional", "all-pairs", "ping-pong", "collective")
 METRICS = ("bandwidth", "time", "latency")
-COUNTS = ("one direction", "read+write", "sum of both directions", "sum of all flows", "not stated")
+COUNTS = (
+    "one direction",
+    "read+write",
+    "sum of both directions",
+    "sum of all flows",
+    "bus bandwidth",
+    "not stated",
+)
 EXACTNESS = ("exact", "rounded", "approximate")
 #: Statistics over repetitions; `max` refers to bandwidth, so it is the minimum time.
 STATISTICS = ("mean", "max", "median", "not stated")
@@ -49,7 +57,7 @@ class Value:
     source_key: str
     locator: str
     method: str
-    options: Mapping[str, str]  # settings of the operation: compute-units
+    options: Mapping[str, str]  # settings of the operation: compute-units; program and ranks of MPI and xccl
     environment: Mapping[str, str]  # of the process: HSA_XNACK
     executor: str
     access: str  # executor's access to the far buffer: read, write; local, remote: both ends on one device

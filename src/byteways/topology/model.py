@@ -131,6 +131,13 @@ class Topology:
     def names(self, kind: str | None = None) -> list[str]:
         return [device.name for device in self.devices if kind is None or device.kind == kind]
 
+    def nearest_cpu(self, gpu: str) -> str:
+        """Returns the NUMA domain nearest to a GPU; the first one if unknown."""
+        domain = self.device(gpu).numa_domain
+        cpus = [device for device in self.devices if device.kind == "cpu"]
+        near = (cpu for cpu in cpus if domain is not None and cpu.numa_domain == domain)
+        return next(near, cpus[0]).name
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -13,6 +13,7 @@ from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.plan.legality import kind_of
 from byteways.plan.planner import needs_ranks, shares_gpus
 from byteways.plan.ranks import Rank, default_ranks, layout
 from byteways.plan.suite import parse
@@ -20,7 +21,7 @@ from byteways.plan.suite_types import Suite
 from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
 from byteways.results.record import Record
-from byteways.results.simulated import model_of
+from byteways.results.simulated import is_simulated, model_of
 from byteways.studies.study import Ends, Line, Place, Study
 from byteways.studies.values import Value
 from byteways.topology.routes import link_class
@@ -50,8 +51,10 @@ class _Entries:
             key = _flow_key(entry.case.interface, entry.case.pattern, entry.case.flows[0])
             self._by_flow.setdefault(key, []).append(entry)
 
-    def of(self, line: Line, devices: tuple[str, ...], environment: dict[str, str]) -> list[_Entry]:
-        """Returns the cases of a line on these devices."""
+    def of(
+        self, line: Line, devices: tuple[str, ...], environment: dict[str, str], ranks: int = 0
+    ) -> list[_Entry]:
+        """Returns the cases of a line on these devices; `ranks`: of so many, whose first has the devices."""
         if line.together:
             return self._all_at_once(line, frozenset(devices))
         return [
@@ -61,6 +64,7 @@ class _Entries:
             if entry.case.environment == environment
             and _same_options(entry.case, line)
             and _same_cache(entry.case, line)
+            and ranks in (0, len(entry.case.ranks))
         ]
 
     def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[_Entry]:
@@ -84,7 +88,7 @@ class Sheet:
     def __init__(self, study: Study, run: Run) -> None:
         self.study = study
         self.run = run
-        self._ours: dict[tuple[str, tuple[str, ...]], dict[int, Ours]] = {}
+        self._ours: dict[tuple[str, tuple[str, ...], int], dict[int, Ours]] = {}
         self._published: dict[tuple[str, str], list[Published]] = {}
 
     @cached_property
@@ -155,11 +159,11 @@ class Sheet:
                 kept[name] = text
         return kept
 
-    def _records(self, line: Line, devices: tuple[str, ...] | None) -> list[Record]:
+    def _records(self, line: Line, devices: tuple[str, ...] | None, ranks: int) -> list[Record]:
         """All records of a line on these devices, of any status; the study's own sweeps come first."""
         if devices is None:
             return []
-        found = self._recorded.of(line, devices, self.environment(line))
+        found = self._recorded.of(line, devices, self.environment(line), ranks)
         records = [entry.record for entry in found if entry.record is not None]
         return sorted(records, key=lambda record: record.sweep not in self._sweeps)
 
@@ -169,25 +173,67 @@ class Sheet:
 
     def ours(self, line: Line, place: Place) -> dict[int, Ours]:
         """Returns the run's values by size in bytes, smallest first."""
-        return self.at(line, self.located[place.name].devices)
+        return self.at(line, self.devices(line, place), place.ranks)
 
-    def at(self, line: Line, devices: tuple[str, ...] | None) -> dict[int, Ours]:
+    def devices(self, line: Line, place: Place) -> tuple[str, ...] | None:
+        """Returns the devices of this machine that a line uses at a place; None if the place is not here."""
+        found = self.located[place.name].devices
+        if found is None or not line.nearest_host:
+            return found
+        gpus = [name for name in found if kind_of(name) == "gpu"]
+        host = self.run.topology.nearest_cpu(gpus[0])
+        return tuple(host if kind_of(name) == "cpu" else name for name in found)
+
+    def at(self, line: Line, devices: tuple[str, ...] | None, ranks: int = 0) -> dict[int, Ours]:
         """Like `ours`, for devices of this machine; None gives no values."""
         if devices is None:
             return {}
-        key = line.name, devices
+        key = line.name, devices, ranks
         if key not in self._ours:
-            self._ours[key] = self._all_ours(line, devices)
+            self._ours[key] = self._all_ours(self.standing_in(line) or line, devices, ranks)
         return self._ours[key]
 
-    def _all_ours(self, line: Line, devices: tuple[str, ...]) -> dict[int, Ours]:
+    def standing_in(self, line: Line) -> Line | None:
+        """Returns the line that represents this one in this run; None if it needs none."""
+        if line.simulated_by and is_simulated(self.run.manifest):
+            return self.study.lines[line.simulated_by]
+        if line.otherwise and line.interface not in self._interfaces:
+            return self.study.lines[line.otherwise]
+        return None
+
+    @cached_property
+    def _interfaces(self) -> set[str]:
+        return {record.interface for record in self.run.records}
+
+    def stands_for(self, name: str, places: Iterable[str]) -> list[str]:
+        """Returns notes on what represents a line at these places in this run: another line or CPU."""
+        line = self.study.lines[name]
+        notes = []
+        if other := self.standing_in(line):
+            why = "cannot be simulated" if line.simulated_by else "is not in this run"
+            notes.append(f"{name} {why}: {other.name} represents it ({other.says})")
+        for place in map(self.study.places.__getitem__, places if line.nearest_host else ()):
+            told, used = self.located[place.name].devices, self.devices(line, place)
+            if told and used and told != used:
+                notes.append(f"{name}, {place.name}: {'>'.join(used)}, as the call names no NUMA domain")
+        return notes
+
+    def _all_ours(self, line: Line, devices: tuple[str, ...], ranks: int) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
-        for record in self._records(line, devices):
+        for record in self._records(line, devices, ranks):
             told = record.submit_ns if line.submits else record.time_ns
             if record.status == "measured" and told is not None and not record.beyond_limit:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
         return {size: figure_of(first[size], line, self.study.statistic) for size in sorted(first)}
+
+    def reasons(self, line: Line, place: Place) -> dict[int, str]:
+        """Returns why each case of the run has no value, by size in bytes; '' if it was measured."""
+        found: dict[int, str] = {}
+        for record in self._records(line, self.located[place.name].devices, place.ranks):
+            told = "" if record.status == "measured" else record.reason or record.status
+            found[record.size_bytes] = found.get(record.size_bytes, told) and told
+        return found
 
     def any(self) -> bool:
         """Whether the run has any value of the study."""
@@ -200,12 +246,12 @@ class Sheet:
 
     def asked(self, line: Line, place: Place) -> list[int]:
         """Returns the sizes in bytes that the study requests for the line at the place on this machine."""
-        devices = self.located[place.name].devices
+        devices = self.devices(line, place)
         if devices is None:
             return []
-        return sorted(
-            {entry.case.size_bytes for entry in self._asked.of(line, devices, self.environment(line))}
-        )
+        line = self.standing_in(line) or line
+        found = self._asked.of(line, devices, self.environment(line), place.ranks)
+        return sorted({entry.case.size_bytes for entry in found})
 
     def published(self, line: Line, place: Place) -> list[Published]:
         """Returns the published values at the line and place in file order, including repeated prints."""
@@ -230,10 +276,10 @@ class Sheet:
 
     def missing(self, line: Line, place: Place, size_bytes: int | None) -> str:
         """Returns why the run has no value at the line, place and size in bytes (None: any size)."""
-        located = self.located[place.name]
-        if located.devices is None:
-            return located.reason
-        records = self._records(line, located.devices)
+        devices = self.devices(line, place)
+        if devices is None:
+            return self.located[place.name].reason
+        records = self._records(self.standing_in(line) or line, devices, place.ranks)
         there = [record for record in records if size_bytes in (None, record.size_bytes)] or records
         told = next(
             (record.reason for record in there if record.status != "measured" and record.reason), None
@@ -246,7 +292,7 @@ class Sheet:
         sizes = self.asked(line, place)
         if sizes and size_bytes in (None, *sizes) and self.cut_short:
             return f"this run was cut short before {line.name}, {place.name}{at}"
-        if not sizes and (twice := _twice(line, located.devices)):
+        if not sizes and (twice := _twice(line, devices)):
             return f"it needs two NUMA domains, and here {twice} is local to both GPUs"
         return f"this run has no case of {line.name}, {place.name}{at}"
 

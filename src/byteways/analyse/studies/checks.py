@@ -7,45 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from byteways.analyse.studies.cells import Sheet
+from byteways.analyse.studies.curve_checks import linear, reaches
+from byteways.analyse.studies.finding import Finding, Wanted
+from byteways.analyse.studies.node_checks import node, refused
 from byteways.analyse.studies.references import Cell, UntestableError, cells, unlike
 from byteways.plan.legality import kind_of
 from byteways.studies.reference import FASTEST, number_of, unit_of
-from byteways.units import format_size, parse_size
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of a check on the available values.
-
-    `cells` are the values that decide it. `final`: missing values could not change the result.
-    """
-
-    holds: bool | None  # None: too close to call, an interval contains a bound
-    detail: str
-    cells: tuple[Cell, ...]
-    final: bool = False
-    notes: tuple[str, ...] = ()  # how the values differ from what the source measured
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The accepted range of a check: `about` and `within`, or `at_least` and `at_most`."""
-
-    least: float
-    most: float
-    words: str
-
-    def holds(self, intervals: Iterable[tuple[float, float]]) -> bool | None:
-        """Whether all intervals lie in the range; None if one overlaps a bound and none lies outside."""
-        found = list(intervals)
-        if any(high < self.least or low > self.most for low, high in found):
-            return False
-        return all(self.least <= low and high <= self.most for low, high in found) or None
 
 
 def _unit(check: Mapping[str, Any]) -> str:
@@ -257,54 +228,13 @@ def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     )
 
 
-def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
-    """`of` first reaches `level`, or the fraction `of_best` of its highest value, at `size`.
-
-    The size may differ by `factor` (default 2).
-    """
-    factor = float(check.get("factor", 2.0))
-    found = sorted(cells(check["of"], sheet, "GB/s"), key=lambda cell: cell.size_bytes)
-    notes = unlike(check, sheet, found)
-    best = max(found, key=lambda cell: cell.number)
-    part = float(check["of_best"]) if "of_best" in check else None
-    goal = number_of(check["level"]) if part is None else best.number * part
-    size, surely, perhaps = _reached(found, best, goal, part)
-    if size is None:
-        detail = f"{goal:.4g} GB/s is never reached: {best.number:.4g} GB/s at most"
-        return Finding(None if perhaps else False, detail, tuple(found), notes=notes)
-    about = parse_size(str(check["size"]))
-    if size == found[0].size_bytes and size >= about / factor:
-        raise UntestableError(f"no size below {format_size(size)} was measured, where it is already reached")
-    if part is not None and size == found[-1].size_bytes and size <= about * factor:
-        raise UntestableError(f"no size above {format_size(size)} was measured, where it may still rise")
-    said = f"{goal:.4g} GB/s is reached from {format_size(size)}"
-    if part is not None:
-        said = f"{100 * part:g} % of the highest value, {said}"
-    detail = f"{said}; expected {format_size(about)}, within a factor of {factor:g}"
-    answers = {one is not None and about / factor <= one <= about * factor for one in (surely, perhaps)}
-    return Finding(answers.pop() if len(answers) == 1 else None, detail, tuple(found), notes=notes)
-
-
-def _reached(
-    found: Sequence[Cell], best: Cell, goal: float, part: float | None
-) -> tuple[int | None, int | None, int | None]:
-    """Returns the first size in bytes that reaches the goal: nominally, with certainty, and possibly."""
-    lowest, highest = (goal, goal) if part is None else (best.low * part, best.high * part)
-
-    def first(reaches: Callable[[Cell], bool]) -> int | None:
-        return next((cell.size_bytes for cell in found if reaches(cell)), None)
-
-    return (
-        first(lambda cell: cell.number >= goal),
-        first(lambda cell: cell.low >= highest or (part is not None and cell == best)),
-        first(lambda cell: cell.high >= lowest),
-    )
-
-
 CHECKS: Mapping[str, Callable[[Mapping[str, Any], Sheet], Finding]] = {
     "value": _value,
     "ratio": _ratio,
     "spread": _spread,
     "order": _order,
-    "reaches": _reaches,
+    "reaches": reaches,
+    "linear": linear,
+    "node": node,
+    "refused": refused,
 }

@@ -12,6 +12,7 @@ from byteways.analyse.studies.claims import Verdict, judge
 from byteways.analyse.studies.figures import Ours, Published
 from byteways.analyse.studies.fitting import fitting_of
 from byteways.analyse.studies.references import listed
+from byteways.analyse.studies.rows import Row, best_by_size, quotients
 from byteways.analyse.studies.verdicts import CONTRADICTED, COUNTED, VERDICTS
 from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
@@ -25,27 +26,6 @@ from byteways.topology.routes import route
 
 #: Number of contradicted claims named in the summary; the table lists all.
 NAMED = 3
-
-
-@dataclass(frozen=True)
-class Row:
-    """One value, published and ours, in the unit of its table; None if missing."""
-
-    line: str
-    place: str
-    size_bytes: int | None  # our size, otherwise the source's
-    published: float | None
-    approximate: bool  # the source says "about"
-    system: str  # where the source measured it
-    ours: float | None
-    ratio: float | None  # ours over published; over the nearer end if the source gives a range
-    reason: str  # why we have no value
-    other_count: str  # our value with bytes counted the other way
-    of_peak: float | None = None  # ours relative to the nominal peak here
-    published_range: tuple[float, float] | None = (
-        None  # the range if the source gives one; `published` is then its middle
-    )
-    derived: str = ""  # how `published` is computed from what the source prints; '': printed itself
 
 
 @dataclass(frozen=True)
@@ -131,6 +111,9 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
     if figure.kind == "hops":
         hops, there = _hops(sheet.run.topology), _hops(topology_of(load_model(sheet.study.models[0])))
         return FigureOutcome(figure, (), (), hops, {} if hops == there else there, _notes(figure, sheet))
+    if figure.kind in ("ratio", "best"):
+        made = quotients(figure, sheet) if figure.kind == "ratio" else best_by_size(figure, sheet)
+        return FigureOutcome(figure, tuple(made), (), {}, {}, _notes(figure, sheet))
     lines = [sheet.study.lines[name] for name in figure.lines]
     places = [sheet.study.places[name] for name in figure.places]
     rows: list[Row] = []
@@ -148,13 +131,15 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
 
 def _ours(figure: Figure, line: Line, place: Place, sheet: Sheet) -> dict[int, Ours]:
     """Returns our values by size. A matrix may fall back to the devices of the same names, whatever link
-    connects them; kind `highest` keeps only the highest value.
+    connects them; kinds `highest` and `grid` keep only the highest value, a table of the smallest size that.
     """
     located = sheet.located[place.name]
     if figure.kind == "matrix":
         return sheet.at(line, located.devices or located.named)
     ours = sheet.ours(line, place)
-    if figure.kind != "highest":
+    if figure.size_bytes == 0:
+        return {size: ours[size] for size in list(ours)[:1]}
+    if figure.kind not in ("highest", "grid"):
         return ours
     known = {size: rate for size, one in ours.items() if (rate := one.quantity(figure.unit)) is not None}
     return {size: ours[size] for size in known if known[size] == max(known.values())}
@@ -201,11 +186,11 @@ def _rows(
     found: dict[tuple[int | None, str], Published] = {}
     for one in published:
         size = nearest_size(one.size_bytes, sizes) or one.size_bytes
-        if figure.kind == "curve" or figure.size_bytes in (None, size):
+        if figure.kind == "curve" or not figure.size_bytes or figure.size_bytes == size:
             found.setdefault((size, one.value.system), one)
     if not found:
-        size = nearest_size(figure.size_bytes, sizes)
-        return [_row(figure, line, place, None, size or figure.size_bytes, ours, sheet)]
+        size = nearest_size(figure.size_bytes or None, sizes)
+        return [_row(figure, line, place, None, size or figure.size_bytes or None, ours, sheet)]
     ordered = sorted(found, key=lambda key: key[0] or 0)  # stable: keeps this machine's system first
     return [_row(figure, line, place, found[key], key[0], ours, sheet) for key in ordered]
 
@@ -234,7 +219,7 @@ def _row(
         number,
         number / beside if number is not None and beside else None,
         "" if number is not None else sheet.missing(line, place, size),
-        found.other_count if found else "",
+        found.other_count if found and figure.unit not in ("ns", "µs") else "",
         found.quantity("of peak") if found else None,
         between,
         published.derived(figure.unit) if published else "",
@@ -273,6 +258,7 @@ def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
             notes.append(f"{name}: {located.note}")
     notes += [f"{listed(places)}: {reason}" for reason, places in gone.items()]
     notes += [f"{name}: {note}" for name in figure.lines if (note := sheet.study.lines[name].note)]
+    notes += [note for name in figure.lines for note in sheet.stands_for(name, figure.places)]
     return tuple(dict.fromkeys(notes))
 
 
@@ -291,7 +277,9 @@ def to_json(outcome: StudyOutcome) -> dict[str, Any]:
                 "id": one.figure.id,
                 "title": one.figure.title,
                 "locator": one.figure.locator,
+                "kind": one.figure.kind,
                 "unit": one.figure.unit,
+                "hops": one.hops,
                 "rows": [asdict(row) for row in one.rows],
                 "notes": list(one.notes),
             }

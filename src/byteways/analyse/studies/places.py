@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from byteways.machines import load as load_model
 from byteways.machines.topology import topology_of
 from byteways.plan.legality import kind_of
-from byteways.plan.sweep import nearest_cpu
 from byteways.studies.study import Place, Study
 from byteways.topology.model import Topology
 from byteways.topology.packages import package_of, packed, spread
@@ -70,6 +69,9 @@ def _source_topology(model: str) -> Topology:
 def _locate(place: Place, there: Topology, here: Topology, found: _Classes) -> Located:
     if place.order:
         return _in_order(place, here)
+    if place.ranks > len(here.names("gpu")):
+        why = f"this machine has {len(here.names('gpu')) or 'none'}"
+        return Located(place, None, f"it needs {place.ranks} ranks with a GPU each, and {why}")
     gpus = list(dict.fromkeys(name for name in place.devices if kind_of(name) == "gpu"))
     if len(gpus) == 2:
         return _locate_pair(place, (gpus[0], gpus[1]), there, here, found)
@@ -178,7 +180,7 @@ def _named(
     for name in place.devices:
         if name.startswith(NEAR):
             anchor = devices["abcd".index(name.removeprefix(NEAR))]
-            devices.append(nearest_cpu(anchor, here))
+            devices.append(here.nearest_cpu(anchor))
             continue
         devices.append(stands_for.get(name, name))
         if devices[-1] not in here.names():
@@ -189,11 +191,22 @@ def _named(
             reason = f"{devices[-1]} is not here: this machine has {have}"
             return Located(place, None, reason, why=f"this machine has {have}")
     kinds = {kind_of(name) for name in devices}
-    if len(devices) == 2 and kinds == {"cpu", "gpu"} and _shares(devices, here) != _shares(devices, there):
-        how = "share" if _shares(devices, here) else "do not share"
-        reason = f"{' and '.join(sorted(devices))} {how} one memory here, unlike in the source"
-        return Located(place, None, reason)
+    if len(devices) == 2 and kinds == {"cpu", "gpu"}:
+        shared = _shares(devices, here)
+        if shared != _shares(_resolved(place.devices, there), there):
+            how = "share" if shared else "do not share"
+            reason = f"{' and '.join(sorted(devices))} {how} one memory here, unlike in the source"
+            return Located(place, None, reason)
     return Located(place, tuple(devices), note=note)
+
+
+def _resolved(devices: Sequence[str], topology: Topology) -> list[str]:
+    """Returns the devices of a place on the source's machine."""
+    found: list[str] = []
+    for name in devices:
+        anchor = found["abcd".index(name.removeprefix(NEAR))] if name.startswith(NEAR) else ""
+        found.append(topology.nearest_cpu(anchor) if anchor else name)
+    return found
 
 
 def _shares(devices: list[str], topology: Topology) -> bool:

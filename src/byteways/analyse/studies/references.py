@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,9 +93,9 @@ def _wanted_sizes(wanted: str, line: Line, place: Place, sheet: Sheet) -> set[in
     return {*sizes_of(wanted, asked), *(ends_of(wanted) if known else ())}
 
 
-def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> tuple[str, ...]:
+def unlike(check: Mapping[str, Any], sheet: Sheet, found: Sequence[Cell]) -> tuple[str, ...]:
     """Describes how the values differ from the source's, one phrase each: places represented by other links,
-    and places without an equivalent here.
+    places without an equivalent here, and lines represented by others.
     """
     seen = dict.fromkeys(cell.place for cell in found)
     asked = {name for one in references(check) for name in _parts(one, sheet)[1]}
@@ -105,7 +105,29 @@ def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> tup
         if name in asked and name not in seen and located.devices is None:
             gone.setdefault(located.why or located.reason, []).append(name)
     stands = [f"{name} is {sheet.located[name].note}" for name in seen if sheet.located[name].note]
-    return (*stands, *(f"without {listed(names)}: {why}" for why, names in gone.items()))
+    used: dict[str, dict[str, None]] = {}
+    for cell in found:
+        used.setdefault(cell.line, {})[cell.place] = None
+    proxies = [note for name, places in used.items() for note in sheet.stands_for(name, places)]
+    return (*stands, *(f"without {listed(names)}: {why}" for why, names in gone.items()), *proxies)
+
+
+def outcomes(reference: str, sheet: Sheet) -> list[tuple[str, str]]:
+    """Returns the name and the reason of every case that a reference stands for; the reason of one that was
+    measured is ''.
+
+    Raises:
+        UntestableError: The run has none of them.
+    """
+    found = [
+        (f"{line.name}, {place.name}, {format_size(size)}", reason)
+        for line, place, wanted in _pairs(reference, sheet)
+        for size, reason in sheet.reasons(line, place).items()
+        if size in sizes_of(wanted, [size])
+    ]
+    if not found:
+        raise UntestableError(_why_not(reference, sheet))
+    return found
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

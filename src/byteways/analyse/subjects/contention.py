@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from byteways.analyse.bottlenecks import Bottleneck, Explanation
+from byteways.analyse.bottlenecks import Bottleneck, Explanation, explanations
 from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import count, gb, listed, percent, rate
-from byteways.analyse.prediction import HELD_BACK, Predictions, Together
+from byteways.analyse.prediction import HELD_BACK, Predictions, Together, predictions
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
@@ -36,13 +36,17 @@ MOST_DEVICES = 3
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     """Returns the topic; None without a concurrent case whose flows were also measured alone."""
     index = Index.of(run)
-    predicted = index.predictions
+    predicted = index.once(predictions)
     if not predicted.cases:
         return None
-    explained = index.explanations
+    explained = index.once(_explanations)
     tables = [table for table in (_bottlenecks(explained), _cases(index, predicted, explained)) if table.rows]
     drawn = plots(run.topology, predicted.cases)
     return Topic("together", "Contention", LEAD, tuple(tables), drawn)
+
+
+def _explanations(index: Index) -> list[Explanation]:
+    return explanations(index.topology, index.once(predictions))
 
 
 def named(names: Sequence[str]) -> str:
@@ -234,7 +238,7 @@ HIDDEN = 20.0
 
 
 def bottlenecks(index: Index) -> Iterator[Finding]:
-    predicted, explained = index.predictions, index.explanations
+    predicted, explained = index.once(predictions), index.once(_explanations)
     same = group_by(
         [one for each in explained for one in each.bottlenecks],
         lambda one: one.resource.hidden or one.resource.name,

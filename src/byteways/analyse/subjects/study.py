@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
-from byteways.analyse.studies.outcome import FigureOutcome, Row, StudyOutcome, outcome_of
+from byteways.analyse.studies.outcome import FigureOutcome, StudyOutcome, outcome_of
 from byteways.analyse.studies.references import listed
+from byteways.analyse.studies.rows import Row
 from byteways.analyse.studies.verdicts import BUILT_IN
 from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
@@ -91,7 +92,7 @@ def _figure(one: FigureOutcome) -> list[Table]:
         return []
     if one.figure.kind == "matrix":
         return _matrices(one)
-    return [_map(one) if one.figure.kind == "map" else _list(one)]
+    return [{"map": _map, "grid": _grid, "best": _best}.get(one.figure.kind, _list)(one)]
 
 
 def _title(one: FigureOutcome) -> str:
@@ -176,6 +177,52 @@ def _map(one: FigureOutcome) -> Table:
     return Table(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
 
 
+def _grid(one: FigureOutcome) -> Table:
+    """Tabulates sources × destinations: our highest value, with the published one where there is one."""
+    unit = one.figure.unit
+    found = {row.line.rpartition(", ")[2]: row for row in one.rows}
+    sources, targets = (list(dict.fromkeys(name.split(" > ")[side] for name in found)) for side in (0, 1))
+    cells = [[found.get(f"{source} > {target}") for target in targets] for source in sources]
+    most = max((row.ours for row in one.rows if row.ours is not None), default=1.0)
+    rows = tuple(
+        (source, *("–" if row is None else _in_grid(row, unit) for row in some))
+        for source, some in zip(sources, cells, strict=True)
+    )
+    heat = tuple(
+        (None, *(row.ours / most if row and row.ours is not None else None for row in some)) for some in cells
+    )
+    reasons = {row.reason: row.line.rpartition(", ")[2] for row in reversed(one.rows) if row.reason}
+    notes = [*one.notes, *(f"{name}: {reason}" for reason, name in reversed(reasons.items()))]
+    columns = tuple(range(1, len(targets) + 1))
+    title = f"{_title(one)}, measured (published), {unit}"
+    return Table(title, ("from \\ to", *targets), rows, columns, "; ".join(notes), heat)
+
+
+def _in_grid(row: Row, unit: str) -> str:
+    ours = "–" if row.ours is None else number(row.ours, unit)
+    return ours if row.published is None else f"{ours} ({_told(row, unit)})"
+
+
+def _best(one: FigureOutcome) -> Table:
+    """Tabulates which line is the best of each row at each size."""
+    sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
+    units = {contest.name: contest.unit for contest in one.figure.contests}
+    found = {(row.group, row.size_bytes): row for row in one.rows}
+    rows = tuple(
+        (name, *(_in_best(found.get((name, size)), unit) for size in sizes)) for name, unit in units.items()
+    )
+    reasons = [f"{row.group}: {row.reason}" for row in one.rows if row.reason]
+    note = "; ".join((*one.notes, "several names: their intervals overlap", *reasons))
+    headings = ("movement", *map(format_size, sizes))
+    return Table(f"{_title(one)}, best by size", headings, rows, note=note)
+
+
+def _in_best(row: Row | None, unit: str) -> str:
+    if row is None or row.ours is None:
+        return "–"
+    return f"{row.line}: {number(row.ours, unit)} {unit}"
+
+
 def _in_map(row: Row, unit: str) -> str:
     assert row.ours is not None
     part = f" ({100 * row.of_peak:.1f} %)" if row.of_peak else ""
@@ -184,7 +231,7 @@ def _in_map(row: Row, unit: str) -> str:
 
 def _list(one: FigureOutcome) -> Table:
     """Tabulates one row per value: published, ours, and ours over published."""
-    unit = one.figure.unit
+    unit = "×" if one.figure.kind == "ratio" else one.figure.unit
     with_place = len({row.place for row in one.rows}) > 1
     with_other = any(row.other_count for row in one.rows)
     headings = [*(("place",) if with_place else ()), "method", "size", f"published, {unit}"]

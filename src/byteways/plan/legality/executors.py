@@ -35,6 +35,8 @@ def flow_refusal(question: Question) -> str | None:
     """Checks the executor, then every buffer, then the partner. Between ranks each end executes."""
     interface, flow, capabilities = question.interface, question.flow, question.there
     ends = [buffer.device for buffer in flow.buffers] if INTERFACES[interface].between_ranks else []
+    if INTERFACES[interface].library == "xccl":  # its kernels run on GPUs, and reach host memory from there
+        ends = [device for device in ends if kind_of(device) == "gpu"]
     for device in dict.fromkeys([flow.executor, *ends]):
         offer = interface_offer(interface, device, capabilities)
         if not offer.available:
@@ -141,9 +143,16 @@ def environment_refusal(question: Question) -> str | None:
             continue
         if reader is None or reader.runtime in runtimes.values() or None in runtimes.values():
             continue
+        if "mpi" in libraries_of(case) and _drives_some(reader.runtime, capabilities):
+            continue  # an MPI that takes memory of GPUs opens their runtime, whatever the messages are
         device, runtime = next(iter(runtimes.items()))
         return f"{variable} is read by {reader.name}, and {device} is driven by {runtime}"
     return None
+
+
+def _drives_some(runtime: str, capabilities: Capabilities) -> bool:
+    """Whether the runtime drives a GPU of this machine."""
+    return any(runtime_of(name, capabilities) == runtime for name in capabilities.devices)
 
 
 def libraries_of(case: Case) -> set[str]:

@@ -62,7 +62,12 @@ _BY_COPYING_CPU = {**_BY_CPU, "managed": Reach.ALWAYS, "managed-coarse": Reach.A
 _TOUCHED_BY = {"cpu": _BY_CPU, "gpu": {**_BY_GPU, "registered": Reach.PAGEABLE_ACCESS}}
 #: The runtime stages what its engines cannot access; another process's memory must be opened first.
 _BY_CALL = {**dict.fromkeys(_BY_GPU, Reach.ALWAYS), "ipc": Reach.OWN_OR_PEER, "xccl": Reach.LIBRARY}
-_BY_LIBRARY = {**_BY_CALL, "xccl": Reach.ALWAYS}
+#: Kernels of NCCL and RCCL, which open memory of other GPUs for themselves.
+_BY_LIBRARY = {
+    **_BY_CALL,
+    **dict.fromkeys(("pageable", "hugepage"), Reach.PAGEABLE_ACCESS),
+    "xccl": Reach.ALWAYS,
+}
 #: By loads and stores of a kind of executor.
 REACH_OF_KIND: Mapping[str, Mapping[str, Reach]] = {"cpu": _BY_CPU, "gpu": _BY_GPU}
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer, Case
 from byteways.plan.legality import kind_of
-from byteways.plan.sweep import nearest_cpu
 from byteways.results import warnings
 from byteways.results.stragglers import stragglers
 from byteways.run.hosts.facts import ends_of, own_facts
@@ -88,7 +87,7 @@ class HostMeasurer(RankMeasurer):
         """Returns the core for a case; none if ranks share cores."""
         if self.shared_ranks > 1:
             return self.cores
-        cpu = end.device if kind_of(end.device) == "cpu" else nearest_cpu(end.device, self.topology)
+        cpu = end.device if kind_of(end.device) == "cpu" else self.topology.nearest_cpu(end.device)
         return self.topology.device(cpu).cores
 
     def _group(self, case: Case) -> Communicator | None:

@@ -136,7 +136,7 @@ class HostWorker:
 
     def _opened(self) -> HostMeasurer:
         if self._measurer is None:
-            from byteways.topology import discover
+            from byteways.topology.discovery import discover
 
             here = self._mpi.world.rank
             alike = [rank for rank, count in enumerate(sharing(self._ranks)) if count > 1]

@@ -1,0 +1,149 @@
+"""`byteways best`: which way is best for a size from here to there, from a run or measured now."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from byteways.cli.terminal import echo, say
+from byteways.errors import BytewaysError, ExitStatus
+
+if TYPE_CHECKING:
+    from byteways.analyse.answers import Answer, NoAnswer
+    from byteways.plan.question import Question
+    from byteways.results.run_folder import RunFolder
+    from byteways.run.simulation import Simulation
+    from byteways.topology.model import Topology
+
+_END = "a device, a glob (gpu*), 'host', a UUID or a PCI address."
+
+
+def best(
+    source: Annotated[str, typer.Argument(help=f"Where the bytes are: {_END}", metavar="SRC")],
+    destination: Annotated[str, typer.Argument(help="Where they go, likewise.", metavar="DST")],
+    size: Annotated[str, typer.Argument(help="Bytes of one transfer: '1MiB'.", metavar="SIZE")],
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A folder that `byteways run` made. [default: measure now, in at most 10 s]", metavar="RUN"
+        ),
+    ] = None,
+    within: Annotated[
+        str, typer.Option("--within", help="'process', or 'ranks': from one process to another.")
+    ] = "process",
+    memory: Annotated[
+        str | None, typer.Option("--memory", help="Memory that an end must have: 'pinned', 'device*'.")
+    ] = None,
+    pattern: Annotated[
+        str, typer.Option("--pattern", help="'bidirectional', 'fan-out' or another of `list patterns`.")
+    ] = "unidirectional",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the answer with its claims as JSON.")
+    ] = False,
+    machine: Annotated[
+        str | None,
+        typer.Option("--machine", help="Without RUN: simulate this machine, of `list machines` or a file."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Without RUN: keep the run in this new folder.")
+    ] = None,
+) -> int:
+    """Say which way is best for a size between two devices: from a run, or measured now."""
+    from byteways.analyse.answers import answers
+    from byteways.plan.question import question
+
+    asked = question(source, destination, size, within=within, memory=memory, pattern=pattern)
+    if run is None:
+        return _now(asked, machine, out, as_json)
+    for name, value in (("--machine", machine), ("--out", out)):
+        if value is not None:
+            raise BytewaysError(f"{name} is for a measurement; {run} has its results already")
+    from byteways.analyse.progress import damage, opened, shortfall
+
+    folder = opened(run)
+    for notice in (shortfall(folder), damage(folder)):
+        if notice:
+            say(f"warning: {run}: {notice}")
+    _print(folder, answers(folder, asked), as_json, None)
+    return ExitStatus.GOOD
+
+
+def _print(
+    folder: RunFolder, found: Sequence[Answer | NoAnswer], as_json: bool, measured_s: float | None
+) -> None:
+    """Prints an answer a line, or JSON; a simulated run is marked above."""
+    from byteways.results.simulated import is_simulated, mark_of
+
+    if as_json:
+        outcome = {
+            "simulated": is_simulated(folder.manifest),
+            "mark": mark_of(folder.manifest) or None,
+            "measured_now_s": measured_s,
+            "answers": [one.to_json() for one in found],
+        }
+        echo(json.dumps(outcome, indent=1, allow_nan=False))
+        return
+    if mark := mark_of(folder.manifest):
+        echo(mark)
+    for one in found:
+        echo(str(one))
+
+
+def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) -> int:
+    """Measures the question and answers it."""
+    from byteways.analyse.answers import answers
+    from byteways.results.simulated import worded
+    from byteways.run.conductor import Interrupted
+    from byteways.run.private_folder import private_folder
+    from byteways.run.simulation import simulation_of
+
+    began = time.monotonic()
+    simulation = simulation_of(machine, None)
+    with private_folder() as own:
+        try:
+            folder = _measured(asked, simulation, out or own / "best")
+        except Interrupted as stopped:
+            say(f"interrupted by {stopped}")
+            return ExitStatus.INTERRUPTED
+        took_s = time.monotonic() - began
+        kept = f" into {out}" if out else ""
+        say(worded(f"measured now{kept}, in {took_s:.1f} s", simulation is not None))
+        _print(folder, answers(folder, asked), as_json, round(took_s, 1))
+    return ExitStatus.GOOD
+
+
+def _measured(asked: Question, simulation: Simulation | None, folder: Path) -> RunFolder:
+    from byteways.cli.progress import Progress
+    from byteways.plan.question import suite_of
+    from byteways.run.interruption import Interruption
+    from byteways.run.now import measure_now
+    from byteways.run.options import Options
+
+    suite = suite_of(asked, _topology(asked, simulation))
+    command_line = ["byteways", *sys.argv[1:]]
+
+    def display(cases: int, interruption: Interruption) -> Progress:
+        return Progress(cases, interruption, live=sys.stderr.isatty())
+
+    with Interruption() as interruption:
+        return measure_now(suite, Options(), folder, command_line, display, interruption, simulation)
+
+
+def _topology(asked: Question, simulation: Simulation | None) -> Topology:
+    """Returns the machine's topology; a worker is asked for the order of GPUs only where it matters."""
+    from byteways.run.opening import topology_of
+    from byteways.run.probe import probe
+    from byteways.topology.device_names import IDENTIFIER
+    from byteways.topology.discovery import discover
+
+    if simulation is not None:
+        return simulation.topology()
+    if any(IDENTIFIER.fullmatch(word.strip()) for word in (asked.source, asked.destination)):
+        return topology_of(probe(), None)
+    return discover()

@@ -1,0 +1,185 @@
+"""Measures a prepared run with progress on the terminal, and prints its outcome."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from byteways.cli.progress import WRONG, Progress, counts_text
+from byteways.cli.terminal import echo, say
+from byteways.errors import ExitStatus
+from byteways.plan.suite_types import LEAST_RANKED
+from byteways.results.run_folder import LOG, RunFolder
+from byteways.results.simulated import mark_of, model_of, worded
+from byteways.run.conductor import Conductor
+from byteways.run.execution import Execution
+from byteways.run.interruption import Interruption
+from byteways.units import format_duration
+
+if TYPE_CHECKING:
+    from byteways.analyse.finding import Finding
+
+FINDINGS_SHOWN = 3
+
+
+def command_line() -> list[str]:
+    return ["byteways", *sys.argv[1:]]
+
+
+def measured(
+    execution: Execution,
+    interruption: Interruption,
+    tell: Callable[[RunFolder, Counter[str], Path | None], None],
+    *,
+    report: bool,
+) -> int:
+    """Measures, writes the report, calls `tell`, and returns the exit status.
+
+    Args:
+        tell: Receives the run, its number of records by status, and the path of the report.
+    """
+    try:
+        spare = sum(1 for case in execution.remaining if case.spare)
+        skipped = sum(1 for case in execution.remaining if case.reason is not None) - spare
+        mark = mark_of(execution.manifest)
+        if mark:
+            say(mark)
+        # A simulated run does not add cases in spare time.
+        after_all = "" if mark else "  (measured if time remains)"
+        left_out = f", {spare} left out for lack of time{after_all}" if spare else ""
+        recorded = len(execution.planned) - len(execution.remaining)
+        already = f", {recorded} already recorded" if recorded else ""
+        cases = _cases(len(execution.remaining) - skipped - spare)
+        again = f", repeated for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
+        say(worded(f"{cases} to measure{left_out}, {skipped} skipped{already}{again}", bool(mark)))
+
+        if few := _too_few_rounds(execution):
+            say(few)
+        for doubt in execution.doubts():
+            say(doubt)
+
+        def on_start(conductor: Conductor) -> None:
+            interruption.at_once = conductor.kill_at_once
+
+        with Progress(len(execution.remaining), interruption, live=sys.stderr.isatty()) as progress:
+            execution.measure(progress, on_start, progress.begins_round)
+        folder = RunFolder(execution.folder)
+        counts = Counter(record.status for record in folder.records)
+        told = counts_text(Counter(record.told_status for record in folder.records))
+        say(f"{worded(told, bool(mark))} in {folder.manifest['wall_s']:.1f} s")
+        if left := _left_out(execution, folder):
+            say(left)
+        if beyond := _beyond_limit(folder):
+            say(worded(beyond, bool(mark)))
+        written = None
+        if report:
+            from byteways.report import write_report
+
+            written = write_report(execution.folder)
+        tell(folder, counts, written)
+    finally:
+        execution.close()
+    if execution.state == "interrupted":
+        say(
+            f"interrupted by {interruption.requested}; continue with: byteways run --resume "
+            f"{execution.folder}"
+        )
+        return ExitStatus.INTERRUPTED
+    if any(counts[status] for status in WRONG):
+        wrong = worded("some measurements failed", bool(mark))
+        say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
+        return ExitStatus.FAILED
+    return ExitStatus.GOOD
+
+
+def _left_out(execution: Execution, folder: RunFolder) -> str:
+    """Lists by sweep what was left out for lack of time; '' if nothing was."""
+    left = Counter(
+        record.sweep for record in folder.records if record.told_status == "left out" and record.round == 0
+    )
+    if not left:
+        return ""
+    able = (planned for planned in execution.planned if planned.reason is None or planned.spare)
+    asked = Counter(planned.sweep for planned in able if planned.round == 0)
+    parts = (f"{count} of {asked[sweep]} of {sweep}" for sweep, count in left.items())
+    return f"left out for lack of time: {', '.join(parts)}"
+
+
+def _too_few_rounds(execution: Execution) -> str:
+    """Returns a note if there are too few rounds to rank results; otherwise ''."""
+    rounds = execution.manifest["suite"]["rounds"]
+    if rounds >= LEAST_RANKED or _for_s(execution) is not None:
+        return ""
+    told = "one round is" if rounds == 1 else f"{rounds} rounds are"
+    return f"{told} not enough to rank results: differences between rounds are unknown"
+
+
+def _beyond_limit(folder: RunFolder) -> str:
+    """Returns the number of results beyond a physical limit as text; '' if there are none."""
+    count = sum(record.beyond_limit for record in folder.records)
+    if not count:
+        return ""
+    figures = "1 result is" if count == 1 else f"{count} results are"
+    return f"{figures} beyond a physical limit and void: byteways show {folder.path}"
+
+
+def _for_s(execution: Execution) -> float | None:
+    """Returns the duration in seconds for which the suite is repeated; None without one."""
+    for_s: float | None = execution.manifest["options"].get("for_s")
+    return for_s
+
+
+def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, as_json: bool) -> None:
+    """Prints the recommended interfaces, the main findings and where the report is."""
+    from byteways.analyse.headline import best_first, headline, rows_of_text
+    from byteways.cli.layout import Table, show
+
+    found = main_findings(folder)
+    first = headline(folder)
+    if as_json:
+        outcome = {
+            "folder": str(folder.path),
+            "state": folder.manifest["state"],
+            "simulated": bool(folder.manifest["simulated"]),
+            "machine_model": model_of(folder.manifest) or None,
+            "counts": dict(counts),
+            "wall_s": folder.manifest["wall_s"],
+            "report": str(report) if report else None,
+            "best": best_first(first),
+            "findings": [
+                {"title": finding.title, "detail": finding.detail, "importance": finding.importance}
+                for finding in found
+            ],
+        }
+        echo(json.dumps(outcome, indent=1))
+        return
+    mark = mark_of(folder.manifest)
+    if mark:
+        echo(mark)
+    if first:
+        rows = tuple(tuple(worded(text, bool(mark)) for text in row) for row in rows_of_text(first))
+        show([Table("recommended interface by path", ("between", *first.size_names), rows)])
+        echo()
+    print_findings(found)
+    echo(f"report: {report}" if report else f"run: {folder.path}")
+
+
+def main_findings(folder: RunFolder) -> list[Finding]:
+    """Returns the most important findings of a run."""
+    from byteways.analyse.findings import findings
+
+    return sorted(findings(folder), key=lambda finding: -finding.importance)[:FINDINGS_SHOWN]
+
+
+def print_findings(found: Sequence[Finding]) -> None:
+    """Prints findings, numbered."""
+    for number, finding in enumerate(found, start=1):
+        echo(f"{number}. {finding.title}\n   {finding.detail}")
+
+
+def _cases(count: int) -> str:
+    return "1 case" if count == 1 else f"{count} cases"

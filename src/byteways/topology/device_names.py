@@ -1,0 +1,83 @@
+"""Finds devices by the names that users write: `gpu0`, `gpu*`, `host`, UUIDs and PCI addresses."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+from byteways.aliases import translated
+from byteways.errors import BytewaysError
+from byteways.topology.model import Device, Topology
+
+#: A UUID (or its beginning, as CUDA_VISIBLE_DEVICES takes it), or a PCI address with or without its domain.
+IDENTIFIER = re.compile(
+    r"GPU-[0-9a-f][0-9a-f-]{3,}|(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.IGNORECASE
+)
+_GLOB = frozenset("*?[")
+
+
+def devices_named(topology: Topology, word: str) -> tuple[str, ...]:
+    """Returns the names of the devices that a word stands for, in the order of the topology.
+
+    Args:
+        topology: The machine.
+        word: A device name, a glob over names, `host` (all NUMA domains), a UUID or its beginning, or a PCI
+            address with or without its domain.
+
+    Raises:
+        BytewaysError: No device has this name, or an identifier is that of several.
+    """
+    word = word.strip()
+    if IDENTIFIER.fullmatch(word):
+        return (identified(topology, word),)
+    name = translated("device", word)
+    names = topology.names()
+    if found := tuple(known for known in names if fnmatchcase(known, name)):
+        return found
+    what = f"no device matches '{word}'" if set(word) & _GLOB else f"unknown device '{word}'"
+    raise BytewaysError(what, hint=_known(topology))
+
+
+def identified(topology: Topology, word: str) -> str:
+    """Returns the name of the device with this UUID or PCI address.
+
+    Raises:
+        BytewaysError: There is none, or there are several.
+    """
+    found = [device.name for device in topology.devices if _is(device, word.lower())]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise BytewaysError(f"unknown device '{word}'", hint=_known(topology))
+    raise BytewaysError(
+        f"'{word}' is ambiguous",
+        cause=f"it fits {', '.join(found[:-1])} and {found[-1]}",
+        hint="write the whole identifier, or a device name",
+    )
+
+
+def with_names(topology: Topology, text: str) -> str:
+    """Replaces UUIDs and PCI addresses in a filter's value with device names. Raises BytewaysError."""
+    return IDENTIFIER.sub(lambda found: identified(topology, found[0]), text)
+
+
+def _is(device: Device, word: str) -> bool:
+    if word.startswith("gpu-"):
+        return (device.uuid or "").lower().startswith(word)
+    address = _without_padding((device.pci_address or "").lower())
+    wanted = _without_padding(word)
+    return bool(address) and (address == wanted or address.endswith(f":{wanted}"))
+
+
+def _without_padding(address: str) -> str:
+    """`0000:17:00.0` for `00000000:17:00.0`, as NVML writes it."""
+    domain, colon, rest = address.partition(":")
+    return f"{domain[-4:]}{colon}{rest}" if len(domain) > 4 else address
+
+
+def _known(topology: Topology) -> str:
+    """The devices with their PCI addresses: at most the first eight, since nodes may have many."""
+    shown = topology.devices[:8]
+    told = (f"{one.name} ({one.pci_address})" if one.pci_address else one.name for one in shown)
+    more = ", …" if len(topology.devices) > len(shown) else ""
+    return f"devices: {', '.join(told)}{more}; also 'host' and globs such as 'gpu*'"

@@ -1,0 +1,154 @@
+"""Facts of a node that publications state in a sentence: numbers of devices and links, their nominal rates.
+
+Every fact is a number of the Topology, so that it is checked on any machine without a measurement. None means
+that this machine does not tell it, or tells different numbers for devices of one kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from byteways.topology.model import Device, Link, Topology
+from byteways.topology.packages import package_of
+from byteways.topology.routes import FABRICS, route
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number of a node. `unit` is one of UNITS; `says` is a phrase for messages."""
+
+    unit: str
+    says: str
+    of: Callable[[Topology], float | None] | None = None
+    #: The same for the devices at a place; `of` is then None.
+    between: Callable[[Topology, str, str], float | None] | None = None
+
+
+#: Units: a plain number, bytes, and 10⁹ bytes/s.
+NUMBER, BYTES, RATE = "", "bytes", "GB/s"
+UNITS = (NUMBER, BYTES, RATE)
+
+
+def _same(numbers: Iterable[float | None]) -> float | None:
+    """Returns the number that all have; None if it is unknown or differs."""
+    found = set(numbers)
+    return found.pop() if len(found) == 1 else None
+
+
+def _of_each(kind: str, get: Callable[[Device], float | None]) -> Callable[[Topology], float | None]:
+    return lambda topology: _same(get(topology.device(name)) for name in topology.names(kind))
+
+
+def _cache(level: int) -> Callable[[Device], float | None]:
+    def bytes_of(device: Device) -> float | None:
+        return _same(
+            one.size_bytes for one in device.caches if one.level == level and one.kind != "instruction"
+        )
+
+    return bytes_of
+
+
+def _sharing(level: int) -> Callable[[Device], float | None]:
+    return lambda device: _same(one.shared_by_cores for one in device.caches if one.level == level)
+
+
+def _gigabytes(rate: float | None) -> float | None:
+    return None if rate is None else rate / 1e9
+
+
+def _direct(topology: Topology) -> list[Link]:
+    """Returns the bundles of links that join two GPUs without a switch."""
+    gpus = set(topology.names("gpu"))
+    return [link for link in topology.links if {link.a, link.b} <= gpus and link.kind in FABRICS]
+
+
+def _classes(topology: Topology) -> float | None:
+    """Returns the number of classes of direct links between GPUs."""
+    return len({link.link_class for link in _direct(topology)}) or None
+
+
+def _most_hops(topology: Topology) -> float | None:
+    """Returns how many links the most distant two GPUs need: of the shortest ways, not of those taken."""
+    peers: dict[str, set[str]] = {gpu: set() for gpu in topology.names("gpu")}
+    for link in _direct(topology):
+        peers[link.a].add(link.b)
+        peers[link.b].add(link.a)
+    most = 0
+    for gpu in peers:
+        reached, hops, found = {gpu}, 0, peers[gpu]
+        while found - reached:
+            reached, hops = reached | found, hops + 1
+            found = {peer for each in found for peer in peers[each]}
+        if len(reached) < len(peers):
+            return None
+        most = max(most, hops)
+    return most or None
+
+
+def _links_of_a_gpu(topology: Topology) -> float | None:
+    """Returns the number of links from each GPU to its peers."""
+    direct = _direct(topology)
+    counts = (sum(link.count for link in direct if gpu in (link.a, link.b)) for gpu in topology.names("gpu"))
+    return _same(counts) or None
+
+
+def _links(topology: Topology, one: str, other: str) -> float | None:
+    way = route(topology, one, other)
+    return way[0].count if len(way) == 1 else None
+
+
+def _peak(topology: Topology, one: str, other: str) -> float | None:
+    known = [link.peak_bytes_per_s for link in route(topology, one, other)]
+    rates = [rate for rate in known if rate is not None]
+    return _gigabytes(min(rates)) if rates and len(rates) == len(known) else None
+
+
+def _peak_of_one(topology: Topology, one: str, other: str) -> float | None:
+    peak, count = _peak(topology, one, other), _links(topology, one, other)
+    return None if peak is None or not count else peak / count
+
+
+FACTS: Mapping[str, Fact] = {
+    "gpus": Fact(NUMBER, "GPUs", lambda topology: len(topology.names("gpu"))),
+    "packages": Fact(
+        NUMBER, "packages with GPUs", lambda topology: len(set(package_of(topology).values())) or None
+    ),
+    "numa-domains": Fact(NUMBER, "NUMA domains", lambda topology: len(topology.names("cpu"))),
+    "shared-memories": Fact(
+        NUMBER,
+        "GPUs that share the memory of a NUMA domain",
+        lambda topology: sum(
+            bool(topology.device(name).shares_memory_with) for name in topology.names("gpu")
+        ),
+    ),
+    "cores": Fact(
+        NUMBER,
+        "cores",
+        lambda topology: sum(len(topology.device(cpu).cores) for cpu in topology.names("cpu")),
+    ),
+    "cores-per-domain": Fact(NUMBER, "cores of a NUMA domain", _of_each("cpu", lambda cpu: len(cpu.cores))),
+    "l1-bytes": Fact(BYTES, "L1 data cache of a core", _of_each("cpu", _cache(1))),
+    "l2-bytes": Fact(BYTES, "L2 cache of a core", _of_each("cpu", _cache(2))),
+    "l3-bytes": Fact(BYTES, "L3 cache", _of_each("cpu", _cache(3))),
+    "l3-cores": Fact(NUMBER, "cores that share an L3 cache", _of_each("cpu", _sharing(3))),
+    "compute-units": Fact(NUMBER, "processors of a GPU", _of_each("gpu", lambda gpu: gpu.multiprocessors)),
+    "gpu-cache-bytes": Fact(
+        BYTES, "last-level cache of a GPU", _of_each("gpu", lambda gpu: gpu.last_level_cache_bytes)
+    ),
+    "gpu-memory-bytes": Fact(BYTES, "memory of a GPU", _of_each("gpu", lambda gpu: gpu.memory_bytes)),
+    "domain-memory-bytes": Fact(
+        BYTES, "memory of a NUMA domain", _of_each("cpu", lambda cpu: cpu.memory_bytes)
+    ),
+    "gpu-memory-peak": Fact(
+        RATE,
+        "nominal peak of a GPU's memory",
+        _of_each("gpu", lambda gpu: _gigabytes(gpu.memory_peak_bytes_per_s)),
+    ),
+    "link-classes": Fact(NUMBER, "classes of links between GPUs", _classes),
+    "most-hops": Fact(NUMBER, "links between the most distant GPUs", _most_hops),
+    "links-of-a-gpu": Fact(NUMBER, "links from a GPU to its peers", _links_of_a_gpu),
+    "links": Fact(NUMBER, "links", between=_links),
+    "link-peak": Fact(RATE, "nominal peak per direction of all links", between=_peak),
+    "peak-of-one-link": Fact(RATE, "nominal peak per direction of one link", between=_peak_of_one),
+}

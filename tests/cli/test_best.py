@@ -1,0 +1,83 @@
+"""`byteways best`: one line, JSON, measured now, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from byteways.cli import main
+from tests.report import sample_run
+from tests.report.run_builder import GIB
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample_run.h200x4(sizes=(GIB,)).write(tmp_path_factory.mktemp("best"))
+
+
+def test_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches anything but the answer on standard output."""
+    assert main(["best", "gpu0", "gpu1", "1GiB", str(folder)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    (line,) = captured.out.splitlines()
+    assert line.startswith(
+        "gpu0>gpu1, 1 GiB: copy issued by the source, 396 GB/s (88 % of 450), 5.7 % faster"
+    )
+    assert line.endswith("; sure")
+
+
+def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches JSON that lacks the claims, or an answer for each link class."""
+    assert main(["best", "gpu*", "gpu*", "1GiB", str(folder), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["simulated"] is False
+    assert told["measured_now_s"] is None
+    assert [len(answer["paths"]) for answer in told["answers"]] == [12, 4]
+
+
+def test_simulated_and_damaged_runs_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches an answer from a simulated run without its mark, or lost lines that go unnoticed."""
+    build = sample_run.h200x4(sizes=(GIB,))
+    build.simulated = True
+    build.extra_lines = ["not json"]
+    assert main(["best", "gpu0", "gpu1", "1GiB", str(build.write(tmp_path))]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("SIMULATED by byteways from the model ")
+    assert "1 damaged line(s)" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gpu0", "gpu1", "1GiB", "nowhere"], "nowhere is not a run folder"),
+        (["gpu0", "gpu1", "1GiB", "RUN", "--machine", "h200-x4"], "--machine is for a measurement; "),
+        (["gpu0", "gpu1", "1GiB", "RUN", "--out", "x"], "--out is for a measurement; "),
+        (["gpu0", "gpu1", "3MiB", "RUN"], "3 MiB was not measured from gpu0 to gpu1"),
+        (["gpu0", "gpu77", "1MiB", "--machine", "h200-x4"], "unknown device 'gpu77'"),
+        (["gpu0", "gpu1", "1MiB", "--machine", "nosuch"], "unknown machine 'nosuch'"),
+        (["gpu0", "gpu1"], "missing argument 'SIZE'"),
+    ],
+)
+def test_mistakes(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    """Catches a traceback, or output beside an error."""
+    assert main(["best", *(str(folder) if word == "RUN" else word for word in words)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"error: {said}")
+
+
+def test_measured_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a question without a run that is not measured, not kept where asked, or not labelled."""
+    kept = tmp_path / "kept"
+    words = ["best", "0000:00:06.0", "gpu1", "1MiB", "--machine", "h200-x4"]
+    assert main([*words, "--out", str(kept)]) == 0
+    captured = capsys.readouterr()
+    mark, line = captured.out.splitlines()
+    assert mark == "SIMULATED by byteways from the model h200-x4 (not measured)"
+    assert line.startswith("gpu0>gpu1, 1 MiB: copy issued by the source, ")
+    assert f"simulated now into {kept}, in " in captured.err
+    assert main(["best", "gpu0", "gpu1", "1MiB", str(kept)]) == 0
+    assert capsys.readouterr().out.splitlines() == [mark, line]
