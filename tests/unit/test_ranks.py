@@ -19,8 +19,8 @@ from byteways.plan.ranks import default_ranks, layout, oversubscribed
 from byteways.plan.suite import parse
 from byteways.run.launchers import Job, Launcher, find_launcher
 from byteways.run.process import process_state
+from byteways.run.rank_ends import own_ends
 from byteways.run.rank_faults import blamed
-from byteways.run.rank_measuring import own_ends
 from byteways.run.rank_outcome import bus_factor
 from byteways.run.rank_worker import wrong_with
 from byteways.topology.model import Capabilities, Device, Offer, Topology
