@@ -5,8 +5,8 @@ import sys
 
 from byteways.start import without_current_directory
 
-#: New objects after which Python looks for garbage. A run is some hundred thousand objects that stay until the
-#: end; with Python's own 700, looking for garbage among them takes a fifth of the time of reading.
+#: New objects after which Python looks for garbage. A run is some hundred thousand objects that stay until
+#: the end; with Python's own 700, looking for garbage among them takes a fifth of the time of reading.
 COLLECT_AFTER = 100_000
 
 

@@ -1,4 +1,4 @@
-"""The cases of two runs beside each other, as data: found by comparison.py, worded by wording_comparison.py."""
+"""The cases of two runs beside each other, as data: found by comparison.py, worded elsewhere."""
 
 from __future__ import annotations
 
