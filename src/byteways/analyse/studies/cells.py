@@ -68,8 +68,9 @@ class _Entries:
         ]
 
     def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[_Entry]:
-        """Returns cases in which exactly these GPUs exchange data with the host; one GPU: both directions."""
-        pattern = "bidirectional" if len(gpus) == 1 else line.pattern
+        """Returns cases in which exactly these GPUs exchange data with the host, or run on its arrays."""
+        alone = "unidirectional" if line.pattern == "fan-out" else "bidirectional"
+        pattern = alone if len(gpus) == 1 else line.pattern
         memory = line.ends[0].source.partition(":")[2]
         return [
             entry
@@ -326,7 +327,9 @@ def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, ...]:
 
 
 def _gpus(case: Case) -> frozenset[str]:
-    ends = (end.device for flow in case.flows for end in (flow.source, flow.destination))
+    ends = (
+        name for flow in case.flows for name in (flow.source.device, flow.destination.device, flow.executor)
+    )
     return frozenset(device for device in ends if device.startswith("gpu"))
 
 
