@@ -237,7 +237,7 @@ def test_a_fit_is_as_certain_as_its_times() -> None:
     """Catches a verdict on a deviation that lies within the intervals."""
     found = verdict(line_of_times(11.0, 14.0, 26.0, 74.0, half_width=0.02), **LINEAR, at_most=0.01)
     assert found.verdict == "too close to call"
-    assert found.detail.startswith("largest deviation from a straight line of time over size: ")
+    assert found.detail.startswith("largest deviation from a straight line of time vs message size: ")
 
 
 def test_every_line_of_a_fit_is_fitted_alone() -> None:
