@@ -24,6 +24,7 @@ from byteways.plan import suite
 from byteways.plan.filters import KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
 from byteways.results import schema
+from byteways.results.columns import COLUMNS
 from byteways.results.warnings import ADVICE
 from byteways.topology.facts import FACTS
 from error_messages import error_messages
@@ -107,6 +108,18 @@ def nearest_table() -> str:
     return table(("name", "tool", "nearest in byteways", "difference"), rows)
 
 
+def columns_table() -> str:
+    """Columns of a run as a table, those of equal type and without words of their own in one row."""
+    rows: list[tuple[str, str, str]] = []
+    for column in COLUMNS:
+        told = column.meaning or "as in the record"
+        if rows and rows[-1][1:] == (column.kind, told):
+            rows[-1] = (f"{rows[-1][0]}, `{column.name}`", column.kind, told)
+        else:
+            rows.append((f"`{column.name}`", column.kind, told))
+    return table(("column", "type", "value"), rows)
+
+
 def numbers_table() -> str:
     rows = (
         (f"`{name}`", str(span.least), str(span.most), "" if span.step == 1 else str(span.step), span.why)
@@ -174,6 +187,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "suites": suites_table,
     "facts": facts_table,
     "options": options_table,
+    "columns": columns_table,
     "numbers": numbers_table,
     "names-interface": partial(names_table, "interface"),
     "names-memory": partial(names_table, "memory"),

@@ -51,9 +51,9 @@ void require_access(Session& session, const Flow& flow) {
     Device& owner = buffer->device();
     const Memory memory = buffer->allocation().memory();
     if (flow.executor->is_host() && memory != Memory::ipc) {
-      if (is_device(memory) && !owner.info.host_access)
-        throw Unsupported("access", flow.interface,
-                          "a CPU thread cannot reach the memory of " + owner.name());
+      const Availability reached = Session::cores_reach(owner);
+      if (is_device(memory) && !reached.available)
+        throw Unsupported("access", flow.interface, reached.reason);
     } else if (!owner.is_host()) {
       const Availability proved = session.open_to(*flow.executor, *buffer);
       if (!proved.available)

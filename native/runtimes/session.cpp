@@ -118,7 +118,8 @@ std::unique_ptr<Buffer> Session::allocate(Device& device, Memory memory, std::ui
   // Pages are touched before they are locked, so registered memory needs its placement at allocation.
   const bool registered = memory == Memory::registered && device.is_host();
   const Device& near = registered && first_touch.is_host() ? first_touch : device;
-  const bool placed = near.is_host() && (registered || &device == &first_touch);
+  const bool by_touch = is_plain(memory) || is_managed(memory);  // else the allocation places the pages
+  const bool placed = near.is_host() && (!by_touch || &device == &first_touch);
   const int domain = placed ? near.info.numa_domain : -1;
   const int ordinal = runtime == device.runtime ? device.ordinal : 0;
   std::unique_ptr<Allocation> made;
@@ -137,8 +138,19 @@ std::unique_ptr<Buffer> Session::allocate(Device& device, Memory memory, std::ui
 
 void Session::touch(Buffer& buffer) {
   Device& by = buffer.first_touch();
+  const Memory memory = buffer.allocation().memory();
+  if (&by != &buffer.device() && is_device(memory)) {
+    const Availability reached = by.is_host() ? cores_reach(buffer.device()) : open_to(by, buffer);
+    if (!reached.available)
+      throw Unsupported("first touch", std::string(memory_name(memory)), reached.reason, by.name());
+  }
   data_service_.fill(*this, by, buffer.data(), buffer.bytes() / sizeof(std::uint64_t), 0);
   by.runtime->synchronize(service_stream(by));
+}
+
+Availability Session::cores_reach(const Device& owner) {
+  if (owner.info.host_access) return {true, {}};
+  return {false, "a CPU thread cannot reach the memory of " + owner.name()};
 }
 
 std::unique_ptr<Buffer> Session::open_exported(Device& device, std::uint64_t bytes, Device& opener,

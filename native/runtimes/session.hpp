@@ -104,8 +104,11 @@ class Session {
   // Allocates, then writes every page once from `first_touch`. `user`: the device that will use it, if known.
   std::unique_ptr<Buffer> allocate(Device& device, Memory memory, std::uint64_t bytes, Device& first_touch,
                                    const Device* user = nullptr);
-  // Writes every page once from the buffer's first-touch device, and waits for it.
+  // Writes every page once from the buffer's first-touch device, and waits for it. Throws Unsupported if that
+  // device cannot reach it.
   void touch(Buffer& buffer);
+  // Whether CPU threads can reach the memory of a GPU.
+  static Availability cores_reach(const Device& owner);
   // Opens memory of `device` that another process allocated, for `opener` alone. The other process must keep
   // it as long as the buffer lives.
   std::unique_ptr<Buffer> open_exported(Device& device, std::uint64_t bytes, Device& opener,

@@ -209,7 +209,12 @@ void SimulatedWorld::submit_copy(Lock& lock, const Range& to, const Range& from,
   const Place there = kernels_.reach_by_copy(*operation, to, executor);
   const Place here = kernels_.reach_by_copy(*operation, from, executor);
   const bool both_host = here.kind == Place::Kind::cpu && there.kind == Place::Kind::cpu;
-  const bool staged = both_host || is_plain(from.block->kind) || is_plain(to.block->kind);
+  const bool plain = is_plain(from.block->kind) || is_plain(to.block->kind);
+  // HIP of ROCm 6.2.1 on MI300A (Schieffer et al., arXiv:2508.11298, Section 4.1.2); elsewhere HIP and CUDA
+  // stage such copies.
+  if (plain && model_.host_access && model_.vendor == "amd")
+    throw Failure(Code::invalid, "the runtime neither allocated nor registered this memory");
+  const bool staged = both_host || plain;
   const bool early = staged && here.kind == Place::Kind::cpu &&
                      faults_.find(Fault::Kind::early_return, name_of(here), name_of(there)) != nullptr;
   if (early) {  // the call fills the driver's internal buffer, and an engine empties it later

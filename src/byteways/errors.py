@@ -41,6 +41,7 @@ class BytewaysError(Exception):
         self.cause = cause
         self.hint = hint
         self.status = status
+        self.__notes__ = self.lines()[1:]  # printed below the message where nothing else formats it
 
     def lines(self) -> list[str]:
         """Returns the lines of the printed message, without colour."""

@@ -93,6 +93,6 @@ def test_parquet_without_polars(
     monkeypatch.setitem(sys.modules, "polars", None)
     assert main(["export", str(folder), "--format", "parquet", "--out", str(tmp_path / "x")]) == 2
     error = capsys.readouterr().err.splitlines()
-    assert error[0] == "error: Parquet needs the package polars, which is not installed"
-    assert error[-1] == "hint: pip install polars, or --format csv"
+    assert error[0] == "error: data frames and Parquet need the package polars, which is not installed"
+    assert error[-1] == "hint: pip install 'byteways[parquet]', or export --format csv"
     assert not (tmp_path / "x").exists()

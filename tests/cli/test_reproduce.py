@@ -123,7 +123,7 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
                 "small-hipmemcpy": "built in",
                 "hipmemcpy-others": "built in",
                 "memcpy-below-20": "built in",
-                "hipmemcpy-90": "cannot be tested here",  # of the other allocators the model assumes it
+                "hipmemcpy-90": "assumed by the model",  # of the other allocators the model assumes it
                 "sdma-no-difference": "built in",
                 "latency-neighbour": "the model does not reproduce this",  # held out: it has 584 ns for 500
                 "memcpy-gpu-touch": "the model does not reproduce this",  # as slow by other ways

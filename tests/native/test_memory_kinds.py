@@ -121,6 +121,34 @@ def test_pages_are_where_they_were_first_touched(sheet: str) -> None:
         assert domains == [int(buffer[-1])] or domains == [buffer[-1]], buffer
 
 
+@SHEETS
+def test_others_fill_what_the_allocation_placed(sheet: str) -> None:
+    """Catches page-locked memory that goes where it is filled first, a peer that fills a GPU's memory without
+    access to it, and a core that is taken to reach it.
+    """
+
+    def scene(session: _core.Session) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for owner, toucher in (("cpu0", "cpu1"), ("cpu1", "gpu0")):
+            buffer = session.allocate(owner, "pinned", 4 * toy.MIB, toucher)
+            found[f"{owner}:pinned@{toucher}"] = [int(domain) for domain in buffer.placement()]
+        for memory in ("device", "pool", "vmm"):
+            source = session.allocate("gpu0", memory, 4 * toy.MIB, "gpu1")
+            target = session.allocate("gpu0", "device", 4 * toy.MIB, "gpu0")
+            flow = _core.Flow(source, target, "gpu0", "copy", 4 * toy.MIB)
+            found[f"gpu0:{memory}@gpu1"] = session.measure([flow], toy.options()).verified
+        try:
+            session.allocate("gpu0", "device", 4 * toy.MIB, "cpu0")
+        except _core.UnsupportedError as error:
+            found["refused"] = str(error)
+        return found
+
+    found = toy.play(sheet, scene)
+    assert found.pop("cpu0:pinned@cpu1") == [0] and found.pop("cpu1:pinned@gpu0") == [1]
+    assert "a CPU thread cannot reach the memory of gpu0" in found.pop("refused")
+    assert found == {f"gpu0:{memory}@gpu1": True for memory in ("device", "pool", "vmm")}
+
+
 @pytest.mark.parametrize(
     "table, variable, lacks",
     [

@@ -54,6 +54,15 @@ def test_fans_grow_packed_and_spread() -> None:
     assert paths(back + 'gpus = "two"', H200X4)[:2] == ["gpu0,gpu1>cpu0", "gpu0,gpu2>cpu0"]
 
 
+def test_a_fan_grows_to_an_odd_number_of_gpus() -> None:
+    """Catches a fan that stops before the last GPU where their number is odd."""
+    three: Topology = machines.gpus(3)[0]
+    assert paths(HOST + 'pattern = "fan-out"\ngpus = "packed"', three) == [
+        "cpu0>gpu0,gpu1",
+        "cpu0>gpu0,gpu1,gpu2",
+    ]
+
+
 def test_fan_both_has_every_flow_back() -> None:
     """Catches a direction that is missing, or flows that are executed by a CPU that queues no copy."""
     (case,) = cases(HOST + 'pattern = "fan-bidirectional"', TWO_DOMAINS)

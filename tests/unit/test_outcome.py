@@ -153,6 +153,24 @@ def test_misplaced_pages_are_warned_of() -> None:
     assert misplaced(local, buffers(1, {0: 50}), {"cpu0": -1}) == [], "nothing was asked for"
 
 
+def test_first_touch_is_told() -> None:
+    """Catches a first touch that filled memory and is taken for one that placed it, and pages of page-locked
+    memory that are sought where they were filled.
+    """
+    pinned, pageable = Buffer("cpu0", "pinned", "cpu1"), Buffer("cpu0", "pageable", "cpu1")
+    case = Case("memcpy", "unidirectional", (Flow(pinned, pageable, "cpu0"),), 1 << 20)
+    told = outcome_of(case, measurement(), buffers(1, {0: 8}))["first_touch"]
+    assert "which the allocation had placed: cpu1" in told["cpu0:pinned@cpu1"]
+    assert told["cpu0:pageable@cpu1"] == "placed the pages: cpu1 wrote them first"
+    domains = {"cpu0": 0, "cpu1": 1}
+    [warning] = misplaced(case, buffers(1, {0: 8}), domains)  # of the pageable memory
+    assert warning.id == "placement"
+    own = Case("memcpy", "unidirectional", (Flow(pinned, pinned, "cpu0"),), 1 << 20)
+    assert misplaced(own, buffers(1, {0: 8}), domains) == []
+    untouched = outcome_of(gpu_case("unidirectional", "gpu0>gpu1"), measurement(), buffers())
+    assert "first_touch" not in untouched
+
+
 def health(**fields: int) -> Any:
     calm = {
         "sm_clock_mhz": 1980, "memory_clock_mhz": 3201, "temperature_c": 40, "power_mw": 120_000,

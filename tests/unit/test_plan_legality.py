@@ -11,7 +11,7 @@ from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.footprint import buffers, footprint
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
-from byteways.topology.model import Capabilities, Offer
+from byteways.topology.model import PLAIN_COPY, Capabilities, Offer
 from tests.unit.legality import (
     APU,
     COHERENT,
@@ -32,6 +32,11 @@ from tests.unit.legality import (
 RANKS = tuple(Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
 ALLREDUCE = Case(
     "mpi", "allreduce", (Flow(RANKS[0], RANKS[0], "cpu0", others=((RANKS[1], RANKS[1]),)),), MIB, "warm"
+)
+
+UNKNOWN_MEMORY = (
+    H200X4[0],
+    replace(H200X4[1], calls={"gpu0": {PLAIN_COPY: Offer(False, "HIP 6.2: invalid argument")}}),
 )
 
 
@@ -72,6 +77,11 @@ ALLREDUCE = Case(
         (H200X4, case("kernel", "gpu0:vmm", "gpu1:pool", "gpu2")),
         (H200X4, case("copy", "cpu0:write-combined", "gpu1:pool", "gpu1")),
         (COHERENT, case("kernel", "cpu0:registered@gpu0", "gpu1:device", "gpu1")),
+        (H200X4, case("copy", "gpu0:pool@gpu1", "gpu0:device@gpu1", "gpu0")),
+        (TWO_DOMAINS, case("copy", "cpu0:pinned@cpu1", "cpu0:write-combined@gpu0", "gpu0")),
+        (UNKNOWN_MEMORY, case("copy", "cpu0:registered", "gpu0:device", "gpu0")),
+        (UNKNOWN_MEMORY, case("copy", "cpu0:pageable", "gpu1:device", "gpu1")),  # nothing is known of it
+        (APU, case("memcpy", "gpu0:device@cpu1", "gpu1:device@gpu0", "cpu0")),
     ],
 )
 def test_what_is_legal(machine: Machine, what: Case) -> None:
@@ -81,13 +91,32 @@ def test_what_is_legal(machine: Machine, what: Case) -> None:
 
 REFUSED = [
     (
+        UNKNOWN_MEMORY,
+        case("copy", "gpu0:device", "cpu0:hugepage", "gpu0"),
+        "copies of hugepage memory, which the runtime neither allocated nor registered, are refused: HIP 6.2",
+    ),
+    (
         (H200X4[0], replace(H200X4[1], granted={})),
         case("kernel", "gpu0:pool", "gpu1:device", "gpu1"),
         "gpu1 has no verified access to pool memory of gpu0",
     ),
     (NO_PEER, case("kernel", "gpu1:vmm", "gpu0:device", "gpu0"), "no peer access"),
     (H200X4, case("memcpy", "cpu0:pageable", "gpu0:vmm", "cpu0"), "cannot address vmm memory of gpu0"),
-    (H200X4, case("copy", "gpu0:pool@gpu1", "gpu0:device", "gpu0"), "is placed on allocation"),
+    (
+        H200X4,
+        case("copy", "gpu0:ipc@gpu1", "gpu1:device", "gpu1"),
+        "gpu1 cannot touch gpu0:ipc@gpu1 first: another process allocates and fills it",
+    ),
+    (
+        H200X4,
+        case("copy", "gpu0:device@cpu0", "gpu1:device", "gpu1"),
+        "cpu0 cannot touch gpu0:device@cpu0 first: cpu0 cannot address device memory of gpu0",
+    ),
+    (
+        NO_PEER,
+        case("copy", "gpu1:device@gpu0", "gpu1:device", "gpu1"),
+        "gpu0 cannot touch gpu1:device@gpu0 first: gpu0 and gpu1 have no peer access",
+    ),
     (
         H200X4,
         case("copy", "cpu0:registered@gpu0", "gpu0:device", "gpu0"),
@@ -173,11 +202,6 @@ REFUSED = [
         TWO_CORES,
         case("memcpy", "cpu0:pinned", "cpu0:pageable", "cpu0"),
         "no pinned memory: no GPU runtime was found",
-    ),
-    (
-        TWO_DOMAINS,
-        case("copy", "cpu0:pinned@cpu1", "gpu0:device", "gpu0"),
-        "pinned memory is placed on allocation",
     ),
     (
         TWO_DOMAINS,

@@ -11,7 +11,7 @@ import pytest
 
 from byteways.analyse.studies.claims import Verdict, judge
 from byteways.analyse.studies.fitting import FITTED, HELD_OUT, NEITHER
-from byteways.analyse.studies.verdicts import BUILT_IN, HOLDS, UNTESTED
+from byteways.analyse.studies.verdicts import ASSUMED, BUILT_IN, HOLDS, UNTESTED
 from byteways.analyse.studies.verdicts import FAILS_HERE as FAILS
 from byteways.studies.study import Check, Claim
 from tests.unit.study_sheet import CHECKS, GIB, KIB, MIB, SHEET, FakeLine, FakePlace, FakeSheet, verdict
@@ -82,7 +82,7 @@ def test_built_in_is_what_rests_on_fitted_values_alone() -> None:
 def test_what_no_value_stands_beside_is_not_tested_by_an_assumption() -> None:
     """A model has numbers that nobody published: that they agree with a sentence is no evidence for it."""
     found = on_model("copy@quad/1GiB", FakeFitting({"quad": NEITHER}))
-    assert found.verdict == UNTESTED and "the model has assumed copy at quad" in found.detail
+    assert found.verdict == ASSUMED and "the model has assumed copy at quad" in found.detail
     taken = FakeFitting({"quad": NEITHER}, taken=("one",))
     assert on_model("copy@quad/1GiB", taken).verdict == BUILT_IN
 

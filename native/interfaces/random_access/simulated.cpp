@@ -11,7 +11,7 @@ namespace {
 
 // Bytes of a transaction of a GPU: a sector of 32 (CUDA C++ Best Practices Guide, "Coalesced Access to Global
 // Memory"), and at most 64 (AMD Instinct MI200 performance counters, TCC_EA_RDREQ).
-constexpr double kSectorBytes = 32, kAmdRequestBytes = 64;
+constexpr double kSectorBytes = 32, kRequestBytes = 64;
 // Assumed: misses that a core has at once. Ten to sixteen line-fill buffers (Intel 64 and IA-32 Architectures
 // Optimization Reference Manual), 22 or more miss-address buffers (AMD Zen 2 and later).
 constexpr double kCoreMisses = 12;
@@ -32,7 +32,7 @@ Accesses accesses_of(Kernels& kernels, Operation& operation, const RandomArgumen
   const Slots slots = kernels.slots(arguments.data, arguments.slots, arguments.stride, arguments.bytes);
   const double line = !launch.on_gpu()                     ? static_cast<double>(kLineBytes)
                       : kernels.model().vendor == "nvidia" ? kSectorBytes
-                                                           : kAmdRequestBytes;
+                                                           : kRequestBytes;
   const double amplified = std::max(1.0, line / arguments.access_bytes);
   const auto bytes = static_cast<double>(arguments.bytes);
   if (!launch.on_gpu())

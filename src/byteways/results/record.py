@@ -112,6 +112,7 @@ class Record:
     distinct_bytes: dict[str, int] | None = None  # by side: bytes touched before an address repeats
     page_bytes: dict[str, int] | None = None
     placement: dict[str, dict[str, int]] | None = None  # buffer -> NUMA domain -> sampled pages
+    first_touch: dict[str, str] | None = None  # buffer -> what the first touch of another device did
     residency: dict[str, Any] | None = None  # managed pages by location, before and after an operation
     migrated_bytes: int | None = None  # per operation, in whole pages
     migrated_bytes_per_touch: int | None = None  # in pages, when the executor touched one word of each

@@ -13,7 +13,7 @@ from byteways.run.compile_kernels import compile_in_child, risky_architectures
 from byteways.run.library_paths import library_directories
 from byteways.run.simulator import simulator_path
 from byteways.settings import kernel_cache
-from byteways.topology.model import CALLS, HOST
+from byteways.topology.model import CALLS, HOST, PLAIN_COPY
 
 if TYPE_CHECKING:
     from byteways._core import Device, LibraryReport, Session
@@ -35,6 +35,8 @@ _DEVICE_FIELDS = (
     "pageable_access",
     "host_access",
 )
+#: Bytes of a copy by trial: a page.
+_TRIAL_BYTES = 4096
 _LIBRARY_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
 _MISSING_FIELDS = ("name", "introduced_in", "required")
 
@@ -54,6 +56,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     }
     vendors = dict.fromkeys(device.runtime for device in devices if device.runtime != "host")
     reports = {vendor: _xccl_report(core, vendor, session.virtual_time) for vendor in vendors}
+    plain = {vendor: _plain_copy(core, session, vendor) for vendor in vendors}
     return {
         "capabilities": {
             "devices": {device.name: _device(core, session, device) for device in devices},
@@ -76,7 +79,10 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
             },
             "copy_engines": _copy_engines(session),
             "calls": {
-                device.name: {call: _offer(session.offers_call(device.name, call)) for call in CALLS}
+                device.name: {
+                    **{call: _offer(session.offers_call(device.name, call)) for call in CALLS},
+                    PLAIN_COPY: plain[device.runtime],
+                }
                 for device in devices
                 if device.runtime != "host"
             },
@@ -219,6 +225,27 @@ def _proved(core: ModuleType, session: Session, executor: str, owner: str, memor
         return _offer(session.prove_peer(executor, owner, memory))
     except core.Error as error:
         return {"available": False, "reason": str(error)}
+
+
+def _plain_copy(core: ModuleType, session: Session, runtime: str) -> dict[str, Any]:
+    """Tries a copy of unregistered host memory: HIP on an APU refuses what other runtimes stage.
+
+    What it answers to its own arguments is no error of a device, which goes on. Any other error is left to
+    the cases that meet it.
+    """
+    cpu, gpu = (
+        next(device for device in session.devices if device.runtime == name) for name in ("host", runtime)
+    )
+    options = core.MeasureOptions()
+    options.budget_s, options.max_samples = 0.0, 1
+    try:
+        source = session.allocate(cpu.name, "pageable", _TRIAL_BYTES, cpu.name)
+        destination = session.allocate(gpu.name, "device", _TRIAL_BYTES, gpu.name)
+        session.measure([core.Flow(source, destination, gpu.name, "copy", _TRIAL_BYTES)], options)
+    except core.Error as error:
+        if "invalid argument" in str(error):
+            return {"available": False, "reason": f"{gpu.runtime_version}: {error}"}
+    return {"available": True, "reason": ""}
 
 
 def _copy_engines(session: Session) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from byteways.plan.case import PlannedCase
 from byteways.plan.suite_types import Suite
+from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
 from byteways.run.conductor import Conductor, Interrupted, Observer
 from byteways.run.execution import begin
@@ -20,6 +22,31 @@ class Display(Observer, Protocol):
     """An observer that may also be told of further rounds of a repeated suite."""
 
     def begins_round(self, number: int, cases: int) -> None: ...
+
+
+class Quiet:
+    """A display that shows nothing and ends the run where that is requested."""
+
+    def __init__(self, interruption: Interruption) -> None:
+        self._interruption = interruption
+
+    def __enter__(self) -> Quiet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def began(self, planned: PlannedCase, position: int, time_left_s: float) -> None:
+        self._interruption.check()
+
+    def ended(self, record: Record) -> None:
+        return None
+
+    def tick(self) -> None:
+        self._interruption.check()
+
+    def begins_round(self, number: int, cases: int) -> None:
+        return None
 
 
 #: Makes the display of a run with so many cases, active within its context.

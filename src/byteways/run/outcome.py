@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of, is_memory_step
+from byteways.plan.legality import PLACED_BY_TOUCH
 from byteways.results import warnings
 from byteways.results.record import Times, Warning
 from byteways.run.residency import about_pages
@@ -24,6 +25,11 @@ EVERY_WORD = "every sample"
 SOME_WORDS = "every sample, strided; first and last in full"
 #: Host memory whose pages do not migrate.
 PLACED = ("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered")
+#: What another device's first touch did, by whether it places the pages.
+TOUCHED = {
+    True: "placed the pages: {} wrote them first",
+    False: "filled the pages, which the allocation had placed: {} wrote them before the measurement",
+}
 #: Fraction of sampled pages that must lie as requested; the kernel may place a few elsewhere.
 LEAST_PLACED = 0.99
 
@@ -266,14 +272,18 @@ def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, A
         return {}
     pages = {"source": buffers[0][0].page_bytes, "destination": buffers[0][-1].page_bytes}
     placement: dict[str, dict[str, int]] = {}
+    touched: dict[str, str] = {}
     for flow, held in zip(case.flows, buffers, strict=True):
         for planned, buffer in _planned(case, flow, held):
+            if planned.first_touch not in (None, planned.device):
+                touched[str(planned)] = TOUCHED[planned.memory in PLACED_BY_TOUCH].format(planned.first_touch)
             domains = buffer.placement()
             if domains:
                 placement[str(planned)] = {str(domain): count for domain, count in sorted(domains.items())}
     return {
         "page_bytes": {side: size for side, size in pages.items() if size} or None,
         "placement": placement or None,
+        "first_touch": touched or None,
     }
 
 
@@ -298,11 +308,15 @@ def _parts(measurement: Measurement) -> dict[str, float] | None:
 
 
 def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mapping[str, int]) -> list[Warning]:
-    """Returns a warning for each buffer with pages outside the NUMA domain of its first toucher."""
+    """Returns a warning for each buffer with pages outside their NUMA domain: that of the first toucher, or
+    of the owner if the allocation places them.
+    """
     found: dict[str, Warning] = {}
     for flow, held in zip(case.flows, buffers, strict=True):
         for planned, buffer in _planned(case, flow, held):
-            wanted = numa_domain.get(planned.first_touch or planned.device, -1)
+            by_touch = planned.memory in PLACED_BY_TOUCH
+            placer = (planned.first_touch if by_touch else None) or planned.device
+            wanted = numa_domain.get(placer, -1)
             pages = buffer.placement()
             if wanted < 0 or not pages or planned.memory not in PLACED:
                 continue

@@ -187,6 +187,8 @@ class CopyEngines:
 #: Name of the host (any NUMA domain) as an end of copies with selectable engines.
 HOST = "host"
 
+#: Whether copies of memory that the runtime neither allocated nor registered work; found by trial.
+PLAIN_COPY = "copy-of-plain-memory"
 #: Optional calls of a runtime besides single copies and launches: recorded graphs, batched copies, 2D copies,
 #: prefetch to a NUMA domain.
 CALLS = ("graph", "batch", "copy-2d", "prefetch-to-domain")
@@ -210,7 +212,7 @@ class Capabilities:
     pageable_access: Mapping[str, bool] = field(default_factory=dict)
     host_access: Mapping[str, bool] = field(default_factory=dict)  # by GPU: CPUs can access its memory
     copy_engines: Mapping[str, Mapping[str, CopyEngines]] = field(default_factory=dict)
-    calls: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)  # by GPU: CALLS
+    calls: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)  # by GPU: CALLS, PLAIN_COPY
     host_memory_bytes: int = 0  # control group limit or physical memory, whichever is less
 
     def to_json(self) -> dict[str, Any]:

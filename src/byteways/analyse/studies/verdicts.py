@@ -9,7 +9,8 @@ NOT_REPRODUCED = "the model does not reproduce this"  # on the machine model of 
 DIFFERS = "differs on this hardware"  # on any other, real or simulated
 UNTESTED = "cannot be tested here"
 BUILT_IN = "built in"
-VERDICTS = (HOLDS, CLOSE, FAILS_HERE, NOT_REPRODUCED, DIFFERS, UNTESTED, BUILT_IN)
+ASSUMED = "assumed by the model"  # it holds for values of a model that no published value supports
+VERDICTS = (HOLDS, CLOSE, FAILS_HERE, NOT_REPRODUCED, DIFFERS, UNTESTED, BUILT_IN, ASSUMED)
 #: Verdicts of claims that the values contradict.
 CONTRADICTED = (FAILS_HERE, NOT_REPRODUCED, DIFFERS)
 #: State of a contradicted check, before the hardware is compared.
@@ -24,4 +25,5 @@ COUNTED = {
     DIFFERS: ("differs on this hardware", "differ on this hardware"),
     UNTESTED: (UNTESTED, UNTESTED),
     BUILT_IN: ("is built into the model", "are built into the model"),
+    ASSUMED: ("is an assumption of the model", "are assumptions of the model"),
 }

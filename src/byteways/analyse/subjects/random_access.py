@@ -19,9 +19,7 @@ LEAD = (
     "updates per second are one GUPS; HPCC RandomAccess makes updates of 8 bytes, over half of the memory. "
     "An update reads and writes, and its bandwidth counts both."
 )
-NOTE = (
-    "Peaks are of sequential access: a transaction moves 32 or 64 bytes, and a smaller access wastes the rest"
-)
+NOTE = "Peaks are sequential; a transaction moves 32 or 64 bytes, of which smaller accesses waste the rest"
 HEADINGS = (
     *("threads of, memory", "interface", "size", "access, B", "settings"),
     *("GB/s", "of peak", "10⁹ accesses/s"),
@@ -49,10 +47,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     if not cells:
         return None
     rows = tuple(map(_row, sorted(cells, key=_order)))
-    note = note_of(
-        rows,
-        "Peaks are nominal and sequential: transactions move 32 or 64 bytes at least, so fewer waste the rest",
-    )
+    note = note_of(rows, NOTE)
     table = Table("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), note)
     return Topic("random-access", "Random access", LEAD, (table,))
 

@@ -12,7 +12,7 @@ from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
 from byteways.plan.moving import moving_refusal
 from byteways.plan.options import LAUNCH
 from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
-from byteways.topology.model import HOST
+from byteways.topology.model import HOST, PLAIN_COPY
 from byteways.units import format_size
 
 #: Memory kinds in which PyTorch allocates tensors.
@@ -30,6 +30,17 @@ def torch_refusal(question: Question) -> str | None:
     memories = [end.memory for end in (flow.source, flow.destination)]
     unknown = next((memory for memory in memories if memory not in TORCH_MEMORIES), None)
     return f"PyTorch has no {unknown} memory, only {', '.join(TORCH_MEMORIES)}" if unknown else None
+
+
+def plain_copy_refusal(question: Question) -> str | None:
+    """A runtime may refuse memory that it does not know, which others stage."""
+    flow = question.flow
+    plain = next((buffer for buffer in flow.buffers if is_plain(buffer.memory)), None)
+    offer = question.there.calls.get(flow.executor, {}).get(PLAIN_COPY)
+    if plain is None or offer is None or offer.available:
+        return None
+    what = f"copies of {plain.memory} memory, which the runtime neither allocated nor registered, are refused"
+    return because(what, offer)
 
 
 def step_refusal(question: Question) -> str | None:

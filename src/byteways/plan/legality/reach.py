@@ -103,8 +103,13 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "xccl": ("gpu",),
 }
 
-#: Memory placed on first write; all other memory is placed on allocation.
+#: Memory placed on first write; all other memory is placed on allocation, and its first write only fills it.
 PLACED_BY_TOUCH = ("pageable", "hugepage", "registered", "managed", "managed-coarse")
+#: Memory that its owner fills, before it is opened or registered for others.
+FILLED_BY_OWNER = {
+    "ipc": "another process allocates and fills it, before this one opens it",
+    "xccl": "NCCL or RCCL allocates it on one GPU, whose rank fills it",
+}
 
 
 def kind_of(device: str) -> str:
@@ -137,8 +142,8 @@ def buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
     toucher = buffer.first_touch
     if toucher is None or toucher == buffer.device:
         return None
-    if buffer.memory not in PLACED_BY_TOUCH:
-        return f"{buffer.memory} memory is placed on allocation: first touch by {toucher} has no effect"
+    if buffer.memory in FILLED_BY_OWNER:
+        return f"{toucher} cannot touch {buffer} first: {FILLED_BY_OWNER[buffer.memory]}"
     reach = _TOUCHED_BY[kind_of(toucher)][buffer.memory]
     reason = reach_refusal(reach, toucher, buffer, capabilities)
     return f"{toucher} cannot touch {buffer} first: {reason}" if reason else None

@@ -53,6 +53,7 @@ def _company(question: Question) -> str | None:
 
 
 _STEPS = tuple(name for name in INTERFACES if is_memory_step(name))
+_COPIES = ("copy", "copy-2d", "route")
 _OF_TORCH = tuple(name for name, interface in INTERFACES.items() if interface.worker == "torch")
 _OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.takes)
 _OF_XCCL = tuple(name for name, interface in INTERFACES.items() if interface.library == "xccl")
@@ -87,6 +88,7 @@ RULES: tuple[Rule, ...] = (
     Rule("ranks can open each other's memory", calls.peers_refusal, _DIRECT, whole_case=True),
     Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),
     Rule("managed pages can migrate, or stay, as requested", calls.pages_refusal),
+    Rule("the runtime copies memory that it does not know", calls.plain_copy_refusal, _COPIES),
     Rule("PyTorch has tensors in this memory", calls.torch_refusal, _OF_TORCH),
     Rule("the step exists for this memory", calls.step_refusal, _STEPS),
     Rule("the chosen engine serves the pair", calls.engine_refusal, options=("copy_engine",)),

@@ -1,0 +1,301 @@
+"""byteways as a Python library: `import byteways` gives what is public here, loaded when first used.
+
+run = byteways.load("my-run")
+print(run.best("gpu0", "gpu1", "1MiB"))
+run.frame().filter(polars.col("interface") == "copy")
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byteways.analyse.answers import Answer, NoAnswer, answers
+from byteways.analyse.progress import damage, opened, progress, shortfall
+from byteways.analyse.results_index import Index
+from byteways.errors import BytewaysError
+from byteways.plan.question import PROCESS, question
+from byteways.results.record import Record
+from byteways.results.simulated import is_simulated, mark_of, subject, worded
+from byteways.topology.model import Topology
+
+if TYPE_CHECKING:
+    import polars
+
+    from byteways.analyse.claim import Claim
+    from byteways.analyse.comparison import Comparison
+    from byteways.analyse.finding import Finding
+    from byteways.run.interruption import Interruption
+    from byteways.run.now import Display
+
+#: How many findings a notebook shows of a run.
+_FINDINGS_SHOWN = 3
+
+
+class RunWarning(UserWarning):
+    """A run that is incomplete, or has lines that cannot be read."""
+
+
+class Run:
+    """A run: its records, its machine, and what follows from them. Nothing is measured again.
+
+    Args:
+        path: The folder that `byteways run` made.
+
+    Raises:
+        BytewaysError: The folder is not a run, its manifest is damaged, or its records are missing.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._folder = opened(Path(path))
+        for notice in (shortfall(self._folder), damage(self._folder)):
+            if notice:
+                warnings.warn(f"{path}: {notice}", RunWarning, stacklevel=3)
+
+    @property
+    def path(self) -> Path:
+        return self._folder.path
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """`run.json`: versions, machine, suite, options (docs/reference/record-format.md)."""
+        return self._folder.manifest
+
+    @property
+    def topology(self) -> Topology:
+        """Devices with UUID and PCI address, links and their nominal peaks."""
+        return self._folder.topology
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """Every readable record, in the order of measurement."""
+        return self._folder.records
+
+    @property
+    def simulated(self) -> bool:
+        return is_simulated(self.manifest)
+
+    def frame(self, *, samples: bool = False) -> polars.DataFrame:
+        """Returns one row per record and round, with the columns of `byteways export`.
+
+        Base units are in the column names. The columns are the same for every run, with `run_id`, `host`
+        and the devices' UUIDs, so that frames of several runs can be concatenated. `.to_pandas()` needs
+        pandas and pyarrow.
+
+        Args:
+            samples: Fill column `samples_ns` with every sample.
+
+        Raises:
+            BytewaysError: Polars is not installed, or the samples cannot be read.
+        """
+        from byteways.analyse.summary import shown
+        from byteways.results.frame import frame
+
+        records = [shown(record) for record in self.records]
+        return frame(self.manifest, records, self._folder.samples if samples else None)
+
+    def best(
+        self,
+        source: str,
+        destination: str,
+        size: str | int,
+        *,
+        within: str = PROCESS,
+        memory: str | None = None,
+        pattern: str = "unidirectional",
+    ) -> Answer:
+        """Returns the best way for a size between devices of one kind and link class.
+
+        Args:
+            source: A device, a glob, `host`, a UUID or a PCI address.
+            destination: The same.
+            size: Bytes of one operation, or a text such as '1MiB'.
+            within: `process`, or `ranks`: from one process to another.
+            memory: Memory that an end must have; a glob, or None for any.
+            pattern: `unidirectional` or another pattern of transfers.
+
+        Raises:
+            BytewaysError: The devices are unknown, nothing was measured between them at this size, it cannot
+                be ranked, or they are connected by links of several classes: see answers().
+        """
+        found = self.answers(source, destination, size, within=within, memory=memory, pattern=pattern)
+        if len(found) > 1:
+            raise BytewaysError(
+                f"{source} and {destination} are connected in {len(found)} different ways",
+                cause=", ".join(one.between for one in found),
+                hint="run.answers(…) has an answer for each",
+            )
+        (only,) = found
+        if isinstance(only, NoAnswer):
+            raise BytewaysError(f"no answer {only}", hint="measure again with 3 rounds or more")
+        return only
+
+    def answers(
+        self,
+        source: str,
+        destination: str,
+        size: str | int,
+        *,
+        within: str = PROCESS,
+        memory: str | None = None,
+        pattern: str = "unidirectional",
+    ) -> list[Answer | NoAnswer]:
+        """Returns the best way for each kind of pair and link class; arguments and errors as of best()."""
+        asked = question(source, destination, size, within=within, memory=memory, pattern=pattern)
+        return answers(self._index, asked)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The findings of the report, the most important first."""
+        from byteways.analyse.findings import findings
+
+        return findings(self._index)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """Every comparison behind the findings, in their order."""
+        return [claim for finding in self.findings for claim in finding.claims]
+
+    @cached_property
+    def _index(self) -> Index:
+        return Index(self._folder)
+
+    def __repr__(self) -> str:
+        mark = mark_of(self.manifest)
+        return f"<byteways run {self._title}: {self._state}{f'; {mark}' if mark else ''}>"
+
+    @property
+    def _title(self) -> str:
+        return f"{self.manifest['suite'].get('name')} on {subject(self.manifest)}"
+
+    @property
+    def _state(self) -> str:
+        return worded(progress(self._folder), self.simulated)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: state, recommended interfaces, the main findings."""
+        from html import escape
+
+        from byteways.analyse.headline import headline, rows_of_text
+
+        parts = [f"<h4>{escape(self._title)}</h4><p>{escape(self._state)}</p>"]
+        if mark := mark_of(self.manifest):
+            parts.insert(0, f"<p><strong>{escape(mark)}</strong></p>")
+        if first := headline(self._index):
+            rows = [("between", *first.size_names), *rows_of_text(first)]
+            said = ((worded(cell, self.simulated) for cell in row) for row in rows)
+            cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in said)
+            parts.append("<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>")
+        told = (escape(finding.title) for finding in self.findings[:_FINDINGS_SHOWN])
+        parts.append("<ol>" + "".join(f"<li>{title}</li>" for title in told) + "</ol>")
+        return "".join(parts)
+
+
+def load(path: str | Path) -> Run:
+    """Opens a run folder; an incomplete or damaged run is reported as a RunWarning.
+
+    Raises:
+        BytewaysError: The folder is not a run, its manifest is damaged, or its records are missing.
+    """
+    return Run(path)
+
+
+def compare(first: Run | str | Path, second: Run | str | Path, *, mixed: bool = False) -> Comparison:
+    """Compares two runs case by case, the largest differences first; all claims hold simultaneously.
+
+    Only equal definitions are compared: the same case, method version, timer and count.
+
+    Args:
+        first: The reference: a run, or its folder.
+        second: The run compared with it.
+        mixed: Whether a simulated run may stand beside a measured one.
+
+    Raises:
+        BytewaysError: A folder is no run, both are the same run, they have no case in common, or one is
+            simulated and the other measured.
+    """
+    from byteways.analyse.comparison import compare_runs
+
+    runs = [one if isinstance(one, Run) else Run(one) for one in (first, second)]
+    (found,) = compare_runs([run._index for run in runs], [str(run.path) for run in runs], mixed=mixed)
+    return found
+
+
+def measure(
+    suite: str = "quick",
+    *,
+    out: str | Path | None = None,
+    only: Sequence[str] = (),
+    size: str | None = None,
+    budget_s: float | None = None,
+    rounds: int | None = None,
+    machine: str | None = None,
+    progress: bool = True,
+) -> Run:
+    """Measures a suite on this machine, or simulates it, and returns the run. The arguments are those of
+    `byteways run`.
+
+    Args:
+        suite: Name of a suite, or a TOML file.
+        out: The new run folder; None: `byteways-<suite>-<host>-<time>` in the current directory.
+        only: Filters such as 'interface=copy,path=gpu0>gpu*'; alternatives.
+        size: Sizes such as '64KiB..1GiB'.
+        budget_s: Time limit in seconds; None: the suite's own.
+        rounds: Rounds with fresh buffers; with fewer than three nothing is ranked.
+        machine: Machine model to simulate; None: this machine.
+        progress: Show a progress bar on a terminal or in a notebook, and lines on stderr elsewhere.
+
+    Raises:
+        BytewaysError: An argument is invalid, the machine cannot be probed, or nothing can be measured.
+        KeyboardInterrupt: The measurement was interrupted; what was measured is in the folder.
+    """
+    from byteways.cli.run import default_folder
+    from byteways.cli.run_options import options_of
+    from byteways.plan.suite import load as load_suite
+    from byteways.run.conductor import Interrupted
+    from byteways.run.interruption import Interruption
+    from byteways.run.now import measure_now
+    from byteways.run.simulation import simulation_of
+
+    chosen, simulation = load_suite(suite), simulation_of(machine, None)
+    options = options_of(only, size, budget_s, rounds)
+    folder = Path(out) if out is not None else default_folder(chosen, simulation)
+    interruption = Interruption()
+    # Python allows signal handlers in the main thread only.
+    in_main = threading.current_thread() is threading.main_thread()
+    guard: AbstractContextManager[object] = interruption if in_main else nullcontext()
+    command_line = ["byteways.measure", suite]
+    with guard:
+        try:
+            measure_now(
+                *(chosen, options, folder, command_line, _display(progress), interruption),
+                simulation=simulation,
+            )
+        except Interrupted as stopped:
+            raise KeyboardInterrupt(f"interrupted by {stopped}; byteways.load('{folder}')") from None
+    return Run(folder)
+
+
+def _display(shown: bool) -> Callable[[int, Interruption], AbstractContextManager[Display]]:
+    from byteways.cli.progress import Progress
+    from byteways.run.now import Quiet
+
+    if not shown:
+        return lambda cases, interruption: Quiet(interruption)
+    live = sys.stderr.isatty() or _in_notebook()
+    return lambda cases, interruption: Progress(cases, interruption, live=live)
+
+
+def _in_notebook() -> bool:
+    """Whether a notebook's kernel runs this, which can draw a progress bar without a terminal."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from rich.console import Console
+
+    return bool(Console().is_jupyter)

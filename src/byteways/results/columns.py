@@ -1,0 +1,169 @@
+"""The columns of a run as a table, one row per record: the one schema of data frame, Parquet and CSV.
+
+Names carry base units, and every run has the same columns in the same order, so tables of several runs can be
+concatenated. Data without a fixed shape (options, directions …) are JSON text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from byteways.results.record import Record
+from byteways.results.simulated import is_simulated, model_of
+
+TEXT, JSON, INTEGER, NUMBER, TRUTH, TIME = "text", "JSON text", "integer", "number", "true or false", "time"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its type, and what it is where its name is no field of a record."""
+
+    name: str
+    kind: str
+    meaning: str = ""
+    place: str = ""  # field of the record, `time_ns.median` for one of a table; '': the column's name
+
+
+def _columns(kind: str, *names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, kind) for name in names)
+
+
+def _time(name: str, place: str, kind: str = NUMBER) -> Column:
+    return Column(name, kind, f"`time_ns`: `{place}`", f"time_ns.{place}")
+
+
+#: New columns are added at the end: scripts may count on the order.
+COLUMNS: tuple[Column, ...] = (
+    *_columns(TEXT, "case_id"),
+    *_columns(INTEGER, "round"),
+    *_columns(TEXT, "sweep", "category", "interface", "executor", "access", "pattern", "path", "source"),
+    *_columns(TEXT, "destination"),
+    *_columns(INTEGER, "size_bytes"),
+    *_columns(TEXT, "cache"),
+    *_columns(JSON, "options", "environment"),
+    *_columns(TEXT, "status", "reason"),
+    *_columns(NUMBER, "bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "fraction_of_peak"),
+    *_columns(TEXT, "counts"),
+    _time("time_median_ns", "median"),
+    Column("time_ci95_low_ns", NUMBER, "`time_ns`: `ci95`, lower end", "time_ns.ci95.0"),
+    Column("time_ci95_high_ns", NUMBER, "`time_ns`: `ci95`, upper end", "time_ns.ci95.1"),
+    *(_time(f"time_{name}_ns", name) for name in ("min", "max", "mean", "sd")),
+    _time("samples", "n", INTEGER),
+    *_columns(INTEGER, "batch"),
+    *_columns(TEXT, "timed_by"),
+    *_columns(TRUTH, "gated", "slope"),
+    *_columns(NUMBER, "timer_resolution_ns"),
+    *_columns(TEXT, "engine", "engine_evidence"),
+    *_columns(TRUTH, "verified"),
+    *_columns(TEXT, "verification"),
+    *_columns(NUMBER, "window_ns", "end_to_end_ns"),
+    Column("directions_bytes_per_s", JSON, "`directions`", "directions"),
+    *_columns(JSON, "end_to_end_bytes_per_s", "flows", "launch", "placement", "warnings"),
+    *_columns(TIME, "started_at"),
+    *_columns(NUMBER, "wall_s"),
+    *_columns(INTEGER, "method_version"),
+    Column("simulated", TRUTH, "of the run: whether it was simulated"),
+    *_columns(NUMBER, "submit_ns", "half_round_trip_ns", "host_ns", "load_bytes_per_s", "limit_bytes_per_s"),
+    *_columns(JSON, "rests_on"),
+    Column("run_id", TEXT, "of the run: `run_id` of its manifest"),
+    Column("host", TEXT, "of the run: name of its host"),
+    Column("machine_model", TEXT, "of a simulated run: name of its model"),
+    Column("source_device", TEXT, "device of the first flow's source"),
+    Column("source_uuid", TEXT, "its UUID; empty for a CPU"),
+    Column("destination_device", TEXT, "device of the first flow's destination"),
+    Column("destination_uuid", TEXT, "its UUID; empty for a CPU"),
+    Column("executor_uuid", TEXT, "UUID of the first flow's executor; empty for a CPU"),
+)
+#: In Parquet and data frames: every sample, if asked for.
+SAMPLES = "samples_ns"
+
+
+def values(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Any]]:
+    """Returns the values of every column, in the order of the records; None: missing.
+
+    Times are text as in the record (ISO 8601, UTC), JSON text is compact, empty tables and lists are missing.
+    """
+    own = derived(manifest, records)
+    return {
+        column.name: own[column.name] if column.name in own else _read(column, records) for column in COLUMNS
+    }
+
+
+def places() -> dict[str, list[str | int]]:
+    """Returns where each column is in a record as JSON, to which the `derived` ones were added."""
+    steps = {column.name: (column.place or column.name).split(".") for column in COLUMNS}
+    return {name: [int(step) if step.isdigit() else step for step in path] for name, path in steps.items()}
+
+
+def _read(column: Column, records: Sequence[Record]) -> list[Any]:
+    name, *inner = (column.place or column.name).split(".")
+    told: Iterable[Any] = map(attrgetter(name), records)
+    if inner:
+        of_table = attrgetter(inner[0])
+        told = (None if table is None else of_table(table) for table in told)
+        return [one[int(inner[1])] if one else None for one in told] if inner[1:] else list(told)
+    if column.kind == JSON:
+        return [_json(value) if value else None for value in told]
+    return list(told)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def derived(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Any]]:
+    """Returns the columns that are no field of a record: those of the run, and its devices."""
+    count = len(records)
+    sources = [_device(record.source) for record in records]
+    destinations = [_device(record.destination) for record in records]
+    executors = [record.executor.partition(",")[0] for record in records]
+    uuid = partial(_uuids, _known(manifest), records)
+    return {
+        "simulated": [is_simulated(manifest)] * count,
+        "run_id": [manifest.get("run_id")] * count,
+        "host": [(manifest.get("host") or {}).get("name")] * count,
+        "machine_model": [model_of(manifest) or None] * count,
+        "source_device": sources,
+        "source_uuid": uuid(sources, _source_host),
+        "destination_device": destinations,
+        "destination_uuid": uuid(destinations, _destination_host),
+        "executor_uuid": uuid(executors, _source_host),
+    }
+
+
+def _device(buffer: str) -> str:
+    """`gpu1` of `gpu1:device`, `1/gpu1:device` (a rank's) and `node7:gpu1:device` (a host's)."""
+    *_, device, _memory = buffer.rpartition("/")[2].partition("@")[0].split(":")
+    return device
+
+
+def _source_host(record: Record) -> str:
+    return record.source.partition(":")[0]
+
+
+def _destination_host(record: Record) -> str:
+    return record.destination.partition(":")[0]
+
+
+def _known(manifest: Mapping[str, Any]) -> dict[str, str]:
+    devices = manifest["topology"]["devices"]
+    return {one["name"]: one["uuid"] for one in devices if one.get("uuid")}
+
+
+def _uuids(
+    known: Mapping[str, str],
+    records: Sequence[Record],
+    devices: Sequence[str],
+    host_of: Callable[[Record], str],
+) -> list[str | None]:
+    """Returns the UUID of each device; of a run between hosts, that of the record's own host."""
+    return [
+        known.get(device) if record.hosts is None else (record.hosts.get(host_of(record)) or {}).get("uuid")
+        for device, record in zip(devices, records, strict=True)
+    ]
