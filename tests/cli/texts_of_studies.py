@@ -16,15 +16,13 @@ from pathlib import Path
 from tests.cli.called import byteways
 from tests.unit.said_of_runs import of_run
 
-#: Parts of a study that are enough: of osu_bw the row of the first GPU, since each message is simulated.
+#: Parts of a study that are enough: of osu_bw the row of the first GPU, since each message is simulated; of
+#: MI300A the sweeps within a process, and short ones between ranks.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "herten2022": ("--only", "sweep=scan|threads", "--only", "path=0/gpu0>*,size=64MiB"),
-    # All of one process, and of messages those of two sizes: the whole takes a minute of a core.
     "schieffer2025": (
-        "--only",
-        "interface=pointer-chase|stream-copy|copy|memcpy|memcpy-mt|kernel|allocate|compute|random-load",
-        "--only",
-        "sweep=mpi-latency*|rccl-latency|mpi-direct|rccl,size=8B|64MiB",
+        *("--only", "sweep=chase|remote-stream|hipmemcpy*|memcpy*|small-*|allocation|kernel-*|arithmetic*"),
+        *("--only", "sweep=random*|mpi-latency*|rccl-latency|rccl-allocators|cloverleaf"),
     ),
 }
 FOLDER = Path(__file__).with_name("studies")

@@ -183,6 +183,20 @@ def test_nccl_and_rccl_reach_host_memory_from_the_ranks_gpu() -> None:
     }
 
 
+@pytest.mark.parametrize(("gpus", "reason"), [(2, None), (0, "HSA_ENABLE_SDMA is read by ROCm, and cpu")])
+def test_mpi_reads_variables_of_the_gpus_runtime(gpus: int, reason: str | None) -> None:
+    """Catches a message of malloc memory that cannot be repeated without copy engines, and a variable that
+    nobody reads."""
+    topology, capabilities = host(2, 8, gpus)
+    runtimes = {name: {"runtime": "hip" if name.startswith("gpu") else "host"} for name in topology.names()}
+    machine = topology, replace(capabilities, devices=runtimes)
+    text = 'name = "t"\ntitle = "t"\n[[sweep]]\nname = "s"\ninterface = "mpi"\ncache = "warm"\n'
+    text += f'{ENDS}environment = {{ HSA_ENABLE_SDMA = "0" }}\n'
+    found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
+    assert all(one.reason is None if reason is None else reason in str(one.reason) for one in found)
+    assert found
+
+
 def test_pairs_take_an_even_number_of_ranks() -> None:
     """Catches a rank without a partner, and one pair alone left out."""
     text = f'interface = "mpi"\npattern = "multi-pair"\ngroups = "powers"\n{ENDS}'
