@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from pathlib import Path
@@ -51,7 +53,8 @@ def test_manifest_and_report_know_the_study(pearson: tuple[Path, str]) -> None:
     assert "Repeats Carl Pearson" in head and "15 claims" in head
     findings = page[page.index('id="findings"') : page.index('id="machine"')]
     assert "Carl Pearson 2023" in findings and "is built into the model" in findings
-    charts = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+    packed = re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1]  # type: ignore[index]
+    charts = json.loads(gzip.decompress(base64.b64decode(packed)))
     named = [trace.get("name", "") for chart in charts for trace in chart["data"]]
     assert {"explicit", "explicit, OLCF Frontier, published"} <= set(named)
 

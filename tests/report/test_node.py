@@ -17,6 +17,7 @@ from byteways.report.node.lines import LINE, Labels, straight
 from byteways.report.node.rates import LinkRate, link_rates
 from byteways.results.run_folder import RunFolder
 from byteways.topology.model import Device, Link, Nic, Topology
+from byteways.topology.routes import route
 from tests.report import sample_run
 
 
@@ -200,6 +201,22 @@ def test_outliers_are_marked(tmp_path: Path) -> None:
     assert [stroke.name for stroke in drawing.strokes if stroke.suspect] == ["gpu2 – gpu1"]
     assert "outlier: slower than equal links" in stroke(drawing, "gpu2 – gpu1").details
     assert not any(stroke.suspect for stroke in drawn(slowed([]), tmp_path / "healthy").strokes)
+
+
+def test_a_link_on_the_way_to_a_slow_one_is_not_marked(tmp_path: Path) -> None:
+    """Would catch a mark on a healthy link because longer paths over it also cross a slow one."""
+    topology = topology_of(library.load("frontier-mi250x"))
+    build = sample_run.Builder(topology)
+    slow = {"gpu2 – gpu4"}
+    for a in range(8):
+        for b in range(8):
+            way = route(topology, f"gpu{a}", f"gpu{b}")
+            if a != b:
+                rates = [link.count * (19.0 if f"{link.a} – {link.b}" in slow else 38.0) for link in way]
+                flow = [(f"gpu{a}:device", f"gpu{b}:device", f"gpu{b}")]
+                build.measure("kernel", flow, min(rates), peak=50.0 * min(link.count for link in way))
+    drawing = drawn(build, tmp_path)
+    assert {stroke.name for stroke in drawing.strokes if stroke.suspect} == slow
 
 
 def test_failures_are_marked(tmp_path: Path) -> None:

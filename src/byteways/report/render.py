@@ -22,9 +22,12 @@ def script_json(value: Any) -> str:
 
 
 def packed(value: Any) -> str:
-    """Returns JSON, gzipped, in base64: data for download only must not slow down the page."""
-    text = json.dumps(value, separators=(",", ":")).encode()
-    return base64.b64encode(gzip.compress(text, mtime=0)).decode("ascii")
+    """Returns JSON, gzipped, in base64: what is needed later must not slow down the first view."""
+    return _packed_text(json.dumps(value, separators=(",", ":")))
+
+
+def _packed_text(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")
 
 
 def render(page: Page) -> str:
@@ -47,8 +50,8 @@ def render(page: Page) -> str:
         script=_asset("page.js"),
         explore=_asset("explore.js"),
         explorer_json=script_json(page.explorer.data) if page.explorer else "",
-        plotly=_plotly() if page.charts else "",
-        charts_json=script_json([chart.figure for chart in page.charts]),
+        plotly_packed=_plotly() if page.charts else "",
+        charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
         columns_json=script_json(list(page.columns.items())),
         records_packed=packed({"manifest": page.manifest, "records": page.records}),
         manifest_text=json.dumps(page.manifest, indent=2, ensure_ascii=False),
@@ -65,9 +68,12 @@ def _asset(name: str) -> str:
 
 
 def _plotly() -> str:
-    """Reads Plotly's script from the installed package without importing it (0.3 s)."""
+    """Returns Plotly's script, packed: 2.0 instead of 4.8 MB, unpacked by the page after its first view.
+
+    It is read from the installed package without importing it (0.3 s).
+    """
     from importlib.metadata import distribution
 
     files = distribution("plotly").files or []
     entry = next(file for file in files if file.name == "plotly.min.js")
-    return entry.read_text().replace("</script", "<\\/script")
+    return _packed_text(entry.read_text())

@@ -17,7 +17,8 @@
 
   // Charts: drawn when scrolled to, and all of them before printing.
   const places = Array.from(document.querySelectorAll(".chart"));
-  const figures = read("charts") || [];
+  let figures = [];
+  const library = () => document.getElementById("plotly");
   const drawn = new Set(), NARROW = 620, PLOT = 230, LONG = 30, LABEL = 54; // pixels: a narrow chart, the height of its plot, a label of x; letters: a long label
   let printing = false;
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -36,7 +37,29 @@
     const kept = (list) => list.filter((_, index) => (count - 1 - index) % step === 0);
     return Object.assign({}, own, { tickvals: kept(own.tickvals), ticktext: kept(own.ticktext) });
   }
+  async function text(id) {
+    const packed = atob(document.getElementById(id).textContent.trim()), bytes = new Uint8Array(packed.length);
+    for (let n = 0; n < packed.length; n++) bytes[n] = packed.charCodeAt(n);
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  }
+  // The library and the data of the charts are unpacked once, after the first view or when a chart is needed.
+  let unpacked = null, unpackedNow = false;
+  async function load() {
+    if (!library()) return;
+    const [code, data] = await Promise.all([text("plotly"), text("charts")]);
+    const script = document.createElement("script");
+    script.textContent = code;
+    document.head.append(script);
+    script.remove();
+    figures = JSON.parse(data);
+    unpackedNow = true;
+  }
+  const ready = () => (unpacked = unpacked || load());
   function draw(place) {
+    drawn.add(place);
+    return unpackedNow ? drawNow(place) : ready().then(() => drawNow(place));
+  }
+  function drawNow(place) {
     if (curves.has(place)) return drawCompact(place);
     const figure = figures[Number(place.dataset.chart)];
     const ink = colour("--ink"), grid = colour("--faint"), soft = colour("--soft");
@@ -62,7 +85,6 @@
       shapes: (figure.layout.shapes || []).map((s) => Object.assign({}, s, { line: Object.assign({ color: soft }, s.line) })),
       annotations: (figure.layout.annotations || []).map((a) => Object.assign({ font: { size: 11, color: soft } }, a)),
     });
-    drawn.add(place);
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
   // A small chart of a few lines, both axes logarithmic, each line named at its end.
@@ -93,12 +115,11 @@
       yaxis: Object.assign({ range: [low, high], dtick: high - low > 1.5 ? 1 : "D2", title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
       annotations: labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: (label.at - over) / plot, yanchor: "middle", showarrow: false, text: label.name, font: { size: 11.5, color: label.tone } })),
     };
-    drawn.add(place);
     return window.Plotly.react(place, traces, layout, { displayModeBar: false, responsive: true });
   }
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const compact = window.Plotly && ((place, lines, sizes, names) => { curves.set(place, { lines, sizes, names }); return drawCompact(place); });
-  const drawAll = () => Promise.all(places.filter((place) => !drawn.has(place)).map(draw)).then(() => drawn.size);
+  const compact = library() && ((place, lines, sizes, names) => { curves.set(place, { lines, sizes, names }); return draw(place); });
+  const drawAll = () => Promise.all(places.map(draw)).then(() => drawn.size);
   if ("IntersectionObserver" in window) {
     const watch = new IntersectionObserver((entries) => entries.forEach((entry) => {
       if (entry.isIntersecting) { watch.unobserve(entry.target); if (!drawn.has(entry.target)) draw(entry.target); }
@@ -108,7 +129,6 @@
   window.addEventListener("beforeprint", () => {
     root.dataset.theme = "light";
     printing = true; // two charts a page
-    document.querySelectorAll("details.more").forEach((part) => { part.open = true; });
     places.filter((place) => !place.closest("details:not([open])")).forEach(draw);
   });
   window.addEventListener("afterprint", () => { printing = false; show(theme()); });
@@ -202,10 +222,6 @@
   });
 
   // Downloads: the records travel packed in the page and are unpacked when asked for.
-  async function unpack() {
-    const bytes = Uint8Array.from(atob(document.getElementById("records").textContent.trim()), (c) => c.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-  }
   function field(value) {
     if (value === null || value === undefined) return "";
     let text = value;
@@ -224,8 +240,8 @@
     return lines.join("\n") + "\n";
   }
   async function download(kind) {
-    const text = await unpack();
-    const content = kind === "csv" ? csv(JSON.parse(text).records) : text;
+    const all = await text("records");
+    const content = kind === "csv" ? csv(JSON.parse(all).records) : all;
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([content], { type: kind === "csv" ? "text/csv" : "application/json" }));
     link.download = "byteways-" + root.dataset.run + "." + kind;
@@ -246,5 +262,6 @@
     }), { rootMargin: "-10% 0px -75% 0px" });
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
-  window.byteways = { compact, drawAll, drawn, places, download };
+  window.addEventListener("load", () => setTimeout(ready, 100));
+  window.byteways = { compact, ready, drawAll, drawn, places, download };
 })();

@@ -61,9 +61,13 @@ def layered(topology: Topology) -> Arrangement:
     boxes: dict[str, Box] = {}
     top = MARGIN + NUMA_RISE * (len(topology.names("cpu")) > 1)
     for kind, names in _layers(topology):
-        for row, some in enumerate(_rows(kind, names)):
+        rows = _rows(kind, names)
+        # The boxes of a second row stand in the gaps of the first, whose strokes pass there.
+        places = ROW + 0.5 if len(rows) > 1 else float(len(names))
+        for row, some in enumerate(rows):
             top += HEIGHT * 0.6 if row else 0.0
-            boxes |= {box.name: box for box in _row(kind, some, top, boxes, topology, row % 2 == 1)}
+            shift = 0.5 * (row % 2)
+            boxes |= {box.name: box for box in _row(kind, some, top, boxes, topology, places, shift)}
             top += HEIGHT
         top += LAYER_GAP
     height = max((box.bottom for box in boxes.values()), default=0.0) + MARGIN
@@ -112,9 +116,25 @@ def _rows(kind: str, names: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _row(
-    kind: str, names: Sequence[str], top: float, above: dict[str, Box], topology: Topology, shifted: bool
+    kind: str,
+    names: Sequence[str],
+    top: float,
+    above: dict[str, Box],
+    topology: Topology,
+    places: float,
+    shift: float,
 ) -> list[Box]:
-    """Places equal boxes side by side, in the order of what they hang from; a second row in the gaps."""
+    """Places equal boxes side by side, in the order of what they hang from.
+
+    Args:
+        kind: Of the boxes.
+        names: Of the boxes.
+        top: Where the row is.
+        above: What is placed already.
+        topology: The node.
+        places: How many boxes fit side by side.
+        shift: By how many of them the row begins farther right.
+    """
 
     def hangs_from(name: str) -> float:
         ends = [other(link, name) for link in topology.links if name in (link.a, link.b)]
@@ -122,10 +142,9 @@ def _row(
         return sum(middles) / len(middles) if middles else 0.0
 
     ordered = sorted(names, key=hangs_from)  # stable: equal ones keep their order
-    room = WIDTH - 2 * MARGIN
-    share = room / (len(ordered) + 0.5 * shifted)
+    share = (WIDTH - 2 * MARGIN) / places
     width = share - 8 if kind == "fabric" else min(WIDEST[kind], share - 12)
-    start = MARGIN + share * 0.5 * shifted
+    start = MARGIN + share * shift
     return [
         Box(name, kind, start + (index + 0.5) * share - width / 2, top, width)
         for index, name in enumerate(ordered)

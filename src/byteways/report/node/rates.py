@@ -22,8 +22,7 @@ FAILED = ("failed", "corrupt", "lost", "timeout")
 class LinkRate:
     """A link with its fastest unidirectional transfer over cold caches.
 
-    `best` is None without such a transfer. `suspect` says what is wrong with at least half of the paths over
-    the link; '' if nothing is.
+    `best` is None without such a transfer. `suspect` says what is wrong with the link; '' if nothing is.
     """
 
     link: Link
@@ -100,7 +99,10 @@ def _crossed(topology: Topology, source: str, destination: str) -> Iterable[tupl
 
 
 def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
-    """Returns what is wrong with a link: at least half of the paths over it are outliers, or failed."""
+    """Returns what is wrong with a link: at least half of the paths over it are outliers, or failed.
+
+    Only the paths of the link alone count where there are any: others may be slow because of another link.
+    """
     odd = dict.fromkeys(_outliers(findings), "outlier: slower than equal links")
     failed: dict[str, str] = {}
     tried: dict[str, tuple[str, str]] = {}
@@ -112,12 +114,16 @@ def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
         if record.status in FAILED:
             failed.setdefault(record.path, f"transfers over it ended as {record.status}: {record.reason}")
     over: dict[Link, list[str]] = {}
+    alone: dict[Link, list[str]] = {}
     for path, ends in tried.items():
-        for link, _ in _crossed(index.topology, *ends):
+        crossed = [link for link, _ in _crossed(index.topology, *ends)]
+        for link in crossed:
             over.setdefault(link, []).append(path)
+        if len(crossed) == 1:
+            alone.setdefault(crossed[0], []).append(path)
     told = {**odd, **failed}
     found = {}
-    for link, paths in over.items():
+    for link, paths in {**over, **alone}.items():
         wrong = [path for path in paths if path in told]
         if wrong and 2 * len(wrong) >= len(paths):
             found[link] = told[wrong[0]]
