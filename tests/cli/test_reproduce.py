@@ -91,7 +91,7 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
         f"without dual, single: {alike}",
     ]
     assert (
-        "can run here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D; none of Fig. 2b, Fig. 2c"
+        "can run here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D, Table II; none of Fig. 2b, Fig. 2c"
         in done.stderr
     )
     assert verdicts["explicit-ceiling"]["verdict"] == "differs on this hardware"
