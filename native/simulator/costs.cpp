@@ -220,6 +220,10 @@ void Costs::add_cores(Operation& operation, const Transfer& transfer) {
   operation.flow.cap = each * std::max(1.0, transfer.threads);
   if (cached) return;
   touch(operation.flow, transfer.from, transfer.to);
+  // Cores reach the memory of an APU by their own share of it, which all actors on the domain have together.
+  if (model_->host_access)
+    operation.flow.demands.push_back({cpu_memory_.at(at(transfer.executor.index)),
+                                      1 / cores.read_bytes_per_s + 1 / cores.write_bytes_per_s});
   for (const auto& [from, to] : {std::pair{transfer.from, here}, std::pair{here, transfer.to}})
     if (!(from == to)) cross(operation.flow, from, to, 1);
 }
@@ -253,10 +257,12 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
   };
   if (executor.kind == gpu) {
     const GpuModel& device = model_->gpu;
-    if (memory == here)
-      return step(static_cast<double>(device.cache_bytes), device.cache_latency_ns,
-                  device.memory_latency_ns) /
+    if (memory == here) {
+      const double beyond = step(static_cast<double>(device.cache_bytes), device.cache_latency_ns,
+                                 device.memory_latency_ns);
+      return step(static_cast<double>(device.l2_bytes), device.l2_latency_ns, beyond) /
              clocks_[at(executor.index)];
+    }
     const Route& way = router_.between(here, memory);
     if (memory.kind == cpu || owner.kind == cpu) {
       const auto beyond = way.hops.empty() ? 0.0 : static_cast<double>(way.hops.size() - 1);

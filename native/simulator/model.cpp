@@ -53,6 +53,8 @@ void read_gpu(ModelParser& sheet, GpuModel& gpu) {
     gpu.domains.push_back(sheet.integer(at("gpu.domains", index)));
     gpu.pci_addresses.push_back(sheet.text(at("gpu.pci_addresses", index)));
   }
+  gpu.l2_bytes = sheet.whole("gpu.l2_bytes");
+  gpu.l2_latency_ns = sheet.number("gpu.l2_latency_ns");
   gpu.cache_latency_ns = sheet.number("gpu.cache_latency_ns");
   gpu.memory_latency_ns = sheet.number("gpu.memory_latency_ns");
   gpu.memory_wait_ns = sheet.number("gpu.memory_wait_ns");

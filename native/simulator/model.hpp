@@ -63,6 +63,8 @@ struct GpuModel {
   double thread_bytes_per_s = 0, bulk_block_bytes_per_s = 0;
   std::vector<int> domains;                            // NUMA domain of each GPU: gpu.domains.N
   std::vector<std::string> pci_addresses;              // gpu.pci_addresses.N
+  std::uint64_t l2_bytes = 0;  // of the die that chases, below a last-level cache of all dies; 0: none
+  double l2_latency_ns = 0;
   double cache_latency_ns = 0, memory_latency_ns = 0;  // chase: working set within cache_bytes, or beyond
   // chase: what a load waits more in a GPU's memory when others use all of it, and falling with the
   // cube of the part they use: copies that take 8 % of an H200's memory add 0.8 ns (examples/h200x2)

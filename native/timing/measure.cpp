@@ -10,8 +10,8 @@
 
 #include "core/cpus.hpp"
 #include "timing/checked_data.hpp"
+#include "timing/conclusion.hpp"
 #include "timing/dependence.hpp"
-#include "timing/doubts.hpp"
 #include "timing/engine.hpp"
 #include "timing/loop_sampler.hpp"
 #include "timing/single_sampler.hpp"
@@ -294,20 +294,6 @@ class CaseRun {
     return correlated && team_.agree_all("time for twice the batch", session_.clock().now() < halfway_);
   }
 
-  void take_series() {
-    Measurement& m = measurement_;
-    series_.settle();
-    m.samples_ns = series_.times_ns();
-    for (const Sample& sample : series_.counted()) {
-      m.times.push_back(sample.times);
-      if (window_ != nullptr) m.traces.push_back(sample.traces);
-    }
-    for (const Sample& sample : series_.discarded()) m.discarded.push_back({sample.discard, sample.time_ns});
-    m.submit_ns = middle_of(m.times, &Times::submit_ns);
-    m.host_ns = middle_of(m.times, &Times::host_ns);
-    m.time_ns = summarize(m.samples_ns, resolution_ns_);
-  }
-
   void bind_thread() const {
     const FlowRunner& first = runners_.front();
     if (options_.cores.empty() || !bind_this_thread(options_.cores))
@@ -315,97 +301,8 @@ class CaseRun {
   }
 
   void conclude() {
-    Measurement& m = measurement_;
-    take_series();
-    m.batch = sampler_->batch();
-    m.slope = sampler_->slope();
-    m.gated = sampler_->gated();
-    std::set<std::string> clocks;
-    for (const FlowRunner& runner : runners_) {
-      clocks.insert(runner.timed_by_host() ? std::string("host-clock")
-                                           : std::string(runner.runtime().timed_by()));
-      m.timer_resolution_ns =
-          std::max(m.timer_resolution_ns, runner.runtime().timer_resolution_ns(runner.device().ordinal));
-      m.distinct_source_bytes += runner.mover->traits().distinct_source_bytes;
-      m.distinct_destination_bytes += runner.mover->traits().distinct_destination_bytes;
-    }
-    const std::vector<double> slowest =
-        team_.agree_max("resolution of the timer", {m.timer_resolution_ns, runners_.front().first_ns});
-    m.timer_resolution_ns = slowest[0];
-    if (runners_.size() == 1) m.first_ns = slowest[1];
-    for (const std::string& clock : clocks) m.timed_by += (m.timed_by.empty() ? "" : " + ") + clock;
-    m.verified = data_->ok();
-    m.flows.resize(runners_.size());
-    for (std::size_t k = 0; k < runners_.size(); ++k) {
-      m.flows[k].verification = data_->found()[k];
-      m.flows[k].shape = runners_[k].mover->traits().shape;
-      m.flows[k].parts = runners_[k].mover->traits().parts;
-    }
-    if (m.samples_ns.empty()) return;  // corrupt before the first sample
-    if (window_ != nullptr)
-      conclude_window();
-    else if (const std::uint64_t bytes = runners_.front().mover->traits().bytes_per_operation)
-      m.flows[0].bytes_per_s = m.flows[0].end_to_end_bytes_per_s =
-          static_cast<double>(bytes) / m.time_ns.median * 1e9;
-    add_warnings();
-  }
-
-  void conclude_window() {
-    Measurement& m = measurement_;
-    const auto over_samples = [&](auto value) {
-      std::vector<double> values;
-      for (const Sample& sample : series_.counted()) values.push_back(value(sample.window));
-      return median(std::move(values));
-    };
-    m.clock_alignment_ns = team_.agree_max("alignment of the clocks", window_->alignment_ns());
-    m.window_ns = over_samples([](const WindowSample& s) { return s.window_ns; });
-    m.end_to_end_ns = over_samples([](const WindowSample& s) { return s.end_to_end_ns; });
-    double together = 0, alone = 0;
-    for (std::size_t k = 0; k < runners_.size(); ++k) {
-      FlowResult& flow = m.flows[k];
-      flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
-      if (runners_[k].mover->traits().bytes_per_operation == 0) continue;  // its rates count operations
-      flow.bytes_per_s = over_samples([k](const WindowSample& s) { return s.rates[k]; });
-      flow.end_to_end_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
-      together += flow.end_to_end_bytes_per_s;
-      alone += over_samples([k](const WindowSample& s) { return s.own_rates[k]; });
-    }
-    share_sum();
-    if (over_samples([](const WindowSample& s) { return s.overlap; }) < kSerialisedBelow)
-      m.warnings.push_back({"serialised", together, alone, "bytes/s"});
-    else
-      doubt_window(m, series_, options_);
-  }
-
-  // Medians of noisy single flows do not add up to the median of their sum: each flow gets its fraction of
-  // the reported sum.
-  void share_sum() {
-    Measurement& m = measurement_;
-    const std::size_t measured = options_.interference ? 1 : m.flows.size();
-    double moved = 0, rates = 0;
-    for (std::size_t k = 0; k < measured; ++k) {
-      moved += static_cast<double>(runners_[k].mover->traits().bytes_per_operation);
-      rates += m.flows[k].bytes_per_s;
-    }
-    if (rates <= 0) return;
-    const double scale = moved / m.time_ns.median * 1e9 / rates;
-    for (std::size_t k = 0; k < measured; ++k) m.flows[k].bytes_per_s *= scale;
-  }
-
-  void add_warnings() {
-    Measurement& m = measurement_;
-    doubt_series(m, series_, options_, resolution_ns_, has_loop());
-    if (window_ == nullptr) doubt_clocks(m);
-    const FlowRunner& first = runners_.front();
-    // The host's wait is what is timed; a gate would only delay it.
-    const bool meant =
-        first.completion == Completion::awaited ||
-        (first.completion == Completion::synchronous && first.mover->traits().bytes_per_operation == 0);
-    if (sampler_->held_ns() > 0)
-      m.warnings.push_back({"gate-slows", sampler_->held_ns(), m.time_ns.median, "ns"});
-    else if (options_.gate && !m.gated && !meant)
-      m.warnings.push_back({"ungated", 0, 1, "1"});
-    if (sampler_->timed_part() < 1) m.warnings.push_back({"short-batch", sampler_->timed_part(), 1, "1"});
+    byteways::conclude(measurement_, {series_, runners_, *sampler_, window_, *data_, options_, team_,
+                                      resolution_ns_, has_loop()});
   }
 
   Session& session_;

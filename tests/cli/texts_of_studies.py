@@ -16,9 +16,14 @@ from pathlib import Path
 from tests.cli.called import byteways
 from tests.unit.said_of_runs import of_run
 
-#: Parts of a study that are enough: of osu_bw the row of the first GPU, since each message is simulated.
+#: Parts of a study that are enough: of osu_bw the row of the first GPU, since each message is simulated; of
+#: MI300A the sweeps within a process, and short ones between ranks.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "herten2022": ("--only", "sweep=scan|threads", "--only", "path=0/gpu0>*,size=64MiB"),
+    "schieffer2025": (
+        *("--only", "sweep=chase|remote-stream|hipmemcpy*|memcpy*|small-*|allocation|kernel-*|arithmetic*"),
+        *("--only", "sweep=random*|mpi-latency*|rccl-latency|rccl-allocators|cloverleaf"),
+    ),
 }
 FOLDER = Path(__file__).with_name("studies")
 #: Study and machine, by the name of the text: the study's own machine, and one that lacks parts of it.

@@ -12,7 +12,7 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.rank_measuring import open_session
+from byteways.run.rank_session import open_session
 from byteways.run.rank_threads import RankThreads
 from tests.gpu.device import Device
 

@@ -330,3 +330,29 @@ def test_split_makes_parts_of_their_own() -> None:
         return machine.ranks(5, body)
 
     assert toy.apart(scene) == [[1, 2, 101], [1, 2, 1010], [0, 2, 101], [0, 2, 1010], [0]]
+
+
+@pytest.mark.parametrize("apu", [0, 1])
+def test_cores_of_several_ranks_share_the_memory_of_their_domain(apu: int) -> None:
+    """Catches cores that each have all of the memory of a domain, on an APU too, where it is the GPU's."""
+    rate = 10 * toy.GB  # of loads or of stores: together, a copy has half
+
+    def scene() -> list[float]:
+        slow = {"cpu__read_bytes_per_s": rate, "cpu__write_bytes_per_s": rate}
+        machine = Machine(toy.amd(features__host_access=apu, **slow))
+
+        def body(rank: int, pairs: int) -> float:
+            data = machine.host(BIG)
+            machine.barrier()
+            begin = machine.now()
+            if rank < 2 * pairs and rank % 2 == 0:
+                machine.send(data, BIG, rank + 1)
+            elif rank < 2 * pairs:
+                machine.receive(data, BIG, rank - 1)
+            return float(machine.now() - begin)
+
+        return [max(machine.ranks(4, lambda rank, each=pairs: body(rank, each))) for pairs in (1, 2)]
+
+    one, two = toy.apart(scene)
+    assert one == pytest.approx(BIG / (rate / 2) * 1e9, rel=1e-3)
+    assert two == pytest.approx(2 * one, rel=1e-3)

@@ -196,6 +196,18 @@ def test_latency(device: str, memory: str, executor: str, size: int, latency_ns:
     assert got["verified"]
 
 
+@pytest.mark.parametrize(("size", "latency_ns"), [(MIB, 40.0), (2 * MIB, 100.0), (8 * MIB, 300.0)])
+def test_a_chase_meets_the_l2_of_its_die_first(size: int, latency_ns: float) -> None:
+    """Catches a hierarchy without the tier below the last-level cache."""
+
+    def scene(session: _core.Session) -> Any:
+        buffer = session.allocate("gpu0", "device", size, "gpu0")
+        return figure(session, _core.Flow(buffer, buffer, "gpu0", "pointer-chase", size))
+
+    machine = toy.amd(gpu__l2_bytes=MIB, gpu__l2_latency_ns=40.0)
+    assert toy.play(machine, scene)["time_ns"] == pytest.approx(latency_ns, rel=1e-6)
+
+
 def test_two_processes_give_the_same_samples() -> None:
     """Catches anything of the real machine, its clock above all, that shows in a simulated figure."""
 

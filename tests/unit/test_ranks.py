@@ -19,8 +19,8 @@ from byteways.plan.ranks import default_ranks, layout, oversubscribed
 from byteways.plan.suite import parse
 from byteways.run.launchers import Job, Launcher, find_launcher
 from byteways.run.process import process_state
+from byteways.run.rank_ends import own_ends
 from byteways.run.rank_faults import blamed
-from byteways.run.rank_measuring import own_ends
 from byteways.run.rank_outcome import bus_factor
 from byteways.run.rank_worker import wrong_with
 from byteways.topology.model import Capabilities, Device, Offer, Topology
@@ -181,6 +181,20 @@ def test_nccl_and_rccl_reach_host_memory_from_the_ranks_gpu() -> None:
     assert {one.reason for one in alone if one.case.flows[0].source.memory == "pageable"} == {
         "xccl moves memory of GPUs, and cpu0 is a CPU"
     }
+
+
+@pytest.mark.parametrize(("gpus", "reason"), [(2, None), (0, "HSA_ENABLE_SDMA is read by ROCm, and cpu")])
+def test_mpi_reads_variables_of_the_gpus_runtime(gpus: int, reason: str | None) -> None:
+    """Catches a message of malloc memory that cannot be repeated without copy engines, and a variable that
+    nobody reads."""
+    topology, capabilities = host(2, 8, gpus)
+    runtimes = {name: {"runtime": "hip" if name.startswith("gpu") else "host"} for name in topology.names()}
+    machine = topology, replace(capabilities, devices=runtimes)
+    text = 'name = "t"\ntitle = "t"\n[[sweep]]\nname = "s"\ninterface = "mpi"\ncache = "warm"\n'
+    text += f'{ENDS}environment = {{ HSA_ENABLE_SDMA = "0" }}\n'
+    found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
+    assert all(one.reason is None if reason is None else reason in str(one.reason) for one in found)
+    assert found
 
 
 def test_pairs_take_an_even_number_of_ranks() -> None:

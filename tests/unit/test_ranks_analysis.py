@@ -1,4 +1,4 @@
-"""What is told of messages and collectives between ranks, and that they stay apart from everything else."""
+"""What is told of messages between ranks, and that they and collectives stay apart from everything else."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 from byteways.analyse.findings import findings
 from byteways.analyse.prediction import predictions
 from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import collectives, messages, rank_memories, rank_pairs
+from byteways.analyse.subjects import messages, rank_memories, rank_pairs
 from byteways.analyse.tables import tables
-from byteways.analyse.topic import Table, Topic
 from byteways.analyse.topics import topics
 from byteways.analyse.words import describe
 from byteways.cli.progress import describe as progress_of
@@ -21,30 +20,10 @@ from byteways.plan.case import Case
 from byteways.report.page import from_run
 from byteways.report.render import render
 from byteways.results.run_folder import RunFolder
-from tests.report import rank_runs, run_builder
+from tests.report import run_builder
 from tests.report.rank_runs import HOST, send, together, trip
 from tests.report.run_builder import GB, KIB, MIB, Builder
-
-
-def sent_run(folder: Path) -> Index:
-    return Index(RunFolder(rank_runs.sent().write(folder)))
-
-
-def all_ranks(folder: Path) -> Index:
-    return Index(RunFolder(rank_runs.of_all().write(folder)))
-
-
-def topic_of(index: Index, anchor: str) -> Topic:
-    return next(topic for topic in topics(index, index.cells) if topic.anchor == anchor)
-
-
-def column(table: Table, heading: str) -> list[str]:
-    at = table.headings.index(heading)
-    return [row[at] for row in table.rows]
-
-
-def titles(index: Index) -> list[str]:
-    return [finding.title for finding in findings(index)]
+from tests.unit.rank_indices import all_ranks, column, sent_run, titles, topic_of
 
 
 def test_messages_table(tmp_path: Path) -> None:
@@ -342,78 +321,6 @@ def test_matrices_of_memory(tmp_path: Path) -> None:
     assert {*found} <= {table.title for table in topic_of(index, "messages").tables}
 
 
-def test_collective_tables_by_timing(tmp_path: Path) -> None:
-    """Catches timings in one table, times of the wrong count, and algorithm for bus bandwidth."""
-    index = all_ranks(tmp_path)
-    times, rates, isolated, isolated_rates = topic_of(index, "collectives").tables
-    assert times.title == "MPI, 0-3/cpu0, pageable memory, warm, pipelined: time, µs"
-    assert column(times, "size") == ["8 B", "1 MiB"]
-    assert column(times, "allreduce") == ["1.2", "400"]
-    assert column(times, "broadcast") == ["", "300"]
-    assert "; a barrier takes 0.9 µs" in times.note and times.note.startswith("Pipelined: ")
-    assert column(rates, "allreduce") == ["0.01", "3.93"]  # 1.5 × 1 MiB in 400 µs
-    assert column(rates, "broadcast") == ["", "3.5"]
-    assert "nccl-tests" in rates.note
-    assert isolated.title == "MPI, 0-3/cpu0, pageable memory, warm, isolated: time, µs"
-    assert column(isolated, "allreduce") == ["2.5"] and isolated.headings == ("size", "allreduce")
-    assert isolated.note.startswith("Isolated: ") and "barrier" not in isolated.note
-    assert len(isolated_rates.rows) == 1
-
-
-def test_tables_of_loops_of_osu(tmp_path: Path) -> None:
-    """Catches the size of all blocks where OSU prints that of one, and extremes of ranks without a clock."""
-    build = Builder(run_builder.topology(0))
-    together(build, "allreduce", 32, 1200.0, timing="osu")
-    together(build, "alltoall", 128, 3000.0, timing="osu")
-    present = {"begin_ns": 0.0, "end_ns": 0.0, "begins_last": 0.25, "no_cpu": None}
-    times_ns = [1100.0, 1150.0, 1250.0, 1300.0]
-    build.records = [
-        replace(one, ranks=[{**present, "rank": rank, "time_ns": time} for rank, time in enumerate(times_ns)])
-        if one.pattern == "allreduce"
-        else one
-        for one in build.records
-    ]
-    index = Index(RunFolder(build.write(tmp_path)))
-    means, least, most, rates = topic_of(index, "collectives").tables
-    assert means.title == "MPI, 0-3/cpu0, pageable memory, warm, osu: time, µs"
-    assert means.rows == (("32 B", "1.2", "3"),) and means.note.startswith("As OSU's programs: ")
-    assert least.title.endswith(": min over ranks, µs") and least.rows == (("32 B", "1.1", ""),)
-    assert most.rows == (("32 B", "1.3", ""),) and rates.rows[0][0] == "32 B"
-
-
-def test_sizes_rounded_for_blocks_share_a_row() -> None:
-    """Catches two rows named 16 MiB, and sizes that differ in one row."""
-    rounded = 16 * MIB - 16 * MIB % 24
-    assert collectives._rows_of([16 * MIB, rounded, 24, 8, 64]) == {
-        16 * MIB: 16 * MIB,
-        rounded: 16 * MIB,
-        24: 24,
-        8: 8,
-        64: 64,
-    }
-
-
-def test_collective_findings(tmp_path: Path) -> None:
-    """Catches the bus bandwidth of one timing told of another, and a comparison with a plain copy."""
-    index = all_ranks(tmp_path)
-    found = [finding for finding in findings(index) if "allreduce" in finding.title]
-    assert {finding.title for finding in found} == {
-        "MPI allreduce of 4 ranks, pipelined: 1.2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
-        "MPI allreduce of 4 ranks, isolated: 2.5 µs at 8 B",
-    }
-    assert not any(finding.claims for finding in findings(index))
-    assert not any(collectives.collectives(index.ranked))
-
-
-def test_barrier_alone_has_a_table(tmp_path: Path) -> None:
-    """Catches a barrier that is told nowhere when nothing else was measured."""
-    build = Builder(run_builder.topology(0))
-    together(build, "barrier", 8, 900.0)
-    index = Index(RunFolder(build.write(tmp_path)))
-    (table,) = topic_of(index, "collectives").tables
-    assert table.rows == (("0-3/cpu0", "pipelined", "", "0.9"),)
-
-
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_few_rounds_are_shown_and_not_told(tmp_path: Path, rounds: int) -> None:
     """Catches sentences on results that may not be ranked."""
@@ -470,8 +377,8 @@ def test_only_settings_that_differ_there_are_told(tmp_path: Path) -> None:
     index = Index(RunFolder(build.write(tmp_path)))
     trips = messages.messages(index.between_ranks)
     host = trips[0]
-    assert messages._lead(index, host, trips) == "Between ranks of one NUMA domain"
+    assert messages.lead_of(index, host, trips) == "Between ranks of one NUMA domain"
     pinned = replace(host.record, source="0/cpu0:pinned", destination="1/cpu0:pinned", case_id="pinned")
     other = replace(host, record=pinned)
-    told = messages._lead(index, host, [*trips, other])
+    told = messages.lead_of(index, host, [*trips, other])
     assert told == "Between ranks of one NUMA domain, pageable memory, warm"

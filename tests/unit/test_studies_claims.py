@@ -30,6 +30,10 @@ class FakeFitting:
     sides: Mapping[str, str] = field(default_factory=dict)
     known: bool = True
     taken: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
+
+    def predicts(self, claim: str) -> bool:
+        return claim in self.held_out
 
     def assumed_from(self, claim: str) -> bool:
         return claim in self.taken
@@ -51,6 +55,18 @@ PLACED = PlacedSheet(SHEET.figures)
 def on_model(of: str, fitting: FakeFitting, at_most: str = "52 GB/s") -> Verdict:
     claim = Claim("one", "", (Check("value", {"of": of, "at_most": at_most}),))
     return judge(claim, PLACED, fitting)  # type: ignore[arg-type]
+
+
+def test_a_claim_that_was_held_out_is_tested_by_fitted_numbers() -> None:
+    """Would catch a prediction that counts for nothing, and a guess that counts for a prediction."""
+    fitting = FakeFitting({"quad": NEITHER}, held_out=("one",))
+    found = on_model("copy@quad/1GiB", fitting)
+    assert found.verdict == HOLDS
+    assert found.detail.endswith("was not fitted to copy at quad, and the claim was held out")
+    assert on_model("copy@quad/1GiB", fitting, "50 GB/s").verdict == FAILS
+    guess = PlacedSheet(SHEET.figures, guessed=True)
+    claim = Claim("one", "", (Check("value", {"of": "copy@quad/1GiB", "at_most": "52 GB/s"}),))
+    assert judge(claim, guess, fitting).verdict == UNTESTED  # type: ignore[arg-type]
 
 
 def test_built_in_is_what_rests_on_fitted_values_alone() -> None:

@@ -237,7 +237,7 @@ def test_a_fit_is_as_certain_as_its_times() -> None:
     """Catches a verdict on a deviation that lies within the intervals."""
     found = verdict(line_of_times(11.0, 14.0, 26.0, 74.0, half_width=0.02), **LINEAR, at_most=0.01)
     assert found.verdict == "too close to call"
-    assert found.detail.startswith("largest deviation from a straight line of time over size: ")
+    assert found.detail.startswith("largest deviation from a straight line of time vs message size: ")
 
 
 def test_every_line_of_a_fit_is_fitted_alone() -> None:
@@ -258,3 +258,27 @@ def test_claims_whose_data_are_missing_have_no_verdict(study: Study) -> None:
     assert {one.verdict for one in found} == {UNTESTED}
     assert all("this run has no case of" in one.detail for one in found)
     assert KIB in sheet.asked(study.lines["MPI, CPU staging"], study.places["APU0>APU1"])
+
+
+def test_a_ping_pong_is_told_as_half_of_a_round_trip(study: Study) -> None:
+    """Catches twice the latency that OSU's programs print, and a published value that no line has."""
+    flow = Flow.from_json({"source": "0/gpu0:device", "destination": "1/gpu1:device", "executor": "gpu0"})
+    case = Case(
+        "mpi-ping-pong", "unidirectional", (flow,), 8, "warm", environment={"MPICH_GPU_IPC_ENABLED": "0"}
+    )
+    times = {"bandwidth_bytes_per_s": None, "latency_ns": 4000.0, "half_round_trip_ns": 2000.0}
+    rows = figure(study, "fig8", record(case, 8 / 4000.0, **times)).rows
+    (row,) = [one for one in rows if one.line == "MPI ping-pong, CPU staging"]
+    assert (row.ours, row.published) == (pytest.approx(2.0), 1.9)
+    assert {one.published for one in rows} == {1.9, 4.8, 20.0}
+
+
+def test_messages_by_allocator_have_the_published_values(study: Study) -> None:
+    """Catches 58.2 GB/s beside the wrong pair of allocators, or with engines where there were none."""
+    told = {row.line: row.published for row in figure(study, "fig11").rows if row.published}
+    assert told == {
+        "MPI, hipMalloc > hipMalloc": 82.0,
+        "MPI, hipMalloc > malloc": pytest.approx(54, abs=5),
+        "MPI without SDMA, hipMalloc > malloc": 90.3,
+        "MPI, malloc > hipMalloc": 11.7,
+    }

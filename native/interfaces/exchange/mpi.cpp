@@ -1,21 +1,9 @@
 // See mpi.hpp.
 #include "interfaces/exchange/mpi.hpp"
 
+#include "interfaces/host_beside.hpp"
+
 namespace byteways {
-namespace {
-
-// The domain next to the GPU, else the first.
-Device& host_beside(const Session& session, const Device& gpu) {
-  Device* first = nullptr;
-  for (const auto& device : session.devices()) {
-    if (!device->is_host()) continue;
-    if (device->info.numa_domain == gpu.info.numa_domain) return *device;
-    if (first == nullptr) first = device.get();
-  }
-  return *first;
-}
-
-}  // namespace
 
 std::uint64_t sum_by_mpi(const Communicator& mpi, std::uint64_t mine) {
   std::uint64_t sum = 0;

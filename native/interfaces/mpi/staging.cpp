@@ -2,23 +2,10 @@
 #include "interfaces/mpi/staging.hpp"
 
 #include "core/rounding.hpp"
+#include "interfaces/host_beside.hpp"
 #include "interfaces/pattern.hpp"
 
 namespace byteways {
-namespace {
-
-// The domain next to the GPU, else the first.
-Device& host_beside(const Session& session, const Device& gpu) {
-  Device* first = nullptr;
-  for (const auto& device : session.devices()) {
-    if (!device->is_host()) continue;
-    if (device->info.numa_domain == gpu.info.numa_domain) return *device;
-    if (first == nullptr) first = device.get();
-  }
-  return *first;
-}
-
-}  // namespace
 
 Staging::Staging(Session& session, Device& gpu, std::uint64_t message_bytes, std::uint64_t messages)
     : gpu_(&gpu), message_bytes_(message_bytes), messages_(messages) {

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
 from math import log
 from typing import Any
 
-from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare_all
-from byteways.analyse.environments import Difference, differences
+from byteways.analyse.compared import ComparedCases, Pair
+from byteways.analyse.environments import differences
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, Run
+from byteways.analyse.wording_comparison import page, told
 from byteways.errors import BytewaysError
-from byteways.plan.interfaces import figure_of
-from byteways.results.record import Record
 from byteways.results.simulated import is_simulated
 from byteways.topology.model import Topology
 
@@ -34,127 +31,16 @@ _DEFINED: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A case in two runs. `claim.first` is the later named run's result, `claim.second` the first one's."""
-
-    case: str  # `copy issued by the source, gpu0>gpu1, 1 GiB`
-    first: Cell
-    second: Cell
-    claim: Claim
-
-    @property
-    def speed(self) -> float:
-        """The second run's speed relative to the first's: of times, the inverse of their ratio."""
-        by_rate = figure_of(self.first.record.interface) == "bandwidth"
-        return self.claim.effect if by_rate else 1 / self.claim.effect
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The simultaneous interval of `speed`."""
-        low, high = self.claim.low, self.claim.high
-        if figure_of(self.first.record.interface) == "bandwidth":
-            return low, high
-        return (1 / high if high else 0.0), (1 / low if low else float("inf"))
-
-    @property
-    def slower(self) -> bool:
-        return self.claim.differ and self.speed < 1
-
-    @property
-    def faster(self) -> bool:
-        return self.claim.differ and self.speed > 1
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """A device or pair of devices that most slower cases have in common."""
-
-    name: str
-    slower: int  # its slower cases
-    compared: int  # its compared cases
-    of: int  # all slower cases
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two runs, case by case, the largest differences first."""
-
-    names: tuple[str, str]
-    environment: tuple[Difference, ...]
-    pairs: tuple[Pair, ...]
-    not_compared: Mapping[str, int]  # cases in both runs by the reason why they are not compared
-    lost: tuple[Record, ...]  # cases with a result in the first run that failed in the second
-    only_first: int
-    only_second: int
-    simulated: bool
-    same_gpus: bool  # whether both machines have as many GPUs of each model
-
-    @cached_property
-    def slower(self) -> tuple[Pair, ...]:
-        return tuple(pair for pair in self.pairs if pair.slower)
-
-    @cached_property
-    def faster(self) -> tuple[Pair, ...]:
-        return tuple(pair for pair in self.pairs if pair.faster)
-
-    @cached_property
-    def suspect(self) -> Suspect | None:
-        """The device or pair that explains the slower cases best, of two runs with equal GPUs.
-
-        By the harmonic mean of the part of its cases that are slower and the part of the slower cases that
-        are its own. None without slower cases.
-        """
-        if not self.same_gpus:
-            return None
-        compared = Counter(name for pair in self.pairs for name in _parts(pair.first.record))
-        slow = Counter(name for pair in self.slower for name in _parts(pair.first.record))
-        if not slow:
-            return None
-        total = len(self.slower)
-        name = max(slow, key=lambda name: (2 * slow[name] / (compared[name] + total), -len(name)))
-        return Suspect(name, slow[name], compared[name], total)
+class Comparison(ComparedCases):
+    """Two runs, case by case, which says itself what it found."""
 
     def __str__(self) -> str:
         """The summary, and what most slower cases have in common."""
-        from byteways.analyse.wording_comparison import summary, suspicion
-
-        return "; ".join(filter(None, (summary(self), suspicion(self))))
+        return told(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the summary and the cases that differ."""
-        from byteways.analyse.wording_comparison import page
-
         return page(self)
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns plain data in base units, with every claim."""
-        return {
-            "runs": [*self.names],
-            "simulated": self.simulated,
-            "same_gpus": self.same_gpus,
-            "environment": [asdict(one) for one in self.environment],
-            "suspect": asdict(self.suspect) if self.suspect else None,
-            "compared": len(self.pairs),
-            "slower_cases": len(self.slower),
-            "faster_cases": len(self.faster),
-            "not_compared": dict(self.not_compared),
-            "failed": [
-                {"case_id": one.case_id, "status": one.status, "reason": one.reason} for one in self.lost
-            ],
-            "only_first": self.only_first,
-            "only_second": self.only_second,
-            "cases": [
-                {
-                    "case": pair.case,
-                    "case_id": pair.first.record.case_id,
-                    "speed": pair.speed,
-                    "speed_interval": [*pair.interval],
-                    "claim": asdict(pair.claim),
-                }
-                for pair in self.pairs
-            ],
-        }
 
 
 def compare_runs(runs: Sequence[Run], names: Sequence[str], *, mixed: bool = False) -> list[Comparison]:
@@ -175,8 +61,8 @@ def compare_runs(runs: Sequence[Run], names: Sequence[str], *, mixed: bool = Fal
     claims = iter(compare_all([(two, one) for pairs, _ in parts for one, two in pairs], kind="runs"))
     found = []
     for other, name, (pairs, reasons) in zip(others, names[1:], parts, strict=True):
-        told = [Pair(describe(one), one, two, next(claims)) for one, two in pairs]
-        found.append(_comparison((first, other), (names[0], name), told, reasons))
+        cases = [Pair(describe(one), one, two, next(claims)) for one, two in pairs]
+        found.append(_comparison((first, other), (names[0], name), cases, reasons))
     return found
 
 
@@ -241,8 +127,8 @@ def _common(
         else:
             pairs.append((one, two))
     if not pairs:
-        told = "; ".join(f"{reason} ({number})" for reason, number in reasons.items())
-        raise BytewaysError(f"no case of {names[0]} and {names[1]} can be compared", cause=told)
+        why = "; ".join(f"{reason} ({number})" for reason, number in reasons.items())
+        raise BytewaysError(f"no case of {names[0]} and {names[1]} can be compared", cause=why)
     return pairs, reasons
 
 
@@ -270,14 +156,3 @@ def describe(cell: Cell) -> str:
     by = f"by {record.executor}" if record.access == "remote" else ""
     parts = (cell.variant.label(), by, pattern, record.path, format_size(record.size_bytes))
     return ", ".join(part for part in parts if part)
-
-
-def _parts(record: Record) -> set[str]:
-    """Returns the devices of a case, and its pairs of devices without direction."""
-    found: set[str] = set()
-    for flow in record.flows:
-        ends = sorted(
-            {str(flow[end]).partition(":")[0].rpartition("/")[2] for end in ("source", "destination")}
-        )
-        found |= {*ends, str(flow["executor"])} | ({"-".join(ends)} if len(ends) > 1 else set())
-    return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from byteways.analyse.across_machines import Row
 from byteways.analyse.claim import TIE, Operand
-from byteways.analyse.comparison import Comparison, Pair
+from byteways.analyse.compared import ComparedCases, Pair
 from byteways.analyse.phrases import count, rate, way
 from byteways.analyse.wording import beside
 from byteways.errors import BytewaysError
@@ -22,7 +22,7 @@ FAIL_IF = "Exit with status 1 if any case is: 'slower > 3%', 'faster > 3%', 'dif
 _CONDITION = re.compile(r"(slower|faster|different)\s*>\s*(\d+(?:\.\d+)?)\s*%", re.IGNORECASE)
 
 
-def summary(compared: Comparison) -> str:
+def summary(compared: ComparedCases) -> str:
     """'89 cases compared: 35 slower, none faster, 54 without significant difference'."""
     same = len(compared.pairs) - len(compared.slower) - len(compared.faster)
     parts = [
@@ -33,7 +33,7 @@ def summary(compared: Comparison) -> str:
     return f"{count(len(compared.pairs), 'case')} compared: {', '.join(parts)}"
 
 
-def suspicion(compared: Comparison) -> str:
+def suspicion(compared: ComparedCases) -> str:
     """'35 of 35 slower cases involve gpu0, and 35 of the 47 cases with it are slower'; '' without any."""
     found = compared.suspect
     if found is None:
@@ -42,7 +42,7 @@ def suspicion(compared: Comparison) -> str:
     return f"{share}, and {found.slower} of the {count(found.compared, 'case')} with it are slower"
 
 
-def more(compared: Comparison, shown: int) -> str:
+def more(compared: ComparedCases, shown: int) -> str:
     """'5 more cases differ: --all'; '' if all that differ are shown without it."""
     hidden = len(compared.slower) + len(compared.faster) - shown
     return f"{count(hidden, 'more case differs', 'more cases differ')}: --all" if hidden > 0 else ""
@@ -79,7 +79,12 @@ def _part(wires: str, peak: float | None, side: Operand) -> str:
     return f"{share}{f' of {peak / 1e9:.4g} GB/s' if peak else ''}{f', {wires}' if wires else ''}"
 
 
-def page(compared: Comparison) -> str:
+def told(compared: ComparedCases) -> str:
+    """The summary, and what most slower cases have in common."""
+    return "; ".join(filter(None, (summary(compared), suspicion(compared))))
+
+
+def page(compared: ComparedCases) -> str:
     """Returns HTML for a notebook: the runs, the summary, and the cases that differ."""
     from html import escape
 
@@ -88,7 +93,7 @@ def page(compared: Comparison) -> str:
     rows = [HEADINGS, *(row(pair) for pair in (*compared.slower, *compared.faster))]
     cells = ("".join(f"<td>{escape(cell)}</td>" for cell in one) for one in rows)
     table = "<table>" + "".join(f"<tr>{one}</tr>" for one in cells) + "</table>"
-    return f"<p>{names}{mark}: {escape(str(compared))}</p>{table if len(rows) > 1 else ''}"
+    return f"<p>{names}{mark}: {escape(told(compared))}</p>{table if len(rows) > 1 else ''}"
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ class Condition:
             raise BytewaysError(f"--fail-if '{text}' is no condition", hint="--fail-if 'slower > 3%'")
         return cls(text, found[1].lower(), float(found[2]) / 100)
 
-    def broken_by(self, compared: Comparison) -> str:
+    def broken_by(self, compared: ComparedCases) -> str:
         """Returns what breaks the condition: '35 cases slower > 3%'; '' if nothing does."""
         if self.direction == "failed":
             return f"{count(len(compared.lost), 'case')} failed" if compared.lost else ""

@@ -68,7 +68,7 @@ def _latencies(model: MachineModel, executor: str, owner: str) -> Iterator[str]:
     if executor.startswith("cpu"):
         yield from ("cpu.caches", "cpu.memory_latency_ns" if owner == executor else "cpu.remote_latency_ns")
     elif owner == executor:
-        yield from ("gpu.cache_latency_ns", "gpu.memory_latency_ns")
+        yield from ("gpu.l2_latency_ns", "gpu.cache_latency_ns", "gpu.memory_latency_ns")
     elif owner.startswith("cpu"):
         yield "gpu.host_latency_ns"
     else:

@@ -99,6 +99,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "bulk_block_bytes_per_s": Key("number", 0.0),
         "domains": Key("wholes"),
         "pci_addresses": Key("texts"),
+        "l2_bytes": Key("whole", 0),
+        "l2_latency_ns": Key("number", 0.0),
         "cache_latency_ns": _POSITIVE,
         "memory_latency_ns": _POSITIVE,
         "memory_wait_ns": _NUMBER,

@@ -8,28 +8,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 from byteways.plan.applications import OF_XCCL
-from byteways.plan.interfaces import APPLICATIONS, BARRIER, COLLECTIVES, INTERFACES, MULTI_PAIR
+from byteways.plan.case_path import path_of, places
+from byteways.plan.interface_rows import BARRIER
+from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
 from byteways.plan.options import LAUNCH, TRANSPORT
 
 #: Patterns in which all ranks take part.
 OF_ALL_RANKS = (*COLLECTIVES, MULTI_PAIR, BARRIER, *APPLICATIONS)
 PATTERNS = (
-    *(
-        "unidirectional",
-        "bidirectional",
-        "fan-out",
-        "fan-in",
-        "fan-bidirectional",
-        "two-pairs",
-        "ring",
-        "host-and-ring",
-    ),
+    *("unidirectional", "bidirectional", "fan-out", "fan-in", "fan-bidirectional", "two-pairs", "ring"),
+    "host-and-ring",
     *("bisection", "all-pairs", "interference"),
     *OF_ALL_RANKS,
 )
@@ -139,7 +133,7 @@ class Flow:
         if self.partner is not None:
             return f"{self.executor}<>{self.partner}"
         if self.others:
-            return _places([source for source, _ in self.pairs])
+            return places([source for source, _ in self.pairs])
         return f"{self.source.place}>{self.destination.place}"
 
     @property
@@ -307,38 +301,8 @@ class Case:
 
     @property
     def path(self) -> str:
-        """The devices as connected by the pattern.
-
-        `gpu0>gpu1`, `gpu0<>gpu1`, `gpu0>gpu1,gpu2`, `gpu1,gpu2>gpu0`, `all:gpu0,gpu1`,
-        `gpu0,gpu1 on cpu0` (all arrays there), `gpu0>gpu1 beside gpu2>gpu3`; `cpu0<>gpu0,gpu1`,
-        `gpu0>gpu1 and gpu2>gpu3`, `ring:gpu0,gpu1,gpu2`, `ring:gpu0,gpu1 and cpu0>gpu0,gpu1`,
-        `gpu0,gpu1<>gpu2,gpu3`.
-        """
-        paths = [flow.path for flow in self.flows]
-        sources = list(dict.fromkeys(flow.source.device for flow in self.flows))
-        destinations = list(dict.fromkeys(flow.destination.device for flow in self.flows))
-        if self.pattern == "bidirectional":
-            if self.flows[0].source == self.flows[0].destination:  # each device reaches the other's buffer
-                return "<>".join(sources)
-            return paths[0].replace(">", "<>")
-        if self.pattern in ("fan-out", "fan-in") and all(one.source == one.destination for one in self.flows):
-            executors = list(dict.fromkeys(flow.executor for flow in self.flows))
-            return f"{','.join(executors)} on {','.join(sources)}"
-        if self.pattern in ("fan-out", "fan-in"):
-            return f"{','.join(sources)}>{','.join(destinations)}"
-        if self.pattern in ("fan-bidirectional", "bisection"):
-            return _both_ways(self.flows)
-        if self.pattern == "two-pairs":
-            return " and ".join(paths)
-        if self.pattern in ("ring", "host-and-ring"):
-            return _around(self.flows)
-        if self.pattern == "all-pairs":
-            return "all:" + ",".join(sources)
-        if self.pattern in OF_ALL_RANKS:
-            return f"{self.pattern}:{paths[0]}"
-        if self.pattern == "interference":
-            return f"{paths[0]} beside {','.join(paths[1:])}"
-        return paths[0]
+        """The devices as connected by the pattern (case_path.py)."""
+        return path_of(self, of_all_ranks=self.pattern in OF_ALL_RANKS)
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -409,38 +373,6 @@ def with_ranks_of_hosts(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
     return tuple(
         replace(flow, source=placed(flow.source), destination=placed(flow.destination)) for flow in flows
     )
-
-
-def _places(buffers: Sequence[Buffer]) -> str:
-    """Formats ranks: `0/gpu0,1/gpu1`, or `0-3/cpu0` for consecutive ranks on one device."""
-    parts: list[list[Buffer]] = []
-    for buffer in buffers:
-        if parts and parts[-1][-1].device == buffer.device:
-            parts[-1].append(buffer)
-        else:
-            parts.append([buffer])
-    return ",".join(
-        part[0].place if len(part) == 1 else f"{part[0].rank}-{part[-1].rank}/{part[0].device}"
-        for part in parts
-    )
-
-
-def _both_ways(flows: Sequence[Flow]) -> str:
-    """Formats `cpu0<>gpu0,gpu1` from the forward flows, the first half of all."""
-    there = flows[: len(flows) // 2] or flows
-    ends = ([flow.source.device for flow in there], [flow.destination.device for flow in there])
-    return "<>".join(",".join(dict.fromkeys(side)) for side in ends)
-
-
-def _around(flows: Sequence[Flow]) -> str:
-    """Formats `ring:gpu0,gpu1`, with `and cpu0>gpu0,gpu1` for flows with the host."""
-    ring = [flow for flow in flows if "cpu" not in flow.path]
-    host = [flow for flow in flows if flow not in ring]
-    text = "ring:" + ",".join(flow.source.device for flow in ring)
-    if host:
-        ends = ([flow.source.device for flow in host], [flow.destination.device for flow in host])
-        text += " and " + ">".join(",".join(dict.fromkeys(side)) for side in ends)
-    return text
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,22 @@ combinations are in legality/.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from byteways.plan import options as opt
 from byteways.plan.interface import READ_WRITE, Interface
+from byteways.plan.interface_rows import (
+    ABOUT_QUEUES,
+    BARRIER,
+    COPY_2D,
+    MEMORY,
+    OF_CALLS,
+    application,
+    between_ranks,
+    one_way,
+    random,
+    step,
+    stream,
+)
 from byteways.plan.options import COMMON, Option
 
 #: Names of the options that every interface accepts.
@@ -22,141 +34,10 @@ COLLECTIVES = (
 )
 #: Those that direct kernels and copies carry out.
 DIRECT_COLLECTIVES = ("allreduce", "allgather", "reduce-scatter", "alltoall")
-BARRIER = "barrier"
 #: Patterns of applications, each carried out by the interface of its name (applications.py).
 APPLICATIONS = ("halo", "particles")
 #: The first half of the ranks sends to the second half at once, each rank to one other, as osu_mbw_mr does.
 MULTI_PAIR = "multi-pair"
-#: Category of allocation, release and opening of memory; the other categories are those of schieffer2025.
-MEMORY = "memory"
-
-#: Message for interfaces that call a GPU runtime.
-_ASKED_OF_A_GPU = "is a call of a GPU runtime, and {executor} is a CPU"
-_ABOUT_QUEUES = "uses the queues of a GPU, and {executor} is a CPU"
-_OF_GPUS = "moves memory of GPUs, and {executor} is a CPU"
-_OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
-
-
-def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
-    """Returns the row of a STREAM loop over arrays of doubles; `size_bytes` is the size of one array."""
-    kernels = (kernel, "stream_fill", "stream_check")
-    return Interface(
-        "direct access",
-        f"{loop} over doubles, each array in any memory",
-        {"cpu": kernels, "gpu": kernels},
-        (opt.BLOCKS, opt.THREADS, opt.STREAM),
-        gpu_options=(opt.BLOCKS,),
-        counts=READ_WRITE,
-        cpu_bytes_per_s=5e9,
-        team=True,
-        granularity_bytes=16,
-        sources=sources,
-        counted=sources + 1,
-    )
-
-
-def _between_ranks(
-    meaning: str,
-    patterns: tuple[str, ...],
-    *,
-    options: tuple[Option, ...] = (),
-    in_place: tuple[str, ...] = (),
-    figure: str = "bandwidth",
-    counts: str = "per-direction",
-    alone: bool = False,
-    library: str = "",
-    kernels: tuple[str, ...] = (),
-) -> Interface:
-    """Returns the row of an interface of MPI or, with `library`, of one that needs GPUs: NCCL and RCCL, or
-    our own kernels.
-    """
-    moves = BARRIER not in patterns
-    return Interface(
-        "message passing",
-        meaning,
-        {"gpu": kernels} if library else {"cpu": (), "gpu": ()},
-        (*options, opt.RANK_ORDER),
-        figure=figure,
-        counts=counts,
-        granularity_bytes=1,
-        alone=alone,
-        by_call=True,
-        worker="ranks",
-        library=library,
-        between_ranks=patterns,
-        in_place=in_place,
-        cpu_bytes_per_s=4e9 if moves and not library else 0,
-        refused=_OF_GPUS if library else "",
-    )
-
-
-def _application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: Option) -> Interface:
-    """Returns the row of an application pattern: compute and exchange between ranks."""
-    needed = (*kernels, "lattice_fill", "lattice_check")
-    return Interface(
-        "application",
-        meaning,
-        {"cpu": needed, "gpu": needed},
-        (opt.TRANSPORT, opt.TIMED, opt.COLUMNS, *options),
-        figure="time",
-        counts="iteration",
-        alone=True,
-        by_call=True,  # each rank reaches its own buffers: legality/applications.py
-        worker="ranks",
-        between_ranks=(pattern,),
-    )
-
-
-def _one_way(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
-    """Returns the row of an interface that only loads or only stores one buffer."""
-    return Interface(
-        "direct access",
-        meaning,
-        {"cpu": (kernel,), "gpu": (kernel,)},
-        (opt.BLOCKS, opt.THREADS, opt.STREAM),
-        gpu_options=(opt.BLOCKS,),
-        buffers="one",
-        counts=READ_WRITE,
-        granularity_bytes=16,
-        sources=sources,
-        writes=writes,
-        cpu_bytes_per_s=10e9,
-        team=True,
-    )
-
-
-def _random(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
-    """Returns the row of random accesses to one buffer, all of which an operation covers once."""
-    return replace(
-        _one_way(meaning, kernel, sources=sources, writes=writes),
-        options=(opt.ACCESS_BYTES, opt.BLOCKS, opt.THREADS, opt.STREAM),
-        counted=sources + writes,
-        power_of_two_from=1024,  # a few accesses of the largest size
-        scattered=True,
-        cpu_bytes_per_s=0.5e9,
-    )
-
-
-_COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
-
-
-def _step(meaning: str, kinds: tuple[str, ...], *options: Option) -> Interface:
-    """Returns the row of a memory operation on `size_bytes`, before any transfer."""
-    return Interface(
-        MEMORY,
-        meaning,
-        dict.fromkeys(kinds, ()),
-        options,
-        buffers="one",
-        figure="time",
-        counts="call",
-        granularity_bytes=4096,  # a multiple of the page size of every known machine
-        by_call=True,
-        alone=True,
-        refused=_ASKED_OF_A_GPU,
-        rests_on=dict.fromkeys(("cpu", "gpu"), ("memory",)),
-    )
-
 
 INTERFACES: Mapping[str, Interface] = {
     "memcpy": Interface(
@@ -198,7 +79,7 @@ INTERFACES: Mapping[str, Interface] = {
         "explicit",
         "the vendor's asynchronous copy call for pitched (2D) rows",
         {"gpu": ()},
-        (*_COPY_2D, opt.STREAM),
+        (*COPY_2D, opt.STREAM),
         by_call=True,
         gpu_rate="engine",
     ),
@@ -206,14 +87,14 @@ INTERFACES: Mapping[str, Interface] = {
         "explicit",
         "one CPU core copies pitched (2D) rows",
         {"cpu": ("memcpy_2d",)},
-        _COPY_2D,
+        COPY_2D,
         cpu_bytes_per_s=4e9,
     ),
     "kernel-2d": Interface(
         "direct access",
         "a packing kernel: loads and stores of pitched (2D) rows",
         {"gpu": ("copy_2d",)},
-        (*_COPY_2D, opt.BLOCKS, opt.THREADS, opt.STREAM),
+        (*COPY_2D, opt.BLOCKS, opt.THREADS, opt.STREAM),
     ),
     "route": Interface(
         "explicit",
@@ -276,13 +157,13 @@ INTERFACES: Mapping[str, Interface] = {
         partner=True,
         one_word=True,
     ),
-    "mpi": _between_ranks(
+    "mpi": between_ranks(
         "MPI: messages in windows between two ranks, or a collective of several",
         ("unidirectional", "bidirectional", MULTI_PAIR, *COLLECTIVES),
         options=(opt.WINDOW, opt.TIMING, opt.IN_PLACE, opt.STAGING),
         in_place=("allreduce", "allgather"),
     ),
-    "mpi-ping-pong": _between_ranks(
+    "mpi-ping-pong": between_ranks(
         "latency: an MPI message to another rank and back",
         ("unidirectional",),
         options=(opt.TIMING, opt.STAGING),
@@ -290,17 +171,17 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
-    "mpi-barrier": _between_ranks(
+    "mpi-barrier": between_ranks(
         "MPI's barrier", (BARRIER,), options=(opt.TIMING,), figure="time", counts="call", alone=True
     ),
-    "xccl": _between_ranks(
+    "xccl": between_ranks(
         "NCCL or RCCL: messages between two ranks or several pairs, or a collective, one GPU each",
         ("unidirectional", "bidirectional", MULTI_PAIR, *COLLECTIVES),
         options=(opt.TIMING, opt.IN_PLACE, opt.LAUNCH, opt.SUBMIT),
         in_place=("allreduce", "allgather", "reduce-scatter"),
         library="xccl",
     ),
-    "xccl-ping-pong": _between_ranks(
+    "xccl-ping-pong": between_ranks(
         "latency: a message of NCCL or RCCL to another rank's GPU and back",
         ("unidirectional",),
         options=(opt.LAUNCH, opt.SUBMIT),
@@ -309,19 +190,19 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
-    "halo": _application(
+    "halo": application(
         "CloverLeaf's pattern: a stencil over tiles of a grid, and the exchange of their halos",
         ("halo_stencil", "halo_pack", "halo_unpack", "halo_boundary"),
         "halo",
         *(opt.FIELDS, opt.DEPTH_CELLS, opt.WIDTH_CELLS),
     ),
-    "particles": _application(
+    "particles": application(
         "Quicksilver's pattern: a pass over all particles, and many small messages of those that cross",
         ("particles_track", "particles_pack", "particles_unpack"),
         "particles",
         *(opt.CROSSING, opt.MESSAGE_BYTES),
     ),
-    "direct": _between_ranks(
+    "direct": between_ranks(
         "collectives over peer memory: by our kernels, or by the vendor's copies",
         DIRECT_COLLECTIVES,
         options=(
@@ -339,7 +220,7 @@ INTERFACES: Mapping[str, Interface] = {
         (opt.BLOCKS, opt.THREADS, opt.PACE),
         buffers="one",
         one_word=True,
-        rests_on=_OF_CALLS,
+        rests_on=OF_CALLS,
         figure="time",
         counts="call",
         alone=True,
@@ -349,8 +230,8 @@ INTERFACES: Mapping[str, Interface] = {
         "waiting for an empty queue",
         {"gpu": ("empty",)},
         one_word=True,
-        refused=_ABOUT_QUEUES,
-        rests_on=_OF_CALLS,
+        refused=ABOUT_QUEUES,
+        rests_on=OF_CALLS,
         buffers="one",
         figure="time",
         counts="call",
@@ -362,28 +243,28 @@ INTERFACES: Mapping[str, Interface] = {
         {"gpu": ("empty",)},
         (opt.PACE,),
         one_word=True,
-        refused=_ABOUT_QUEUES,
-        rests_on=_OF_CALLS,
+        refused=ABOUT_QUEUES,
+        rests_on=OF_CALLS,
         buffers="one",
         figure="time",
         counts="round-trip",
         alone=True,
     ),
-    "allocate": _step("allocation on the owning device", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
-    "free": _step("release of the allocation", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
-    "register": _step("page-locks plain host memory and maps it for a GPU", ("gpu",), opt.TOUCHED),
-    "unregister": _step("undoes register", ("gpu",), opt.TOUCHED),
-    "map-peer": _step("gives a GPU access to another GPU's memory", ("gpu",)),
-    "open-ipc": _step("opens another process's GPU memory by its IPC handle", ("gpu",)),
-    "stream-copy": _stream("c = a of STREAM", "stream_copy"),
-    "stream-scale": _stream("b = 3 c of STREAM", "stream_scale"),
-    "stream-add": _stream("c = a + b of STREAM", "stream_add", 2),
-    "stream-triad": _stream("a = b + 3 c of STREAM", "stream_triad", 2),
-    "store": _one_way("stores alone: one buffer is written", "store", sources=0, writes=True),
-    "load": _one_way("loads alone: one buffer is read", "load", sources=1, writes=False),
-    "random-load": _random("independent loads at random places", "random_load", sources=1, writes=False),
-    "random-store": _random("independent stores at random places", "random_store", sources=0, writes=True),
-    "random-update": _random(
+    "allocate": step("allocation on the owning device", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
+    "free": step("release of the allocation", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
+    "register": step("page-locks plain host memory and maps it for a GPU", ("gpu",), opt.TOUCHED),
+    "unregister": step("undoes register", ("gpu",), opt.TOUCHED),
+    "map-peer": step("gives a GPU access to another GPU's memory", ("gpu",)),
+    "open-ipc": step("opens another process's GPU memory by its IPC handle", ("gpu",)),
+    "stream-copy": stream("c = a of STREAM", "stream_copy"),
+    "stream-scale": stream("b = 3 c of STREAM", "stream_scale"),
+    "stream-add": stream("c = a + b of STREAM", "stream_add", 2),
+    "stream-triad": stream("a = b + 3 c of STREAM", "stream_triad", 2),
+    "store": one_way("stores alone: one buffer is written", "store", sources=0, writes=True),
+    "load": one_way("loads alone: one buffer is read", "load", sources=1, writes=False),
+    "random-load": random("independent loads at random places", "random_load", sources=1, writes=False),
+    "random-store": random("independent stores at random places", "random_store", sources=0, writes=True),
+    "random-update": random(
         "independent updates at random places: load, change and store, as in GUPS",
         "random_update",
         sources=1,

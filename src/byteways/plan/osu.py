@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from byteways.plan.case import Case
-from byteways.plan.interfaces import BARRIER, COLLECTIVES, INTERFACES, MULTI_PAIR
+from byteways.plan.interface_rows import BARRIER
+from byteways.plan.interfaces import COLLECTIVES, INTERFACES, MULTI_PAIR
 from byteways.plan.options import TIMING, WINDOW
 
 #: The word of the option `timing`.

@@ -118,9 +118,11 @@ def _sweeps(asked: Question, topology: Topology) -> Iterator[str]:
     kinds = source[:3], destination[:3]
     ends = [_buffers(asked, glob, "gpu" in kinds) for glob in (source, destination)]
     if asked.within == RANKS:
-        yield _sweep("mpi", asked, ends, interface=["mpi"], priority=8)
+        ends = [end[:1] for end in ends] if asked.memory is None else ends
+        one = {"pairs": "per-link-class", "priority": 8}
+        yield _sweep("mpi", asked, ends, interface=["mpi"], **one)
         if kinds == ("gpu", "gpu"):
-            yield _sweep("xccl", asked, ends, interface=["xccl"], priority=8)
+            yield _sweep("xccl", asked, ends, interface=["xccl"], **one)
         return
     if "gpu" not in kinds:
         interfaces = ["memcpy", "memcpy-mt", "memcpy-stream"]

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.applications import OF_PEERS, fell_back, native_options
-from byteways.plan.case import OF_ALL_RANKS, Case, is_managed
 from byteways.plan.case import Buffer as PlannedBuffer
+from byteways.plan.case import Case, is_managed
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES
@@ -23,9 +23,10 @@ from byteways.run.arena import Arena
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.mpi_library import unloaded_reader
+from byteways.run.rank_ends import Ends, device_of, own_ends
 from byteways.run.rank_outcome import outcome_of_ranks
 from byteways.run.rank_places import local_name
-from byteways.settings import gpus_wanted, kernel_cache
+from byteways.run.rank_session import open_session
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -44,9 +45,6 @@ if TYPE_CHECKING:
         Xccl,
         XcclCommunicator,
     )
-
-#: A rank's send buffer and receive buffer; None if it does not send or receive.
-Ends = tuple[PlannedBuffer | None, PlannedBuffer | None]
 
 #: Alignment of slots within a buffer (native/interfaces/rank_mover.cpp).
 _SLOT_ALIGNMENT_BYTES = 256
@@ -397,41 +395,3 @@ def warnings_of(obstacle: str) -> list[dict[str, Any]]:
     if not obstacle:
         return []
     return [asdict(warnings.make("no-peer-access", obstacle, "access of every pair of GPUs"))]
-
-
-def open_session(simulator: str = "", machine: str = "") -> Session:
-    """Opens every runtime of this machine, or of the simulated one that sheet `machine` describes."""
-    from byteways import _core
-
-    return _core.Session(
-        library_directories=library_directories(),
-        kernel_cache=str(kernel_cache() or ""),
-        gpus=gpus_wanted(),
-        simulator=simulator,
-        machine=machine,
-    )
-
-
-def device_of(ends: Ends) -> str:
-    end = ends[0] or ends[1]
-    assert end is not None
-    return end.device
-
-
-def own_ends(case: Case, rank: int) -> Ends:
-    """Returns this rank's send buffer and receive buffer; None if it does not send or receive.
-
-    The reply of a ping-pong is sent from the receive buffer of the first message back to its send buffer, so
-    both directions use the memories of the case.
-    """
-    flow = case.flows[0]
-    if case.pattern in OF_ALL_RANKS:
-        return next(pair for pair in flow.pairs if pair[0].rank == rank)
-    if case.pattern == "bidirectional":
-        there, back = case.flows
-        first = rank == there.source.rank
-        return (there.source, back.destination) if first else (back.source, there.destination)
-    both = INTERFACES[case.interface].figure != "bandwidth"
-    if rank == flow.source.rank:
-        return flow.source, flow.source if both else None
-    return flow.destination if both else None, flow.destination

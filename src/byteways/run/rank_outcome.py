@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
-from byteways.plan.interfaces import APPLICATIONS, BARRIER, INTERFACES, MULTI_PAIR
+from byteways.plan.interface_rows import BARRIER
+from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
 from byteways.results import warnings
 from byteways.results.stragglers import LATE_NS, LATE_SHARE, NO_CPU, Straggler, stragglers
 from byteways.run.outcome import EVERY_WORD, SOME_WORDS, rounded, times_of

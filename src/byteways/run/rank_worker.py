@@ -138,7 +138,7 @@ class RankWorker:
 
 def gpus_seen() -> dict[str, str]:
     """Returns the UUID of each GPU that this process sees, by its name here."""
-    from byteways.run.rank_measuring import open_session
+    from byteways.run.rank_session import open_session
 
     return {device.name: device.uuid for device in open_session().devices if device.runtime != "host"}
 

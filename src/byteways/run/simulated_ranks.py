@@ -15,7 +15,8 @@ from byteways.results.library_choice import choice_of
 from byteways.run.library_choices import has_choice
 from byteways.run.library_log import SOURCE, LibraryLog
 from byteways.run.mpi_library import open_mpi
-from byteways.run.rank_measuring import Ends, MeasurerOfRanks, RankMeasurer
+from byteways.run.rank_ends import Ends
+from byteways.run.rank_measuring import MeasurerOfRanks, RankMeasurer
 from byteways.run.single_thread import SingleThreadMeasurer
 
 if TYPE_CHECKING:

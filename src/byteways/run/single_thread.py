@@ -7,15 +7,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
-from byteways.run.rank_measuring import (
-    MeasurerOfRanks,
-    device_of,
-    is_direct,
-    open_session,
-    own_ends,
-    warnings_of,
-)
+from byteways.run.rank_ends import device_of, own_ends
+from byteways.run.rank_measuring import MeasurerOfRanks, is_direct, warnings_of
 from byteways.run.rank_outcome import outcome_of_ranks
+from byteways.run.rank_session import open_session
 
 if TYPE_CHECKING:
     from byteways._core import PeerCommunicator, Session, Xccl, XcclCommunicator

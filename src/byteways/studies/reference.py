@@ -1,7 +1,7 @@
 """References of a claim to values: `LINE@PLACE/SIZE`.
 
-LINE and PLACE may be globs; SIZE is a size, `*`, `largest` or a range `64KiB..1GiB` (either end may be
-omitted). The prefix `fastest:` selects the highest of its lines.
+LINE and PLACE may be globs; SIZE is a size, `*`, `largest`, `smallest` or a range `64KiB..1GiB` (either
+end may be omitted). The prefix `fastest:` selects the highest of its lines.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 from byteways.units import parse_size
 
 FASTEST = "fastest:"
+#: Sizes by name: the ends of those that the study requests.
+EXTREMES = ("largest", "smallest")
 #: A number with its unit, as in checks.
 _NUMBER = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>GB/s|ns|µs|us|%)$")
 _REFERENCE = re.compile(r"^(?P<line>[^@]+)@(?P<place>[^/]+)/(?P<size>.+)$")
@@ -57,6 +59,8 @@ def sizes_of(wanted: str, known: Iterable[int]) -> list[int]:
         return sizes
     if wanted == "largest":
         return sizes and [max(sizes)]
+    if wanted == "smallest":
+        return sizes and [min(sizes)]
     if ".." in wanted:
         low, high = (text.strip() for text in wanted.split(".."))
         least = parse_size(low) if low else 0

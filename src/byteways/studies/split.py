@@ -18,6 +18,8 @@ NAME = "model_split.toml"
 FITTED, HELD_OUT, EXCLUDED = "fitted", "held_out", "excluded"
 #: Key of a machine's claims (`key id`) from which a number of its model was taken.
 CLAIMS = "assumed_from"
+#: Key of claims (`key id`) that the fitted numbers of a model predict: none was chosen with them in view.
+PREDICTED = "held_out_claims"
 
 
 @cache
@@ -37,6 +39,11 @@ def patterns(machine: str) -> list[tuple[str, str]]:
 def side_of(group: str, of: Sequence[tuple[str, str]]) -> str:
     """Returns the side of the first pattern that matches the group, otherwise `excluded`."""
     return next((side for side, pattern in of if fnmatchcase(group, pattern)), EXCLUDED)
+
+
+def held_out_claims(machine: str) -> tuple[str, ...]:
+    """Returns `key id` of the claims that were held out: the model's numbers were fitted to other values."""
+    return tuple(tables().get(machine, {}).get(PREDICTED, ()))
 
 
 def assumed_from(machine: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -266,6 +266,8 @@ class Sheet:
 
         A place without a model has the values of all machines that no other place names.
         """
+        if not line.fits(place):
+            return []
         elsewhere = {other.model for other in self.study.places.values() if other.model}
         told = _told(line, place)
         found = []
@@ -352,8 +354,15 @@ def _twice(line: Line, devices: Sequence[str]) -> str:
     return flow.source.device if letters and flow.source.device == flow.destination.device else ""
 
 
-#: Metric (None: any), method, and source, destination and executor: what the source calls a figure of a line.
-_Told = tuple[str | None, str, tuple[Buffer, Buffer, str]]
+@dataclass(frozen=True)
+class _Told:
+    """How the source tells values of a line at a place."""
+
+    metric: str | None  # None: any
+    method: str
+    pattern: str
+    options: Mapping[str, str]
+    ends: tuple[Buffer, Buffer, str]  # source, destination and executor
 
 
 def _told(line: Line, place: Place) -> list[_Told]:
@@ -369,7 +378,9 @@ def _told(line: Line, place: Place) -> list[_Told]:
         )
         flow = as_told.flow(devices)
         ends = (flow.source, flow.destination, flow.executor)
-        found.append((told.get("metric"), told.get("method", line.interface), ends))
+        options = dict(word.split("=", 1) for word in told.get("options", "").split())
+        method, pattern = told.get("method", line.interface), told.get("pattern", line.pattern)
+        found.append(_Told(told.get("metric"), method, pattern, options, ends))
     return found
 
 
@@ -377,12 +388,12 @@ def _is_at(value: Value, line: Line, told: Sequence[_Told], ambient: Sequence[st
     """Whether the source's value is one of a line that it tells so."""
     extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
     missing = [name for name in line.environment if name not in value.environment]
-    if value.options or value.pattern != line.pattern or missing or set(extra) - set(ambient):
+    if missing or set(extra) - set(ambient):
         return False
-    ends = (value.source, value.destination, value.executor)
+    own = (value.method, value.pattern, value.options, (value.source, value.destination, value.executor))
     return any(
-        metric in (None, value.metric) and method == value.method and there == ends
-        for metric, method, there in told
+        one.metric in (None, value.metric) and (one.method, one.pattern, one.options, one.ends) == own
+        for one in told
     )
 
 

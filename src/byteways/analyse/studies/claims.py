@@ -144,7 +144,11 @@ def _fitted(claim: str, finding: Finding, sheet: Sheet, fitting: Fitting, notes:
     for cell in finding.cells:
         side = fitting.side(sheet.published(study.lines[cell.line], study.places[cell.place]))
         sides.setdefault(side, []).append(f"{cell.line} at {cell.place}")
-    if unknown := list(dict.fromkeys(sides.get(NEITHER, ()))):
+    unknown = list(dict.fromkeys(sides.get(NEITHER, ())))
+    if unknown and fitting.predicts(claim) and not any(cell.guessed for cell in finding.cells):
+        note = f"; the model was not fitted to {listed(unknown, REASONS)}, and the claim was held out"
+        return _Part(HOLDS, finding.detail + note, notes)
+    if unknown:
         why = f"the model has assumed {listed(unknown, REASONS)}, and no published value was held out"
         return _Part(ASSUMED, f"{why}: {finding.detail}")
     if HELD_OUT not in sides:

@@ -88,7 +88,7 @@ def linear(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     ordered = sorted(worst.items(), key=lambda item: item[1])
     ends = [ordered[-1]] if len(ordered) == 1 else [ordered[0], ordered[-1]]
     told = " to ".join(f"{100 * value:.3g} % ({line}, {place})" for (line, place), value in ends)
-    detail = f"largest deviation from a straight line of time over size: {told}; expected {said}"
+    detail = f"largest deviation from a straight line of time vs message size: {told}; expected {said}"
     return Finding(holds, detail, tuple(found), False, notes)
 
 

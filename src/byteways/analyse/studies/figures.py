@@ -17,6 +17,8 @@ from byteways.studies.values import Value
 #: published values may count this way, too.
 ONE_DIRECTION = "per-direction"
 _TOLD_ONE_DIRECTION = "one direction"
+#: `count` of a line of ping-pongs whose source gives half of a round trip, as OSU's programs do.
+HALF_ROUND_TRIP = "half-round-trip"
 #: From this number of rounds on, the spread between rounds gives the interval (docs/concepts).
 FEWEST_ROUNDS = 3
 #: Least relative half-width of the interval with fewer rounds; equals the least lead that counts.
@@ -125,7 +127,9 @@ def figure_of(records: Sequence[Record], line: Line, statistic: str) -> Ours:
     faster = record.time_ns.median / time_ns if time_ns else 1.0
     rate, peak = record.bandwidth_bytes_per_s, record.peak_bytes_per_s
     if rate is None:
-        return Ours(None, (record.latency_ns or 0.0) / faster, None, record, half_width=half_width)
+        half = line.count == HALF_ROUND_TRIP
+        latency = (record.half_round_trip_ns if half else record.latency_ns) or 0.0
+        return Ours(None, latency / faster, None, record, half_width=half_width)
     other = ""
     if line.count == ONE_DIRECTION and rate:
         part = _one_direction(record, rate) / rate

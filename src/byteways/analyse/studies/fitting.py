@@ -73,6 +73,10 @@ class Fitting:
         """Whether the model takes a number from this very claim."""
         return f"{self.study.key} {claim}" in split.assumed_from(self.model)
 
+    def predicts(self, claim: str) -> bool:
+        """Whether the claim was held out: it follows from numbers that were fitted to other values."""
+        return f"{self.study.key} {claim}" in split.held_out_claims(self.model)
+
     def side(self, published: Sequence[Published]) -> str:
         """Returns FITTED, HELD_OUT or NEITHER for a value with these published counterparts.
 

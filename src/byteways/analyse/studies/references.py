@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from byteways.analyse.studies.cells import Sheet, nearest_size
-from byteways.studies.reference import FASTEST, ends_of, parts, references, sizes_of
+from byteways.studies.reference import EXTREMES, FASTEST, ends_of, parts, references, sizes_of
 from byteways.studies.study import Line, Place
 from byteways.units import format_size, parse_size
 
@@ -149,7 +149,7 @@ def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
     for line, place, wanted in _pairs(reference, sheet):
         ours = sheet.ours(line, place)
         # "largest" is the study's largest size, which an interrupted run may not have reached.
-        known = {*ours, *sheet.asked(line, place)} if wanted == "largest" and ours else ours
+        known = {*ours, *sheet.asked(line, place)} if wanted in EXTREMES and ours else ours
         for size in sorted(ours.keys() & sizes_of(wanted, known)):
             number = ours[size].quantity(unit)
             if number is not None:
@@ -191,6 +191,6 @@ def _why_not(reference: str, sheet: Sheet) -> str:
     """Returns why a run has no value for a reference."""
     reasons = []
     for line, place, wanted in _pairs(reference, sheet):
-        exact = None if wanted in ("*", "largest") or ".." in wanted else parse_size(wanted)
+        exact = None if wanted in ("*", *EXTREMES) or ".." in wanted else parse_size(wanted)
         reasons.append(sheet.missing(line, place, exact))
     return "; ".join(dict.fromkeys(reasons))

@@ -27,7 +27,8 @@ from byteways.analyse.subjects.ranks import (
 from byteways.analyse.summary import Cell, Part, Run, group_by
 from byteways.analyse.topic import Line, Plot, Table, Topic
 from byteways.plan.case import Case
-from byteways.plan.interfaces import BARRIER, COLLECTIVES
+from byteways.plan.interface_rows import BARRIER
+from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU, osu_bytes
 from byteways.units import format_size

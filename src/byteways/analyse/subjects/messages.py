@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from byteways.analyse.claim import TIE
 from byteways.analyse.compare import compare
@@ -48,7 +48,7 @@ _WINDOW = re.compile(r"windows of (\d+) message")
 #: Moves the same bytes inside one process, with one call or one launch.
 PLAIN = ("memcpy", "copy", "kernel")
 
-MESSAGE_LATENCY, MESSAGE_BANDWIDTH, BESIDE_COPY, WINDOW_GAIN = 424.0, 423.0, 462.0, 380.0
+MESSAGE_LATENCY, MESSAGE_BANDWIDTH, BESIDE_COPY = 424.0, 423.0, 462.0
 
 
 def messages(found: Iterable[Cell]) -> list[Cell]:
@@ -78,7 +78,7 @@ def _one_way(cell: Cell) -> str:
     return cell.record.path.replace("<>", ">")
 
 
-def _setting(cell: Cell) -> tuple[str, str]:
+def setting_of(cell: Cell) -> tuple[str, str]:
     """Returns the settings that messages of one table share, except library and window."""
     return memory(cell), _settled(cell)
 
@@ -131,7 +131,7 @@ def _places(index: Index, cells: Sequence[Cell]) -> list[list[Cell]]:
 
 def _title(index: Index, members: Sequence[Cell]) -> str:
     """Names the ranks and the settings that the messages share, without the library."""
-    return ", ".join(part for part in (_ends(index, members), *_setting(members[0])) if part)
+    return ", ".join(part for part in (_ends(index, members), *setting_of(members[0])) if part)
 
 
 def _memories(cell: Cell) -> tuple[str, str]:
@@ -246,19 +246,19 @@ def latency(index: Index) -> Iterator[Finding]:
         size = min(cell.record.size_bytes for cell in some)
         smallest = pool([cell for cell in some if cell.record.size_bytes == size])
         first = smallest.cells[0]
-        lead = _lead(index, first, trips)
+        lead = lead_of(index, first, trips)
         time = time_said(half(smallest))
         title = f"{lead}, an {library(first)} message of {format_size(size)} takes {time}"
-        detail = f"Half of a round trip, {_paths(smallest)}, {memory(first)}{_with(first)}."
+        detail = f"Half of a round trip, {paths_of(smallest)}, {memory(first)}{_with(first)}."
         yield finding(title, detail, MESSAGE_LATENCY, (smallest,))
 
 
-def _lead(index: Index, cell: Cell, others: Iterable[Cell]) -> str:
+def lead_of(index: Index, cell: Cell, others: Iterable[Cell]) -> str:
     """Names where the ranks are, with the settings that distinguish these messages from others there."""
     place = where(index, cell)
     alike = [other for other in others if where(index, other) == place and library(other) == library(cell)]
-    differing = set(map(_setting, alike))
-    told = (part for part in _setting(cell) if part) if len(differing) > 1 else ()
+    differing = set(map(setting_of, alike))
+    told = (part for part in setting_of(cell) if part) if len(differing) > 1 else ()
     return ", ".join((place, *told))
 
 
@@ -267,7 +267,7 @@ def _alike(index: Index, cells: Iterable[Cell]) -> dict[tuple[str, str, Hashable
     return group_by(cells, lambda cell: (library(cell), where(index, cell), cell.variant))
 
 
-def _paths(group: Group) -> str:
+def paths_of(group: Group) -> str:
     paths = len({cell.record.path for cell in group.cells})
     return f"median of {count(paths, 'path')}" if paths > 1 else group.cells[0].record.path
 
@@ -282,7 +282,7 @@ def _by_size(cells: Sequence[Cell]) -> dict[int, Group]:
     return {size: pool(some) for size, some in sorted(sizes.items())}
 
 
-def _single_direction(index: Index) -> list[Cell]:
+def single_direction(index: Index) -> list[Cell]:
     return [
         cell
         for cell in messages(index.between_ranks)
@@ -292,25 +292,25 @@ def _single_direction(index: Index) -> list[Cell]:
 
 def bandwidth(index: Index) -> Iterator[Finding]:
     """Reports the highest bandwidth and the size with half of it (n½: R. Hockney, Parallel Comput. 10)."""
-    plain = [cell for cell in _single_direction(index) if "window" not in cell.record.options]
+    plain = [cell for cell in single_direction(index) if "window" not in cell.record.options]
     for some in _alike(index, plain).values():
         sizes = _by_size(some)
         size, best = max(sizes.items(), key=lambda item: item[1].value)
         middle = next(at for at, group in sizes.items() if 2 * group.value >= best.value)
         first = best.cells[0]
-        lead = _lead(index, first, plain)
+        lead = lead_of(index, first, plain)
         title = f"{lead}, {library(first)} messages reach {rate(best)} GB/s at {format_size(size)}"
         quoted = [best]
         if min(sizes) < middle < size:  # else no size shows where it begins
             title += f" and half of that at {format_size(middle)}"
             quoted.append(sizes[middle])
-        detail = f"{sentence(_paths(best))}, {memory(first)}{_with(first)}, interval {span(best)} GB/s."
+        detail = f"{sentence(paths_of(best))}, {memory(first)}{_with(first)}, interval {span(best)} GB/s."
         yield finding(title, detail, MESSAGE_BANDWIDTH, quoted)
 
 
 def beside_copy(index: Index) -> Iterator[Finding]:
     """Messages beside plain copies of the same memory, at the largest size that messages and copies have."""
-    sent = [cell for cell in _single_direction(index) if "window" not in cell.record.options]
+    sent = [cell for cell in single_direction(index) if "window" not in cell.record.options]
     for some in _alike(index, sent).values():
         # Only default copies; take them from all cells because `index.ranked` has no messages.
         copies = [
@@ -328,7 +328,7 @@ def beside_copy(index: Index) -> Iterator[Finding]:
         rising = sorted(map(pool, ways.values()), key=lambda group: group.value)
         fastest = {group.cells[0].record.interface: group for group in rising}
         plain = sorted(fastest.values(), key=lambda group: -group.value)
-        lead = f"{_lead(index, some[0], sent)}, messages of {format_size(size)}"
+        lead = f"{lead_of(index, some[0], sent)}, messages of {format_size(size)}"
         yield from _beside(lead, _by_size(some)[size], plain, len(ways) + 1)
 
 
@@ -352,53 +352,3 @@ def _beside(lead: str, sent: Group, plain: Sequence[Group], ways: int) -> Iterat
     place = f"{fastest.interface} moves the same bytes within one process, {fastest.path}"
     detail = "; ".join([f"{memory(first)}{_with(first)}", place, *told[1:]]) + "."
     yield finding(f"{lead}: {told[0]}", sentence(detail), BESIDE_COPY, (sent, *plain), claims)
-
-
-def window_gain(index: Index) -> Iterator[Finding]:
-    """Compares many messages in flight with one, at the size with the largest difference."""
-    places = group_by(
-        _single_direction(index), lambda cell: (library(cell), where(index, cell), *_setting(cell))
-    )
-    for some in places.values():
-        alike = group_by(some, lambda cell: (cell.record.size_bytes, window(cell)))
-        sizes = dict.fromkeys(size for size, _ in alike)
-        pairs = {size: sides for size in sizes if (sides := _windows(alike, size)) is not None}
-        if pairs:
-            yield from _gain(_lead(index, some[0], _single_direction(index)), pairs)
-
-
-def _windows(
-    alike: Mapping[tuple[int, int | None], Sequence[Cell]], size: int
-) -> tuple[int, Group, Group] | None:
-    """Returns the widest window at a size, and the results with it and with one message; else None."""
-    widest = max((told for at, told in alike if at == size and told is not None), default=1)
-    if widest == 1 or (size, 1) not in alike:
-        return None
-    return widest, pool(alike[size, widest]), pool(alike[size, 1])
-
-
-def _gain(place: str, pairs: Mapping[int, tuple[int, Group, Group]]) -> Iterator[Finding]:
-    claims = {
-        size: compare(
-            many,
-            one,
-            kind="window",
-            ways=len(pairs) + 1,
-            names=(f"a window of {widest} messages", "a window of 1"),
-        )
-        for size, (widest, many, one) in pairs.items()
-    }
-    size = max(claims, key=lambda size: (claims[size].gain, size))
-    _, many, one = pairs[size]
-    claim, first = claims[size], many.cells[0]
-    lead = f"{place}, messages of {format_size(size)}"
-    if claim.differ:
-        title = f"{lead}: {difference(claim)}"
-    elif claim.verdict == TIE:
-        names = (claim.first.name, claim.second.name)
-        title = f"{lead}: {tie(claim, names)}, {rate(many)} and {rate(one)} GB/s"
-    else:  # some paths gain, others lose
-        return
-    told = [format_size(each) for each in claims]
-    detail = f"{sentence(_paths(many))}, {memory(first)}; compared at {', '.join(told)}."
-    yield finding(title, detail, WINDOW_GAIN, (many, one), claims.values())

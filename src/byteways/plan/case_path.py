@@ -1,0 +1,80 @@
+"""How the devices of a case are written, as its pattern connects them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from byteways.plan.case import Buffer, Case, Flow
+
+
+def path_of(case: Case, *, of_all_ranks: bool) -> str:
+    """Returns the devices as connected by the pattern.
+
+    `gpu0>gpu1`, `gpu0<>gpu1`, `gpu0>gpu1,gpu2`, `gpu1,gpu2>gpu0`, `all:gpu0,gpu1`,
+    `gpu0,gpu1 on cpu0` (all arrays there),
+    `gpu0>gpu1 beside gpu2>gpu3`; `cpu0<>gpu0,gpu1`, `gpu0>gpu1 and gpu2>gpu3`, `ring:gpu0,gpu1,gpu2`,
+    `ring:gpu0,gpu1 and cpu0>gpu0,gpu1`, `gpu0,gpu1<>gpu2,gpu3`; `allreduce:0/gpu0,1/gpu1`.
+
+    Args:
+        case: The case.
+        of_all_ranks: Whether all ranks take part in its pattern, which then comes first.
+    """
+    paths = [flow.path for flow in case.flows]
+    sources = list(dict.fromkeys(flow.source.device for flow in case.flows))
+    destinations = list(dict.fromkeys(flow.destination.device for flow in case.flows))
+    if case.pattern == "bidirectional":
+        if case.flows[0].source == case.flows[0].destination:  # each device reaches the other's buffer
+            return "<>".join(sources)
+        return paths[0].replace(">", "<>")
+    if case.pattern in ("fan-out", "fan-in") and all(one.source == one.destination for one in case.flows):
+        executors = list(dict.fromkeys(flow.executor for flow in case.flows))
+        return f"{','.join(executors)} on {','.join(sources)}"
+    if case.pattern in ("fan-out", "fan-in"):
+        return f"{','.join(sources)}>{','.join(destinations)}"
+    if case.pattern in ("fan-bidirectional", "bisection"):
+        return _both_ways(case.flows)
+    if case.pattern == "two-pairs":
+        return " and ".join(paths)
+    if case.pattern in ("ring", "host-and-ring"):
+        return _around(case.flows)
+    if case.pattern == "all-pairs":
+        return "all:" + ",".join(sources)
+    if of_all_ranks:
+        return f"{case.pattern}:{paths[0]}"
+    if case.pattern == "interference":
+        return f"{paths[0]} beside {','.join(paths[1:])}"
+    return paths[0]
+
+
+def places(buffers: Sequence[Buffer]) -> str:
+    """Formats ranks: `0/gpu0,1/gpu1`, or `0-3/cpu0` for consecutive ranks on one device."""
+    parts: list[list[Buffer]] = []
+    for buffer in buffers:
+        if parts and parts[-1][-1].device == buffer.device:
+            parts[-1].append(buffer)
+        else:
+            parts.append([buffer])
+    return ",".join(
+        part[0].place if len(part) == 1 else f"{part[0].rank}-{part[-1].rank}/{part[0].device}"
+        for part in parts
+    )
+
+
+def _both_ways(flows: Sequence[Flow]) -> str:
+    """Formats `cpu0<>gpu0,gpu1` from the forward flows, the first half of all."""
+    there = flows[: len(flows) // 2] or flows
+    ends = ([flow.source.device for flow in there], [flow.destination.device for flow in there])
+    return "<>".join(",".join(dict.fromkeys(side)) for side in ends)
+
+
+def _around(flows: Sequence[Flow]) -> str:
+    """Formats `ring:gpu0,gpu1`, with `and cpu0>gpu0,gpu1` for flows with the host."""
+    ring = [flow for flow in flows if "cpu" not in flow.path]
+    host = [flow for flow in flows if flow not in ring]
+    text = "ring:" + ",".join(flow.source.device for flow in ring)
+    if host:
+        ends = ([flow.source.device for flow in host], [flow.destination.device for flow in host])
+        text += " and " + ">".join(",".join(dict.fromkeys(side)) for side in ends)
+    return text

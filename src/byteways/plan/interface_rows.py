@@ -1,0 +1,140 @@
+"""Rows of the table of interfaces that several interfaces share, as functions of what differs. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from byteways.plan import options as opt
+from byteways.plan.interface import READ_WRITE, Interface
+from byteways.plan.options import Option
+
+BARRIER = "barrier"
+#: Category of allocation, release and opening of memory; the other categories are those of schieffer2025.
+MEMORY = "memory"
+
+#: Message for interfaces that call a GPU runtime.
+ASKED_OF_A_GPU = "is a call of a GPU runtime, and {executor} is a CPU"
+ABOUT_QUEUES = "uses the queues of a GPU, and {executor} is a CPU"
+OF_GPUS = "moves memory of GPUs, and {executor} is a CPU"
+OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
+
+
+def stream(loop: str, kernel: str, sources: int = 1) -> Interface:
+    """Returns the row of a STREAM loop over arrays of doubles; `size_bytes` is the size of one array."""
+    kernels = (kernel, "stream_fill", "stream_check")
+    return Interface(
+        "direct access",
+        f"{loop} over doubles, each array in any memory",
+        {"cpu": kernels, "gpu": kernels},
+        (opt.BLOCKS, opt.THREADS, opt.STREAM),
+        gpu_options=(opt.BLOCKS,),
+        counts=READ_WRITE,
+        cpu_bytes_per_s=5e9,
+        team=True,
+        granularity_bytes=16,
+        sources=sources,
+        counted=sources + 1,
+    )
+
+
+def between_ranks(
+    meaning: str,
+    patterns: tuple[str, ...],
+    *,
+    options: tuple[Option, ...] = (),
+    in_place: tuple[str, ...] = (),
+    figure: str = "bandwidth",
+    counts: str = "per-direction",
+    alone: bool = False,
+    library: str = "",
+    kernels: tuple[str, ...] = (),
+) -> Interface:
+    """Returns the row of an interface of MPI or, with `library`, of one that needs GPUs: NCCL and RCCL, or
+    our own kernels.
+    """
+    moves = BARRIER not in patterns
+    return Interface(
+        "message passing",
+        meaning,
+        {"gpu": kernels} if library else {"cpu": (), "gpu": ()},
+        (*options, opt.RANK_ORDER),
+        figure=figure,
+        counts=counts,
+        granularity_bytes=1,
+        alone=alone,
+        by_call=True,
+        worker="ranks",
+        library=library,
+        between_ranks=patterns,
+        in_place=in_place,
+        cpu_bytes_per_s=4e9 if moves and not library else 0,
+        refused=OF_GPUS if library else "",
+    )
+
+
+def application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: Option) -> Interface:
+    """Returns the row of an application pattern: compute and exchange between ranks."""
+    needed = (*kernels, "lattice_fill", "lattice_check")
+    return Interface(
+        "application",
+        meaning,
+        {"cpu": needed, "gpu": needed},
+        (opt.TRANSPORT, opt.TIMED, opt.COLUMNS, *options),
+        figure="time",
+        counts="iteration",
+        alone=True,
+        by_call=True,  # each rank reaches its own buffers: legality/applications.py
+        worker="ranks",
+        between_ranks=(pattern,),
+    )
+
+
+def one_way(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
+    """Returns the row of an interface that only loads or only stores one buffer."""
+    return Interface(
+        "direct access",
+        meaning,
+        {"cpu": (kernel,), "gpu": (kernel,)},
+        (opt.BLOCKS, opt.THREADS, opt.STREAM),
+        gpu_options=(opt.BLOCKS,),
+        buffers="one",
+        counts=READ_WRITE,
+        granularity_bytes=16,
+        sources=sources,
+        writes=writes,
+        cpu_bytes_per_s=10e9,
+        team=True,
+    )
+
+
+def random(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
+    """Returns the row of random accesses to one buffer, all of which an operation covers once."""
+    return replace(
+        one_way(meaning, kernel, sources=sources, writes=writes),
+        options=(opt.ACCESS_BYTES, opt.BLOCKS, opt.THREADS, opt.STREAM),
+        counted=sources + writes,
+        power_of_two_from=1024,  # a few accesses of the largest size
+        scattered=True,
+        cpu_bytes_per_s=0.5e9,
+    )
+
+
+COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
+
+
+def step(meaning: str, kinds: tuple[str, ...], *options: Option) -> Interface:
+    """Returns the row of a memory operation on `size_bytes`, before any transfer."""
+    return Interface(
+        MEMORY,
+        meaning,
+        dict.fromkeys(kinds, ()),
+        options,
+        buffers="one",
+        figure="time",
+        counts="call",
+        granularity_bytes=4096,  # a multiple of the page size of every known machine
+        by_call=True,
+        alone=True,
+        refused=ASKED_OF_A_GPU,
+        rests_on=dict.fromkeys(("cpu", "gpu"), ("memory",)),
+    )

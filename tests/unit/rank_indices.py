@@ -1,0 +1,33 @@
+"""Runs of ranks, indexed, and their topics, for tests of what is told of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from byteways.analyse.findings import findings
+from byteways.analyse.results_index import Index
+from byteways.analyse.topic import Table, Topic
+from byteways.analyse.topics import topics
+from byteways.results.run_folder import RunFolder
+from tests.report import rank_runs
+
+
+def sent_run(folder: Path) -> Index:
+    return Index(RunFolder(rank_runs.sent().write(folder)))
+
+
+def all_ranks(folder: Path) -> Index:
+    return Index(RunFolder(rank_runs.of_all().write(folder)))
+
+
+def topic_of(index: Index, anchor: str) -> Topic:
+    return next(topic for topic in topics(index, index.cells) if topic.anchor == anchor)
+
+
+def column(table: Table, heading: str) -> list[str]:
+    at = table.headings.index(heading)
+    return [row[at] for row in table.rows]
+
+
+def titles(index: Index) -> list[str]:
+    return [finding.title for finding in findings(index)]

@@ -1,0 +1,87 @@
+"""What is told of collectives of ranks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from byteways.analyse.findings import findings
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects import collectives
+from byteways.results.run_folder import RunFolder
+from tests.report import run_builder
+from tests.report.rank_runs import together
+from tests.report.run_builder import MIB, Builder
+from tests.unit.rank_indices import all_ranks, column, topic_of
+
+
+def test_collective_tables_by_timing(tmp_path: Path) -> None:
+    """Catches timings in one table, times of the wrong count, and algorithm for bus bandwidth."""
+    index = all_ranks(tmp_path)
+    times, rates, isolated, isolated_rates = topic_of(index, "collectives").tables
+    assert times.title == "MPI, 0-3/cpu0, pageable memory, warm, pipelined: time, µs"
+    assert column(times, "size") == ["8 B", "1 MiB"]
+    assert column(times, "allreduce") == ["1.2", "400"]
+    assert column(times, "broadcast") == ["", "300"]
+    assert "; a barrier takes 0.9 µs" in times.note and times.note.startswith("Pipelined: ")
+    assert column(rates, "allreduce") == ["0.01", "3.93"]  # 1.5 × 1 MiB in 400 µs
+    assert column(rates, "broadcast") == ["", "3.5"]
+    assert "nccl-tests" in rates.note
+    assert isolated.title == "MPI, 0-3/cpu0, pageable memory, warm, isolated: time, µs"
+    assert column(isolated, "allreduce") == ["2.5"] and isolated.headings == ("size", "allreduce")
+    assert isolated.note.startswith("Isolated: ") and "barrier" not in isolated.note
+    assert len(isolated_rates.rows) == 1
+
+
+def test_tables_of_loops_of_osu(tmp_path: Path) -> None:
+    """Catches the size of all blocks where OSU prints that of one, and extremes of ranks without a clock."""
+    build = Builder(run_builder.topology(0))
+    together(build, "allreduce", 32, 1200.0, timing="osu")
+    together(build, "alltoall", 128, 3000.0, timing="osu")
+    present = {"begin_ns": 0.0, "end_ns": 0.0, "begins_last": 0.25, "no_cpu": None}
+    times_ns = [1100.0, 1150.0, 1250.0, 1300.0]
+    build.records = [
+        replace(one, ranks=[{**present, "rank": rank, "time_ns": time} for rank, time in enumerate(times_ns)])
+        if one.pattern == "allreduce"
+        else one
+        for one in build.records
+    ]
+    index = Index(RunFolder(build.write(tmp_path)))
+    means, least, most, rates = topic_of(index, "collectives").tables
+    assert means.title == "MPI, 0-3/cpu0, pageable memory, warm, osu: time, µs"
+    assert means.rows == (("32 B", "1.2", "3"),) and means.note.startswith("As OSU's programs: ")
+    assert least.title.endswith(": min over ranks, µs") and least.rows == (("32 B", "1.1", ""),)
+    assert most.rows == (("32 B", "1.3", ""),) and rates.rows[0][0] == "32 B"
+
+
+def test_sizes_rounded_for_blocks_share_a_row() -> None:
+    """Catches two rows named 16 MiB, and sizes that differ in one row."""
+    rounded = 16 * MIB - 16 * MIB % 24
+    assert collectives._rows_of([16 * MIB, rounded, 24, 8, 64]) == {
+        16 * MIB: 16 * MIB,
+        rounded: 16 * MIB,
+        24: 24,
+        8: 8,
+        64: 64,
+    }
+
+
+def test_collective_findings(tmp_path: Path) -> None:
+    """Catches the bus bandwidth of one timing told of another, and a comparison with a plain copy."""
+    index = all_ranks(tmp_path)
+    found = [finding for finding in findings(index) if "allreduce" in finding.title]
+    assert {finding.title for finding in found} == {
+        "MPI allreduce of 4 ranks, pipelined: 1.2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
+        "MPI allreduce of 4 ranks, isolated: 2.5 µs at 8 B",
+    }
+    assert not any(finding.claims for finding in findings(index))
+    assert not any(collectives.collectives(index.ranked))
+
+
+def test_barrier_alone_has_a_table(tmp_path: Path) -> None:
+    """Catches a barrier that is told nowhere when nothing else was measured."""
+    build = Builder(run_builder.topology(0))
+    together(build, "barrier", 8, 900.0)
+    index = Index(RunFolder(build.write(tmp_path)))
+    (table,) = topic_of(index, "collectives").tables
+    assert table.rows == (("0-3/cpu0", "pipelined", "", "0.9"),)
