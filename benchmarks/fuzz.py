@@ -26,6 +26,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from random import Random
@@ -122,6 +123,7 @@ def targets(work: Path) -> list[Target]:
         for name in names()
     ]
     kept = ("run.json", "measurements.jsonl", "plan.jsonl", "samples.jsonl")
+    shown = [{name: (run.path / name).read_bytes() for name in kept[:2]}]
     return [
         Target("suite", shipped("byteways.suites"), read_suite),
         Target("model", shipped("byteways.machines"), read_model),
@@ -131,7 +133,8 @@ def targets(work: Path) -> list[Target]:
             read_study,
         ),
         Target("run", [{name: (run.path / name).read_bytes() for name in kept}], read_run),
-        Target("show", [{name: (run.path / name).read_bytes() for name in kept[:2]}], read_shown),
+        Target("show", shown, read_shown),
+        Target("ask", shown, partial(read_asked, run)),
         Target("xml", [{"topology.xml": nccl_xml_writer.write(run.topology).encode()}], read_xml),
     ]
 
@@ -169,6 +172,22 @@ def read_shown(folder: Path) -> None:
             show(folder)
         finally:
             sys.stdout, sys.stderr = kept
+
+
+def read_asked(healthy: RunFolder, folder: Path) -> None:
+    """A run folder as `best`, `compare` and data frames read it."""
+    from byteways.analyse.answers import answers
+    from byteways.analyse.comparison import compare_runs
+    from byteways.plan.question import question
+    from byteways.results.frame import frame
+
+    run = RunFolder(folder)
+    healthy.manifest["run_id"] = "of the healthy run"
+    frame(run.manifest, run.records, None)
+    for compared in compare_runs([healthy, run], ["healthy", "damaged"], mixed=True):
+        json.dumps(compared.to_json(), allow_nan=False)
+    for answer in answers(run, question("gpu0", "gpu*", "128MiB")):
+        json.dumps(answer.to_json(), allow_nan=False)
 
 
 # ---- running cases
@@ -266,7 +285,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzzes the readers of files.")
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", help="one target alone: suite, model, study, run, show or xml")
+    parser.add_argument("--only", help="one target alone: suite, model, study, run, show, ask or xml")
     parser.add_argument("--case", help="TARGET:NUMBER, to run that one alone and show its traceback")
     parser.add_argument("--keep", type=Path, help="folder for the files of that case")
     arguments = parser.parse_args()

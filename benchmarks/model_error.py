@@ -4,8 +4,9 @@
 
 Each value is measured on the simulated machine the way its source measured it (simulated_programs.py),
 without noise. Aims, for held-out bandwidths of 1 MiB and more: median error at most 5 %, 90th percentile at
-most 15 %. Managed memory, small sizes, times and latencies have no aim. `--write` puts the figures into [fit]
-of the machine files. Exit status 1: an aim is missed.
+most 15 %. Managed memory, small sizes, times and latencies have no aim. What MPI, NCCL and RCCL do between
+ranks is counted by itself, over all machines (message_figures.py). `--write` puts the figures of copies and
+kernels into [fit] of the machine files. Exit status 1: an aim is missed.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import message_figures
 import own_run
 import published_values as published
 from byteways.machines import MachineModel, load, sheet
 from byteways.run.simulator import simulator_path
 from byteways.units import format_bandwidth
 from published_values import FITTED, HELD_OUT, Value
-from simulated_programs import figure, operation_of, simulate
+from simulated_programs import BETWEEN_RANKS, figure, operation_of, simulate
 
 AIM_BYTES = 2**20
 MEDIAN_AIM, P90_AIM = 0.05, 0.15
@@ -49,8 +51,14 @@ class Prediction:
         return self.predicted / self.value.value - 1
 
     @property
+    def between_ranks(self) -> bool:
+        return self.value.method in BETWEEN_RANKS
+
+    @property
     def has_aim(self) -> bool:
         value = self.value
+        if self.between_ranks and value.metric == "time":
+            return True
         size = value.size_bytes or AIM_BYTES  # not stated: beyond every cache
         is_managed = value.method == "prefetch" or value.source.memory.startswith("managed")
         return value.metric == "bandwidth" and size >= AIM_BYTES and not is_managed
@@ -58,7 +66,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one machine. Errors are relative, without sign; None: there is no such value."""
+    """Of one machine, without messages. Errors are relative, without sign; None: there is no such value."""
 
     machine: str
     fitted_values: int
@@ -86,12 +94,22 @@ def predict(model: MachineModel) -> list[Prediction]:
     fitted, held_out, _ = published.split(model.name)
     sides = [(value, FITTED) for value in [*fitted, *own_run.values(model.name)]]
     sides += [(value, HELD_OUT) for value in held_out]
-    operations = [operation_of(value) for value, _ in sides]
-    times = simulate(Path(simulator_path()), _quiet(sheet(model)), operations)
+    predicted = predict_values(model, [value for value, _ in sides])
     return [
-        Prediction(value, side, figure(value, flows), family_of(value, model))
-        for (value, side), flows in zip(sides, times, strict=True)
+        Prediction(value, side, figure_of_model, family_of(value, model))
+        for (value, side), figure_of_model in zip(sides, predicted, strict=True)
     ]
+
+
+def predict_values(model: MachineModel, values: Sequence[Value]) -> list[float]:
+    """What the model makes of values, in their units.
+
+    Raises:
+        SimulationError: the simulated machine failed.
+    """
+    operations = [operation_of(value) for value in values]
+    times = simulate(Path(simulator_path()), _quiet(sheet(model)), operations)
+    return [figure(value, flows) for value, flows in zip(values, times, strict=True)]
 
 
 def _quiet(text: str) -> str:
@@ -126,7 +144,8 @@ def way_between(model: MachineModel, source: str, destination: str, executor: st
 
 
 def figures_of(machine: str, predictions: Sequence[Prediction]) -> Figures:
-    """Counts and errors of one machine."""
+    """Counts and errors of one machine's copies and kernels."""
+    predictions = [one for one in predictions if not one.between_ranks]
     held_out = [one for one in predictions if one.side == HELD_OUT]
     aimed = [one for one in held_out if one.has_aim]
     families = by_family(aimed)
@@ -235,11 +254,15 @@ def write_fit(one: Figures) -> None:
     path.write_text(text.replace("[sources]\n", f"{fit_table(one)}\n[sources]\n"), encoding="utf-8")
 
 
-def as_json(results: Sequence[tuple[Figures, Sequence[Prediction]]]) -> list[dict[str, Any]]:
+def as_json(
+    results: Sequence[tuple[Figures, Sequence[Prediction]]], messages: Sequence[message_figures.Messages]
+) -> list[dict[str, Any]]:
+    between = {one.machine: asdict(one) for one in messages}
     return [
         {
             **{name: getattr(found, name) for name in Figures.__dataclass_fields__},
             "good": found.good,
+            "messages": between.get(found.machine),
             "values": [
                 {
                     "key": one.value.key,
@@ -268,18 +291,20 @@ def main() -> int:
     for name in chosen.machine or published.machines():
         predictions = predict(load(name))
         results.append((figures_of(name, predictions), predictions))
+    messages = message_figures.of_machines([(load(found.machine), seen) for found, seen in results])
     if chosen.write:
         for found, _ in results:
             write_fit(found)
     if chosen.json:
-        print(json.dumps(as_json(results), indent=1))
+        print(json.dumps(as_json(results, messages), indent=1))
     else:
         for found, predictions in results:
             if not chosen.summary:
                 print_values(found.machine, predictions)
             print_families(found.machine, predictions, held_out_only=chosen.summary)
         print_summary([found for found, _ in results])
-    return 0 if all(found.good for found, _ in results) else 1
+        message_figures.print_table(messages)
+    return 0 if all(found.good for found, _ in results) and message_figures.good(messages) else 1
 
 
 if __name__ == "__main__":

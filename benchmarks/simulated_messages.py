@@ -1,9 +1,9 @@
 """What OMB, nccl-tests and rccl-tests did between ranks, done on a simulated machine.
 
-Ranks are threads of this process, each with the GPU of its number and a core beside it; their calls are those of
-the simulated MPI (native/runtimes/mpi/table.hpp), NCCL or RCCL, and the GPU runtime. Each program gives the time
-of one operation in ns, as its original does. A simulated machine without noise repeats itself, so a few calls
-after a first one are enough.
+Ranks are threads of this process, each with the GPU of its number and a core beside it; their calls are those
+of the simulated MPI (native/runtimes/mpi/table.hpp), NCCL or RCCL, and the GPU runtime. Each program gives
+the time of one operation in ns, as its original does. A simulated machine without noise repeats itself, so a
+few calls after a first one are enough.
 """
 
 from __future__ import annotations
@@ -27,7 +27,33 @@ _BYTE, _SUM = 0, 0
 _XCCL_BYTE, _XCCL_UNSIGNED32 = 1, 3
 _WORD_BYTES = 4
 #: Members of BytewaysMpi that are called here, with their arguments; the others only hold their places.
-_MEMBERS = ["init", "finalize", "abort", "library_version", "describe", "device_support", "world", "rank", "size", "split", "split_by_host", "free_comm", "send", "receive", "start_send", "start_receive", "wait_all", "test_all", "barrier", "broadcast", "reduce", "allreduce", "reduce_scatter", "allgather", "gather", "scatter", "alltoall"]
+_BEFORE = (
+    "init",
+    "finalize",
+    "abort",
+    "library_version",
+    "describe",
+    "device_support",
+    "world",
+    "rank",
+    "size",
+)
+_MEMBERS = (
+    *_BEFORE,
+    *("split", "split_by_host", "free_comm"),
+    *("send", "receive", "start_send", "start_receive", "wait_all", "test_all"),
+    *(
+        "barrier",
+        "broadcast",
+        "reduce",
+        "allreduce",
+        "reduce_scatter",
+        "allgather",
+        "gather",
+        "scatter",
+        "alltoall",
+    ),
+)
 _P, _L, _U = c_void_p, c_int64, c_uint64
 _BUFFERS = (_P, _P, _L, c_int, _U)
 _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {

@@ -59,6 +59,8 @@ Rule rule_of(LinearSum sum) {
   return rule;
 }
 
+constexpr Word kMostAdded = 1 << 14;  // words that are added one by one: eager messages are no longer
+
 // Returns the rule of the sums of two rules' words in [begin, end). Single words are added up, since a sum of
 // sums takes twice the time with every repetition.
 Rule sum_of(const Rule& left, const Rule& right, int element, Word begin, Word end) {
@@ -71,6 +73,13 @@ Rule sum_of(const Rule& left, const Rule& right, int element, Word begin, Word e
       sum.add(*b);
       return rule_of(std::move(sum));
     }
+  }
+  // What came through a buffer of the library is words already; a sum of sums would double with every call.
+  const bool held = left.kind == Rule::Kind::words || right.kind == Rule::Kind::words;
+  if (held && end - begin <= kMostAdded) {
+    std::vector<Word> words;
+    for (Word i = begin; i < end; ++i) words.push_back(add_elements(left.at(i), right.at(i), element));
+    return {Rule::Kind::words, begin, std::make_shared<const std::vector<Word>>(std::move(words)), 0, 0, 0};
   }
   Rule rule{Rule::Kind::sum, 0, nullptr, 0, 0, 0};
   rule.sum = std::make_shared<const Sum>(Sum{left, right, element});

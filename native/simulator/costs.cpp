@@ -220,6 +220,10 @@ void Costs::add_cores(Operation& operation, const Transfer& transfer) {
   operation.flow.cap = each * std::max(1.0, transfer.threads);
   if (cached) return;
   touch(operation.flow, transfer.from, transfer.to);
+  // Cores reach the memory of an APU by their own share of it, which all actors on the domain have together.
+  if (model_->host_access)
+    operation.flow.demands.push_back({cpu_memory_.at(at(transfer.executor.index)),
+                                      1 / cores.read_bytes_per_s + 1 / cores.write_bytes_per_s});
   for (const auto& [from, to] : {std::pair{transfer.from, here}, std::pair{here, transfer.to}})
     if (!(from == to)) cross(operation.flow, from, to, 1);
 }

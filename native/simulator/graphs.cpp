@@ -32,7 +32,12 @@ Graph* Graphs::copy_of(Graph* graph) {
 void Graphs::play(Lock& lock, Graph* graph, Stream* stream) {
   Graph& played = known(graph);
   if (played.calls.empty()) return;
-  for (const auto& call : played.calls) call(lock, stream);
+  bool follows = false;  // the graph's first operation is launched with it
+  for (const auto& call : played.calls) {
+    stream->replays = std::exchange(follows, true);
+    call(lock, stream);
+  }
+  stream->replays = false;
   std::erase_if(played.runs, [](const Launch& run) { return run.end->done(); });
   played.runs.push_back({stream->place, stream->latest});
 }

@@ -141,6 +141,11 @@ void read_mpi(ModelParser& sheet, MpiModel& mpi) {
   mpi.send_ns = sheet.number("mpi.send_ns");
   mpi.receive_ns = sheet.number("mpi.receive_ns");
   mpi.handshake_ns = sheet.number("mpi.handshake_ns");
+  mpi.ipc_from_bytes = sheet.whole("mpi.ipc_from_bytes");
+  mpi.core_device_bytes_per_s = sheet.number("mpi.core_device_bytes_per_s");
+  mpi.ipc_core_bytes = sheet.whole("mpi.ipc_core_bytes");
+  mpi.ipc_core_ns = sheet.number("mpi.ipc_core_ns");
+  mpi.copy_ns = sheet.number("mpi.copy_ns");
   mpi.registration_ns = sheet.number("mpi.registration_ns");
   mpi.registers_once = sheet.truth("mpi.registers_once");
   mpi.staging_bytes = sheet.whole("mpi.staging_bytes");
@@ -152,6 +157,9 @@ void read_xccl(ModelParser& sheet, XcclModel& xccl) {
   xccl.channels = static_cast<unsigned>(sheet.whole("xccl.channels"));
   xccl.ll_step_ns = sheet.number("xccl.ll_step_ns");
   xccl.simple_step_ns = sheet.number("xccl.simple_step_ns");
+  xccl.call_ns = sheet.number("xccl.call_ns");
+  xccl.ll_efficiency = sheet.number("xccl.ll_efficiency");
+  xccl.simple_efficiency = sheet.number("xccl.simple_efficiency");
 }
 
 }  // namespace

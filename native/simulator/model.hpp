@@ -143,6 +143,14 @@ struct MpiModel {
   std::uint64_t eager_bytes = 0;       // messages up to this size go through buffers of the library
   double send_ns = 0, receive_ns = 0;  // of the core's time, each message
   double handshake_ns = 0;             // a control message, one way, of a message beyond eager_bytes
+  // Device memory. Shorter than this it goes through buffers of the library in host memory; 0: up to
+  // eager_bytes. There the core reads and writes the GPU's memory at this rate; 0: copies of the GPU do.
+  std::uint64_t ipc_from_bytes = 0;
+  double core_device_bytes_per_s = 0;
+  // From there the receiver opens the sender's memory: up to so many bytes its core copies, in a time that
+  // hardly depends on the size; longer ones the GPU, each of whose copies takes copy_ns (0: as any other).
+  std::uint64_t ipc_core_bytes = 0;
+  double ipc_core_ns = 0, copy_ns = 0;
   double registration_ns = 0;          // opening a buffer of another rank's GPU …
   bool registers_once = true;          // … the first time only, or each time
   std::uint64_t staging_bytes = 0;     // of a piece that is staged in host memory
@@ -154,6 +162,9 @@ struct MpiModel {
 struct XcclModel {
   unsigned channels = 1;                      // blocks of its kernels
   double ll_step_ns = 0, simple_step_ns = 0;  // of a hop from GPU to GPU, by protocol
+  // Part of a copy kernel's rate that a protocol has; of LL, with its flags.
+  double ll_efficiency = 1, simple_efficiency = 1;
+  double call_ns = 0;  // of the host's time, each launch on a stream
 };
 
 struct Model {

@@ -66,7 +66,8 @@ void Collective::copy(void* to, const void* from, std::uint64_t bytes) {
     if (!own->withdrawn) transfers.bytes().copy(to, from, bytes, executor);
     own->done = true;
   };
-  if (there.device || here.device)
+  const bool device = there.device || here.device;
+  if (device && !transfers.is_short(static_cast<double>(bytes)))
     transfers.by_gpu(me, executor, there, here, static_cast<double>(bytes), done);
   else
     transfers.by_core(me, there, here, static_cast<double>(bytes), false, 0, done);
@@ -135,6 +136,8 @@ void Collective::allreduce(const void* source, void* destination, std::uint64_t 
   if (source != nullptr) copy(destination, source, bytes);
   if (bytes <= Call::transfers().model().mpi.eager_bytes)
     allreduce_by_doubling(destination, bytes, element);
+  else if (std::has_single_bit(static_cast<unsigned>(size_)))
+    allreduce_by_halving(destination, bytes, element);
   else
     allreduce_by_ring(destination, bytes, element);
 }
@@ -158,6 +161,32 @@ void Collective::allreduce_by_doubling(void* data, std::uint64_t bytes, int elem
     add(data, received.data(), bytes, element);
   }
   if (rank_ < 2 * rest) send(rank_ - 1, data, bytes, kFold + 1);
+}
+
+// Rabenseifner's: reduce-scatter by recursive halving, allgather by recursive doubling, of a power of two of
+// ranks. Slices are whole words, so that no element is cut.
+void Collective::allreduce_by_halving(void* data, std::uint64_t bytes, int element) {
+  const auto size = static_cast<std::uint64_t>(size_);
+  const std::uint64_t slice = (bytes / size + kWordBytes) / kWordBytes * kWordBytes;
+  const auto begin = [&](int each) { return std::min(bytes, static_cast<std::uint64_t>(each) * slice); };
+  const Scratch received(data, std::min(bytes, size / 2 * slice));
+  int first = 0, end = size_;  // slices that are this rank's to sum
+  for (int mask = size_ / 2; mask > 0; mask /= 2) {
+    const int peer = rank_ ^ mask, middle = (first + end) / 2;
+    const bool upper = (rank_ & mask) != 0;
+    const int out = upper ? first : middle, out_end = upper ? middle : end;
+    (upper ? first : end) = middle;
+    exchange(peer, at(data, begin(out)), begin(out_end) - begin(out), peer, received.data(),
+             begin(end) - begin(first), static_cast<std::uint64_t>(mask));
+    add(at(data, begin(first)), received.data(), begin(end) - begin(first), element);
+  }
+  for (int mask = 1; mask < size_; mask *= 2) {
+    const int peer = rank_ ^ mask, others = (rank_ & mask) != 0 ? first - mask : end;
+    exchange(peer, at(data, begin(first)), begin(end) - begin(first), peer, at(data, begin(others)),
+             begin(others + mask) - begin(others), kGather + static_cast<std::uint64_t>(mask));
+    first = std::min(first, others);
+    end = first + 2 * mask;
+  }
 }
 
 // Reduce-scatter and allgather, each along a ring. Slices are whole words, so that no element is cut.

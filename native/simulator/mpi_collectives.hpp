@@ -43,6 +43,7 @@ class Collective {
   void copy(void* to, const void* from, std::uint64_t bytes);
   void add(void* to, const void* from, std::uint64_t bytes, int element);
   void allreduce_by_doubling(void* data, std::uint64_t bytes, int element);
+  void allreduce_by_halving(void* data, std::uint64_t bytes, int element);
   void allreduce_by_ring(void* data, std::uint64_t bytes, int element);
   void check_root(int root) const;
   int beside(int distance) const { return ((rank_ + distance) % size_ + size_) % size_; }

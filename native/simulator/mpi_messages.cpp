@@ -6,9 +6,10 @@
 namespace byteways::sim::mpi {
 namespace {
 
-// An end that the core of its rank reaches: host memory, and all of it on an APU.
+// An end that the core of its rank reaches: host memory, all of it on an APU, and device memory that the
+// library has mapped for short messages.
 bool by_core(const Transfers& transfers, const End& end) {
-  return !end.device || transfers.model().host_access;
+  return !end.device || transfers.model().host_access || transfers.model().mpi.core_device_bytes_per_s > 0;
 }
 
 // A control message of one end to the other, one way.
@@ -46,7 +47,8 @@ std::shared_ptr<Request> Messages::send(Transfers& transfers, const Route& route
   message->sender = sender;
   message->from = from;
   message->bytes = bytes;
-  const bool direct = from.device && bytes >= transfers.settings().direct_from_bytes;
+  const LibrarySettings& settings = transfers.settings();
+  const bool direct = from.device && settings.ipc && bytes >= settings.direct_from_bytes;
   message->eager = bytes <= transfers.model().mpi.eager_bytes && !direct;
   const auto request = message->sent = std::make_shared<Request>(Request{route.source, route.destination});
   if (message->eager) {
@@ -75,7 +77,12 @@ std::shared_ptr<Request> Messages::receive(Transfers& transfers, const Route& ro
 
 bool Messages::by_ipc(const Transfers& transfers, const Message& message) {
   const LibrarySettings& settings = transfers.settings();
-  return message.from.device && message.to.device && settings.ipc && message.bytes >= settings.ipc_from_bytes;
+  const bool reached = message.to.device || transfers.model().host_access;  // by the receiver's GPU
+  return message.from.device && reached && settings.ipc && message.bytes >= settings.ipc_from_bytes;
+}
+
+bool Messages::by_ipc_of_core(const Transfers& transfers, const Message& message) {
+  return by_ipc(transfers, message) && message.bytes <= transfers.model().mpi.ipc_core_bytes;
 }
 
 void Messages::begin_eager(Transfers& transfers, const Entry& message) {
@@ -114,8 +121,10 @@ void Messages::proceed(Transfers& transfers, const Entry& message) {
   if (message->eager) return deliver_eager(transfers, message);
   const MpiModel& mpi = transfers.model().mpi;
   const bool opens = by_ipc(transfers, *message);
-  const double registration_ns = opens ? transfers.registration_ns(message->receiver, message->from) : 0;
-  transfers.by_core(message->receiver, message->to, message->to, 0, false, mpi.receive_ns + registration_ns,
+  double core_ns = mpi.receive_ns;
+  if (opens) core_ns += transfers.registration_ns(message->receiver, message->from);
+  if (by_ipc_of_core(transfers, *message)) core_ns += mpi.ipc_core_ns;
+  transfers.by_core(message->receiver, message->to, message->to, 0, false, core_ns,
                     [this, &transfers, message] {
                       transfers.after(handshake_ns(transfers, *message->received),
                                       [this, &transfers, message] { transfer(transfers, message); });
@@ -146,7 +155,9 @@ void Messages::deliver_eager(Transfers& transfers, const Entry& message) {
 void Messages::transfer(Transfers& transfers, const Entry& message) {
   const End &from = message->from, &to = message->to;
   const bool peers = by_ipc(transfers, *message) && transfers.joined_by_links(from.place, to.place);
-  const Place executor = peers ? to.place : message->receiver.place;
+  const bool cores = (!from.device && !to.device) || transfers.model().host_access;
+  const Place receiver{Place::Kind::gpu, to.place.index};  // on an APU also that of plain memory
+  const Place executor = peers ? receiver : message->receiver.place;
   const auto moved = [&transfers, message, executor] {
     const bool gone = message->sent->withdrawn || message->received->withdrawn;
     if (gone) return end(message, "the other end of the message is gone");
@@ -158,10 +169,15 @@ void Messages::transfer(Transfers& transfers, const Entry& message) {
   const std::string error = attempt([&] {
     if (transfers.between_hosts(message->sent->owner, message->sent->peer))
       transfers.by_network(message->sender, to, from, bytes, moved);
+    else if (peers && by_ipc_of_core(transfers, *message))
+      transfers.after(0, moved);  // the core has copied, and paid
     else if (peers)
-      transfers.by_gpu(message->receiver, to.place, to, from, bytes, moved);
-    else if (!from.device && !to.device)
-      transfers.by_core(message->receiver, to, from, bytes, false, 0, moved);
+      // Its core waits for the end as a program does.
+      transfers.by_gpu(message->receiver, receiver, to, from, bytes, [&transfers, moved] {
+        transfers.after(transfers.model().calls.synchronize_ns, moved);
+      });
+    else if (cores)
+      transfers.by_core(message->receiver, to, from, bytes, true, 0, moved);
     else
       transfers.staged(message->sender, message->receiver, to, from, bytes, moved);
   });

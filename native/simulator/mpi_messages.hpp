@@ -2,8 +2,8 @@
 //
 // Up to the eager threshold the sender copies into a buffer of the library and is done; the receiver copies
 // out of it. Beyond it sender and receiver meet first (a control message each way); then the bytes take one
-// copy: host to host by the receiver's core, GPU to GPU by the receiver's GPU, all others staged. Messages
-// make progress by themselves, also while their ranks compute.
+// copy: host to host by the receiver's core, GPU to GPU by the receiver's core if they are short and by its GPU
+// if they are not, all others staged. Messages make progress by themselves, also while their ranks compute.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -59,6 +59,8 @@ class Messages {
   // Whether the receiver opens the sender's buffer: both are memory of GPUs, and the settings do not exclude
   // it.
   static bool by_ipc(const Transfers& transfers, const Message& message);
+  // … and its core copies, not its GPU.
+  static bool by_ipc_of_core(const Transfers& transfers, const Message& message);
   static Entry meet(Waiting& others, Waiting& own, const Route& route);
   void begin_eager(Transfers& transfers, const Entry& message);
   void proceed(Transfers& transfers, const Entry& message);  // when both ends are there

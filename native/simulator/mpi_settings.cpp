@@ -7,6 +7,8 @@ namespace byteways::sim::mpi {
 
 LibrarySettings LibrarySettings::of_process(const Model& model) {
   LibrarySettings settings;
+  if (model.mpi.ipc_from_bytes > 0)
+    settings.ipc_from_bytes = settings.direct_from_bytes = model.mpi.ipc_from_bytes;
   settings.ipc = number_of_variable("MPICH_GPU_IPC_ENABLED", 1) != 0;
   constexpr std::uint64_t kUnset = std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t threshold = number_of_variable("MPICH_GPU_IPC_THRESHOLD", kUnset);

@@ -61,6 +61,11 @@ std::unique_ptr<Operation> Transfers::copy_by_core(const Rank& rank, const End& 
                                                    double bytes, bool cached) const {
   auto operation = std::make_unique<Operation>();
   operation->fixed = picoseconds(bytes > 0 ? model_->cpu.call_ns : 0);
+  const double mapped_rate = model_->host_access ? 0 : model_->mpi.core_device_bytes_per_s;
+  if (bytes > 0 && mapped_rate > 0 && (to.device || from.device)) {
+    operation->fixed += picoseconds(bytes / mapped_rate * 1e9);
+    return operation;
+  }
   Transfer transfer{Mechanism::core, rank.place, from.place, to.place, bytes, 2, 1};
   if (cached) transfer.cached_bytes = 2 * bytes;  // of both buffers
   if (bytes > 0) kernels_->costs().add(*operation, transfer);
@@ -78,6 +83,7 @@ std::unique_ptr<Operation> Transfers::copy_by_gpu(Place gpu, const End& to, cons
       !within && (host ? settings_.engines : settings_.peer_engines && model_->mpi.ipc_by_engine);
   kernels_->costs().add(
       *operation, Transfer{engine ? Mechanism::engine : Mechanism::blit, gpu, from.place, to.place, bytes});
+  if (model_->mpi.copy_ns > 0) operation->fixed = picoseconds(model_->mpi.copy_ns);
   operation->never_ends = kernels_->hangs(from.place, to.place);
   return operation;
 }
@@ -132,7 +138,16 @@ double Transfers::network_ns(double bytes) const {
   return model_->network_latency_ns + (rate > 0 ? bytes / rate * 1e9 : 0);
 }
 
+bool Transfers::is_short(double bytes) const {
+  const MpiModel& mpi = model_->mpi;
+  return mpi.core_device_bytes_per_s > 0 && bytes < static_cast<double>(settings_.direct_from_bytes);
+}
+
 void Transfers::add(const Rank& rank, const End& to, const End& from, double bytes, Done done) {
+  if (to.device && is_short(bytes)) {  // the core adds where the library has mapped the memory
+    auto operation = copy_by_core(rank, to, from, bytes, true);
+    return submit(core(rank), std::move(operation), 0, std::move(done));
+  }
   auto operation = std::make_unique<Operation>();
   Pass pass{to.device ? to.place : rank.place, {from.place, to.place}, to.place, bytes};
   if (to.device) {

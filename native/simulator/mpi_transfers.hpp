@@ -34,8 +34,8 @@ class Transfers {
   // Until one core sees what another wrote.
   void notify(const Rank& from, const Rank& to, Done done);
   void after(double ns, Done done);
-  // Bytes that a core or a GPU brings from one buffer to another, after `fixed_ns` of its own; `cached`: they
-  // stay in the core's caches. Nothing moves in memory: `done` does that.
+  // Bytes that a core or a GPU brings from one buffer to another, after `fixed_ns` of its own; `cached`: where
+  // they fit, they stay in the core's caches. Nothing moves in memory: `done` does that.
   void by_core(const Rank& rank, const End& to, const End& from, double bytes, bool cached, double fixed_ns,
                Done done);
   void by_gpu(const Rank& rank, Place gpu, const End& to, const End& from, double bytes, Done done);
@@ -49,6 +49,8 @@ class Transfers {
   bool between_hosts(int a, int b) const { return model_->hosts > 1 && a != b; }
   // Time of a message between hosts that is too short for others to share the NICs with it.
   double network_ns(double bytes) const;
+  // Device memory that cores read and write themselves.
+  bool is_short(double bytes) const;
   // to += from, by whose memory it is.
   void add(const Rank& rank, const End& to, const End& from, double bytes, Done done);
 

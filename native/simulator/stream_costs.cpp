@@ -91,6 +91,9 @@ void Costs::add_pass_of_cores(Operation& operation, const Pass& pass) {
     const Place there = arrays[k];
     const bool written = k + 1 == arrays.size();
     touch(operation.flow, there, written);
+    if (model_->host_access)  // cores have their own share of an APU's memory
+      operation.flow.demands.push_back({cpu_memory_.at(static_cast<std::size_t>(pass.executor.index)),
+                                        1 / (written ? cores.write_bytes_per_s : cores.read_bytes_per_s)});
     if (!(there == here)) cross(operation.flow, written ? here : there, written ? there : here, 1);
   }
 }

@@ -34,6 +34,7 @@ struct Stream {
   std::uint64_t submitted = 0, completed = 0;
   std::shared_ptr<const Mark> latest = nullptr;  // of what was submitted last, null before
   std::unique_ptr<Graph> recording = nullptr;    // set between begin and end of a recording
+  bool replays = false;                          // a graph plays a call that is not its first
   bool idle() const { return completed == submitted; }
 };
 

@@ -2,38 +2,24 @@
 #include "simulator/xccl.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "runtimes/mpi/table.hpp"
 #include "simulator/mpi_scratch.hpp"
 #include "simulator/timeline.hpp"
 #include "simulator/xccl_log.hpp"
+#include "simulator/xccl_rings.hpp"
 
 namespace byteways::sim::xccl {
 namespace {
 
 constexpr double kThreadsPerChannel = 512;  // NCCL_NTHREADS at its default
-constexpr std::size_t kMostSearched = 8;    // GPUs whose orders are all tried for a ring
 
 std::byte* at(const void* data, std::uint64_t offset) {
   return static_cast<std::byte*>(const_cast<void*>(data)) + offset;
 }
 
 Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
-
-// Bandwidth of the narrowest link of a ring, in bytes/s; 0 where two neighbours have no link of their own.
-double bottleneck(const Model& model, const std::vector<int>& gpus) {
-  double least = 0;
-  for (std::size_t each = 0; each < gpus.size(); ++each) {
-    const int next = gpus[(each + 1) % gpus.size()];
-    const LinkModel* link =
-        model.link_between("gpu" + std::to_string(gpus[each]), "gpu" + std::to_string(next));
-    const double width = link == nullptr ? 0 : link->peak_bytes_per_s;
-    least = each == 0 ? width : std::min(least, width);
-  }
-  return least;
-}
 
 // Writes the sum of all ranks' `size` bytes at `offset` of their sources to a destination of GPU `by`.
 void add_all(mpi::Bytes& bytes, const std::vector<Arguments>& ranks, void* destination, std::uint64_t offset,
@@ -98,24 +84,6 @@ Engine::Queue& Comm::queue(Machine& machine, std::pair<int, int> edge) {
   return *queue;
 }
 
-const std::vector<int>& Comm::ring(const Model& model) {
-  if (!ring_.empty()) return ring_;
-  std::vector<int> order(ranks_.size());
-  std::iota(order.begin(), order.end(), 0);
-  ring_ = order;
-  if (order.size() > kMostSearched) return ring_;
-  double best = -1;
-  do {
-    std::vector<int> gpus;
-    for (const int rank : order) gpus.push_back(gpu(rank));
-    if (const double width = bottleneck(model, gpus); width > best) {
-      best = width;
-      ring_ = order;
-    }
-  } while (std::next_permutation(order.begin() + 1, order.end()));  // where a ring begins is all one
-  return ring_;
-}
-
 std::shared_ptr<Exchange> Comm::collective(Machine& machine, int rank, Kind kind,
                                            const Arguments& arguments) {
   const std::uint64_t number = ranks_.at(static_cast<std::size_t>(rank)).collectives++;
@@ -139,9 +107,14 @@ std::shared_ptr<Exchange> Comm::collective(Machine& machine, int rank, Kind kind
 }
 
 Ranks Comm::known_ranks(Machine& machine) {
-  if (gpus_.empty())
+  Router& router = machine.kernels.costs().router();
+  if (gpus_.empty()) {
     for (const Rank& rank : ranks_) gpus_.push_back(rank.gpu);
-  return {ring(machine.model), gpus_, machine.model.xccl, machine.kernels.costs().router()};
+    rings_ = find_rings(gpus_, router);
+  }
+  const auto kernel = machine.model.rates.find("kernel-peer-write");
+  const double used = kernel == machine.model.rates.end() ? 1 : kernel->second.efficiency;
+  return {rings_, gpus_, machine.model.xccl, used, router};
 }
 
 void Comm::plan(Machine& machine, const std::shared_ptr<Collective>& collective) {
@@ -215,8 +188,10 @@ void Comm::send(Machine& machine, const Exchange& exchange, std::size_t edge, st
   Transfer transfer{Mechanism::kernel, here, here, there, sent_bytes(way.protocol, way.bytes[edge])};
   transfer.threads = operation->threads =
       kThreadsPerChannel * static_cast<double>(model.channels) / static_cast<double>(receivers);
+  transfer.part = efficiency(model, way.protocol);
   machine.kernels.costs().add(*operation, transfer);
-  operation->fixed += picoseconds(way.steps * step_ns(model, way.protocol));
+  // The kernel is running: it was launched when its rank came to the call.
+  operation->fixed = picoseconds(way.steps * step_ns(model, way.protocol));
   operation->never_ends = machine.kernels.hangs(here, there);
   operation->ready = machine.engine.now();
   operation->on_end = std::move(end);

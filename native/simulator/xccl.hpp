@@ -92,8 +92,6 @@ class Comm {
     std::map<std::uint64_t, std::shared_ptr<Message>> open;
   };
   void plan(Machine& machine, const std::shared_ptr<Collective>& collective);
-  // Ranks in the order of a ring with the widest bottleneck.
-  const std::vector<int>& ring(const Model& model);
   Ranks known_ranks(Machine& machine);
   // Starts one flow of an exchange.
   void send(Machine& machine, const Exchange& exchange, std::size_t edge, std::function<void()> end);
@@ -103,7 +101,8 @@ class Comm {
   int joined_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Collective>> collectives_;
   std::map<std::pair<int, int>, Channel> channels_;
-  std::vector<int> ring_, gpus_;
+  std::vector<int> gpus_;
+  std::vector<std::vector<int>> rings_;
   std::map<std::pair<int, int>, Engine::Queue*> queues_;
 };
 

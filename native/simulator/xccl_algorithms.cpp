@@ -32,52 +32,37 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 // Once around for each rank's block, or from the root to the last one; all-reduce goes around twice.
 Way ring_way(const Ranks& ranks, Kind kind, double bytes, int root) {
-  const int n = static_cast<int>(ranks.ring.size());
+  const std::size_t n = ranks.gpus.size();
+  const auto others = static_cast<double>(n - 1);
   const bool rooted = kind == Kind::broadcast || kind == Kind::reduce;
   const double of_link = rooted                     ? bytes
-                         : kind == Kind::all_reduce ? 2 * bytes * (n - 1) / n
-                                                    : bytes * (n - 1);
+                         : kind == Kind::all_reduce ? 2 * bytes * others / static_cast<double>(n)
+                                                    : bytes * others;
   Loads loads;
-  for (int each = 0; each < n && n > 1; ++each) {
-    const int a = ranks.ring[at(each)], b = ranks.ring[at((each + 1) % n)];
-    for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
+  for (const std::vector<int>& ring : ranks.rings)
+    for (std::size_t each = 0; each < n && n > 1; ++each) {
+      const int from = ring[each], to = ring[(each + 1) % n];
       const bool unused = (kind == Kind::broadcast && to == root) || (kind == Kind::reduce && from == root);
-      if (!unused) loads.add(from, to, of_link / 2);
+      if (!unused) loads.add(from, to, of_link / static_cast<double>(ranks.rings.size()));
     }
-  }
-  return loads.way(kind == Kind::all_reduce ? 2 * (n - 1) : n - 1);
+  return loads.way(static_cast<int>(kind == Kind::all_reduce ? 2 * (n - 1) : n - 1));
 }
 
-// Positions of a balanced binary tree in order: the middle one is above those of both halves. Leaves have
-// even positions, so that the same tree one position further on has its leaves inside of this one.
-void add_tree(Loads& loads, const Ranks& ranks, double bytes, int begin, int end, int parent, int shift,
-              int depth, int& deepest) {
-  if (begin >= end) return;
-  const int n = static_cast<int>(ranks.ring.size());
-  int middle = begin + (end - begin) / 2;
-  if (middle % 2 == 0 && end - begin > 1) --middle;
-  const int rank = ranks.ring[at((middle + shift) % n)];
-  deepest = std::max(deepest, depth);
-  if (parent >= 0) {  // the sum goes up, and down again
-    loads.add(rank, parent, bytes);
-    loads.add(parent, rank, bytes);
-  }
-  add_tree(loads, ranks, bytes, begin, middle, rank, shift, depth + 1, deepest);
-  add_tree(loads, ranks, bytes, middle + 1, end, rank, shift, depth + 1, deepest);
-}
-
-Way tree_way(const Ranks& ranks, double bytes) {
+Way chain_way(const Ranks& ranks, double bytes) {
   Loads loads;
-  int deepest = 0;
-  for (const int shift : {0, 1})
-    add_tree(loads, ranks, bytes / 2, 0, static_cast<int>(ranks.ring.size()), -1, shift, 0, deepest);
-  Way way = loads.way(2 * deepest);
+  const std::size_t n = ranks.gpus.size();
+  for (const std::vector<int>& ring : ranks.rings)
+    for (std::size_t each = 1; each < n; ++each)
+      for (const auto& [from, to] : {std::pair{ring[each], ring[each - 1]}, std::pair{ring[each - 1], ring[each]}})
+        loads.add(from, to, bytes / static_cast<double>(ranks.rings.size()));
+  Way way = loads.way(static_cast<int>(2 * (n - 1)));
   way.algorithm = Algorithm::tree;
   return way;
 }
 
 // By steps, and by what the most loaded link carries; nullopt where no link leads.
 std::optional<double> predicted_ns(const Ranks& ranks, const Way& way) {
+  const double used = ranks.kernel_efficiency * efficiency(ranks.model, way.protocol);
   std::map<int, double> seconds;  // by link and direction
   for (std::size_t each = 0; each < way.edges.size(); ++each) {
     const auto [from, to] = way.edges[each];
@@ -85,7 +70,7 @@ std::optional<double> predicted_ns(const Ranks& ranks, const Way& way) {
                                               {Place::Kind::gpu, ranks.gpus[at(to)]});
     if (!route.found) return std::nullopt;
     for (const Hop& hop : route.hops)
-      seconds[hop.resource] += sent_bytes(way.protocol, way.bytes[each]) / hop.peak_bytes_per_s;
+      seconds[hop.resource] += sent_bytes(way.protocol, way.bytes[each]) / (used * hop.peak_bytes_per_s);
   }
   double most = 0;
   for (const auto& [link, takes] : seconds) most = std::max(most, takes);
@@ -136,9 +121,13 @@ double step_ns(const XcclModel& model, Protocol protocol) {
   return protocol == Protocol::low_latency ? model.ll_step_ns : model.simple_step_ns;
 }
 
+double efficiency(const XcclModel& model, Protocol protocol) {
+  return protocol == Protocol::low_latency ? model.ll_efficiency : model.simple_efficiency;
+}
+
 Way way_of(const Ranks& ranks, Kind kind, double bytes, int root) {
   std::vector<Way> ways = {ring_way(ranks, kind, bytes, root)};
-  if (kind == Kind::all_reduce) ways.push_back(tree_way(ranks, bytes));
+  if (kind == Kind::all_reduce) ways.push_back(chain_way(ranks, bytes));
   return fastest(ranks, ways);
 }
 

@@ -14,7 +14,7 @@ namespace byteways::sim::xccl {
 enum class Kind { all_reduce, reduce, reduce_scatter, all_gather, broadcast };
 
 // LL sends a flag with every word of data, so that a receiver needs no other signal: a short step, and twice
-// the bytes. Simple sends the data alone, and a signal behind them.
+// the bytes, with less of a link's rate. Simple sends the data alone, and a signal behind them.
 enum class Protocol { low_latency, simple };
 
 enum class Algorithm { ring, tree };
@@ -33,23 +33,26 @@ struct Way {
   Protocol protocol = Protocol::simple;
 };
 
-// What is known of the ranks: their order around the ring, and what joins their GPUs.
+// What is known of the ranks: the rings that they form (xccl_rings.hpp), what joins their GPUs, and which
+// part of a link a copy kernel uses.
 struct Ranks {
-  const std::vector<int>& ring;
+  const std::vector<std::vector<int>>& rings;
   const std::vector<int>& gpus;  // by rank
   const XcclModel& model;
+  double kernel_efficiency;
   Router& router;
 };
 
-// `bytes` is of one rank's block where blocks are exchanged. Rings run in both directions, half of the bytes
-// in each. All-reduce has trees, too: two, of half of the bytes each, and the leaves of one are inside of the
-// other (Sanders, Speck and Träff: Two-tree algorithms for full bandwidth broadcast, reduction and scan,
-// 2009). As in NCCL and RCCL, all other collectives have rings alone.
+// `bytes` is of one rank's block where blocks are exchanged. Each ring carries an equal part of them. All-reduce
+// has trees, too, which within a host are chains, as those of NCCL: the sum goes along the ring from the last GPU
+// to the first, and back. All other collectives have rings alone.
 Way way_of(const Ranks& ranks, Kind kind, double bytes, int root);
 Way way_of_message(const Ranks& ranks, int from, int to, double bytes);
 
 // Bytes that go over a link, by protocol.
 double sent_bytes(Protocol protocol, double bytes);
 double step_ns(const XcclModel& model, Protocol protocol);
+// Part of a copy kernel's rate.
+double efficiency(const XcclModel& model, Protocol protocol);
 
 }  // namespace byteways::sim::xccl

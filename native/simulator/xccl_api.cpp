@@ -40,13 +40,14 @@ std::string& last_error() {
   return text;
 }
 
-// Runs the body of a call that takes part of the host's time. Returns a code of ncclResult_t.
+// Runs the body of a call, which takes a moment of the host's time; what is submitted takes more of it
+// (xccl_groups.cpp). Returns a code of ncclResult_t.
 template <class Body>
 int call(Body body) {
   try {
     SimulatedWorld& world = SimulatedWorld::get();
     Lock lock(Timeline::of_process().mutex());
-    Timeline::of_process().enter(lock, world.model().calls.enqueue_ns);
+    Timeline::of_process().enter(lock, world.model().calls.clock_ns);
     body(lock, world.for_xccl());
     return byteways::xccl::kSuccess;
   } catch (const Failure& failure) {

@@ -23,7 +23,8 @@ void submit_on(Lock& lock, Machine machine, Stream& stream, const std::vector<Li
   batch->open = static_cast<int>(calls.size());
   for (const auto& [comm, exchange] : exchanges) exchange->waiting.push_back(batch);
   auto come = std::make_unique<Operation>();
-  come->fixed = picoseconds(machine.kernels.costs().launch_ns(stream.place, 1));
+  // The kernels of a graph follow each other without being launched one by one.
+  if (!stream.replays) come->fixed = picoseconds(machine.kernels.costs().launch_ns(stream.place, 1));
   come->on_end = [machine, exchanges]() mutable {
     for (const auto& [comm, exchange] : exchanges) comm->arrive(machine, exchange);
   };
@@ -33,7 +34,8 @@ void submit_on(Lock& lock, Machine machine, Stream& stream, const std::vector<Li
   machine.streams.submit(lock, stream, std::move(leave), false);
 }
 
-// On each stream what was called for it, in order: one thread may call for several GPUs.
+// On each stream what was called for it, in order: one thread may call for several GPUs. The calls of a group are
+// one launch on each of them.
 void submit(Lock& lock, const Machine& machine, std::vector<Library::Call> calls) {
   while (!calls.empty()) {
     Stream* const stream = calls.front().stream;
@@ -41,6 +43,7 @@ void submit(Lock& lock, const Machine& machine, std::vector<Library::Call> calls
     std::copy_if(calls.begin(), calls.end(), std::back_inserter(same),
                  [stream](const Library::Call& call) { return call.stream == stream; });
     std::erase_if(calls, [stream](const Library::Call& call) { return call.stream == stream; });
+    Timeline::of_process().enter(lock, machine.model.xccl.call_ns);
     Graphs::perform(lock, stream,
                     [machine, same](Lock& held, Stream* played) { submit_on(held, machine, *played, same); });
   }

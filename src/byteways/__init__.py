@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from byteways.errors import BytewaysError as BytewaysError
     from byteways.library import Run as Run
     from byteways.library import RunWarning as RunWarning
+    from byteways.library import compare as compare
     from byteways.library import load as load
     from byteways.library import measure as measure
 
@@ -21,10 +22,10 @@ __version__ = "0.2.0.dev0"
 #: Where the public names are defined.
 _PLACES = {
     "BytewaysError": "byteways.errors",
-    **dict.fromkeys(("Run", "RunWarning", "load", "measure"), "byteways.library"),
+    **dict.fromkeys(("Run", "RunWarning", "compare", "load", "measure"), "byteways.library"),
 }
 
-__all__ = ["BytewaysError", "Run", "RunWarning", "__version__", "load", "measure"]
+__all__ = ["BytewaysError", "Run", "RunWarning", "__version__", "compare", "load", "measure"]
 
 
 def __getattr__(name: str) -> Any:

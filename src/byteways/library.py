@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import polars
 
     from byteways.analyse.claim import Claim
+    from byteways.analyse.comparison import Comparison
     from byteways.analyse.finding import Finding
     from byteways.run.interruption import Interruption
     from byteways.run.now import Display
@@ -203,6 +204,27 @@ def load(path: str | Path) -> Run:
         BytewaysError: The folder is not a run, its manifest is damaged, or its records are missing.
     """
     return Run(path)
+
+
+def compare(first: Run | str | Path, second: Run | str | Path, *, mixed: bool = False) -> Comparison:
+    """Compares two runs case by case, the largest differences first; all claims hold simultaneously.
+
+    Only equal definitions are compared: the same case, method version, timer and count.
+
+    Args:
+        first: The reference: a run, or its folder.
+        second: The run compared with it.
+        mixed: Whether a simulated run may stand beside a measured one.
+
+    Raises:
+        BytewaysError: A folder is no run, both are the same run, they have no case in common, or one is
+            simulated and the other measured.
+    """
+    from byteways.analyse.comparison import compare_runs
+
+    runs = [one if isinstance(one, Run) else Run(one) for one in (first, second)]
+    (found,) = compare_runs([run._index for run in runs], [str(run.path) for run in runs], mixed=mixed)
+    return found
 
 
 def measure(

@@ -106,7 +106,8 @@ def test_every_view_is_marked(folder: Path) -> None:
     assert {row["simulated"] for row in csv.DictReader(io.StringIO(measured.stdout))} == {"false"}
     assert "SIMULATED" not in byteways(folder, "show", "M").stdout
     report = (folder / "S" / "report.html").read_text()
-    assert f"<title>SIMULATED: small on {MACHINE}" in report
+    title = report[report.index("<title>") : report.index("</title>")]
+    assert title.startswith("<title>SIMULATED: ") and f" · small on {MACHINE}, " in title
 
 
 def test_topo_of_a_model(

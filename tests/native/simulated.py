@@ -121,13 +121,25 @@ _MPI = {
     "send_ns": 300.0,
     "receive_ns": 170.0,
     "handshake_ns": 510.0,
+    "ipc_from_bytes": 0,
+    "core_device_bytes_per_s": 0.0,
+    "ipc_core_bytes": 0,
+    "ipc_core_ns": 0.0,
+    "copy_ns": 0.0,
     "registration_ns": 70000.0,
     "registers_once": 1,
     "staging_bytes": 256 * KIB,
     "gpu_aware": 1,
     "ipc_by_engine": 1,
 }
-_XCCL = {"channels": 4, "ll_step_ns": 900.0, "simple_step_ns": 2100.0}
+_XCCL = {
+    "channels": 4,
+    "ll_step_ns": 900.0,
+    "simple_step_ns": 2100.0,
+    "call_ns": 1000.0,
+    "ll_efficiency": 1.0,
+    "simple_efficiency": 1.0,
+}
 
 
 def _efficiency(way: str) -> float:

@@ -176,3 +176,28 @@ def test_a_slow_link_slows_down_a_collective() -> None:
     half = toy.apart(lambda: scene({"faults__0": "slow:gpu0-gpu1:0.5"}))
     staged = toy.apart(lambda: scene({"faults__0": "down:gpu0-gpu1"}))
     assert all(1.2 * a < b < c for a, b, c in zip(whole, half, staged, strict=True))
+
+
+def test_sums_of_what_eager_messages_brought_stay_short() -> None:
+    """Catches sums of sums in memory kept as rules: each call doubled the time of reading one."""
+    ranks, calls, count = 4, 30, 512
+
+    def scene() -> list[Any]:
+        machine = Machine(toy.nvidia())
+
+        def body(rank: int) -> list[int]:
+            size, peers = count * 8, ((rank + 1) % ranks, (rank - 1) % ranks)
+            small, block = machine.host(size), machine.host(2 * toy.MIB)
+            words = (ctypes.c_uint64 * count).from_address(small)
+            words[:] = [1 + rank] * count
+            machine.send(small, size, peers[0])
+            machine.receive(block, size, peers[1])
+            for _ in range(calls):
+                machine.call("allreduce", None, block, count, UNSIGNED64, machine.world)
+            machine.send(block, size, peers[0])
+            machine.receive(small, size, peers[1])
+            return sorted(set(words))
+
+        return machine.ranks(ranks, body)
+
+    assert toy.apart(scene) == [[10 * 4 ** (calls - 1)]] * ranks

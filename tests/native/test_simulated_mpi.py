@@ -13,7 +13,7 @@ from tests.native.simulated_ranks import BYTE, UNSIGNED64, Machine, MpiError
 
 EAGER = 8 * toy.KIB
 SEND_NS, RECEIVE_NS, HANDSHAKE_NS, REGISTRATION_NS = 300.0, 170.0, 510.0, 70000.0
-ENQUEUE_NS, CLOCK_NS = 1000.0, 20.0
+ENQUEUE_NS, CLOCK_NS, SYNCHRONIZE_NS = 1000.0, 20.0, 2000.0
 #: From one core's store until another one sees it: half a load of the last cache, and one.
 NOTICE_NS = 1.5 * 4.0
 CACHED = 40 * toy.GB
@@ -56,17 +56,46 @@ def test_a_small_message_takes_what_the_parameters_say() -> None:
 
 
 def test_beyond_the_threshold_sender_and_receiver_meet_first() -> None:
-    """Catches a threshold that is off by one, and a rendezvous that copies twice."""
+    """Catches a threshold off by one, a rendezvous that copies twice, and caches that hold anything."""
 
     def scene() -> list[list[float]]:
         machine = Machine(toy.nvidia())
-        return [ping_pong(machine, lambda _: machine.host(65536), size, 2) for size in (EAGER, EAGER + 8)]
+        sizes = (EAGER, EAGER + 8, BIG)
+        return [ping_pong(machine, lambda _: machine.host(BIG), size, 2) for size in sizes]
 
-    eager, rendezvous = toy.apart(scene)
+    eager, rendezvous, big = toy.apart(scene)
     assert eager[1] == pytest.approx(SEND_NS + NOTICE_NS + RECEIVE_NS + 2 * EAGER / CACHED * 1e9, abs=1.0)
     assert rendezvous[1] == pytest.approx(
-        SEND_NS + 2 * HANDSHAKE_NS + RECEIVE_NS + (EAGER + 8) / toy.CORE_COPY * 1e9, abs=1.0
+        SEND_NS + 2 * HANDSHAKE_NS + RECEIVE_NS + (EAGER + 8) / CACHED * 1e9, abs=1.0
     )
+    assert big[1] == pytest.approx(BIG / toy.CORE_COPY * 1e9, rel=1e-3)
+
+
+def test_device_messages_go_by_core_then_by_opened_memory_then_by_gpu() -> None:
+    """Catches a short device message that waits for a GPU, a threshold that is off, and a copy of MPI that
+    takes the fixed time of another one.
+    """
+    mapped, opened_ns, copy_ns = 2 * toy.GB, 900.0, 7000.0
+
+    def scene() -> list[list[float]]:
+        sheet = toy.amd(
+            mpi__ipc_from_bytes=1024,
+            mpi__core_device_bytes_per_s=mapped,
+            mpi__ipc_core_bytes=4096,
+            mpi__ipc_core_ns=opened_ns,
+            mpi__copy_ns=copy_ns,
+        )
+        machine = Machine(sheet)
+        sizes = (1016, 1024, 4096, 4104)
+        return [ping_pong(machine, lambda rank: machine.device(rank, 65536), size, 3) for size in sizes]
+
+    eager, first, last, by_gpu = (halves[-1] for halves in toy.apart(scene))
+    assert eager == pytest.approx(SEND_NS + NOTICE_NS + RECEIVE_NS + 2 * 1016 / mapped * 1e9, abs=20.0)
+    opened = SEND_NS + 2 * HANDSHAKE_NS + RECEIVE_NS + opened_ns
+    assert first == last == pytest.approx(opened, abs=1.0)
+    moved_ns = 4104 / toy.RATES["engine-peer-read"] * 1e9
+    launched = ENQUEUE_NS + copy_ns + moved_ns + SYNCHRONIZE_NS
+    assert by_gpu == pytest.approx(opened - opened_ns + launched, abs=1.0)
 
 
 @pytest.mark.parametrize(("engine", "rate"), [(1, "engine-peer-read"), (0, "blit-peer-read")])
@@ -82,7 +111,7 @@ def test_a_large_device_message_has_the_rate_of_the_copy(engine: int, rate: str,
 
     halves = toy.apart(scene)
     copy_ns = toy.FIXED_NS[rate.split("-")[0]] + BIG / toy.RATES[rate] * 1e9
-    half = SEND_NS + 2 * HANDSHAKE_NS + RECEIVE_NS + ENQUEUE_NS + copy_ns
+    half = SEND_NS + 2 * HANDSHAKE_NS + RECEIVE_NS + ENQUEUE_NS + copy_ns + SYNCHRONIZE_NS
     again = 0 if once else REGISTRATION_NS
     assert halves[0] == pytest.approx(half + REGISTRATION_NS, rel=1e-5)
     assert halves[1:] == [pytest.approx(half + again, rel=1e-5)] * 2
@@ -301,3 +330,29 @@ def test_split_makes_parts_of_their_own() -> None:
         return machine.ranks(5, body)
 
     assert toy.apart(scene) == [[1, 2, 101], [1, 2, 1010], [0, 2, 101], [0, 2, 1010], [0]]
+
+
+@pytest.mark.parametrize("apu", [0, 1])
+def test_cores_of_several_ranks_share_the_memory_of_their_domain(apu: int) -> None:
+    """Catches cores that each have all of the memory of a domain, on an APU too, where it is the GPU's."""
+    rate = 10 * toy.GB  # of loads or of stores: together, a copy has half
+
+    def scene() -> list[float]:
+        slow = {"cpu__read_bytes_per_s": rate, "cpu__write_bytes_per_s": rate}
+        machine = Machine(toy.amd(features__host_access=apu, **slow))
+
+        def body(rank: int, pairs: int) -> float:
+            data = machine.host(BIG)
+            machine.barrier()
+            begin = machine.now()
+            if rank < 2 * pairs and rank % 2 == 0:
+                machine.send(data, BIG, rank + 1)
+            elif rank < 2 * pairs:
+                machine.receive(data, BIG, rank - 1)
+            return float(machine.now() - begin)
+
+        return [max(machine.ranks(4, lambda rank, each=pairs: body(rank, each))) for pairs in (1, 2)]
+
+    one, two = toy.apart(scene)
+    assert one == pytest.approx(BIG / (rate / 2) * 1e9, rel=1e-3)
+    assert two == pytest.approx(2 * one, rel=1e-3)

@@ -10,9 +10,9 @@ import pytest
 from tests.native import simulated as toy
 from tests.native.simulated_ranks import Machine
 
-LL_STEP_NS, SIMPLE_STEP_NS, LINK = 900.0, 2100.0, 100 * toy.GB
+LL_STEP_NS, SIMPLE_STEP_NS, CALL_NS = 900.0, 2100.0, 1000.0
 #: Where a message takes as long by either protocol: LL sends twice the bytes.
-AS_GOOD = int((SIMPLE_STEP_NS - LL_STEP_NS) * 1e-9 * LINK)
+AS_GOOD = int((SIMPLE_STEP_NS - LL_STEP_NS) * 1e-9 * toy.RATES["kernel-peer-write"])
 BYTE, UNSIGNED64, SUM = 1, 5, 0
 
 
@@ -53,9 +53,9 @@ class Ranks:
         return text(error).decode() if error else ""
 
 
-def times(sizes: list[int]) -> list[float]:
+def times(sizes: list[int], **overrides: Any) -> list[float]:
     """From the call to the end of a message of each size, in nanoseconds."""
-    ranks = Ranks()
+    ranks = Ranks(**overrides)
 
     def body(rank: int) -> list[float]:
         comm, stream, data = ranks.join(rank)
@@ -82,6 +82,49 @@ def test_a_message_takes_the_protocol_that_is_faster() -> None:
     steps = SIMPLE_STEP_NS - LL_STEP_NS
     assert long - first == pytest.approx(steps + (sizes[2] - 16) / rate * 1e9, rel=0.01)
     assert longest - long == pytest.approx((sizes[3] - sizes[2]) / rate * 1e9, rel=0.01)
+
+
+def test_a_protocol_has_its_part_of_the_rate_and_a_call_its_time() -> None:
+    """Catches an efficiency that another protocol gets, and a launch that costs nothing."""
+    sizes = [8, 64, 4 * AS_GOOD]
+    plain, slower = (
+        toy.apart(lambda: times(sizes)),
+        toy.apart(lambda: times(sizes, xccl__simple_efficiency=0.5)),
+    )
+    assert slower[:2] == plain[:2]
+    rate = toy.RATES["kernel-peer-write"]
+    by_ll = 2 * sizes[2] / rate * 1e9 - (
+        SIMPLE_STEP_NS - LL_STEP_NS
+    )  # which is as good as Simple at half the rate
+    assert slower[2] - plain[2] == pytest.approx(by_ll - sizes[2] / rate * 1e9, rel=0.02)
+    later = toy.apart(lambda: times(sizes, xccl__call_ns=5 * CALL_NS))
+    assert later[0] - plain[0] == pytest.approx(4 * CALL_NS)
+
+
+def test_a_group_is_one_launch_on_a_stream() -> None:
+    """Catches calls of a group that each take the host's time of a launch."""
+
+    def scene() -> list[Any]:
+        ranks = Ranks(xccl__call_ns=50e3)
+
+        def body(rank: int) -> list[float]:
+            comm, stream, data = ranks.join(rank)
+            taken = []
+            for messages in (1, 4):
+                ranks.machine.barrier()
+                begin = ranks.machine.now()
+                assert ranks.library.ncclGroupStart() == 0
+                for _ in range(messages):
+                    assert ranks.message(rank, comm, stream, data, 8) == 0
+                assert ranks.library.ncclGroupEnd() == 0
+                assert ranks.wait(stream) == ""
+                taken.append(float(ranks.machine.now() - begin))
+            return taken
+
+        return ranks.machine.ranks(2, body)
+
+    (one, four), _ = toy.apart(scene)
+    assert four - one < 10e3
 
 
 @pytest.mark.parametrize("call", ["allreduce", "send", "receive"])

@@ -102,7 +102,7 @@ def _concurrent(build: Builder, names: Sequence[str]) -> None:
         (55.5, 109.7, 151.4, 170.1, 171, 172, 173, 174),
         (55.2, 109.8, 134.7, 143.6, 144, 145, 146, 147),
     )
-    for count in range(2, len(names) + 1):
+    for count in range(2, min(len(names), len(down)) + 1):
         part = names[:count]
         to_gpus = [("cpu0:pinned", f"{gpu}:device", gpu) for gpu in part]
         to_host = [(f"{gpu}:device", "cpu0:pinned", gpu) for gpu in part]

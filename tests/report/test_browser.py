@@ -21,6 +21,7 @@ pytestmark = [
 
 #: Of the sample run's report.
 CHARTS = 9
+UNFOLD = "document.getElementById('unfold').click()"
 FIRST_CELL = "document.querySelector('#matrices .grid tbody tr td:nth-child(3) span').textContent"
 
 
@@ -90,6 +91,7 @@ def test_charts_are_drawn_when_scrolled_to(browser: Browser) -> None:
     assert places == CHARTS
     assert browser.evaluate("byteways.drawn.size") < places
     last = "byteways.places[byteways.places.length - 1]"
+    browser.evaluate("document.querySelector('.contents a[href=\"#latency\"]').click()")
     browser.evaluate(f"{last}.scrollIntoView()")
     for _ in range(50):
         if browser.evaluate(f"byteways.drawn.has({last})"):
@@ -100,6 +102,7 @@ def test_charts_are_drawn_when_scrolled_to(browser: Browser) -> None:
 
 def test_all_charts_are_drawn_before_printing(browser: Browser, tmp_path: Path) -> None:
     """Would catch paper with empty frames."""
+    browser.evaluate(UNFOLD)
     browser.pdf(tmp_path / "report.pdf")
     drawn = "byteways.places.filter(p => p.querySelector('svg .scatterlayer .trace')).length"
     assert browser.evaluate(drawn) == CHARTS
@@ -135,6 +138,7 @@ def test_keyboard(browser: Browser) -> None:
     """Would catch controls that cannot be reached, cells without a tooltip, or focus that is not seen."""
     browser.press("Tab")
     assert browser.evaluate("document.activeElement.textContent") == "Skip to the findings"
+    browser.evaluate(UNFOLD)
     browser.evaluate("document.querySelector('#matrices [data-numbers=percent]').focus()")
     browser.press("Enter")
     assert browser.evaluate(FIRST_CELL) == "87.5 %"
@@ -190,7 +194,7 @@ def test_hostile_names_are_inert(shared: Browser, tmp_path: Path) -> None:
     shared.evaluate("byteways.drawAll()")
     assert shared.evaluate("document.title") != "owned"
     assert shared.evaluate("document.images.length") == 0
-    assert shared.evaluate("document.scripts.length") == 5
+    assert shared.evaluate("document.scripts.length") == 7
     assert shared.console == []
     for selector in ("h1", ".legendtext[data-unformatted*=img]"):
         shown = shared.evaluate(f"document.querySelector('{selector}').textContent")
@@ -210,6 +214,7 @@ def test_narrow_window_does_not_scroll_sideways(report: Path) -> None:
     """Would catch a table or picture that makes the whole page wider than a small window."""
     with Browser(width=520) as browser:
         browser.open(report)
+        browser.evaluate(UNFOLD)
         browser.evaluate("byteways.drawAll()")
         wide, window = browser.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert wide <= window
@@ -233,6 +238,7 @@ def test_legends_leave_the_plot_free(report: Path, width: int) -> None:
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         browser.call("Emulation.setDeviceMetricsOverride", size)
         browser.open(report)
+        browser.evaluate(UNFOLD)
         browser.evaluate("byteways.drawAll()")
         assert browser.evaluate("document.querySelectorAll('svg .legend').length") > 0
         assert browser.evaluate(LEGEND_CLEAR) is True
@@ -243,6 +249,7 @@ def test_legends_move_when_the_window_does(report: Path) -> None:
     """Would catch a phone that is turned, or a window made narrow, with the legend where it was."""
     with Browser() as browser:
         browser.open(report)
+        browser.evaluate(UNFOLD)
         browser.evaluate("byteways.drawAll()")
         size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         browser.call("Emulation.setDeviceMetricsOverride", size)
@@ -259,3 +266,130 @@ def test_folded_findings_are_on_paper(browser: Browser) -> None:
     assert browser.evaluate(folded) is False
     browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert browser.evaluate(folded) is True
+
+
+def screen(browser: Browser, width: int, height: int) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.call("Emulation.setDeviceMetricsOverride", size)
+
+
+@pytest.mark.parametrize("gpus", [2, 4, 8, 16])
+def test_essentials_are_six_screens(shared: Browser, tmp_path: Path, gpus: int) -> None:
+    """Would catch a page that grows with the machine, or whose first screen has to be scrolled."""
+    path = write_report(sample_run.h200x4(gpus=gpus, sizes=(sample_run.MIB, sample_run.GIB)).write(tmp_path))
+    for width, height in ((1400, 900), (390, 844)):
+        screen(shared, width, height)
+        shared.open(path)
+        assert shared.evaluate("document.getElementById('node').getBoundingClientRect().bottom") <= height
+        assert shared.evaluate("document.documentElement.scrollWidth") <= width
+        if width == 1400:
+            assert shared.evaluate("document.documentElement.scrollHeight") <= 6 * height
+    shared.call("Emulation.clearDeviceMetricsOverride")
+
+
+def test_a_finding_leads_to_its_evidence(browser: Browser) -> None:
+    """Would catch a link to results that stay folded."""
+    link = "document.querySelector('.findings.top a.evidence')"
+    part = f"document.querySelector({link}.hash + ' > details')"
+    assert browser.evaluate(f"{part}.open") is False
+    browser.evaluate(f"{link}.click()")
+    browser.evaluate("new Promise(done => setTimeout(done, 50))")
+    assert browser.evaluate(f"{part}.open") is True
+
+
+def test_links_are_told_by_keyboard(browser: Browser) -> None:
+    """Would catch rates that only a pointer can read."""
+    assert browser.evaluate("document.querySelectorAll('svg.node .link[tabindex=\"0\"]').length") == 1
+    browser.evaluate("document.querySelector('svg.node .link[tabindex=\"0\"]').focus()")
+    first = browser.evaluate("document.getElementById('tip').textContent")
+    assert "NVLink4 ×18" in first and "396 GB/s (88 %)" in first
+    browser.press("ArrowRight")
+    assert browser.evaluate("document.getElementById('tip').textContent") != first
+    assert browser.evaluate("document.activeElement.getAttribute('aria-label')").startswith("gpu")
+
+
+def test_paper_has_the_essentials(browser: Browser, tmp_path: Path) -> None:
+    """Would catch a print-out that is as long as the whole page."""
+    browser.pdf(tmp_path / "report.pdf")
+    pages = (tmp_path / "report.pdf").read_bytes().count(b"/Type /Page\n")
+    assert 1 <= pages <= 4
+
+
+TITLE = "document.getElementById('explore-title').textContent"
+ROWS = "Array.from(document.querySelectorAll('#explore-ways tbody th'), th => th.textContent)"
+
+
+def map_of(browser: Browser, pair: str) -> str:
+    return f"document.querySelector('#explore-map button[data-pair=\"{pair}\"]')"
+
+
+def test_a_pair_is_one_click(browser: Browser) -> None:
+    """Would catch a map whose cells select nothing, or ranked ways of another pair."""
+    browser.evaluate(f"{map_of(browser, 'gpu2>gpu3')}.click()")
+    assert browser.evaluate(TITLE) == "gpu2 > gpu3 at 1 GiB, NVLink4 ×18"
+    assert browser.evaluate(ROWS) == [
+        "copy, write",
+        "copy, read",
+        "kernel, read",
+        "kernel, write",
+        "kernel-bulk, read",
+    ]
+    assert browser.evaluate(f"{map_of(browser, 'gpu2>gpu3')}.getAttribute('aria-pressed')") == "true"
+    lit = "Array.from(document.querySelectorAll('svg.node .link.selected'), link => link.dataset.link)"
+    assert sorted(browser.evaluate(lit)) == ["gpu2 – nvswitch", "gpu3 – nvswitch"]
+    curves = "document.querySelectorAll('#explore-curve .scatterlayer .trace').length"
+    assert browser.evaluate(curves) >= 4
+    assert browser.console == []
+
+
+def test_a_link_of_the_picture_selects_its_pair(browser: Browser) -> None:
+    """Would catch a picture that only shows."""
+    link = "document.querySelector('svg.node .link[data-link=\"gpu1 – cpu0\"]')"
+    browser.evaluate(f"{link}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    assert browser.evaluate(TITLE).startswith("gpu1 > cpu0 at 1 GiB, PCIe 5.0 ×16")
+
+
+def test_switches_of_the_map(browser: Browser) -> None:
+    """Would catch a switch that changes colours or headings only."""
+    cell = map_of(browser, "gpu0>gpu1")
+    assert browser.evaluate(f"{cell}.textContent") == "396"
+    browser.evaluate("document.querySelector('[data-share=\"1\"]').click()")
+    assert browser.evaluate(f"{cell}.textContent") == "88.0"
+    browser.evaluate("document.querySelector('[data-share=\"0\"]').click()")
+    browser.evaluate("document.querySelector('[data-both=\"1\"]').click()")
+    assert browser.evaluate(f"{cell}.textContent") == "784"
+    assert browser.evaluate(TITLE) == "gpu0 and gpu1 at 1 GiB, NVLink4 ×18, sum of both directions"
+    browser.evaluate("document.querySelector('[data-both=\"0\"]').click()")
+    browser.evaluate(
+        "(() => { const list = document.getElementById('explore-way');"
+        "list.value = Array.from(list.options).find(o => o.text === 'kernel, read').value;"
+        "list.dispatchEvent(new Event('change')); })()"
+    )
+    assert browser.evaluate(f"{cell}.textContent") == "375"
+
+
+def test_the_address_keeps_the_selection(shared: Browser, report: Path) -> None:
+    """Would catch a link to a question that opens another one, or a foreign address that breaks the page."""
+    shared.open(report)
+    shared.evaluate("byteways.select({pair: 'cpu0>gpu3', share: 1})")
+    kept = shared.evaluate("location.hash")
+    shared.evaluate("location.hash = '#pair=gpu9%3E<img>&size=7'")
+    shared.evaluate("new Promise(done => setTimeout(done, 50))")
+    assert shared.evaluate(TITLE).startswith("cpu0 > gpu3 at 1 GiB")
+    shared.evaluate("location.hash = ''")
+    shared.evaluate("byteways.select({pair: 'gpu0>gpu1', share: 0})")
+    shared.evaluate(f"location.hash = {kept!r}")
+    shared.evaluate("new Promise(done => setTimeout(done, 50))")
+    assert shared.evaluate(TITLE).startswith("cpu0 > gpu3 at 1 GiB")
+    assert shared.evaluate("byteways.state.share") == 1
+    assert shared.console == []
+
+
+def test_the_map_by_keyboard(browser: Browser) -> None:
+    """Would catch cells that only a pointer reaches."""
+    browser.evaluate(f"{map_of(browser, 'gpu0>gpu1')}.focus()")
+    browser.press("ArrowDown")
+    browser.press("ArrowRight")
+    browser.press("Enter")
+    assert browser.evaluate("byteways.state.pair") == "gpu1>gpu2"
+    assert browser.evaluate("document.activeElement.dataset.pair") == "gpu1>gpu2"

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from byteways.report import write_report
-from byteways.report.drawing import WIDTH, Drawing, draw
 from byteways.report.numbers import moment
 from byteways.report.page import Page, from_run
 from byteways.report.render import script_json
@@ -20,7 +19,7 @@ from byteways.results import columns
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from byteways.text import visible_data
-from byteways.topology.model import Device, Link, Topology
+from byteways.topology.model import Link, Topology
 from tests.report import sample_run
 from tests.report.sample_run import HOSTILE
 
@@ -53,27 +52,32 @@ def test_sections_without_data_are_left_out(tmp_path: Path) -> None:
     outline = Outline(html(sample_run.cpu_only(), tmp_path))
     sections = outline.ids("section")
     assert sections == [
+        "node",
+        "explore",
         "findings",
-        "machine",
         "host",
         "curves",
         "best",
         "latency",
         "not-measured",
+        "machine",
         "reading",
         "method",
         "data",
     ]
     links = [attributes["href"] for tag, attributes in outline.elements if tag == "a"]
-    assert links == ["#findings", *(f"#{name}" for name in sections)]  # the first is "skip to the findings"
+    contents = [f"#{name}" for name in sections]
+    assert links[: 1 + len(contents)] == ["#findings", *contents]  # the first is "skip to the findings"
+    assert set(links[1 + len(contents) :]) <= set(contents)  # of the first findings to their evidence
 
 
 def test_all_sections_of_a_gpu_run(tmp_path: Path) -> None:
     """Would catch a section that lost its data on the way."""
     assert Outline(html(sample_run.h200x4(), tmp_path)).ids("section") == [
-        "first",
+        "node",
+        "recommended",
+        "explore",
         "findings",
-        "machine",
         "matrices",
         "host",
         "curves",
@@ -85,6 +89,7 @@ def test_all_sections_of_a_gpu_run(tmp_path: Path) -> None:
         "latency",
         "warnings",
         "not-measured",
+        "machine",
         "reading",
         "method",
         "data",
@@ -141,7 +146,7 @@ def test_hostile_names_are_escaped(tmp_path: Path, place: str) -> None:
     text = html(build, tmp_path)
     tags = [tag for tag, _ in Outline(text).elements]
     assert "img" not in tags
-    assert tags.count("script") == 5
+    assert tags.count("script") == 7
     assert "<img" not in text.replace("<image", "")  # Plotly's own text has <image>
 
 
@@ -151,7 +156,8 @@ def test_simulated_cannot_be_missed(tmp_path: Path) -> None:
     assert "SIMULATED by" not in html(build, tmp_path / "measured")
     build.simulated = True
     text = html(build, tmp_path / "simulated")
-    assert "<title>SIMULATED: quick on toy" in text
+    assert "<title>SIMULATED: Fixture CPU: copies in host memory 17.5 GB/s" in text
+    assert "quick on toy, 2026-01-02 03:04 UTC" in text
     assert text.index('class="banner" role="alert">SIMULATED') < text.index("<h1>")
     mark = "SIMULATED by byteways from the model toy (not measured)"
     for section in re.findall(r"<section .*?</section>", text, re.DOTALL):
@@ -203,7 +209,9 @@ def test_first_findings_are_open_and_all_are_there(tmp_path: Path) -> None:
     """Would catch findings that are lost or numbered anew where the list is folded."""
     text = html(sample_run.h200x4(), tmp_path)
     said = from_run(RunFolder(tmp_path)).findings
-    assert text.count('<span class="say">') == len(said) > 8
+    assert (
+        text.count('<span class="say">') == 3 + len(said) > 11
+    )  # the first three stand beside the node, too
     assert f"<summary>{len(said) - 8} more findings</summary>" in text
     assert "counter-reset: finding 8" in text
 
@@ -270,6 +278,7 @@ def test_no_negative_window(tmp_path: Path) -> None:
 def test_empty_run(tmp_path: Path) -> None:
     """Would catch a report that cannot be written before the first record is there."""
     assert Outline(html(sample_run.Builder(sample_run.topology(2)), tmp_path)).ids("section") == [
+        "node",
         "machine",
         "reading",
         "method",
@@ -334,55 +343,6 @@ def test_script_json_is_inert() -> None:
     text = script_json({"x": HOSTILE, "y": "<!-- & \u2029"})
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == visible_data({"x": HOSTILE, "y": "<!-- & \u2029"})
-
-
-def inside(drawing: Drawing) -> bool:
-    return all(
-        node.x >= 0 and node.x + node.width <= WIDTH and node.y >= 0 and node.bottom <= drawing.height
-        for node in drawing.nodes
-    )
-
-
-@pytest.mark.parametrize("gpus", range(9))
-@pytest.mark.parametrize("cpus", [1, 2, 8])
-def test_drawing_is_readable(gpus: int, cpus: int) -> None:
-    """Would catch boxes that overlap or leave the picture, or links that are not drawn."""
-    topology = sample_run.topology(gpus, cpus)
-    drawing = draw(topology)
-    assert inside(drawing)
-    assert len(drawing.edges) == len(topology.links)
-    nodes = drawing.nodes
-    for index, first in enumerate(nodes):
-        for second in nodes[index + 1 :]:
-            apart = first.x + first.width <= second.x or second.x + second.width <= first.x
-            assert apart or first.bottom <= second.y or second.bottom <= first.y, (first, second)
-    letters = [row.letter for row in drawing.legend]
-    assert sorted(set(letters)) == letters
-    assert {edge.letter for edge in drawing.edges} == set(letters)
-
-
-def test_drawing_of_direct_links_and_pcie_switches() -> None:
-    """Would catch GPU-to-GPU links drawn through boxes, or switches on the wrong level."""
-    devices = [Device("cpu0", "cpu", "CPU")] + [Device(f"gpu{n}", "gpu", "GPU") for n in range(8)]
-    links = [Link("pcie0", "cpu0", "pcie", 1, "5.0", 63e9, None, "nominal", "PCIe 5.0 ×16")]
-    for a in range(8):
-        links.append(Link(f"gpu{a}", "pcie0", "pcie", 1, "4.0", 31.5e9, None, "nominal", "PCIe 4.0 ×16"))
-        links += [
-            Link(f"gpu{a}", f"gpu{b}", "xgmi", 1, None, 50e9, None, "nominal", "xGMI") for b in range(a)
-        ]
-    drawing = draw(Topology("host", tuple(devices), ("pcie0",), tuple(links)))
-    assert inside(drawing)
-    tops = {node.name: node.y for node in drawing.nodes}
-    assert tops["cpu0"] < tops["pcie0"] < tops["gpu0"] == tops["gpu7"]
-    bottom = max(node.bottom for node in drawing.nodes)
-    arcs = [edge for edge in drawing.edges if edge.kind == "xgmi"]
-    assert len(arcs) == 28
-    assert all(bottom < edge.badge_y < drawing.height for edge in arcs)
-    assert [(row.letter, row.link_class, row.count) for row in drawing.legend] == [
-        ("A", "PCIe 5.0 ×16", 1),
-        ("B", "PCIe 4.0 ×16", 8),
-        ("C", "xGMI", 28),
-    ]
 
 
 def test_rewriting_gives_the_same_page(tmp_path: Path) -> None:

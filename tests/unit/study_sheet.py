@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -112,6 +112,12 @@ class FakeSheet:
             for (a, b, size), number in self.prints.items()
             if (a, b) == (line.name, place.name)
         ]
+
+    def stands_for(self, name: str, places: Iterable[str]) -> list[str]:
+        return []
+
+    def proxy_note(self, name: str) -> str:
+        return ""
 
     def missing(self, line: FakeLine, place: FakePlace, size: int | None) -> str:
         return f"no {line.name} at {place.name}"

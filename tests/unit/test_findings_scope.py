@@ -309,3 +309,17 @@ def test_large_leads_of_an_access_are_factors(tmp_path: Path) -> None:
         "16 GB/s at 1 GiB"
     )
     assert one.detail.endswith("Also faster: kernel issued by the source 20 times.")
+
+
+@pytest.mark.parametrize(("window_ns", "predicted"), [(0.2e6, 0), (6e6, 1)])
+def test_flows_that_hardly_overlap_are_not_predicted(
+    tmp_path: Path, window_ns: float, predicted: int
+) -> None:
+    """Catches rates of different times held against what the links carry at once."""
+    build = sample_run.Builder(sample_run.topology(2))
+    flows = [("cpu0:pinned", f"gpu{gpu}:device", f"gpu{gpu}") for gpu in (0, 1)]
+    for one in flows:
+        build.measure("copy", [one], 55.0)
+    rates = {"cpu0>gpu0": 50.0, "cpu0>gpu1": 50.0}
+    build.measure("copy", flows, rates, pattern="fan-out", window_ns=window_ns, end_to_end_ns=6.2e6)
+    assert len(predictions(Index(RunFolder(build.write(tmp_path)))).cases) == predicted

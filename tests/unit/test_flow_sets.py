@@ -22,8 +22,8 @@ HOST = 'source = "cpu*:pinned"\ndestination = "gpu*:device"\npairs = "near"\n'
 GPUS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nexecutor = "source"\n'
 
 
-def cases(lines: str, topology: Topology) -> tuple[Case, ...]:
-    text = 'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\nsize = "1MiB"\ninterface = "copy"\n'
+def cases(lines: str, topology: Topology, interface: str = "copy") -> tuple[Case, ...]:
+    text = f'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\nsize = "1MiB"\ninterface = "{interface}"\n'
     sweep = parse(text + lines, file="my.toml").sweeps[0]
     return expand(sweep, topology, lambda a, b: link_class(topology, a, b)).cases
 
@@ -54,6 +54,15 @@ def test_fans_grow_packed_and_spread() -> None:
     assert paths(back + 'gpus = "two"', H200X4)[:2] == ["gpu0,gpu1>cpu0", "gpu0,gpu2>cpu0"]
 
 
+def test_a_fan_grows_to_an_odd_number_of_gpus() -> None:
+    """Catches a fan that stops before the last GPU where their number is odd."""
+    three: Topology = machines.gpus(3)[0]
+    assert paths(HOST + 'pattern = "fan-out"\ngpus = "packed"', three) == [
+        "cpu0>gpu0,gpu1",
+        "cpu0>gpu0,gpu1,gpu2",
+    ]
+
+
 def test_fan_both_has_every_flow_back() -> None:
     """Catches a direction that is missing, or flows that are executed by a CPU that queues no copy."""
     (case,) = cases(HOST + 'pattern = "fan-bidirectional"', TWO_DOMAINS)
@@ -61,6 +70,28 @@ def test_fan_both_has_every_flow_back() -> None:
     assert len(case.flows) == 8
     assert [flow.path for flow in case.flows][3:6] == ["cpu1>gpu3", "gpu0>cpu0", "gpu1>cpu0"]
     assert {flow.executor for flow in case.flows} == {"gpu0", "gpu1", "gpu2", "gpu3"}
+
+
+def test_gpus_run_stream_on_arrays_of_the_host() -> None:
+    """Catches a GPU whose arrays are in its own memory or in another GPU's domain, one GPU for all arrays,
+    and cases of other GPUs that are told alike."""
+    on_host = HOST + 'arrays = "source"\nexecutor = "destination"\n'
+    both = on_host + 'pattern = "fan-out"\ngpus = ["packed", "spread"]'
+    found = cases(both, FRONTIER, "stream-copy")
+    assert found[0].path == "gpu0,gpu1 on cpu3"
+    assert len({case.path for case in found}) == len(found) == 7 + 5
+    near = {flow.executor: flow.source.device for case in found for flow in case.flows}
+    assert near["gpu0"] == near["gpu1"] == "cpu3" and near["gpu4"] == "cpu0"
+    assert all(flow.source == flow.destination for case in found for flow in case.flows)
+    alone = [case for case in cases(on_host, FRONTIER, "stream-copy") if case.flows[0].executor == "gpu2"]
+    assert [(case.path, len(case.flows)) for case in alone] == [("cpu1>cpu1", 1)]
+
+
+def test_only_stream_has_its_arrays_elsewhere() -> None:
+    """Catches a copy that is asked for arrays, which has none."""
+    with pytest.raises(BytewaysError) as raised:
+        cases(HOST + 'arrays = "source"', FRONTIER)
+    assert "copy is no STREAM kernel" in str(raised.value)
 
 
 def test_two_pairs_with_and_without_links_in_common() -> None:

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+import message_figures
 import model_error
 import published_values as published
+import simulated_messages
 import simulated_programs
 from byteways.machines import load
 from byteways.machines.model import Fit
 from byteways.plan.case import Buffer
+from byteways.studies.values import Value
+from message_figures import Messages
 from model_error import Prediction
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "machine-models.md"
@@ -36,6 +40,11 @@ def found(machine: str) -> tuple[model_error.Figures, list[Prediction]]:
     return model_error.figures_of(machine, predictions), predictions
 
 
+@cache
+def messages() -> list[Messages]:
+    return message_figures.of_machines([(load(name), found(name)[1]) for name in published.machines()])
+
+
 @pytest.mark.parametrize("machine", published.machines())
 def test_fit_in_the_machine_file_is_what_the_program_finds(machine: str) -> None:
     """Would catch errors in a machine file that are not those of the model as it is now."""
@@ -50,6 +59,7 @@ def test_page_shows_what_the_program_prints(capsys: pytest.CaptureFixture[str]) 
     for figures, predictions in results:
         model_error.print_families(figures.machine, predictions, held_out_only=True)
     model_error.print_summary([figures for figures, _ in results])
+    message_figures.print_table(messages())
     assert f"```text\n{capsys.readouterr().out.strip()}\n```" in PAGE.read_text(encoding="utf-8")
 
 
@@ -61,6 +71,9 @@ def test_every_checked_value_has_a_program_and_its_environment(machine: str) -> 
         operation = simulated_programs.operation_of(value)
         assert operation.program in simulated_programs.PROGRAMS
         assert operation.environment.items() >= value.environment.items()
+        if operation.program == "messages":
+            assert operation.message in simulated_messages.PROGRAMS and operation.ranks > 1
+            continue
         flows = {"unidirectional": 1, "bidirectional": 2, "all-pairs": 56}[value.pattern]
         assert len(operation.flows) == flows
 
@@ -115,6 +128,55 @@ def test_families_keep_ways_of_different_width_apart(source: str, destination: s
     """Would catch links of different width in one family."""
     model = load("crusher-mi250x")
     assert model_error.way_between(model, source, destination, "gpu0") == way
+
+
+def test_messages_reach_their_aims_with_few_numbers() -> None:
+    """Would catch a simulated MPI or RCCL that moves away from what was published, and a model that has a
+    number for every few values.
+    """
+    assert [one.machine for one in messages()] == ["elcap-mi300a", "frontier-mi250x", "mi300x-8", "all"]
+    assert message_figures.good(messages())
+    assert messages()[-1].bandwidths >= 50 and messages()[-1].times >= 34
+    for one in messages():
+        assert 0 < one.numbers * message_figures.VALUES_FOR_A_NUMBER <= one.fitted_values, one.machine
+
+
+def test_a_message_is_no_copy_and_a_copy_no_message() -> None:
+    """Would catch figures of copies that messages flatter, or the reverse, and aims that nobody looks at."""
+    message = {"method": "mpi", "options": {"program": "osu_bw"}}
+    seen = [prediction(70e9, **message), prediction(74e9, **message), prediction(100e9)]
+    assert model_error.figures_of("crusher-mi250x", seen).with_aim == 1
+    (one, every) = message_figures.of_machines([(load("crusher-mi250x"), seen)])
+    assert (one.bandwidths, one.times, every.machine) == (2, 0, "all")
+    assert one.bandwidth_median == pytest.approx(0.28) and not message_figures.good([one, every])
+    assert not message_figures.of_machines([(load("crusher-mi250x"), [prediction()])])
+
+
+def test_simulated_messages_repeat_themselves() -> None:
+    """Would catch ranks whose order in time depends on the operating system."""
+    values = [one.value for one in found("frontier-mi250x")[1] if one.value.size_bytes == 65536]
+    values = [value for value in values if value.options.get("ranks") == "8"]
+    assert len(values) > 5
+    first, second = (model_error.predict_values(load("frontier-mi250x"), values) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("program", "counts", "wanted"),
+    [
+        ("osu_bw", "one direction", 1.0),
+        ("osu_bibw", "sum of both directions", 2.0),
+        ("all_reduce_perf", "bus bandwidth", 1.75),
+        ("all_gather_perf", "bus bandwidth", 0.875),
+    ],
+)
+def test_bytes_of_messages_count_as_their_programs_count_them(
+    program: str, counts: str, wanted: float
+) -> None:
+    """Would catch a bus bandwidth without its factor."""
+    options = {"program": program, "ranks": "8"}
+    value: Value = prediction(counts=counts, method="xccl", options=options, size_bytes=1).value
+    assert simulated_programs.figure(value, [1.0]) == pytest.approx(wanted * 1e9)
 
 
 def test_a_switch_is_no_routed_way() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -121,7 +122,10 @@ def test_collectives_have_the_buffers_of_all_ranks() -> None:
         (
             'interface = "xccl-ping-pong"\nsource = "gpu*:device"\ndestination = "cpu*:pageable"\nsize = 8\n',
             host(1, 8, 2),
-            {"xccl-ping-pong moves memory of GPUs, and cpu0 is a CPU"},
+            {
+                f"kernels of {gpu} cannot touch pageable memory: it has no pageable memory access"
+                for gpu in ("gpu0", "gpu1")
+            },
         ),
         (
             f'interface = "mpi"\npattern = "allreduce"\n{IN_PLACE}source = "cpu*:pageable"\n'
@@ -145,6 +149,38 @@ def test_every_rank_can_do_its_part(sweep: str, machine: Any, reasons: set[str |
     text = f'name = "toy"\ntitle = "t"\nrounds = 1\n[[sweep]]\nname = "s"\n{sweep}'
     found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
     assert {one.reason for one in found} == reasons
+
+
+@pytest.mark.parametrize(("groups", "sizes"), [("powers", [2, 4, 5]), ("every", [2, 3, 4, 5]), ("all", [5])])
+def test_groups_of_a_collective(groups: str, sizes: list[int]) -> None:
+    """Catches a number of ranks that is left out or comes twice."""
+    text = f'interface = "mpi"\npattern = "allreduce"\ngroups = "{groups}"\n{ENDS}'
+    found = [len(case.ranks) for case in cases(text, 5, *host(1)) if case.size_bytes == 8]
+    assert found == sizes
+
+
+def test_nccl_and_rccl_reach_host_memory_from_the_ranks_gpu() -> None:
+    """Catches a CPU that runs the library's kernels, pages that the GPU cannot reach, and a rank without a
+    GPU."""
+    topology, capabilities = host(2, 8, 2)
+    memory = {name: {**own, "pinned": YES} for name, own in capabilities.memory.items()}
+    machine = topology, replace(capabilities, memory=memory)
+    ends = (
+        'source = ["cpu*:pageable", "cpu*:pinned"]\ndestination = "cpu*:pinned"\nsize = 8\npairs = "first"\n'
+    )
+    text = f'name = "t"\ntitle = "t"\n[[sweep]]\nname = "s"\ninterface = "xccl"\ncache = "warm"\n{ends}'
+    found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
+    assert {(one.case.flows[0].executor, str(one.case.flows[0].source)): one.reason for one in found} == {
+        ("gpu0", "0/cpu0:pinned"): None,
+        (
+            "gpu0",
+            "0/cpu0:pageable",
+        ): "kernels of gpu0 cannot touch pageable memory: it has no pageable memory access",
+    }
+    alone = make_plan(parse(text, file="toy.toml"), *host(1), ranks=2).cases
+    assert {one.reason for one in alone if one.case.flows[0].source.memory == "pageable"} == {
+        "xccl moves memory of GPUs, and cpu0 is a CPU"
+    }
 
 
 def test_pairs_take_an_even_number_of_ranks() -> None:

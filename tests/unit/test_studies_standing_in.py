@@ -59,4 +59,28 @@ def test_an_unknown_line_cannot_represent_another(tmp_path: Path) -> None:
         (tmp_path / name).write_text(changed, encoding="utf-8")
     with pytest.raises(BytewaysError) as raised:
         read(tmp_path, "mine")
-    assert "line runtime copies, which simulates line PyTorch copy_" in str(raised.value.cause)
+    assert "line runtime copies, which represents line PyTorch copy_" in str(raised.value.cause)
+
+
+def test_a_call_that_names_no_domain_ends_next_to_the_gpu() -> None:
+    """Would catch a prefetch to the host that is missing because its pages go to another domain than the
+    source names, and one that hides to which they went."""
+    case = flow_case("prefetch", "gpu0:managed-coarse", "cpu3:managed-coarse", "gpu0")
+    made = run("crusher-mi250x", record(case, 5.0))
+    (figure,) = [one for one in compare(load("pearson2023"), made).figures if one.figure.id == "fig3b"]
+    assert [row.ours for row in figure.rows if row.line == "prefetch from GPU" and row.ours]
+    assert "prefetch from GPU, gpu0>cpu0: gpu0>cpu3, as the call names no NUMA domain" in figure.notes
+
+
+def test_runs_without_an_interface_are_read_by_another_line() -> None:
+    """Would catch recorded runs whose claims cannot be tested since the study has kernels that only store,
+    and a run that has both and shows the older one."""
+    older = flow_case("kernel", "gpu0:device", "gpu1:device", "gpu0")
+    newer = flow_case("store", "gpu1:device", "gpu1:device", "gpu0")
+    note = "implicit mapped is not in this run: copying kernel, peer represents it"
+    for records, rate in ((((older, 150.0),), 150.0), (((older, 150.0), (newer, 120.0)), 120.0)):
+        made = run("crusher-mi250x", *(record(case, shown, mean=1.0) for case, shown in records))
+        (figure,) = [one for one in compare(load("pearson2023"), made).figures if one.figure.id == "table3"]
+        (row,) = [one for one in figure.rows if (one.line, one.place) == ("implicit mapped", "quad")]
+        assert row.ours == pytest.approx(rate / 200)
+        assert any(one.startswith(note) for one in figure.notes) == (len(records) == 1)

@@ -17,7 +17,7 @@ from math import exp, log, sqrt
 from statistics import fmean, median, stdev
 
 from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim, cells_of, operand
-from byteways.analyse.repeatability import Rounds, Spread, for_many, spreads, student
+from byteways.analyse.repeatability import Rounds, Spread, exceeded, for_many, spreads, student
 from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
 from byteways.plan.interfaces import figure_of
 from byteways.plan.options import TIMING
@@ -60,6 +60,7 @@ def compare(
     *,
     kind: str = "difference",
     ways: int = 2,
+    comparisons: int | None = None,
     across: Iterable[str] = (),
     match: Callable[[Cell], Hashable] | None = path_of,
     names: tuple[str, str] = ("", ""),
@@ -72,6 +73,7 @@ def compare(
         second: The result it is compared with.
         kind: The kind of claim.
         ways: Number of alternatives: the interval holds for all pairs of them simultaneously.
+        comparisons: The number of comparisons itself, if not that of all pairs of alternatives.
         across: Elements of `_LIKE` in which the two differ intentionally.
         match: Key that pairs results of first and second; None compares every one with every one.
         names: Names of both, instead of descriptions of their settings.
@@ -85,7 +87,7 @@ def compare(
         partners = group_by(others, match)
         pairs = [(one, other) for one in ones for other in partners.get(match(one), ())]
     pairs = [(one, other) for one, other in pairs if one is not other]
-    comparisons = max(ways * (ways - 1) // 2, 1)
+    comparisons = comparisons or max(ways * (ways - 1) // 2, 1)
     ranked = [(one, other) for one, other in pairs if one.ranked and other.ranked]
     reason = _obstacle(pairs, ranked, across)
     effects = [] if reason else [_effect(one, other, comparisons) for one, other in ranked]
@@ -127,15 +129,50 @@ def _effect(one: Cell, other: Cell, comparisons: int) -> _Effect:
     least = MISJUDGED_LEAD if one.misjudged or other.misjudged else LEAD
     if one.value <= 0 or other.value <= 0:
         return _Effect(1.0, 0.0, 2.0, least)
+    deviation, freedom = _of_ratio(one, other)
+    half = student(for_many(comparisons), freedom) * deviation
+    ratio = log(one.value / other.value)
+    return _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+
+
+def _of_ratio(one: Cell, other: Cell) -> tuple[float, float]:
+    """Returns the standard deviation of the logarithm of the ratio, and its degrees of freedom."""
     parts = [(cell.spread.of_median(cell.rounds) ** 2, cell.spread.freedom) for cell in (one, other)]
     total = sum(square for square, _ in parts)
     if one.spread.shared and other.spread.shared:  # nearly the same estimate: count it once
-        freedom = min(degrees for _, degrees in parts)
-    else:  # Welch and Satterthwaite
-        freedom = total**2 / sum(square**2 / degrees for square, degrees in parts)
-    half = student(for_many(comparisons), freedom) * sqrt(total)
-    ratio = log(one.value / other.value)
-    return _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+        return sqrt(total), min(degrees for _, degrees in parts)
+    # Welch and Satterthwaite
+    return sqrt(total), total**2 / sum(square**2 / degrees for square, degrees in parts)
+
+
+def compare_all(pairs: Sequence[tuple[Cell, Cell]], *, kind: str = "difference") -> list[Claim]:
+    """Compares many pairs of results of equal cases, so that all claims hold simultaneously.
+
+    Holm's step-down procedure (S. Holm, Scand. J. Stat. 6, 1979) with Šidák's levels: the pair with the
+    smallest probability under equality is compared as one of n, the next as one of n - 1, and so on until one
+    is no difference; all further pairs have its interval. It controls the probability of any false difference
+    whatever else differs, since each named case is acted upon by itself.
+
+    Args:
+        pairs: Results with their counterparts; both may be ranked.
+        kind: The kind of claim.
+    """
+    chances = [_chance(one, other) for one, other in pairs]
+    claims: dict[int, Claim] = {}
+    left, open_ = len(pairs), True
+    for place in sorted(range(len(pairs)), key=chances.__getitem__):
+        claims[place] = compare(*pairs[place], kind=kind, comparisons=left)
+        open_ = open_ and chances[place] < for_many(left)
+        left -= open_
+    return [claims[place] for place in range(len(pairs))]
+
+
+def _chance(one: Cell, other: Cell) -> float:
+    """Returns the probability of a ratio as far from 1 as this one if both results are equal."""
+    if one.value <= 0 or other.value <= 0:
+        return 1.0
+    deviation, freedom = _of_ratio(one, other)
+    return exceeded(abs(log(one.value / other.value)) / deviation, freedom)
 
 
 def unsteady(claim: Claim) -> bool:

@@ -146,21 +146,21 @@ def student(level: float, freedom: float) -> float:
     """Returns the two-sided quantile of Student's t: |t| exceeds it with probability `level`."""
     freedom = min(freedom, _NORMAL)
     t = 0.5
-    while _tail(2 * t, freedom) > level:
+    while exceeded(2 * t, freedom) > level:
         t *= 2
     # Newton's method from the left: the tail is decreasing and convex, so steps never overshoot.
     scale = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2
     for _ in range(60):
         density = exp(scale - (freedom + 1) / 2 * log1p(t * t / freedom))
-        step = (_tail(t, freedom) - level) / (2 * density)
+        step = (exceeded(t, freedom) - level) / (2 * density)
         t += step
         if abs(step) < 1e-12 * t:
             break
     return t
 
 
-def _tail(t: float, freedom: float) -> float:
-    """Returns the probability that |t| is exceeded."""
+def exceeded(t: float, freedom: float) -> float:
+    """Returns the probability that |t| is exceeded, of Student's distribution."""
     return _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
 
 

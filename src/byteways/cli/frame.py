@@ -22,6 +22,7 @@ VERBS = {
     "run": "Benchmark this machine and write a run folder with a report.",
     "reproduce": "Repeat a published experiment and check its claims.",
     "best": "Say which way is best for a size between two devices.",
+    "compare": "Compare runs, case by case or by link class.",
     "show": "Show the results of a run.",
     "report": "Rewrite the HTML report of a run.",
     "export": "Export the results of a run as CSV, Parquet or JSON.",

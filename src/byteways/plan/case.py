@@ -310,8 +310,9 @@ class Case:
         """The devices as connected by the pattern.
 
         `gpu0>gpu1`, `gpu0<>gpu1`, `gpu0>gpu1,gpu2`, `gpu1,gpu2>gpu0`, `all:gpu0,gpu1`,
-        `gpu0>gpu1 beside gpu2>gpu3`; `cpu0<>gpu0,gpu1`, `gpu0>gpu1 and gpu2>gpu3`, `ring:gpu0,gpu1,gpu2`,
-        `ring:gpu0,gpu1 and cpu0>gpu0,gpu1`, `gpu0,gpu1<>gpu2,gpu3`.
+        `gpu0,gpu1 on cpu0` (all arrays there), `gpu0>gpu1 beside gpu2>gpu3`; `cpu0<>gpu0,gpu1`,
+        `gpu0>gpu1 and gpu2>gpu3`, `ring:gpu0,gpu1,gpu2`, `ring:gpu0,gpu1 and cpu0>gpu0,gpu1`,
+        `gpu0,gpu1<>gpu2,gpu3`.
         """
         paths = [flow.path for flow in self.flows]
         sources = list(dict.fromkeys(flow.source.device for flow in self.flows))
@@ -320,6 +321,9 @@ class Case:
             if self.flows[0].source == self.flows[0].destination:  # each device reaches the other's buffer
                 return "<>".join(sources)
             return paths[0].replace(">", "<>")
+        if self.pattern in ("fan-out", "fan-in") and all(one.source == one.destination for one in self.flows):
+            executors = list(dict.fromkeys(flow.executor for flow in self.flows))
+            return f"{','.join(executors)} on {','.join(sources)}"
         if self.pattern in ("fan-out", "fan-in"):
             return f"{','.join(sources)}>{','.join(destinations)}"
         if self.pattern in ("fan-bidirectional", "bisection"):

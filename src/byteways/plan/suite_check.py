@@ -11,7 +11,7 @@ from byteways.aliases import translated
 from byteways.plan import bounds
 from byteways.plan.case import CACHES, MEMORIES, OF_ALL_RANKS, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
-from byteways.plan.interfaces import APPLICATIONS, INTERFACES, goes_both_ways
+from byteways.plan.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_options import check_products, environment_of, options_of
 from byteways.plan.suite_table import Table, kind_of_value
@@ -23,9 +23,19 @@ from byteways.plan.words import closest
 PAIRS = ("all", "near", "per-link-class", "first")
 SAME_DEVICE = ("only", "never", "also")
 CORES = ("any", "pairs")
+ARRAYS = ("ends", "source")
 GROUPS = ("all", "powers", "every")
 #: Keys that do not apply to sweeps between ranks.
-_NOT_BETWEEN_RANKS = ("executor", "same_device", "partner", "second_source", "cores", "gpus", "halves")
+_NOT_BETWEEN_RANKS = (
+    "executor",
+    "same_device",
+    "partner",
+    "second_source",
+    "arrays",
+    "cores",
+    "gpus",
+    "halves",
+)
 #: `with-RUNTIME` is for sweeps that only one runtime supports.
 WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{name}" for name in runtimes()))
 EXECUTOR_WORDS = ("source", "destination", "both")
@@ -42,6 +52,7 @@ _SWEEP_KEYS = (
         "groups",
         "same_device",
         "second_source",
+        "arrays",
         "partner",
         "cores",
     ),
@@ -137,6 +148,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
         **_read_beside(table, interfaces, patterns),
         second_sources=_second_sources(table, interfaces),
         partners=_partners(table, interfaces),
+        arrays=_arrays(table, interfaces),
         cores=_cores(table, interfaces),
         when=table.word("when", WHEN, "always"),
         precision=table.number("precision", precision, 1e-4, 0.5),
@@ -240,6 +252,14 @@ def _gpus(table: Table, patterns: tuple[str, ...]) -> tuple[str, ...]:
     if others:
         table.fail("gpus", f"{others[0]} is not a fan: all its devices take part", f"of {', '.join(_FANS)}")
     return table.words("gpus", "choice of GPUs", GPUS)
+
+
+def _arrays(table: Table, interfaces: tuple[str, ...]) -> str:
+    """Returns whose memory has the arrays of a STREAM kernel."""
+    others = [name for name in interfaces if INTERFACES[name].buffers != "pair" or not counts_as_stream(name)]
+    if "arrays" in table.data and others:
+        table.fail("arrays", f"{others[0]} is no STREAM kernel", "leave the key out")
+    return table.word("arrays", ARRAYS, "ends")
 
 
 def _halves(table: Table, patterns: tuple[str, ...]) -> str:

@@ -67,6 +67,7 @@ class Sweep:
     beside_sizes: tuple[int, ...]
     beside_options: Mapping[str, tuple[int | str | bool, ...]]
     second_sources: tuple[BufferGlob, ...]
+    arrays: str  # "ends", or "source": the source's memory has all arrays of a STREAM kernel
     cores: str  # "any", or "pairs" for every pair of cores
     partners: tuple[str, ...]  # "source", "destination" or globs of devices
     when: str

@@ -345,7 +345,8 @@ def _flows(
         partners = [*dict.fromkeys(itertools.chain.from_iterable(named))]
     for second, partner in itertools.product(seconds, partners):
         flows = tuple(
-            Flow(*ends, executor, second, partner) for ends, executor in zip(group, executors, strict=True)
+            Flow(*_buffers_of(sweep, ends), executor, second, partner)
+            for ends, executor in zip(group, executors, strict=True)
         )
         if not sweep.beside_interfaces:
             yield flows
@@ -357,6 +358,10 @@ def _flows(
                     flows[0],
                     Flow(*group[-1], executors[-1], interface=other, options=options, size_bytes=size),
                 )
+
+
+def _buffers_of(sweep: Sweep, ends: Ends) -> Ends:
+    return (ends[0], ends[0]) if sweep.arrays == "source" else ends
 
 
 def _products(axes: Mapping[str, Sequence[Value]]) -> Iterator[dict[str, Value]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import Any
 
 from byteways.analyse import curves
@@ -25,9 +26,13 @@ from byteways.analyse.wording import tied_interfaces
 from byteways.report import charts
 from byteways.report.about import devices, facts, method
 from byteways.report.charts import Chart
-from byteways.report.drawing import Drawing, draw
+from byteways.report.evidence import Evidence, evidence, places
+from byteways.report.explore import Explorer, explorer
 from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
-from byteways.report.numbers import bandwidth_number
+from byteways.report.node.drawing import Drawing, draw
+from byteways.report.node.rates import link_rates
+from byteways.report.numbers import bandwidth_number, moment
+from byteways.report.title import machine, results
 from byteways.results import columns
 from byteways.results.record import Record
 from byteways.results.simulated import mark_of, subject, worded
@@ -85,7 +90,8 @@ class PageTopic:
 class Page:
     """Everything the template places."""
 
-    title: str
+    title: str  # machine and results
+    about: str  # suite, machine, time
     mark: str  # shown above every section of a simulated run; '' if measured
     study: str  # for a run of a study: summary of its claims; otherwise ''
     notices: tuple[str, ...]  # problems with the data: incomplete run, damaged lines
@@ -93,7 +99,9 @@ class Page:
     lead_sizes: tuple[str, ...]
     leads: tuple[tuple[str, tuple[PageLead | str, ...]], ...]  # by kind of pair, one entry per size
     findings: tuple[Finding, ...]
+    evidence: tuple[Evidence, ...]  # the first findings, with where their results are
     drawing: Drawing | None
+    explorer: Explorer | None
     devices: tuple[tuple[str, ...], ...]
     topology_notes: tuple[str, ...]
     matrices: tuple[PageGrid, ...]
@@ -127,8 +135,10 @@ class Page:
         return self.curves + self.scaling + of_topics + latency
 
 
+#: Findings beside the picture of the node.
+FIRST_FINDINGS = 3
 #: Fields of a page that are data, whose words are not replaced in simulated runs.
-_DATA = ("mark", "drawing", "manifest", "records", "columns")
+_DATA = ("mark", "explorer", "manifest", "records", "columns")
 
 
 def from_run(run: Run) -> Page:
@@ -161,10 +171,11 @@ def _page(whole: Run) -> Page:
     over_size = tuple(charts.over_size(family) for family in curves.over_size(found, run.topology))
     over_flows = tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items())
     best, first = all_tables.best, headline(run)
-    suite = manifest.get("suite") or {}
+    found_out = findings(run)
     matrices = [*all_tables.matrices, *([all_tables.inside] if all_tables.inside else [])]
     return Page(
-        title=f"{suite.get('name', 'run')} on {subject(manifest)}",
+        title=_title(run),
+        about=_about(run),
         mark=mark_of(manifest),
         study=repeated(run),
         notices=tuple(notice for notice in (shortfall(whole), damage(whole)) if notice),
@@ -173,8 +184,10 @@ def _page(whole: Run) -> Page:
         leads=tuple((label, tuple(map(_lead, leads, first.sizes))) for label, leads in first.rows)
         if first
         else (),
-        findings=tuple(findings(run)),
-        drawing=draw(run.topology) if run.topology.devices else None,
+        findings=tuple(found_out),
+        evidence=tuple(evidence(found_out[:FIRST_FINDINGS], places(all_tables))),
+        drawing=draw(run.topology, link_rates(run, found_out)) if run.topology.devices else None,
+        explorer=explorer(run, partial(worded, simulated=run.simulated)),
         devices=devices(run),
         topology_notes=run.topology.notes,
         matrices=tuple(page_grid(grid) for grid in matrices),
@@ -209,6 +222,21 @@ def _page(whole: Run) -> Page:
         records=_lines([shown(record) for record in run.records], manifest),
         columns=columns.places(),
     )
+
+
+def _title(run: Index) -> str:
+    """Returns the machine and what it reaches, or which suite ran on it."""
+    suite = run.manifest.get("suite") or {}
+    return f"{machine(run.topology)}: {results(run) or suite.get('name') or 'run'}"
+
+
+def _about(run: Index) -> str:
+    suite = run.manifest.get("suite") or {}
+    told = (
+        f"{suite.get('name', 'run')} on {subject(run.manifest)}",
+        moment(str(run.manifest.get("started_at") or "")),
+    )
+    return ", ".join(part for part in told if part)
 
 
 def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...]:

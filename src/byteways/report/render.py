@@ -45,6 +45,8 @@ def render(page: Page) -> str:
         interfaces=list(INTERFACES.items()),
         style=_asset("page.css"),
         script=_asset("page.js"),
+        explore=_asset("explore.js"),
+        explorer_json=script_json(page.explorer.data) if page.explorer else "",
         plotly=_plotly() if page.charts else "",
         charts_json=script_json([chart.figure for chart in page.charts]),
         columns_json=script_json(list(page.columns.items())),

@@ -21,13 +21,14 @@ _LINE = Keys(
     {"says": TEXT, "interface": TEXT, "executor": TEXT},
     {
         **dict.fromkeys(("source", "destination", "buffer", "pattern"), ONE_OR_TEXTS),
-        **dict.fromkeys(("second_source", "cache", "count", "note", "simulated_by"), TEXT),
+        **dict.fromkeys(("second_source", "cache", "count", "note", "simulated_by", "otherwise"), TEXT),
         "sources": VARIABLES,
         "destinations": VARIABLES,
         "environment": VARIABLES,
         "options": OPTIONS,
         "together": FLAG,
         "submits": FLAG,
+        "nearest_host": FLAG,
         "published": PRINTS,
         "each": AXIS,
     },
@@ -110,4 +111,6 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
         entry.get("note", ""),
         entry.get("cell", ()),
         entry.get("simulated_by", ""),
+        entry.get("otherwise", ""),
+        entry.get("nearest_host", False),
     )

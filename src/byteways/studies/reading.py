@@ -204,8 +204,8 @@ def _wrong(study: Study) -> list[str]:
     for line in study.lines.values():
         if line.interface not in INTERFACES:
             wrong.append(f"interface {line.interface} of line {line.name}")
-        if line.simulated_by and line.simulated_by not in study.lines:
-            wrong.append(f"line {line.simulated_by}, which simulates line {line.name}")
+        others = {line.simulated_by, line.otherwise} - {"", *study.lines}
+        wrong += [f"line {other}, which represents line {line.name}" for other in sorted(others)]
         wrong += [
             f"buffer '{text}' of line {line.name}" for text in _buffers(line) if not BUFFER.fullmatch(text)
         ]

@@ -103,6 +103,9 @@ class Line:
     cell: tuple[str, ...] = ()  # names of its source and destination in a grid; empty: in none
     #: The line that represents this one on a simulated machine, where its interface cannot run; '': none.
     simulated_by: str = ""
+    otherwise: str = ""  # the line that represents this one in runs without its interface; '': none
+    #: The CPU next to the GPU represents the place's: the call names no NUMA domain.
+    nearest_host: bool = False
 
     @property
     def of_all_ranks(self) -> bool:

@@ -13,6 +13,7 @@ from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.plan.legality import kind_of
 from byteways.plan.planner import needs_ranks, shares_gpus
 from byteways.plan.ranks import Rank, default_ranks, layout
 from byteways.plan.suite import parse
@@ -67,8 +68,9 @@ class _Entries:
         ]
 
     def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[_Entry]:
-        """Returns cases in which exactly these GPUs exchange data with the host; one GPU: both directions."""
-        pattern = "bidirectional" if len(gpus) == 1 else line.pattern
+        """Returns cases in which exactly these GPUs exchange data with the host, or run on its arrays."""
+        alone = "unidirectional" if line.pattern == "fan-out" else "bidirectional"
+        pattern = alone if len(gpus) == 1 else line.pattern
         memory = line.ends[0].source.partition(":")[2]
         return [
             entry
@@ -172,7 +174,16 @@ class Sheet:
 
     def ours(self, line: Line, place: Place) -> dict[int, Ours]:
         """Returns the run's values by size in bytes, smallest first."""
-        return self.at(line, self.located[place.name].devices, place.ranks)
+        return self.at(line, self.devices(line, place), place.ranks)
+
+    def devices(self, line: Line, place: Place) -> tuple[str, ...] | None:
+        """Returns the devices of this machine that a line uses at a place; None if the place is not here."""
+        found = self.located[place.name].devices
+        if found is None or not line.nearest_host:
+            return found
+        gpus = [name for name in found if kind_of(name) == "gpu"]
+        host = self.run.topology.nearest_cpu(gpus[0])
+        return tuple(host if kind_of(name) == "cpu" else name for name in found)
 
     def at(self, line: Line, devices: tuple[str, ...] | None, ranks: int = 0) -> dict[int, Ours]:
         """Like `ours`, for devices of this machine; None gives no values."""
@@ -180,24 +191,33 @@ class Sheet:
             return {}
         key = line.name, devices, ranks
         if key not in self._ours:
-            standing_in = self.standing_in(line)
-            self._ours[key] = self._all_ours(standing_in or line, devices, ranks)
+            self._ours[key] = self._all_ours(self.standing_in(line) or line, devices, ranks)
         return self._ours[key]
 
     def standing_in(self, line: Line) -> Line | None:
-        """Returns the line that represents this one on a simulated machine; None on a real machine, or if the
-        line needs none.
-        """
-        if not line.simulated_by or not is_simulated(self.run.manifest):
-            return None
-        return self.study.lines[line.simulated_by]
+        """Returns the line that represents this one in this run; None if it needs none."""
+        if line.simulated_by and is_simulated(self.run.manifest):
+            return self.study.lines[line.simulated_by]
+        if line.otherwise and line.interface not in self._interfaces:
+            return self.study.lines[line.otherwise]
+        return None
 
-    def proxy_note(self, name: str) -> str:
-        """Returns a note that another line represents the named one in this run; '' if none does."""
-        other = self.standing_in(self.study.lines[name])
-        if other is None:
-            return ""
-        return f"{name} cannot be simulated: {other.name} represents it ({other.says})"
+    @cached_property
+    def _interfaces(self) -> set[str]:
+        return {record.interface for record in self.run.records}
+
+    def stands_for(self, name: str, places: Iterable[str]) -> list[str]:
+        """Returns notes on what represents a line at these places in this run: another line or CPU."""
+        line = self.study.lines[name]
+        notes = []
+        if other := self.standing_in(line):
+            why = "cannot be simulated" if line.simulated_by else "is not in this run"
+            notes.append(f"{name} {why}: {other.name} represents it ({other.says})")
+        for place in map(self.study.places.__getitem__, places if line.nearest_host else ()):
+            told, used = self.located[place.name].devices, self.devices(line, place)
+            if told and used and told != used:
+                notes.append(f"{name}, {place.name}: {'>'.join(used)}, as the call names no NUMA domain")
+        return notes
 
     def _all_ours(self, line: Line, devices: tuple[str, ...], ranks: int) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
@@ -227,9 +247,10 @@ class Sheet:
 
     def asked(self, line: Line, place: Place) -> list[int]:
         """Returns the sizes in bytes that the study requests for the line at the place on this machine."""
-        devices = self.located[place.name].devices
+        devices = self.devices(line, place)
         if devices is None:
             return []
+        line = self.standing_in(line) or line
         found = self._asked.of(line, devices, self.environment(line), place.ranks)
         return sorted({entry.case.size_bytes for entry in found})
 
@@ -258,10 +279,10 @@ class Sheet:
 
     def missing(self, line: Line, place: Place, size_bytes: int | None) -> str:
         """Returns why the run has no value at the line, place and size in bytes (None: any size)."""
-        located = self.located[place.name]
-        if located.devices is None:
-            return located.reason
-        records = self._records(line, located.devices, place.ranks)
+        devices = self.devices(line, place)
+        if devices is None:
+            return self.located[place.name].reason
+        records = self._records(self.standing_in(line) or line, devices, place.ranks)
         there = [record for record in records if size_bytes in (None, record.size_bytes)] or records
         told = next(
             (record.reason for record in there if record.status != "measured" and record.reason), None
@@ -274,7 +295,7 @@ class Sheet:
         sizes = self.asked(line, place)
         if sizes and size_bytes in (None, *sizes) and self.cut_short:
             return f"this run was cut short before {line.name}, {place.name}{at}"
-        if not sizes and (twice := _twice(line, located.devices)):
+        if not sizes and (twice := _twice(line, devices)):
             return f"it needs two NUMA domains, and here {twice} is local to both GPUs"
         return f"this run has no case of {line.name}, {place.name}{at}"
 
@@ -308,7 +329,9 @@ def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, ...]:
 
 
 def _gpus(case: Case) -> frozenset[str]:
-    ends = (end.device for flow in case.flows for end in (flow.source, flow.destination))
+    ends = (
+        name for flow in case.flows for name in (flow.source.device, flow.destination.device, flow.executor)
+    )
     return frozenset(device for device in ends if device.startswith("gpu"))
 
 

@@ -258,7 +258,7 @@ def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
             notes.append(f"{name}: {located.note}")
     notes += [f"{listed(places)}: {reason}" for reason, places in gone.items()]
     notes += [f"{name}: {note}" for name in figure.lines if (note := sheet.study.lines[name].note)]
-    notes += [note for name in figure.lines if (note := sheet.proxy_note(name))]
+    notes += [note for name in figure.lines for note in sheet.stands_for(name, figure.places)]
     return tuple(dict.fromkeys(notes))
 
 

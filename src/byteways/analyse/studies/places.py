@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -191,11 +191,22 @@ def _named(
             reason = f"{devices[-1]} is not here: this machine has {have}"
             return Located(place, None, reason, why=f"this machine has {have}")
     kinds = {kind_of(name) for name in devices}
-    if len(devices) == 2 and kinds == {"cpu", "gpu"} and _shares(devices, here) != _shares(devices, there):
-        how = "share" if _shares(devices, here) else "do not share"
-        reason = f"{' and '.join(sorted(devices))} {how} one memory here, unlike in the source"
-        return Located(place, None, reason)
+    if len(devices) == 2 and kinds == {"cpu", "gpu"}:
+        shared = _shares(devices, here)
+        if shared != _shares(_resolved(place.devices, there), there):
+            how = "share" if shared else "do not share"
+            reason = f"{' and '.join(sorted(devices))} {how} one memory here, unlike in the source"
+            return Located(place, None, reason)
     return Located(place, tuple(devices), note=note)
+
+
+def _resolved(devices: Sequence[str], topology: Topology) -> list[str]:
+    """Returns the devices of a place on the source's machine."""
+    found: list[str] = []
+    for name in devices:
+        anchor = found["abcd".index(name.removeprefix(NEAR))] if name.startswith(NEAR) else ""
+        found.append(topology.nearest_cpu(anchor) if anchor else name)
+    return found
 
 
 def _shares(devices: list[str], topology: Topology) -> bool:

@@ -105,9 +105,10 @@ def unlike(check: Mapping[str, Any], sheet: Sheet, found: Sequence[Cell]) -> tup
         if name in asked and name not in seen and located.devices is None:
             gone.setdefault(located.why or located.reason, []).append(name)
     stands = [f"{name} is {sheet.located[name].note}" for name in seen if sheet.located[name].note]
-    proxies = [
-        note for name in dict.fromkeys(cell.line for cell in found) if (note := sheet.proxy_note(name))
-    ]
+    used: dict[str, dict[str, None]] = {}
+    for cell in found:
+        used.setdefault(cell.line, {})[cell.place] = None
+    proxies = [note for name, places in used.items() for note in sheet.stands_for(name, places)]
     return (*stands, *(f"without {listed(names)}: {why}" for why, names in gone.items()), *proxies)
 
 

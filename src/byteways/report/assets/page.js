@@ -37,6 +37,7 @@
     return Object.assign({}, own, { tickvals: kept(own.tickvals), ticktext: kept(own.ticktext) });
   }
   function draw(place) {
+    if (curves.has(place)) return drawCompact(place);
     const figure = figures[Number(place.dataset.chart)];
     const ink = colour("--ink"), grid = colour("--faint"), soft = colour("--soft");
     const axis = (own) => Object.assign(
@@ -64,6 +65,39 @@
     drawn.add(place);
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
+  // A small chart of a few lines, both axes logarithmic, each line named at its end.
+  const curves = new Map();
+  function drawCompact(place) {
+    const { lines, sizes, names } = curves.get(place), height = 256, wide = place.clientWidth;
+    const values = lines.flatMap((line) => [...line.low, ...line.high]).filter((value) => value > 0).map(Math.log10);
+    const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, plot = height - 60;
+    const traces = [], labels = [];
+    lines.forEach((line, index) => {
+      const tone = colour("--c" + index), name = escaped(line.label);
+      traces.push({ x: line.x.concat([...line.x].reverse()), y: line.high.concat([...line.low].reverse()), fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: tone, opacity: 0.16, hoverinfo: "skip" });
+      traces.push({ x: line.x, y: line.y, mode: "lines+markers", line: { color: tone, width: 2, dash: ["solid", "dash", "dot", "dashdot"][index] }, marker: { color: tone, size: 6, symbol: ["circle", "square", "diamond", "cross"][index] },
+        text: line.x.map((x, n) => names[sizes.indexOf(x)] + ": " + line.y[n] + " GB/s (" + line.low[n] + "–" + line.high[n] + ")"), hovertemplate: "%{text}<extra>" + name + "</extra>" });
+      labels.push({ at: (Math.log10(line.y[line.y.length - 1]) - low) / (high - low) * plot, name, tone });
+    });
+    labels.sort((a, b) => a.at - b.at);
+    let floor = 0;
+    labels.forEach((label) => { label.at = Math.max(label.at, floor); floor = label.at + 15; });
+    const over = Math.max(0, floor - 15 - plot);
+    const step = Math.ceil(sizes.length * LABEL / Math.max(wide - 230, LABEL)), last = sizes.length - 1;
+    const ticks = sizes.map((_, index) => index).filter((index) => (last - index) % step === 0);
+    const axis = { gridcolor: colour("--faint"), linecolor: colour("--line"), zeroline: false, type: "log" };
+    const layout = {
+      height, showlegend: false, hovermode: "closest", margin: { l: 52, r: Math.min(190, wide * 0.36), t: 12, b: 48 },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") },
+      xaxis: Object.assign({ tickvals: ticks.map((index) => sizes[index]), ticktext: ticks.map((index) => names[index]), tickangle: 0, title: { text: "size of the transfer", font: { size: 12, color: colour("--soft") } } }, axis),
+      yaxis: Object.assign({ range: [low, high], dtick: high - low > 1.5 ? 1 : "D2", title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
+      annotations: labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: (label.at - over) / plot, yanchor: "middle", showarrow: false, text: label.name, font: { size: 11.5, color: label.tone } })),
+    };
+    drawn.add(place);
+    return window.Plotly.react(place, traces, layout, { displayModeBar: false, responsive: true });
+  }
+  const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const compact = window.Plotly && ((place, lines, sizes, names) => { curves.set(place, { lines, sizes, names }); return drawCompact(place); });
   const drawAll = () => Promise.all(places.filter((place) => !drawn.has(place)).map(draw)).then(() => drawn.size);
   if ("IntersectionObserver" in window) {
     const watch = new IntersectionObserver((entries) => entries.forEach((entry) => {
@@ -75,7 +109,7 @@
     root.dataset.theme = "light";
     printing = true; // two charts a page
     document.querySelectorAll("details.more").forEach((part) => { part.open = true; });
-    places.forEach(draw);
+    places.filter((place) => !place.closest("details:not([open])")).forEach(draw);
   });
   window.addEventListener("afterprint", () => { printing = false; show(theme()); });
   let wide = root.clientWidth;
@@ -115,9 +149,16 @@
   }
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") tip.hidden = true;
+    const link = event.target.closest && event.target.closest("svg.node .link");
+    if (link && event.key.startsWith("Arrow")) {
+      const links = Array.from(link.parentElement.querySelectorAll(".link")), at = links.indexOf(link);
+      const next = links[(at + (["ArrowLeft", "ArrowUp"].includes(event.key) ? links.length - 1 : 1)) % links.length];
+      event.preventDefault(); link.tabIndex = -1; next.tabIndex = 0; next.focus();
+      return;
+    }
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     const cell = told(event);
-    if (!step || !cell) return;
+    if (!step || !cell || !cell.closest("table")) return;
     const row = cell.parentElement, body = row.parentElement;
     let line = row.rowIndex - body.rows[0].rowIndex, column = cell.cellIndex, next = null;
     do {
@@ -125,6 +166,39 @@
       next = body.rows[line] && body.rows[line].cells[column];
     } while (next && !next.dataset.details);
     if (next) { event.preventDefault(); cell.tabIndex = -1; next.tabIndex = 0; next.focus(); }
+  });
+
+  // Folded parts: opened by a link into them, all of them by the button.
+  function reveal() {
+    const target = /^#[\w-]+$/.test(location.hash) && document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    const part = target.querySelector(":scope > details.fold") || target.closest("details.fold");
+    if (part && !part.open) { part.open = true; target.scrollIntoView(); }
+  }
+  window.addEventListener("hashchange", reveal);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest("a[href^='#']");
+    if (link && link.hash === location.hash) reveal();
+  });
+  const unfold = document.getElementById("unfold");
+  unfold.addEventListener("click", () => {
+    const open = unfold.getAttribute("aria-pressed") !== "true";
+    document.querySelectorAll("details.fold, details.more").forEach((part) => { part.open = open; });
+    unfold.setAttribute("aria-pressed", String(open));
+    unfold.textContent = open ? "Close all" : "Open all";
+  });
+  reveal();
+
+  // A finding lights the links between its devices.
+  document.querySelectorAll(".findings [data-paths]").forEach((item) => {
+    const pairs = item.dataset.paths.split(" ").map((path) => path.split(">"));
+    const lit = Array.from(document.querySelectorAll("svg.node .link[data-link]")).filter((link) => {
+      const ends = link.dataset.link.split(" – ");
+      return pairs.some((pair) => pair.length === 2 && pair.every((end) => ends.includes(end)));
+    });
+    for (const [on, state] of [["mouseenter", true], ["mouseleave", false], ["focusin", true], ["focusout", false]]) {
+      item.addEventListener(on, () => lit.forEach((link) => link.classList.toggle("lit", state)));
+    }
   });
 
   // Downloads: the records travel packed in the page and are unpacked when asked for.
@@ -172,5 +246,5 @@
     }), { rootMargin: "-10% 0px -75% 0px" });
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
-  window.byteways = { drawAll, drawn, places, download };
+  window.byteways = { compact, drawAll, drawn, places, download };
 })();

@@ -1,0 +1,283 @@
+"""Compares runs case by case: the first one with each other.
+
+Only equal definitions are compared: the same case (`case_id`), method version, timer and count. Between
+machines with different GPUs see across_machines.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from math import log
+from typing import Any
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare_all
+from byteways.analyse.environments import Difference, differences
+from byteways.analyse.results_index import Index
+from byteways.analyse.summary import Cell, Run
+from byteways.errors import BytewaysError
+from byteways.plan.interfaces import figure_of
+from byteways.results.record import Record
+from byteways.results.simulated import is_simulated
+from byteways.topology.model import Topology
+
+#: Statuses of a case that was tried and gave no result.
+FAILED = ("failed", "corrupt", "timeout", "lost")
+#: Properties that equal cases must share to be compared, besides those of every comparison.
+_DEFINED: Mapping[str, Any] = {
+    "method version": lambda record: record.method_version,
+    "timer": lambda record: record.timed_by,
+    "count": lambda record: record.counts,
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A case in two runs. `claim.first` is the later named run's result, `claim.second` the first one's."""
+
+    case: str  # `copy issued by the source, gpu0>gpu1, 1 GiB`
+    first: Cell
+    second: Cell
+    claim: Claim
+
+    @property
+    def speed(self) -> float:
+        """The second run's speed relative to the first's: of times, the inverse of their ratio."""
+        by_rate = figure_of(self.first.record.interface) == "bandwidth"
+        return self.claim.effect if by_rate else 1 / self.claim.effect
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The simultaneous interval of `speed`."""
+        low, high = self.claim.low, self.claim.high
+        if figure_of(self.first.record.interface) == "bandwidth":
+            return low, high
+        return (1 / high if high else 0.0), (1 / low if low else float("inf"))
+
+    @property
+    def slower(self) -> bool:
+        return self.claim.differ and self.speed < 1
+
+    @property
+    def faster(self) -> bool:
+        return self.claim.differ and self.speed > 1
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A device or pair of devices that most slower cases have in common."""
+
+    name: str
+    slower: int  # its slower cases
+    compared: int  # its compared cases
+    of: int  # all slower cases
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs, case by case, the largest differences first."""
+
+    names: tuple[str, str]
+    environment: tuple[Difference, ...]
+    pairs: tuple[Pair, ...]
+    not_compared: Mapping[str, int]  # cases in both runs by the reason why they are not compared
+    lost: tuple[Record, ...]  # cases with a result in the first run that failed in the second
+    only_first: int
+    only_second: int
+    simulated: bool
+    same_gpus: bool  # whether both machines have as many GPUs of each model
+
+    @cached_property
+    def slower(self) -> tuple[Pair, ...]:
+        return tuple(pair for pair in self.pairs if pair.slower)
+
+    @cached_property
+    def faster(self) -> tuple[Pair, ...]:
+        return tuple(pair for pair in self.pairs if pair.faster)
+
+    @cached_property
+    def suspect(self) -> Suspect | None:
+        """The device or pair that explains the slower cases best, of two runs with equal GPUs.
+
+        By the harmonic mean of the part of its cases that are slower and the part of the slower cases that
+        are its own. None without slower cases.
+        """
+        if not self.same_gpus:
+            return None
+        compared = Counter(name for pair in self.pairs for name in _parts(pair.first.record))
+        slow = Counter(name for pair in self.slower for name in _parts(pair.first.record))
+        if not slow:
+            return None
+        total = len(self.slower)
+        name = max(slow, key=lambda name: (2 * slow[name] / (compared[name] + total), -len(name)))
+        return Suspect(name, slow[name], compared[name], total)
+
+    def __str__(self) -> str:
+        """The summary, and what most slower cases have in common."""
+        from byteways.analyse.wording_comparison import summary, suspicion
+
+        return "; ".join(filter(None, (summary(self), suspicion(self))))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary and the cases that differ."""
+        from byteways.analyse.wording_comparison import page
+
+        return page(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain data in base units, with every claim."""
+        return {
+            "runs": [*self.names],
+            "simulated": self.simulated,
+            "same_gpus": self.same_gpus,
+            "environment": [asdict(one) for one in self.environment],
+            "suspect": asdict(self.suspect) if self.suspect else None,
+            "compared": len(self.pairs),
+            "slower_cases": len(self.slower),
+            "faster_cases": len(self.faster),
+            "not_compared": dict(self.not_compared),
+            "failed": [
+                {"case_id": one.case_id, "status": one.status, "reason": one.reason} for one in self.lost
+            ],
+            "only_first": self.only_first,
+            "only_second": self.only_second,
+            "cases": [
+                {
+                    "case": pair.case,
+                    "case_id": pair.first.record.case_id,
+                    "speed": pair.speed,
+                    "speed_interval": [*pair.interval],
+                    "claim": asdict(pair.claim),
+                }
+                for pair in self.pairs
+            ],
+        }
+
+
+def compare_runs(runs: Sequence[Run], names: Sequence[str], *, mixed: bool = False) -> list[Comparison]:
+    """Compares the first run with each other one; all claims hold simultaneously (compare.compare_all).
+
+    Args:
+        runs: Two or more runs.
+        names: What they are called.
+        mixed: Whether simulated runs may stand beside measured ones.
+
+    Raises:
+        BytewaysError: There is one run only, a run is named twice, simulated and measured runs are mixed
+            unasked, the machines have different GPUs, or two runs have no case in common.
+    """
+    check(runs, names, mixed=mixed)
+    first, *others = (Index.of(run) for run in runs)
+    parts = [_common(first, other, (names[0], name)) for other, name in zip(others, names[1:], strict=True)]
+    claims = iter(compare_all([(two, one) for pairs, _ in parts for one, two in pairs], kind="runs"))
+    found = []
+    for other, name, (pairs, reasons) in zip(others, names[1:], parts, strict=True):
+        told = [Pair(describe(one), one, two, next(claims)) for one, two in pairs]
+        found.append(_comparison((first, other), (names[0], name), told, reasons))
+    return found
+
+
+def _comparison(
+    runs: tuple[Index, Index], names: tuple[str, str], pairs: Sequence[Pair], reasons: Mapping[str, int]
+) -> Comparison:
+    first, second = runs
+    here, there = ({cell.record.case_id for cell in run.cells} for run in runs)
+    failed = {record.case_id: record for record in second.records if record.status in FAILED}
+    return Comparison(
+        names,
+        tuple(differences(first.manifest, second.manifest)),
+        tuple(sorted(pairs, key=lambda pair: (not pair.claim.differ, -abs(log(pair.speed))))),
+        reasons,
+        tuple(failed[case] for case in failed if case in here),
+        len(here - there - {*failed}),
+        len(there - here),
+        first.simulated or second.simulated,
+        gpus(first.topology) == gpus(second.topology),
+    )
+
+
+def check(runs: Sequence[Run], names: Sequence[str], *, mixed: bool) -> None:
+    """Raises BytewaysError if these runs are not compared: too few, one twice, simulated beside measured."""
+    if len(runs) < 2:
+        raise BytewaysError("a comparison needs two runs", hint="byteways compare RUN_A RUN_B")
+    known: dict[Hashable, str] = {}
+    for run, name in zip(runs, names, strict=True):
+        own = run.manifest.get("run_id") or name
+        if own in known:
+            raise BytewaysError(f"{known[own]} and {name} are the same run", hint="name two different runs")
+        known[own] = name
+    kinds = {is_simulated(run.manifest) for run in runs}
+    if len(kinds) > 1 and not mixed:
+        named = (
+            f"{name}: {'simulated' if is_simulated(run.manifest) else 'measured'}"
+            for run, name in zip(runs, names, strict=True)
+        )
+        raise BytewaysError(
+            "simulated and measured runs are not compared unasked",
+            cause=", ".join(named),
+            hint="--mixed compares them, and says so",
+        )
+
+
+def _common(
+    first: Index, second: Index, names: tuple[str, str]
+) -> tuple[list[tuple[Cell, Cell]], Counter[str]]:
+    """Returns the results of equal cases that can be compared, and counts the others by reason."""
+    there = {cell.record.case_id: cell for cell in second.cells}
+    both = [(cell, there[cell.record.case_id]) for cell in first.cells if cell.record.case_id in there]
+    if not both:
+        hint = "compare runs of one suite"
+        if gpus(first.topology) != gpus(second.topology):
+            hint = "the machines differ: --by link-class compares kinds of links by their part of the peak"
+        raise BytewaysError(f"{names[0]} and {names[1]} have no case in common", hint=hint)
+    pairs: list[tuple[Cell, Cell]] = []
+    reasons: Counter[str] = Counter()
+    for one, two in both:
+        if reason := _unlike(one, two):
+            reasons[reason] += 1
+        else:
+            pairs.append((one, two))
+    if not pairs:
+        told = "; ".join(f"{reason} ({number})" for reason, number in reasons.items())
+        raise BytewaysError(f"no case of {names[0]} and {names[1]} can be compared", cause=told)
+    return pairs, reasons
+
+
+def _unlike(one: Cell, two: Cell) -> str:
+    """Returns why two results of a case are not compared; '' if they are."""
+    for what, read in _DEFINED.items():
+        if read(one.record) != read(two.record):
+            return f"other {what}: {read(one.record)} and {read(two.record)}"
+    if not (one.ranked and two.ranked):
+        return "fewer than 3 rounds, or batches too short for the timer"
+    return ""
+
+
+def gpus(topology: Topology) -> Counter[str]:
+    """Returns the models of the GPUs with their number."""
+    return Counter(device.model for device in topology.devices if device.kind == "gpu")
+
+
+def describe(cell: Cell) -> str:
+    """`copy, write, gpu0>gpu1, 1 GiB`: a case with all that distinguishes it from others."""
+    from byteways.units import format_size
+
+    record = cell.record
+    pattern = "" if record.pattern in ("unidirectional", record.interface) else record.pattern
+    by = f"by {record.executor}" if record.access == "remote" else ""
+    parts = (cell.variant.label(), by, pattern, record.path, format_size(record.size_bytes))
+    return ", ".join(part for part in parts if part)
+
+
+def _parts(record: Record) -> set[str]:
+    """Returns the devices of a case, and its pairs of devices without direction."""
+    found: set[str] = set()
+    for flow in record.flows:
+        ends = sorted(
+            {str(flow[end]).partition(":")[0].rpartition("/")[2] for end in ("source", "destination")}
+        )
+        found |= {*ends, str(flow["executor"])} | ({"-".join(ends)} if len(ends) > 1 else set())
+    return found

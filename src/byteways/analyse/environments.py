@@ -1,0 +1,64 @@
+"""How the machines, software and definitions of two runs differ: what may explain different results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from byteways.results.simulated import is_simulated, model_of
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One property in which two runs differ; '' where a run does not have it."""
+
+    what: str
+    first: str
+    second: str
+
+
+#: Options of a run that its results depend on; filters decide only which cases there are.
+_OPTIONS = ("ranks", "launcher", "precision")
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
+    """Returns in which properties two manifests differ, machine first, then software, then definitions."""
+    ones, others = dict(_properties(first)), dict(_properties(second))
+    return [
+        Difference(what, ones.get(what, ""), others.get(what, ""))
+        for what in {**ones, **others}
+        if ones.get(what, "") != others.get(what, "")
+    ]
+
+
+def _properties(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    model = manifest.get("machine_model") or {}
+    yield "kind", "simulated" if is_simulated(manifest) else "measured"
+    yield "machine model", f"{model_of(manifest)} {model.get('digest', '')}".strip()
+    yield "injected faults", ", ".join(model.get("faults") or ())
+    host = manifest.get("host") or {}
+    yield "host", str(host.get("name", ""))
+    for device in manifest["topology"]["devices"]:
+        if device["kind"] == "gpu":
+            yield device["name"], ", ".join(filter(None, (device["model"], device.get("uuid"))))
+            yield f"partition of {device['name']}", str(device.get("partition") or "")
+        else:
+            yield device["name"], device["model"]
+    for link in manifest["topology"].get("links", ()):
+        yield f"link {link['a']}-{link['b']}", str(link["link_class"])
+    yield "kernel", str(host.get("kernel", ""))
+    yield "operating system", str(host.get("os", ""))
+    for library in manifest.get("libraries") or ():
+        yield f"library {library.get('library')}", str(library.get("version") or "")
+    for name, value in (manifest.get("environment") or {}).items():
+        yield name, str(value)
+    yield (
+        "byteways",
+        f"{manifest.get('byteways_version', '')} {(manifest.get('build') or {}).get('digest', '')}".strip(),
+    )
+    yield "method version", str(manifest.get("method_version", ""))
+    yield "suite", str(manifest["suite"].get("name", ""))
+    yield "rounds", str(manifest["suite"].get("rounds", ""))
+    for name in _OPTIONS:
+        yield f"option {name}", str((manifest.get("options") or {}).get(name) or "")

@@ -1,0 +1,164 @@
+"""`byteways compare`: what differs between runs, case by case, or between machines by link class."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from byteways.analyse.wording_comparison import FAIL_IF
+from byteways.cli.terminal import echo, say
+from byteways.errors import BytewaysError, ExitStatus
+from byteways.plan.words import closest
+
+if TYPE_CHECKING:
+    from byteways.analyse.across_machines import ClassComparison
+    from byteways.analyse.comparison import Comparison
+    from byteways.cli.layout import Lines, Table
+    from byteways.results.run_folder import RunFolder
+
+CASE, LINK_CLASS = "case", "link-class"
+#: Most differing cases, differences of environment and failed cases that are printed without --all.
+MOST_CASES, MOST_DIFFERENCES, MOST_FAILED = 30, 20, 10
+
+
+def compare(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Two or more run folders; the first is the reference.", metavar="RUN…"),
+    ],
+    by: Annotated[
+        str,
+        typer.Option("--by", help="'case', or 'link-class': of different machines, as parts of the peak."),
+    ] = CASE,
+    fail_if: Annotated[list[str] | None, typer.Option("--fail-if", help=f"{FAIL_IF} Repeatable.")] = None,
+    mixed: Annotated[
+        bool, typer.Option("--mixed", help="Compare simulated runs with measured ones all the same.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print every compared case.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all comparisons with their claims as JSON.")
+    ] = False,
+) -> int:
+    """Compare runs: differences of the environment, then of the results, the largest first."""
+    from byteways.analyse.comparison import check, compare_runs
+    from byteways.analyse.progress import damage, opened, shortfall
+    from byteways.analyse.wording_comparison import Condition
+
+    if by not in (CASE, LINK_CLASS):
+        raise BytewaysError(f"unknown --by '{by}'", hint=closest(by, (CASE, LINK_CLASS)))
+    conditions = [Condition.parse(text) for text in fail_if or ()]
+    if by == LINK_CLASS and conditions:
+        raise BytewaysError("--fail-if compares case by case", hint="leave out --by link-class")
+    folders = [opened(run) for run in runs]
+    for folder in folders:
+        for notice in (shortfall(folder), damage(folder)):
+            if notice:
+                say(f"warning: {folder.path}: {notice}")
+    names = [str(run) for run in runs]
+    if by == LINK_CLASS:
+        check(folders, names, mixed=mixed)
+        _by_class(folders, names, as_json)
+        return ExitStatus.GOOD
+    found = compare_runs(folders, names, mixed=mixed)
+    broken = [
+        f"{one.names[1]}: {said}" for one in found for rule in conditions if (said := rule.broken_by(one))
+    ]
+    if as_json:
+        told = {"marks": _marks(folders), "comparisons": [one.to_json() for one in found], "broken": broken}
+        echo(json.dumps(told, indent=1, allow_nan=False))
+    else:
+        for one in found:
+            _print(one, folders, every)
+    for text in broken:
+        say(f"--fail-if: {text}")
+    return ExitStatus.FAILED if broken else ExitStatus.GOOD
+
+
+def _marks(folders: Sequence[RunFolder]) -> list[str]:
+    from byteways.results.simulated import mark_of
+
+    return [f"{folder.path}: {mark}" for folder in folders if (mark := mark_of(folder.manifest))]
+
+
+def _print(compared: Comparison, folders: Sequence[RunFolder], every: bool) -> None:
+    from byteways.analyse.wording_comparison import HEADINGS, row
+    from byteways.cli.layout import Lines, Table, show
+
+    own = [folder for folder in folders if str(folder.path) in compared.names]
+    for mark in _marks(own):
+        echo(mark)
+    first, second = compared.names
+    blocks: list[Table | Lines] = [Lines("runs", (f"first: {first}", f"second: {second}"))]
+    blocks += [_environment(compared), Lines("result", tuple(_result(compared)))]
+    if compared.lost:
+        failed = tuple((one.status, f"{one.interface} {one.path}", one.reason or "") for one in compared.lost)
+        title = f"failed in {second}, not in {first}"
+        blocks.append(Table(title, ("status", "case", "reason"), failed[: None if every else MOST_FAILED]))
+    pairs = compared.pairs if every else [pair for pair in compared.pairs if pair.claim.differ][:MOST_CASES]
+    if pairs:
+        rows = tuple(row(pair) for pair in pairs)
+        blocks.append(Table("cases, the largest differences first", HEADINGS, rows, frozenset(HEADINGS[1:])))
+    show(blocks)
+
+
+def _environment(compared: Comparison) -> Table | Lines:
+    from byteways.cli.layout import Lines, Table
+
+    title = "differences of the environment"
+    if not compared.environment:
+        return Lines(title, ("none",))
+    told = [(one.what, one.first or "-", one.second or "-") for one in compared.environment]
+    if len(told) > MOST_DIFFERENCES:
+        told[MOST_DIFFERENCES:] = [(f"and {len(told) - MOST_DIFFERENCES} more", "--json", "--json")]
+    return Table(title, ("what", "first", "second"), tuple(told))
+
+
+def _result(compared: Comparison) -> Iterator[str]:
+    from byteways.analyse.phrases import count
+    from byteways.analyse.wording_comparison import more, summary, suspicion
+
+    yield summary(compared)
+    if said := suspicion(compared):
+        yield said
+    if not compared.same_gpus:
+        yield "the machines have different GPUs: --by link-class compares parts of the peak"
+    for reason, number in compared.not_compared.items():
+        yield f"{count(number, 'case')} not compared: {reason}"
+    only = zip((compared.only_first, compared.only_second), compared.names, strict=True)
+    yield from (f"{count(number, 'case')} only in {name}" for number, name in only if number)
+    if said := more(compared, MOST_CASES):
+        yield said
+
+
+def _by_class(folders: Sequence[RunFolder], names: Sequence[str], as_json: bool) -> None:
+    from byteways.analyse.across_machines import compare_classes
+
+    found = compare_classes(folders, names)
+    if as_json:
+        told = {"marks": _marks(folders), "comparisons": [one.to_json() for one in found]}
+        echo(json.dumps(told, indent=1, allow_nan=False))
+        return
+    for mark in _marks(folders):
+        echo(mark)
+    for one in found:
+        _print_classes(one)
+
+
+def _print_classes(compared: ClassComparison) -> None:
+    from byteways.analyse.selection import KINDS
+    from byteways.analyse.summary import group_by
+    from byteways.analyse.wording_comparison import class_row
+    from byteways.cli.layout import Lines, Table, show
+
+    first, second = compared.names
+    columns = ("interface", "size", "first", "second", "second beside first")
+    places = group_by(compared.rows, lambda row: row.between)
+    tables = [
+        Table(f"{KINDS[between]}, parts of the nominal peak", columns, tuple(map(class_row, rows)))
+        for between, rows in places.items()
+    ]
+    show([Lines("runs", (f"first: {first}", f"second: {second}")), *tables])

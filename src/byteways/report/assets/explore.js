@@ -1,0 +1,220 @@
+"use strict";
+// One selection (pair, size, interface, directions, numbers) drives the map, the ranked ways and the curve, and is
+// kept in the address. Order and verdicts come with the data: nothing is compared here.
+(function () {
+  const source = document.getElementById("explorer");
+  if (!source) return;
+  const data = JSON.parse(source.textContent), cells = data.cells;
+  const at = (id) => document.getElementById("explore-" + id);
+  const SHOWN = 8, CURVES = 4;
+  const initial = { pair: source.dataset.pair, size: Number(source.dataset.size), way: -1, both: 0, share: 0 };
+  const state = Object.assign({}, initial);
+  const orders = new Map(data.order.map((entry) => [entry.slice(0, 4).join(), entry]));
+  const byPlace = new Map();
+  for (let n = 0; n < cells.from.length; n++) {
+    const key = [cells.from[n], cells.to[n], cells.size[n], cells.both[n], cells.way[n]].join();
+    if (!byPlace.has(key)) byPlace.set(key, n);
+  }
+
+  // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy, write&both=1&share=1
+  function restore() {
+    const told = new URLSearchParams(location.hash.slice(1));
+    if (!told.has("pair")) return false;
+    const ends = told.get("pair").split(">");
+    if (ends.length !== 2 || !ends.every((end) => data.devices.includes(end))) return false;
+    state.pair = told.get("pair");
+    const size = data.sizeNames.indexOf(told.get("size"));
+    state.size = size < 0 ? initial.size : size;
+    state.way = data.ways.indexOf(told.get("interface"));
+    state.both = told.get("both") === "1" && cells.both.includes(1) ? 1 : 0;
+    state.share = told.get("share") === "1" ? 1 : 0;
+    return true;
+  }
+  function keep() {
+    const told = new URLSearchParams({ pair: state.pair, size: data.sizeNames[state.size] });
+    if (state.way >= 0) told.set("interface", data.ways[state.way]);
+    if (state.both) told.set("both", "1");
+    if (state.share) told.set("share", "1");
+    history.replaceState(null, "", "#" + told);
+  }
+
+  function entryOf(from, to, size) {
+    const found = orders.get([from, to, size, state.both].join());
+    return found || (state.both ? orders.get([to, from, size, 1].join()) : undefined);
+  }
+  function cellOf(from, to) {
+    if (state.way < 0) { const entry = entryOf(from, to, state.size); return entry ? entry[4][0] : undefined; }
+    const key = (a, b) => [a, b, state.size, state.both, state.way].join();
+    const found = byPlace.get(key(from, to));
+    return found === undefined && state.both ? byPlace.get(key(to, from)) : found;
+  }
+  const shown = (n) => (state.share ? (cells.share[n] === null ? "–" : cells.share[n].toFixed(1)) : cells.text[n]);
+  const value = (n) => (state.share ? cells.share[n] : cells.rate[n]);
+  function make(tag, text, name) {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    if (name) made.className = name;
+    return made;
+  }
+  function heading(row, text, scope, name) {
+    const made = make("th", text, name);
+    made.scope = scope;
+    row.append(made);
+  }
+
+  function drawMap() {
+    const table = at("map"), focused = table.contains(document.activeElement);
+    const across = [];
+    for (const from of data.devices.keys()) for (const to of data.devices.keys()) {
+      const n = cellOf(from, to);
+      if (n !== undefined && from !== to && value(n) !== null) across.push(value(n));
+    }
+    const top = state.share ? 100 : Math.max(...across, 0) || 1;
+    const head = make("tr"), body = make("tbody");
+    heading(head, "from \\ to", "col");
+    data.devices.forEach((name) => heading(head, name, "col"));
+    data.devices.forEach((name, from) => {
+      const row = make("tr");
+      heading(row, name, "row");
+      data.devices.forEach((other, to) => {
+        const n = cellOf(from, to), cell = make("td");
+        row.append(cell);
+        if (n === undefined) { cell.textContent = "·"; cell.className = "none"; return; }
+        const button = make("button", shown(n)), pair = name + ">" + other;
+        button.type = "button";
+        button.dataset.pair = pair;
+        button.tabIndex = pair === state.pair ? 0 : -1;
+        button.setAttribute("aria-pressed", String(pair === state.pair));
+        button.setAttribute("aria-label", name + " to " + other + ": " + shown(n) + (state.share ? " % of peak" : " GB/s"));
+        if (from !== to && value(n) !== null) button.style.setProperty("--v", Math.min(100, 100 * value(n) / top).toFixed(0));
+        cell.append(button);
+      });
+      body.append(row);
+    });
+    if (!body.querySelector("button[tabindex='0']") && body.querySelector("button")) body.querySelector("button").tabIndex = 0;
+    const first = make("thead");
+    first.append(head);
+    table.className = "map" + (data.devices.length > 10 ? " many" : "");
+    table.replaceChildren(make("caption", state.share ? "% of peak" : "GB/s", "hidden"), first, body);
+    const scale = at("scale");
+    scale.querySelector(".from").textContent = "0";
+    scale.querySelector(".to").textContent = (state.share ? "100 % of peak" : Number(top.toPrecision(3)) + " GB/s") + "; within one device: not shaded";
+    if (focused) { const back = table.querySelector("button[tabindex='0']"); if (back) back.focus(); }
+  }
+
+  // The size of the selection, or the nearest one that the pair has.
+  function sizeFor(from, to) {
+    if (entryOf(from, to, state.size)) return state.size;
+    const sizes = Array.from(data.sizes.keys()).filter((size) => entryOf(from, to, size));
+    return sizes.sort((a, b) => Math.abs(a - state.size) - Math.abs(b - state.size))[0];
+  }
+  function drawWays() {
+    const [name, other] = state.pair.split(">"), from = data.devices.indexOf(name), to = data.devices.indexOf(other);
+    const size = sizeFor(from, to), table = at("ways");
+    const wires = data.classes[state.pair] || data.classes[other + ">" + name] || "";
+    if (size === undefined) {
+      at("title").textContent = name + " > " + other + ": no result" + (state.both ? " in both directions at once" : "");
+      table.replaceChildren();
+      drawCurve(from, to, []);
+      return;
+    }
+    const entry = entryOf(from, to, size);
+    at("title").textContent = name + (state.both ? " and " : " > ") + other + " at " + data.sizeNames[size] + (wires ? ", " + wires : "") +
+      (size === state.size ? "" : " (the nearest size)") + (state.both ? ", sum of both directions" : "");
+    const head = make("tr"), body = make("tbody"), first = make("thead");
+    [["Interface"], ["GB/s", "number"], ["Interval", "number"], ["% of peak", "number"], ["Against the fastest"], ["Engine"]].forEach(([text, name]) => heading(head, text, "col", name));
+    first.append(head);
+    const more = entry[4].length > SHOWN ? entry[4].length - SHOWN : 0;
+    entry[4].slice(0, SHOWN).forEach((n, place) => {
+      const row = make("tr");
+      heading(row, data.ways[cells.way[n]], "row");
+      row.append(make("td", cells.text[n], "number"), make("td", cells.low[n] + "–" + cells.high[n], "number"),
+        make("td", cells.share[n] === null ? "–" : cells.share[n].toFixed(1), "number"), make("td", data.words[entry[5][place]]));
+      const warned = data.words[cells.warnings[n]];
+      row.append(make("td", data.words[cells.engine[n]] + (warned ? " ⚠ " + warned : "")));
+      if (cells.way[n] === state.way) row.className = "chosen";
+      body.append(row);
+    });
+    if (more) {
+      const row = make("tr"), cell = make("td", more + " more in the tables below", "note");
+      cell.colSpan = 6;
+      row.append(cell);
+      body.append(row);
+    }
+    table.replaceChildren(first, body);
+    drawCurve(from, to, entry[4].slice(0, CURVES).map((n) => cells.way[n]));
+  }
+
+  function series(from, to, way) {
+    const key = (size, a, b) => byPlace.get([a, b, size, state.both, way].join());
+    return Array.from(data.sizes.keys()).map((size) => key(size, from, to) ?? (state.both ? key(size, to, from) : undefined)).filter((n) => n !== undefined);
+  }
+  function drawCurve(from, to, ways) {
+    const drawn = ways.map((way) => [data.ways[way], series(from, to, way)]).filter(([, points]) => points.length > 1);
+    at("curve").hidden = drawn.length === 0 || !window.byteways.compact;
+    if (at("curve").hidden) return;
+    window.byteways.compact(at("curve"), drawn.map(([label, points]) => ({
+      label, x: points.map((n) => data.sizes[cells.size[n]]), y: points.map((n) => cells.rate[n]),
+      low: points.map((n) => cells.low[n]), high: points.map((n) => cells.high[n]),
+    })), data.sizes, data.sizeNames);
+  }
+
+  // The picture of the node shows the links of the pair, and selects one.
+  const strokes = Array.from(document.querySelectorAll("svg.node .link[data-link]"));
+  function light() {
+    const [name, other] = state.pair.split(">");
+    const links = data.links[state.pair] || data.links[other + ">" + name] || [];
+    strokes.forEach((stroke) => stroke.classList.toggle("selected", links.includes(stroke.dataset.link)));
+  }
+  function pairOf(link) {
+    const ends = link.split(" – "), pairs = Object.keys(data.links);
+    const whole = pairs.filter((pair) => data.links[pair].length === 1 && data.links[pair][0] === link);
+    const over = pairs.filter((pair) => data.links[pair].includes(link));
+    return whole.find((pair) => pair === ends.join(">")) || whole[0] || over.find((pair) => pair.startsWith(ends[0] + ">")) || over[0];
+  }
+  strokes.forEach((stroke) => {
+    if (!pairOf(stroke.dataset.link)) return;
+    stroke.setAttribute("role", "button");
+    const pick = () => select({ pair: pairOf(stroke.dataset.link) });
+    stroke.addEventListener("click", pick);
+    stroke.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(); } });
+  });
+
+  function drawAll() {
+    at("way").value = state.way < 0 ? "" : String(state.way);
+    at("size").value = String(state.size);
+    document.querySelectorAll("#explore [data-both], #explore [data-share]").forEach((button) => {
+      const name = "both" in button.dataset ? "both" : "share";
+      button.setAttribute("aria-pressed", String(Number(button.dataset[name]) === state[name]));
+    });
+    drawMap();
+    light();
+    drawWays();
+  }
+  function select(change) {
+    Object.assign(state, change);
+    keep();
+    drawAll();
+  }
+  at("way").addEventListener("change", (event) => select({ way: event.target.value === "" ? -1 : Number(event.target.value) }));
+  at("size").addEventListener("change", (event) => select({ size: Number(event.target.value) }));
+  document.querySelectorAll("#explore [data-both]").forEach((b) => b.addEventListener("click", () => select({ both: Number(b.dataset.both) })));
+  document.querySelectorAll("#explore [data-share]").forEach((b) => b.addEventListener("click", () => select({ share: Number(b.dataset.share) })));
+  const pairAt = (event) => (event.target.closest ? event.target.closest("button[data-pair]") : null);
+  at("map").addEventListener("click", (event) => { const cell = pairAt(event); if (cell) select({ pair: cell.dataset.pair }); });
+  at("map").addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key], cell = pairAt(event);
+    if (!step || !cell) return;
+    event.preventDefault();
+    const rows = at("map").tBodies[0].rows;
+    let row = cell.closest("tr").sectionRowIndex, column = cell.closest("td").cellIndex, next = null;
+    do { row += step[0]; column += step[1]; next = rows[row] && rows[row].cells[column]; } while (next && !next.querySelector("button"));
+    if (next && next.querySelector("button")) { cell.tabIndex = -1; next.firstChild.tabIndex = 0; next.firstChild.focus(); }
+  });
+  window.addEventListener("hashchange", () => { if (restore()) drawAll(); });
+  const asked = restore();
+  drawAll();
+  if (asked) document.getElementById("explore").scrollIntoView();
+  window.byteways.select = select;
+  window.byteways.state = state;
+})();

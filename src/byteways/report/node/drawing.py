@@ -1,0 +1,252 @@
+"""The picture of the node: boxes, and a stroke per link, whose width is its rate and whose colour its
+share of the peak. The template converts it to SVG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from byteways.analyse.phrases import gb, percent
+from byteways.analyse.subjects.missing_links import missing_pairs
+from byteways.analyse.summary import Cell
+from byteways.report.node.boxes import WIDTH, Arrangement, Box, layered
+from byteways.report.node.lines import Labels, Line, arc, around, between_layers, straight
+from byteways.report.node.rates import LinkRate, gb_per_s
+from byteways.report.node.ring import in_ring
+from byteways.topology.model import Device, Link, Topology
+from byteways.units import format_bandwidth, format_size
+
+#: Width of the fastest link's stroke, and of the slowest.
+WIDEST, THINNEST = 13.0, 2.0
+#: Shares of the peak from which a stroke has this colour; the colours differ for every kind of colour vision.
+SHADES = ((0.85, "good"), (0.7, "fair"), (0.5, "low"), (0.0, "poor"))
+#: … of a picture with so many strokes that the widest would hide others.
+CROWDED, WIDEST_OF_MANY = 24, 6.0
+#: The frame between NUMA domains.
+WIDEST_FRAME = 4.0
+#: A GPU at such a distance from its CPU has others in between.
+FAR = 70.0
+#: With more links, only the marked ones have a number: numbers would hide the strokes.
+NUMBERED = 24
+#: A bundle of up to this many links is drawn in as many strands.
+STRANDS = 4
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A link in the picture."""
+
+    name: str  # "gpu0 – gpu1"
+    path: str  # SVG path data
+    width: float
+    shade: str  # one of SHADES, or "unknown" without a result or a peak, or "missing"
+    strands: int
+    number: str  # GB/s beside the stroke; '' if there is no room
+    x: float
+    y: float  # of the number or mark
+    suspect: bool
+    details: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A box with its facts."""
+
+    box: Box
+    details: str
+
+
+@dataclass(frozen=True)
+class LinkClass:
+    """A row of the table of links."""
+
+    name: str
+    count: int
+    peak: str
+    reached: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    width: float
+    height: float
+    packages: tuple[Box, ...]
+    nodes: tuple[Node, ...]
+    strokes: tuple[Stroke, ...]
+    classes: tuple[LinkClass, ...]
+    numbered: bool  # whether every stroke has its number
+    hosts: int  # equal hosts, of which one is drawn
+
+    @property
+    def shades(self) -> tuple[str, ...]:
+        """The colours that occur, for the legend."""
+        return tuple(dict.fromkeys(stroke.shade for stroke in self.strokes))
+
+    @property
+    def suspects(self) -> bool:
+        return any(stroke.suspect for stroke in self.strokes)
+
+
+def draw(topology: Topology, rates: Sequence[LinkRate]) -> Drawing:
+    """Returns the picture of a topology with these rates."""
+    gpus = set(topology.names("gpu"))
+    direct = any({link.a, link.b} <= gpus for link in topology.links)
+    at = in_ring(topology) if direct else layered(topology)
+    places = Labels(at.boxes.values())
+    cpus = {*topology.names("cpu")}
+    between_domains = [
+        rate for rate in rates if rate.link.kind == "numa" and {rate.link.a, rate.link.b} <= cpus
+    ]
+    others = [rate for rate in rates if not (at.numa and rate in between_domains)]
+    numbered, scale = len(others) <= NUMBERED, _scale(others)
+    strokes = [_numa(at, between_domains, scale)] if at.numa and between_domains else []
+    strokes += [
+        _stroke(at, rate, scale, numbered, places)
+        for rate in sorted(others, key=lambda rate: -(rate.best.value if rate.best else 0.0))
+        if rate.link.a in at.boxes and rate.link.b in at.boxes
+    ]
+    strokes += [_missing(at, *pair, places) for pair in missing_pairs(topology) if direct]
+    facts = {device.name: device for device in topology.devices}
+    nodes = tuple(Node(box, _facts(box, facts.get(box.name), topology)) for box in at.boxes.values())
+    classes = tuple(_classes(rates))
+    return Drawing(
+        WIDTH, at.height, at.packages, nodes, tuple(strokes), classes, numbered, max(len(topology.hosts), 1)
+    )
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Widths in proportion to rates: the fastest link has the widest stroke."""
+
+    fastest: float
+    widest: float
+
+    def width(self, cell: Cell | None) -> float:
+        if cell is None:
+            return THINNEST
+        return min(max(THINNEST, self.widest * cell.value / self.fastest), self.widest)
+
+
+def _scale(rates: Sequence[LinkRate]) -> _Scale:
+    # Without a peak it is no link but memory that a package shares.
+    reached = [rate.best.value for rate in rates if rate.best and rate.link.peak_bytes_per_s]
+    fastest = max(reached or [rate.best.value for rate in rates if rate.best], default=1.0)
+    return _Scale(fastest, WIDEST_OF_MANY if len(rates) > CROWDED else WIDEST)
+
+
+def _shade(fraction: float | None) -> str:
+    if fraction is None:
+        return "unknown"
+    return next(name for least, name in SHADES if fraction >= least)
+
+
+def _stroke(at: Arrangement, rate: LinkRate, scale: _Scale, numbered: bool, places: Labels) -> Stroke:
+    link, best = rate.link, rate.best
+    line = _path(at, link)
+    width = scale.width(best)
+    strands = link.count if 2 <= link.count <= STRANDS else 1
+    number = gb_per_s(best) if best and (numbered or rate.suspect) else ""
+    told = f"⚠ {number}" if rate.suspect else number
+    x, y = places.place(line, told, width) if told else (0.0, 0.0)
+    return Stroke(
+        f"{link.a} – {link.b}",
+        line.path,
+        width,
+        _shade(rate.fraction) if best else "none",
+        strands if width >= 2 * strands else 1,
+        number,
+        x,
+        y,
+        bool(rate.suspect),
+        rate.details,
+    )
+
+
+def _numa(at: Arrangement, rates: Sequence[LinkRate], scale: _Scale) -> Stroke:
+    """Returns the one stroke for all links between NUMA domains."""
+    best = max((rate.best for rate in rates if rate.best), key=lambda cell: cell.value, default=None)
+    name = f"{rates[0].link.a} – {rates[0].link.b}" if len(rates) == 1 else "between NUMA domains"
+    details = [f"{len(rates)} links between NUMA domains", *(rate.details for rate in rates[:6])]
+    if len(rates) > 6:
+        details.append(f"and {len(rates) - 6} others")
+    start = at.numa.lstrip("M").split("H")[0].split("V")[0].split()
+    return Stroke(
+        name,
+        at.numa,
+        min(scale.width(best), WIDEST_FRAME),
+        "unknown" if best else "none",
+        1,
+        "",
+        float(start[0]),
+        float(start[1]),
+        any(rate.suspect for rate in rates),
+        rates[0].details if len(rates) == 1 else "\n".join(details),
+    )
+
+
+def _missing(at: Arrangement, a: str, b: str, places: Labels) -> Stroke:
+    line = straight(at.boxes[a], at.boxes[b])
+    x, y = places.place(line, "no link", THINNEST)
+    details = f"{a} – {b}: no direct link, as all other pairs have one"
+    return Stroke(f"{a} – {b}", line.path, THINNEST, "missing", 1, "", x, y, True, details)
+
+
+def _path(at: Arrangement, link: Link) -> Line:
+    first, second = at.boxes[link.a], at.boxes[link.b]
+    if at.ring:
+        return _in_ring(at, link)
+    upper, lower = sorted((first, second), key=lambda box: box.y)
+    return arc(upper, lower) if upper.y == lower.y else between_layers(upper, lower)
+
+
+def _in_ring(at: Arrangement, link: Link) -> Line:
+    first, second = at.boxes[link.a], at.boxes[link.b]
+    cpu, gpu = sorted((first, second), key=lambda box: box.kind)
+    if (cpu.kind, gpu.kind) != ("cpu", "gpu") or abs(cpu.middle[1] - gpu.middle[1]) < FAR:
+        return straight(first, second)
+    beside = cpu.middle[0] < WIDTH / 4 or cpu.middle[0] > 3 * WIDTH / 4
+    return (
+        around(cpu, gpu) if beside and abs(cpu.middle[0] - gpu.middle[0]) > FAR else straight(first, second)
+    )
+
+
+def _facts(box: Box, device: Device | None, topology: Topology) -> str:
+    if device is None:
+        nic = next((nic for nic in topology.nics if nic.name == box.name), None)
+        if nic is None:
+            return f"{box.name}: switch"
+        names = ", ".join(part for part in (*nic.interfaces, nic.port) if part)
+        rate = format_bandwidth(nic.peak_bytes_per_s) if nic.peak_bytes_per_s else "rate unknown"
+        return f"{nic.name}: {names or 'NIC'}\n{rate}, {'up' if nic.up else 'down'}"
+    lines = [f"{device.name}: {device.model}"]
+    if device.cores:
+        lines.append(f"{len(device.cores)} logical CPUs")
+    if device.memory_bytes:
+        lines.append(f"{format_size(device.memory_bytes)} of memory")
+    if device.memory_peak_bytes_per_s:
+        lines.append(f"memory peak {format_bandwidth(device.memory_peak_bytes_per_s)}")
+    return "\n".join(lines)
+
+
+def _classes(rates: Sequence[LinkRate]) -> list[LinkClass]:
+    """Returns a row per link class: nominal peak, and what its links reached."""
+    rows = []
+    for name in dict.fromkeys(rate.link.link_class for rate in rates):
+        same = [rate for rate in rates if rate.link.link_class == name]
+        peaks = sorted({rate.link.peak_bytes_per_s for rate in same if rate.link.peak_bytes_per_s})
+        reached = sorted(rate.best.value for rate in same if rate.best)
+        shares = sorted(rate.fraction for rate in same if rate.fraction is not None)
+        told = _span([gb(value) for value in reached], " GB/s")
+        if shares:
+            told += f" ({_span([percent(share).removesuffix(' %') for share in shares], ' %')} of peak)"
+        peak = _span([format_bandwidth(value) for value in peaks], "") or "unknown"
+        rows.append(LinkClass(name, len(same), peak, told or "–", same[0].link.source))
+    return rows
+
+
+def _span(texts: Sequence[str], unit: str) -> str:
+    """'396 GB/s', '37.1–151 GB/s', '' without any."""
+    ends = list(dict.fromkeys((*texts[:1], *texts[-1:])))
+    return f"{'–'.join(ends)}{unit}" if ends else ""

@@ -1,0 +1,129 @@
+"""What each link reached: the fastest transfer over it, and whether something is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from byteways.analyse.finding import Finding
+from byteways.analyse.phrases import percent, supported
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import APART, unidirectional
+from byteways.analyse.summary import Cell
+from byteways.topology.model import Link, Topology
+from byteways.topology.routes import nodes_of, route
+from byteways.units import format_bandwidth, format_size
+
+#: Records with one of these states mean that something is wrong with a path.
+FAILED = ("failed", "corrupt", "lost", "timeout")
+
+
+@dataclass(frozen=True)
+class LinkRate:
+    """A link with its fastest unidirectional transfer over cold caches.
+
+    `best` is None without such a transfer. `suspect` says what is wrong with at least half of the paths over
+    the link; '' if nothing is.
+    """
+
+    link: Link
+    best: Cell | None
+    directions: tuple[tuple[str, Cell], ...]  # "gpu0 > nvswitch", its fastest transfer
+    suspect: str
+
+    @property
+    def fraction(self) -> float | None:
+        """Of the nominal peak per direction; None if either is unknown."""
+        peak = self.link.peak_bytes_per_s
+        return self.best.value / peak if self.best and peak else None
+
+    @property
+    def details(self) -> str:
+        """Every fact on the link, one a line."""
+        link = self.link
+        peak = format_bandwidth(link.peak_bytes_per_s) if link.peak_bytes_per_s else "unknown"
+        lines = [f"{link.a} – {link.b}: {link.link_class}", f"nominal peak {peak} per direction"]
+        for direction, cell in self.directions:
+            share = f" ({percent(cell.value / link.peak_bytes_per_s)})" if link.peak_bytes_per_s else ""
+            at = format_size(cell.record.size_bytes)
+            lines.append(f"{direction}: {gb_per_s(cell)} GB/s{share}, {cell.variant.label()} at {at}")
+        if not self.directions:
+            lines.append("no unidirectional transfer over it was measured")
+        return "\n".join([*lines, *([self.suspect] if self.suspect else [])])
+
+
+def gb_per_s(cell: Cell) -> str:
+    """'396', with the digits that the interval supports."""
+    return supported(cell.value / 1e9, cell.low / 1e9, cell.high / 1e9)
+
+
+def link_rates(index: Index, findings: Sequence[Finding]) -> list[LinkRate]:
+    """Returns every link of the topology with its rate, in the topology's order.
+
+    Args:
+        index: The run.
+        findings: Its findings: outliers among equal links are marked.
+    """
+    topology = index.topology
+    cells = index.singles or [c for c in unidirectional(index.cells) if c.record.cache == "cold"]
+    fastest: dict[tuple[Link, str], Cell] = {}
+    for cell in cells:
+        if not cell.stays or cell.record.interface in APART:
+            continue
+        for link, direction in _crossed(topology, cell.source.device, cell.destination.device):
+            before = fastest.get((link, direction))
+            if before is None or cell.value > before.value:
+                fastest[link, direction] = cell
+    suspects = _suspects(index, findings)
+    return [_rate(link, fastest, suspects.get(link, "")) for link in topology.links]
+
+
+def _rate(link: Link, fastest: Mapping[tuple[Link, str], Cell], suspect: str) -> LinkRate:
+    directions = tuple(
+        (direction, fastest[link, direction])
+        for direction in (f"{link.a} > {link.b}", f"{link.b} > {link.a}")
+        if (link, direction) in fastest
+    )
+    best = max((cell for _, cell in directions), key=lambda cell: cell.value, default=None)
+    return LinkRate(link, best, directions, suspect)
+
+
+def _crossed(topology: Topology, source: str, destination: str) -> Iterable[tuple[Link, str]]:
+    """Yields the links of a path, each with its direction."""
+    names = topology.names()
+    if source not in names or destination not in names:  # a device of another host
+        return
+    way = route(topology, source, destination)
+    nodes = nodes_of(source, way)
+    for link, start, end in zip(way, nodes, nodes[1:], strict=False):
+        yield link, f"{start} > {end}"
+
+
+def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
+    """Returns what is wrong with a link: at least half of the paths over it are outliers, or failed."""
+    odd = dict.fromkeys(_outliers(findings), "outlier: slower than equal links")
+    failed: dict[str, str] = {}
+    tried: dict[str, tuple[str, str]] = {}
+    for record in index.records:
+        source, _, destination = record.path.partition(">")
+        if record.pattern != "unidirectional" or not destination or source == destination:
+            continue
+        tried[record.path] = source, destination
+        if record.status in FAILED:
+            failed.setdefault(record.path, f"transfers over it ended as {record.status}: {record.reason}")
+    over: dict[Link, list[str]] = {}
+    for path, ends in tried.items():
+        for link, _ in _crossed(index.topology, *ends):
+            over.setdefault(link, []).append(path)
+    told = {**odd, **failed}
+    found = {}
+    for link, paths in over.items():
+        wrong = [path for path in paths if path in told]
+        if wrong and 2 * len(wrong) >= len(paths):
+            found[link] = told[wrong[0]]
+    return found
+
+
+def _outliers(findings: Sequence[Finding]) -> list[str]:
+    claims = (claim for finding in findings for claim in finding.claims)
+    return [path for claim in claims if claim.kind == "odd" and claim.trails for path in claim.first.paths]

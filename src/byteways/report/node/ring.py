@@ -1,0 +1,208 @@
+"""The places of devices of a node whose GPUs are linked directly: packages in a ring, CPUs outside.
+
+The links between GPUs are the chords, so that every one of them is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import cos, hypot, pi, sin
+
+from byteways.report.node.boxes import HEIGHT, MARGIN, WIDTH, Arrangement, Box, other
+from byteways.topology.model import Topology
+from byteways.topology.packages import package_of, packed
+
+#: Half axes of the ring; across for up to four packages and for more, which leave room for CPUs beside them.
+ACROSS, DOWN = (160.0, 120.0), 112.0
+#: A GPU's box, and what is between two of a package: room for a stroke with its number.
+BOX, BETWEEN, PAD = 52.0, 40.0, 7.0
+CPU, NIC = 60.0, 46.0
+#: From a package to its CPU: beside it and above it.
+BESIDE, ABOVE = 90.0, 76.0
+#: Packages of a NUMA domain attract each other like a link of this width.
+DOMAIN = 0.5
+
+_Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A package: its devices in a row, GPUs first."""
+
+    names: tuple[str, ...]
+
+    @property
+    def width(self) -> float:
+        return len(self.names) * BOX + (len(self.names) - 1) * BETWEEN
+
+    def turned(self) -> _Unit:
+        return _Unit(self.names[::-1])
+
+    def places(self, at: _Point) -> dict[str, _Point]:
+        """Returns the middle of each device."""
+        left = at[0] - self.width / 2 + BOX / 2
+        return {name: (left + index * (BOX + BETWEEN), at[1]) for index, name in enumerate(self.names)}
+
+
+def in_ring(topology: Topology) -> Arrangement:
+    """Returns the arrangement in a ring."""
+    units = _ordered(_units(topology), topology)
+    places = _places(units)
+    kinds = {device.name: device.kind for device in topology.devices}
+    boxes = {name: _box(name, kinds[name], at, BOX) for name, at in places.items()}
+    packages = [_frame(unit, places) for unit in units if len(unit.names) > 1]
+    boxes |= _cpus(topology, units, places)
+    _add_others(boxes, topology)
+    everything = [*boxes.values(), *packages]
+    top = min(box.y for box in everything)
+    left = min(min(box.x for box in everything), 0.0)
+    down, right = MARGIN + 8 - top, MARGIN - left if left < 0 else 0.0
+    boxes = {name: box.moved(right, down) for name, box in boxes.items()}
+    height = max(box.bottom for box in boxes.values()) + MARGIN + 8
+    frames = tuple(package.moved(right, down) for package in packages)
+    return Arrangement(boxes, frames, height, _numa_frame(boxes, frames), ring=True)
+
+
+def _units(topology: Topology) -> list[_Unit]:
+    package = package_of(topology)
+    found: dict[str, list[str]] = {}
+    for gpu in packed(topology):
+        found.setdefault(package[gpu], []).append(gpu)
+    for gpus in found.values():
+        gpus += dict.fromkeys(cpu for gpu in gpus if (cpu := topology.device(gpu).shares_memory_with))
+    return [_Unit(tuple(names)) for names in found.values()]
+
+
+def _places(units: Sequence[_Unit]) -> dict[str, _Point]:
+    """Returns the middle of each device; the ring's own is 0, 0, its first package is the upper left."""
+    places: dict[str, _Point] = {}
+    across = ACROSS[len(units) > 4]
+    for index, unit in enumerate(units):
+        angle = pi / 2 + pi / len(units) + index * 2 * pi / len(units)
+        far = 0.0 if len(units) == 1 else 1.0
+        places |= unit.places((far * across * cos(angle), -far * DOWN * sin(angle)))
+    return places
+
+
+def _ordered(units: list[_Unit], topology: Topology) -> list[_Unit]:
+    """Returns the packages in an order that keeps wide links short, by exchanging two or turning one."""
+    pulls = _pulls(units, topology)
+    best = _length(units, pulls)
+    improved = True
+    while improved:
+        improved = False
+        for changed in _changes(units):
+            length = _length(changed, pulls)
+            if length < best - 1e-6:
+                units, best, improved = changed, length, True
+                break
+    return units
+
+
+def _changes(units: list[_Unit]) -> list[list[_Unit]]:
+    found = []
+    for a, b in combinations(range(len(units)), 2):
+        found.append(list(units))
+        found[-1][a], found[-1][b] = units[b], units[a]
+    for index, unit in enumerate(units):
+        if len(unit.names) > 1:
+            found.append([*units[:index], unit.turned(), *units[index + 1 :]])
+    return found
+
+
+def _pulls(units: Sequence[_Unit], topology: Topology) -> list[tuple[str, str, float]]:
+    """Returns pairs of devices to be near each other, with their weight."""
+    inside = {name for unit in units for name in unit.names}
+    pulls = [(link.a, link.b, float(link.count)) for link in topology.links if {link.a, link.b} <= inside]
+    domain = {unit.names[0]: topology.device(unit.names[0]).numa_domain for unit in units}
+    return pulls + [
+        (a, b, DOMAIN) for a, b in combinations(domain, 2) if domain[a] is not None and domain[a] == domain[b]
+    ]
+
+
+def _length(units: Sequence[_Unit], pulls: Sequence[tuple[str, str, float]]) -> float:
+    at = _places(units)
+    return sum(weight * hypot(at[a][0] - at[b][0], at[a][1] - at[b][1]) for a, b, weight in pulls)
+
+
+def _box(name: str, kind: str, middle: _Point, width: float) -> Box:
+    return Box(name, kind, WIDTH / 2 + middle[0] - width / 2, middle[1] - HEIGHT / 2, width)
+
+
+def _frame(unit: _Unit, places: dict[str, _Point]) -> Box:
+    xs, y = [places[name][0] for name in unit.names], places[unit.names[0]][1]
+    width = unit.width + 2 * PAD
+    left = WIDTH / 2 + (min(xs) + max(xs)) / 2 - width / 2
+    return Box(" and ".join(unit.names), "package", left, y - HEIGHT / 2 - PAD, width, HEIGHT + 2 * PAD)
+
+
+def _cpus(topology: Topology, units: Sequence[_Unit], places: dict[str, _Point]) -> dict[str, Box]:
+    """Places each CPU outside, next to its GPUs; those without GPUs in a row below."""
+    found: dict[str, Box] = {}
+    alone = []
+    for cpu in topology.names("cpu"):
+        if cpu in places:
+            continue
+        linked = {other(link, cpu) for link in topology.links if cpu in (link.a, link.b)}
+        at = [places[name] for name in places if name in linked]
+        if not at:
+            alone.append(cpu)
+            continue
+        homes = sum(bool(linked & set(unit.names)) for unit in units)
+        found[cpu] = _box(cpu, "cpu", _outside(at, homes), CPU)
+    bottom = max(box.y for box in (_box(name, "gpu", at, BOX) for name, at in places.items()))
+    bottom = max([bottom] + [box.y for box in found.values()])
+    for index, cpu in enumerate(alone):
+        share = (WIDTH - 2 * MARGIN) / len(alone)
+        width = min(CPU, share - 8)
+        found[cpu] = Box(cpu, "cpu", MARGIN + (index + 0.5) * share - width / 2, bottom + ABOVE * 0.8, width)
+    return found
+
+
+def _outside(at: Sequence[_Point], homes: int) -> _Point:
+    """Returns the place of a CPU from those of its GPUs, which are in `homes` packages."""
+    x, y = (sum(place[axis] for place in at) / len(at) for axis in (0, 1))
+    side, end = (-1 if x < 0 else 1), (-1 if y < 0 else 1)
+    if homes == 1:
+        room = abs(x) > 1.3 * abs(y) and abs(x) + BESIDE <= WIDTH / 2 - MARGIN - CPU / 2
+        return (x + side * BESIDE, y) if room else (x, y + end * ABOVE)
+    if abs(x) > abs(y):
+        return side * (WIDTH / 2 - MARGIN - CPU / 2), y
+    return x, (end if abs(y) > 1 else -1) * (DOWN + ABOVE)
+
+
+def _add_others(boxes: dict[str, Box], topology: Topology) -> None:
+    """Places NICs and switches outside of the device that they are linked to, one below the other."""
+    taken: dict[str, int] = {}
+    names = [*(nic.name for nic in topology.nics), *topology.switches]
+    for name in names:
+        linked = [other(link, name) for link in topology.links if name in (link.a, link.b)]
+        home = next((end for end in linked if end in boxes and end not in names), None)
+        if home is None:
+            boxes[name] = Box(name, "nic", MARGIN, max(box.bottom for box in boxes.values()) + 20, NIC)
+            continue
+        at, number = boxes[home], taken.get(home, 0)
+        taken[home] = number + 1
+        left = at.middle[0] < WIDTH / 2
+        x = at.x - NIC - 34 if left else at.x + at.width + 34
+        x = min(max(x, MARGIN), WIDTH - MARGIN - NIC)
+        boxes[name] = Box(name, "nic", x, at.y + number * (HEIGHT + 8), NIC)
+
+
+def _numa_frame(boxes: dict[str, Box], packages: Sequence[Box]) -> str:
+    """Returns a rounded frame around the ring that passes through all CPUs outside it."""
+    inside = {name for package in packages for name in package.name.split(" and ")}
+    cpus = [box for box in boxes.values() if box.kind == "cpu" and box.name not in inside]
+    if len(cpus) < 2:
+        return ""
+    rest = [box for box in boxes.values() if box.kind == "gpu"] + list(packages)
+    left = min([box.middle[0] for box in cpus] + [box.x - 12 for box in rest])
+    right = max([box.middle[0] for box in cpus] + [box.x + box.width + 12 for box in rest])
+    top = min([box.middle[1] for box in cpus] + [box.y - 12 for box in rest])
+    bottom = max([box.middle[1] for box in cpus] + [box.bottom + 12 for box in rest])
+    return (
+        f"M{left + 14:.1f} {top:.1f}H{right - 14:.1f}q14 0 14 14V{bottom - 14:.1f}q0 14 -14 14"
+        f"H{left + 14:.1f}q-14 0 -14 -14V{top + 14:.1f}q0 -14 14 -14z"
+    )

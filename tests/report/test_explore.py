@@ -1,0 +1,85 @@
+"""The data behind the map and the ranked ways."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from byteways.analyse.results_index import Index
+from byteways.report.explore import BEST, NO_DIFFERENCE, NOT_RANKED, Explorer, explorer
+from byteways.results.record import Warning
+from byteways.results.run_folder import RunFolder
+from byteways.results.simulated import worded
+from tests.report import sample_run
+
+
+def explored(build: sample_run.Builder, folder: Path) -> Explorer:
+    found = explorer(Index.of(RunFolder(build.write(folder))), lambda text: worded(text, True))
+    assert found is not None
+    return found
+
+
+def ways(found: Explorer, pair: str, size: str, both: int = 0) -> list[tuple[str, str, str]]:
+    """Way, rate and verdict of each, in order."""
+    data = found.data
+    a, b = (data["devices"].index(end) for end in pair.split(">"))
+    key = [a, b, data["sizeNames"].index(size), both]
+    entry = next(entry for entry in data["order"] if entry[:4] == key)
+    cells = data["cells"]
+    return [
+        (data["ways"][cells["way"][n]], cells["text"][n], data["words"][verdict])
+        for n, verdict in zip(entry[4], entry[5], strict=True)
+    ]
+
+
+def test_ways_are_ranked_by_claims(tmp_path: Path) -> None:
+    """Would catch an order or a verdict that differs from the claims, or figures of another pair."""
+    found = explored(sample_run.h200x4(), tmp_path)
+    told = ways(found, "gpu0>gpu1", "1 GiB")
+    assert [way for way, _, _ in told][:3] == ["copy, write", "copy, read", "kernel, read"]
+    assert [verdict for _, _, verdict in told] == [
+        BEST,
+        NO_DIFFERENCE,
+        "5.4 % less",
+        "6.7 % less",
+        "7.5 % less",
+    ]
+    assert [rate for _, rate, _ in told] == ["396", "394", "375", "370", "367"]
+    (both,) = ways(found, "gpu0>gpu1", "1 GiB", both=1)
+    assert both == ("copy, write", "784", BEST)
+    assert (found.pair, found.sizes[found.size][1], found.has_peaks, found.bidirectional) == (
+        "gpu0>gpu1",
+        "1 GiB",
+        True,
+        True,
+    )
+    assert found.data["links"]["gpu0>gpu1"] == ["gpu0 – nvswitch", "gpu1 – nvswitch"]
+
+
+def test_few_rounds_are_listed_and_not_ranked(tmp_path: Path) -> None:
+    """Would catch a winner among results of one round, or results that are left out."""
+    build = sample_run.Builder(sample_run.topology(2), rounds=1)
+    for interface, rate in (("kernel", 370.0), ("copy", 396.0)):
+        build.measure(interface, [("gpu0:device", "gpu1:device", "gpu0")], rate)
+    told = ways(explored(build, tmp_path), "gpu0>gpu1", "1 GiB")
+    assert [(way, verdict) for way, _, verdict in told] == [
+        ("copy, write", NOT_RANKED),
+        ("kernel, write", NOT_RANKED),
+    ]
+
+
+def test_nothing_to_explore(tmp_path: Path) -> None:
+    """Would catch an empty map on the page of a run of latencies."""
+    build = sample_run.Builder(sample_run.topology(0))
+    sample_run.cpu_chase(build, 2**20)
+    assert explorer(Index.of(RunFolder(build.write(tmp_path))), str) is None
+
+
+def test_no_word_claims_a_measurement(tmp_path: Path) -> None:
+    """Would catch a simulated run whose map says that something was measured."""
+    build = sample_run.h200x4()
+    flow = [("gpu0:device", "gpu1:device", "gpu0")]
+    build.measure("copy", flow, 300.0, size=2**21, warnings=[Warning("measured", "", "", "")])
+    found = explored(build, tmp_path)
+    assert "measur" not in json.dumps(found.data["words"])
+    assert "simulated" in found.data["words"]

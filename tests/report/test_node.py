@@ -1,0 +1,245 @@
+"""The picture of the node: where things stand, and what the strokes say of measured rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from byteways.analyse.findings import findings
+from byteways.analyse.results_index import Index
+from byteways.machines import library
+from byteways.machines.topology import topology_of
+from byteways.report.node.boxes import WIDTH, Box
+from byteways.report.node.drawing import THINNEST, Drawing, Stroke, draw
+from byteways.report.node.lines import LINE, Labels, straight
+from byteways.report.node.rates import LinkRate, link_rates
+from byteways.results.run_folder import RunFolder
+from byteways.topology.model import Device, Link, Nic, Topology
+from tests.report import sample_run
+
+
+def unmeasured(topology: Topology) -> list[LinkRate]:
+    return [LinkRate(link, None, (), "") for link in topology.links]
+
+
+def drawn(build: sample_run.Builder, folder: Path) -> Drawing:
+    index = Index.of(RunFolder(build.write(folder)))
+    return draw(index.topology, link_rates(index, findings(index)))
+
+
+def stroke(drawing: Drawing, name: str) -> Stroke:
+    return next(stroke for stroke in drawing.strokes if stroke.name == name)
+
+
+def boxes(drawing: Drawing) -> dict[str, Box]:
+    return {node.box.name: node.box for node in drawing.nodes}
+
+
+def apart(first: Box, second: Box) -> bool:
+    beside = first.x + first.width <= second.x or second.x + second.width <= first.x
+    return beside or first.bottom <= second.y or second.bottom <= first.y
+
+
+def check(drawing: Drawing) -> None:
+    """Every box lies in the picture and covers no other."""
+    every = list(boxes(drawing).values())
+    for box in every:
+        assert box.x >= 0 and box.x + box.width <= WIDTH + 0.01, box
+        assert box.y >= 0 and box.bottom <= drawing.height, box
+    for index, first in enumerate(every):
+        assert all(apart(first, second) for second in every[index + 1 :]), first
+
+
+def mesh(gpus: int, cpus: int = 2) -> Topology:
+    """GPUs with a link between every two."""
+    base = sample_run.topology(gpus, cpus)
+    links = [link for link in base.links if "nvswitch" not in (link.a, link.b)]
+    links += [
+        Link(f"gpu{a}", f"gpu{b}", "xgmi", 1, None, 64e9, None, "nominal", "xGMI ×1")
+        for a in range(gpus)
+        for b in range(a)
+    ]
+    return Topology("host", base.devices, (), tuple(links))
+
+
+@pytest.mark.parametrize("gpus", [*range(9), 16])
+@pytest.mark.parametrize("cpus", [1, 2, 8])
+def test_switched_nodes_are_readable(gpus: int, cpus: int) -> None:
+    """Would catch boxes that overlap or leave the picture, or links that are not drawn."""
+    topology = sample_run.topology(gpus, cpus)
+    drawing = draw(topology, unmeasured(topology))
+    check(drawing)
+    numa = [link for link in topology.links if link.kind == "numa"]
+    assert len(drawing.strokes) == len(topology.links) - len(numa) + bool(numa)
+
+
+@pytest.mark.parametrize(("gpus", "cpus"), [(2, 1), (2, 2), (3, 1), (4, 1), (4, 2), (4, 4), (8, 2), (8, 8)])
+def test_meshes_are_readable(gpus: int, cpus: int) -> None:
+    """Would catch a ring whose boxes overlap, or a link of the mesh that is missing."""
+    topology = mesh(gpus, cpus)
+    drawing = draw(topology, unmeasured(topology))
+    check(drawing)
+    assert sum(stroke.name.count("gpu") == 2 for stroke in drawing.strokes) == gpus * (gpus - 1) // 2
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_machine_models_are_readable(name: str) -> None:
+    """Would catch a known machine whose picture has boxes over each other or beyond its edge."""
+    topology = topology_of(library.load(name))
+    check(draw(topology, unmeasured(topology)))
+
+
+def test_packages_of_two_dies_stand_together() -> None:
+    """Would catch the two dies of an MI250X drawn apart, or a CPU away from its GPUs."""
+    topology = topology_of(library.load("frontier-mi250x"))
+    drawing = draw(topology, unmeasured(topology))
+    assert sorted(sorted(package.name.split(" and ")) for package in drawing.packages) == [
+        ["gpu0", "gpu1"],
+        ["gpu2", "gpu3"],
+        ["gpu4", "gpu5"],
+        ["gpu6", "gpu7"],
+    ]
+    at = boxes(drawing)
+    for package in drawing.packages:
+        for name in package.name.split(" and "):
+            assert package.x < at[name].x and at[name].x + at[name].width < package.x + package.width
+            assert package.y < at[name].y and at[name].bottom < package.bottom
+    distance = {cpu: abs(at[cpu].middle[0] - at["gpu0"].middle[0]) for cpu in ("cpu3", "cpu2")}
+    assert distance["cpu3"] < distance["cpu2"]
+
+
+def test_apus_hold_their_cpu() -> None:
+    """Would catch the CPU of an MI300A outside of its package."""
+    topology = topology_of(library.load("elcap-mi300a"))
+    drawing = draw(topology, unmeasured(topology))
+    assert {tuple(sorted(package.name.split(" and "))) for package in drawing.packages} == {
+        (f"cpu{n}", f"gpu{n}") for n in range(4)
+    }
+
+
+def test_hosts_and_nics() -> None:
+    """Would catch a machine of two hosts that looks like one, or NICs that are left out."""
+    topology = topology_of(library.load("frontier-mi250x-2"))
+    drawing = draw(topology, unmeasured(topology))
+    assert drawing.hosts == 2
+    assert {"nic0", "nic1", "nic2", "nic3"} <= set(boxes(drawing))
+    assert stroke(drawing, "nic0 – cpu3").shade == "none"
+
+
+def test_switches_and_nics_of_a_server() -> None:
+    """Would catch PCI Express switches on the wrong level."""
+    devices = [Device("cpu0", "cpu", "CPU"), *(Device(f"gpu{n}", "gpu", "GPU") for n in range(2))]
+    links = [Link("pcie0", "cpu0", "pcie", 1, "5.0", 63e9, None, "nominal", "PCIe 5.0 ×16")]
+    links += [
+        Link(end, "pcie0", "pcie", 1, "4.0", 31.5e9, None, "nominal", "PCIe 4.0 ×16")
+        for end in ("gpu0", "gpu1", "nic0")
+    ]
+    nics = (Nic("nic0", "0000:01:00.0", ("eth0",)),)
+    topology = Topology("host", tuple(devices), ("pcie0",), tuple(links), nics=nics)
+    drawing = draw(topology, unmeasured(topology))
+    check(drawing)
+    at = boxes(drawing)
+    assert at["nic0"].y < at["cpu0"].y < at["pcie0"].y < at["gpu0"].y == at["gpu1"].y
+    assert len(drawing.strokes) == 4
+
+
+def test_strokes_say_what_was_reached(tmp_path: Path) -> None:
+    """Would catch a rate at the wrong link, a width or colour that does not follow it, or no direction."""
+    drawing = drawn(sample_run.h200x4(), tmp_path)
+    fast, host = stroke(drawing, "gpu0 – nvswitch"), stroke(drawing, "gpu0 – cpu0")
+    assert (fast.number, fast.shade, host.number, host.shade) == ("396", "good", "55.4", "good")
+    assert fast.width / host.width == pytest.approx(396.0 / 55.4, rel=0.1) or host.width == THINNEST
+    assert fast.details.splitlines() == [
+        "gpu0 – nvswitch: NVLink4 ×18",
+        "nominal peak 450.0 GB/s per direction",
+        "gpu0 > nvswitch: 396 GB/s (88 %), copy, write at 1 GiB",
+        "nvswitch > gpu0: 396 GB/s (88 %), copy, write at 1 GiB",
+    ]
+    assert [(row.name, row.count, row.reached) for row in drawing.classes] == [
+        ("PCIe 5.0 ×16", 4, "55.4 GB/s (88 % of peak)"),
+        ("NVLink4 ×18", 4, "396 GB/s (88 % of peak)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rate", "shade"), [(400.0, "good"), (330.0, "fair"), (230.0, "low"), (100.0, "poor")]
+)
+def test_colour_is_the_share_of_the_peak(tmp_path: Path, rate: float, shade: str) -> None:
+    """Would catch a slow link in the colour of a good one."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], rate, peak=450)
+    drawing = drawn(build, tmp_path)
+    assert stroke(drawing, "gpu0 – nvswitch").shade == shade
+    assert stroke(drawing, "gpu0 – cpu0").shade == "none"
+
+
+def test_a_route_over_relays_is_no_rate_of_a_link(tmp_path: Path) -> None:
+    """Would catch a transfer over several paths at once as the rate of the direct link: 250 % of its peak."""
+    build = sample_run.Builder(sample_run.topology(4))
+    flow = [("cpu0:pinned", "gpu0:device", "gpu0")]
+    build.measure("copy", flow, 55.0, peak=63)
+    build.measure("route", flow, 160.0, peak=252, options={"relays": 3})
+    assert stroke(drawn(build, tmp_path), "gpu0 – cpu0").number == "55"
+
+
+def slowed(slow: Sequence[tuple[int, int]]) -> sample_run.Builder:
+    build = sample_run.Builder(mesh(4, 1))
+    for a in range(4):
+        for b in range(4):
+            if a != b:
+                rate = 25.0 if (a, b) in slow else 50.0
+                build.measure("copy", [(f"gpu{a}:device", f"gpu{b}:device", f"gpu{b}")], rate, peak=64)
+    return build
+
+
+def test_outliers_are_marked(tmp_path: Path) -> None:
+    """Would catch a slow link that looks like its neighbours, or a mark on a healthy one."""
+    drawing = drawn(slowed([(1, 2), (2, 1)]), tmp_path)
+    assert [stroke.name for stroke in drawing.strokes if stroke.suspect] == ["gpu2 – gpu1"]
+    assert "outlier: slower than equal links" in stroke(drawing, "gpu2 – gpu1").details
+    assert not any(stroke.suspect for stroke in drawn(slowed([]), tmp_path / "healthy").strokes)
+
+
+def test_failures_are_marked(tmp_path: Path) -> None:
+    """Would catch a link over which transfers fail drawn like one that nothing was measured on."""
+    build = slowed([])
+    build.lose("corrupt", "wrong bytes", "copy", [("gpu0:device", "gpu3:device", "gpu0")], size=2**20)
+    drawing = drawn(build, tmp_path)
+    assert [stroke.name for stroke in drawing.strokes if stroke.suspect] == ["gpu3 – gpu0"]
+    assert "transfers over it ended as corrupt: wrong bytes" in stroke(drawing, "gpu3 – gpu0").details
+
+
+def test_a_missing_link_is_drawn() -> None:
+    """Would catch a link that is down and simply not there."""
+    whole = mesh(4, 1)
+    links = tuple(link for link in whole.links if {link.a, link.b} != {"gpu0", "gpu3"})
+    topology = Topology("host", whole.devices, (), links)
+    drawing = draw(topology, unmeasured(topology))
+    (missing,) = (stroke for stroke in drawing.strokes if stroke.shade == "missing")
+    assert missing.suspect and missing.name == "gpu0 – gpu3"
+
+
+def test_numbers_do_not_cover_each_other() -> None:
+    """Would catch the numbers of crossing links over each other or over a box."""
+    left, right = Box("a", "gpu", 0, 0, 50), Box("b", "gpu", 300, 200, 50)
+    low, high = Box("c", "gpu", 0, 200, 50), Box("d", "gpu", 300, 0, 50)
+    labels = Labels([left, right, low, high])
+    places = [labels.place(line, "100", 2.0) for line in (straight(left, right), straight(low, high))]
+    places += [labels.place(straight(left, right), "100", 2.0)]
+    for index, (x, y) in enumerate(places):
+        assert all(abs(x - u) > 20 or abs(y - v) >= LINE for u, v in places[index + 1 :])
+
+
+def test_bundles_differ_from_single_links(tmp_path: Path) -> None:
+    """Would catch ×1 and ×4 drawn alike."""
+    topology = topology_of(library.load("frontier-mi250x"))
+    build = sample_run.Builder(topology)
+    for a, b, rate, peak in ((0, 1, 150.0, 200), (0, 6, 76.0, 100), (0, 2, 38.0, 50)):
+        build.measure("kernel", [(f"gpu{a}:device", f"gpu{b}:device", f"gpu{a}")], rate, peak=peak)
+    drawing = drawn(build, tmp_path)
+    told = [stroke(drawing, f"gpu0 – gpu{b}") for b in (1, 6, 2)]
+    assert [one.strands for one in told] == [4, 2, 1]
+    assert told[0].width > 1.9 * told[1].width > 3.6 * told[2].width
+    assert [one.number for one in told] == ["150", "76", "38"]
