@@ -258,8 +258,8 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
   if (executor.kind == gpu) {
     const GpuModel& device = model_->gpu;
     if (memory == here) {
-      const double beyond = step(static_cast<double>(device.cache_bytes), device.cache_latency_ns,
-                                 device.memory_latency_ns);
+      const double beyond =
+          step(static_cast<double>(device.cache_bytes), device.cache_latency_ns, device.memory_latency_ns);
       return step(static_cast<double>(device.l2_bytes), device.l2_latency_ns, beyond) /
              clocks_[at(executor.index)];
     }

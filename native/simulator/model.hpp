@@ -61,8 +61,8 @@ struct GpuModel {
   // What one thread of a copying kernel, and one block of the bulk-copy kernel, moves at most. 0: the
   // thread's bytes in flight over the latency of what it reads (Little's law); of a block, no limit.
   double thread_bytes_per_s = 0, bulk_block_bytes_per_s = 0;
-  std::vector<int> domains;                            // NUMA domain of each GPU: gpu.domains.N
-  std::vector<std::string> pci_addresses;              // gpu.pci_addresses.N
+  std::vector<int> domains;                // NUMA domain of each GPU: gpu.domains.N
+  std::vector<std::string> pci_addresses;  // gpu.pci_addresses.N
   std::uint64_t l2_bytes = 0;  // of the die that chases, below a last-level cache of all dies; 0: none
   double l2_latency_ns = 0;
   double cache_latency_ns = 0, memory_latency_ns = 0;  // chase: working set within cache_bytes, or beyond

@@ -266,7 +266,7 @@ class Sheet:
 
         A place without a model has the values of all machines that no other place names.
         """
-        if not line.fits(place):
+        if not line.fits(place):  # of a map, whose lines have places of their own
             return []
         elsewhere = {other.model for other in self.study.places.values() if other.model}
         told = _told(line, place)

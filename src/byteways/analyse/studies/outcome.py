@@ -269,6 +269,7 @@ def to_json(outcome: StudyOutcome) -> dict[str, Any]:
         "title": outcome.study.title,
         "address": outcome.study.address,
         "statistic": outcome.study.statistic,
+        "timing": outcome.study.timing,
         "machine": outcome.subject,
         "defects": list(outcome.study.defects),
         "differences": list(outcome.study.differences),
