@@ -96,8 +96,8 @@ class Line:
     environment: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     together: bool = False  # all GPUs of the place concurrently, each with its nearest host, both ways
-    #: `per-direction`: report one direction where the interface counts reads and writes; `half-round-trip`:
-    #: of a ping-pong.
+    #: `per-direction`: report one direction where the interface counts reads and writes;
+    #: `half-round-trip`: of a ping-pong.
     count: str = ""
     submits: bool = False  # the time is the host's time to enqueue an operation, not its duration
     published: tuple[Mapping[str, str], ...] = ({},)  # how published values name it, if not by `ends`
