@@ -1,183 +1,28 @@
 """What OMB, nccl-tests and rccl-tests did between ranks, done on a simulated machine.
 
-Ranks are threads of this process, each with the GPU of its number and a core beside it; their calls are those
-of the simulated MPI (native/runtimes/mpi/table.hpp), NCCL or RCCL, and the GPU runtime. Each program gives
-the time of one operation in ns, as its original does. A simulated machine without noise repeats itself, so a
-few calls after a first one are enough.
+Each program gives the time of one operation in ns, as its original does. A simulated machine without noise
+repeats itself, so a few calls after a first one are enough.
 """
 
 from __future__ import annotations
 
-import ctypes
-import threading
 from collections.abc import Callable, Mapping
-from ctypes import byref, c_int, c_int64, c_size_t, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any
+from ctypes import byref, c_size_t, c_uint64, c_void_p
+from typing import TYPE_CHECKING
 
-from simulated_runtime import CallError, Runtime
+from simulated_ranks import BYTE, Rank, World
 
 if TYPE_CHECKING:
     from simulated_programs import Operation
+    from simulated_runtime import Runtime
 
 #: OMB: messages of a window (`-W`), and bytes of the answer that ends one.
 WINDOW, ANSWER_BYTES = 64, 4
 #: Calls back to back in one timed batch: `all_reduce_perf -n 20`.
 CALLS = 20
-_BYTE, _SUM = 0, 0
+_SUM = 0
 _XCCL_BYTE, _XCCL_UNSIGNED32 = 1, 3
 _WORD_BYTES = 4
-#: Members of BytewaysMpi that are called here, with their arguments; the others only hold their places.
-_BEFORE = (
-    "init",
-    "finalize",
-    "abort",
-    "library_version",
-    "describe",
-    "device_support",
-    "world",
-    "rank",
-    "size",
-)
-_MEMBERS = (
-    *_BEFORE,
-    *("split", "split_by_host", "free_comm"),
-    *("send", "receive", "start_send", "start_receive", "wait_all", "test_all"),
-    *(
-        "barrier",
-        "broadcast",
-        "reduce",
-        "allreduce",
-        "reduce_scatter",
-        "allgather",
-        "gather",
-        "scatter",
-        "alltoall",
-    ),
-)
-_P, _L, _U = c_void_p, c_int64, c_uint64
-_BUFFERS = (_P, _P, _L, c_int, _U)
-_ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
-    "start_send": (_P, _L, c_int, c_int, c_int, _U, ctypes.POINTER(_U)),
-    "start_receive": (_P, _L, c_int, c_int, c_int, _U, ctypes.POINTER(_U)),
-    "send": (_P, _L, c_int, c_int, c_int, _U),
-    "receive": (_P, _L, c_int, c_int, c_int, _U),
-    "wait_all": (c_int, _P),
-    "barrier": (_U,),
-    "broadcast": (_P, _L, c_int, c_int, _U),
-    "allreduce": _BUFFERS,
-    "allgather": _BUFFERS,
-    "alltoall": _BUFFERS,
-}
-
-
-class _Table(ctypes.Structure):
-    _fields_ = [("version", c_int), *((name, c_void_p) for name in _MEMBERS)]
-
-
-class _UniqueId(ctypes.Structure):
-    _fields_ = [("bytes", ctypes.c_ubyte * 128)]
-
-
-class World:
-    """The ranks of one operation, and the calls that each makes."""
-
-    def __init__(self, runtime: Runtime, operation: Operation) -> None:
-        self.runtime, self.operation = runtime, operation
-        self.library = runtime.library
-        self.size = 1 if operation.message == "one_process" else operation.ranks
-        self.library.byteways_mpi_table.restype = ctypes.POINTER(_Table)
-        self._table = self.library.byteways_mpi_table().contents
-        self.world = ctypes.CFUNCTYPE(_U)(self._table.world)()
-        self.id = _UniqueId()
-        self.xccl("GetUniqueId", byref(self.id))
-
-    def run(self, program: Callable[[Rank], float]) -> float:
-        """The mean over ranks of what the program gives; ranks that give 0 took no time.
-
-        Raises:
-            CallError: a call of a rank failed.
-        """
-        results: list[float | BaseException] = [0.0] * self.size
-
-        def body(number: int) -> None:
-            self.runtime.host("join", number, self.size)
-            try:
-                rank = Rank(self, number)
-                with rank.runtime.scope():
-                    results[number] = program(rank)
-            except BaseException as error:  # of a thread: told below
-                results[number] = error
-            finally:
-                self.library.bwsim_leave()
-
-        threads = [threading.Thread(target=body, args=(number,)) for number in range(self.size)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        times = [result for result in results if not isinstance(result, BaseException)]
-        for result in results:
-            if isinstance(result, BaseException):
-                raise CallError(str(result))
-        timed = [time for time in times if time > 0]
-        return sum(timed) / len(timed)
-
-    def xccl(self, name: str, *arguments: Any) -> None:
-        if (code := getattr(self.library, "nccl" + name)(*arguments)) != 0:
-            raise CallError(f"nccl{name} returned {code}")
-
-    def mpi(self, name: str, *arguments: Any) -> None:
-        if (ctypes.CFUNCTYPE(c_int, *_ARGUMENTS[name])(getattr(self._table, name))(*arguments)) != 0:
-            raise CallError(f"MPI's {name} failed")
-
-
-class Rank:
-    """One rank: its buffers, a stream, a communicator, and calls by short names."""
-
-    def __init__(self, world: World, number: int) -> None:
-        self.world, self.number = world, number
-        ends = (world.operation.source, world.operation.destination)
-        self.end = ends[min(number, 1)] if world.size == 2 else f"gpu{number}:device"
-        device, index = self.end[:3], int(self.end[3 : self.end.index(":")])
-        self.gpu = index if device == "gpu" else number
-        self.runtime = world.runtime.beside(self.gpu)
-        domain = index if device == "cpu" else self.runtime.domains[self.gpu]
-        world.library.bwsim_bind_thread(domain)
-        world.library.bwsim_set_thread_domain(domain)
-
-    @property
-    def size_bytes(self) -> int:
-        return self.world.operation.size_bytes
-
-    def buffer(self, size: int) -> int:
-        """Memory of the kind that this rank's end of the operation names."""
-        return self.runtime.allocate(self.end, max(size, 8))
-
-    def now(self) -> int:
-        return self.runtime.now_ns()
-
-    def barrier(self) -> None:
-        self.world.mpi("barrier", self.world.world)
-
-    # --- MPI
-
-    def send(self, data: int, size: int, to: int) -> None:
-        self.world.mpi("send", data, size, _BYTE, to, 0, self.world.world)
-
-    def receive(self, data: int, size: int, source: int) -> None:
-        self.world.mpi("receive", data, size, _BYTE, source, 0, self.world.world)
-
-    def start(self, name: str, data: int, size: int, other: int, requests: Any, index: int) -> None:
-        handle = ctypes.cast(byref(requests, 8 * index), ctypes.POINTER(_U))
-        self.world.mpi(name, data, size, _BYTE, other, 1, self.world.world, handle)
-
-    # --- NCCL, RCCL
-
-    def join(self) -> tuple[c_void_p, c_void_p]:
-        """This rank's communicator and stream."""
-        comm = c_void_p()
-        self.world.xccl("CommInitRank", byref(comm), self.world.size, self.world.id, self.number)
-        return comm, c_void_p(self.runtime.stream())
 
 
 # --- programs of OMB over MPI: ns of one operation, on the ranks that time
@@ -258,15 +103,15 @@ def _mpi_allreduce(rank: Rank, source: int, destination: int) -> None:
 
 
 def _mpi_broadcast(rank: Rank, source: int, destination: int) -> None:
-    rank.world.mpi("broadcast", source, rank.size_bytes, _BYTE, 0, rank.world.world)
+    rank.world.mpi("broadcast", source, rank.size_bytes, BYTE, 0, rank.world.world)
 
 
 def _mpi_allgather(rank: Rank, source: int, destination: int) -> None:
-    rank.world.mpi("allgather", source, destination, rank.size_bytes, _BYTE, rank.world.world)
+    rank.world.mpi("allgather", source, destination, rank.size_bytes, BYTE, rank.world.world)
 
 
 def _mpi_alltoall(rank: Rank, source: int, destination: int) -> None:
-    rank.world.mpi("alltoall", source, destination, rank.size_bytes, _BYTE, rank.world.world)
+    rank.world.mpi("alltoall", source, destination, rank.size_bytes, BYTE, rank.world.world)
 
 
 # --- programs over NCCL or RCCL
