@@ -217,9 +217,11 @@ def _end_after_limit() -> None:
 def apart(action: Callable[[], Any], environment: Mapping[str, str] | None = None) -> Any:
     """What `action` returns in a forked process with these variables added."""
     reader, writer = os.pipe()
+    # The child never collects garbage of the parent: native threads that it would wait for were not forked.
+    # Python may collect before the child runs its first line: hooks after a fork allocate.
+    gc.freeze()
     child = os.fork()
     if child == 0:
-        gc.freeze()  # garbage of the parent is not collected here: its native threads were not forked
         _end_after_limit()
         os.close(reader)
         os.environ.update(environment or {})
@@ -230,6 +232,7 @@ def apart(action: Callable[[], Any], environment: Mapping[str, str] | None = Non
         with os.fdopen(writer, "w") as pipe:
             json.dump(answer, pipe)
         os._exit(0)
+    gc.unfreeze()
     os.close(writer)
     with os.fdopen(reader) as pipe:
         text = pipe.read()
