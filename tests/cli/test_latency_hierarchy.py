@@ -10,8 +10,8 @@ import pytest
 from tests.cli.test_loaded_runs import ran
 
 KIB, GIB = 2**10, 2**30
-#: Caches and memory of the model of MI300A: of a core three levels and memory, of a GPU one and memory.
-LEVELS = {"cpu0": 4, "gpu0": 2}
+#: Caches and memory of the model of MI300A: of a core three levels and memory, of a GPU two and memory.
+LEVELS = {"cpu0": 4, "gpu0": 3}
 
 
 @pytest.mark.parametrize("device", LEVELS)

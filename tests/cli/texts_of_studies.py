@@ -20,6 +20,10 @@ from tests.unit.said_of_runs import of_run
 #: MI300A the sweeps within a process, and short ones between ranks.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "herten2022": ("--only", "sweep=scan|threads", "--only", "path=0/gpu0>*,size=64MiB"),
+    "schieffer2024": (
+        *("--only", "sweep=host|zero-copy|migration*|*-matrix|stream-*|host-stream*|direct-*"),
+        *("--only", "sweep=*-latency|osu-bw-gcds,path=0/gpu0*|*:0/gpu0,1/gpu1"),
+    ),
     "schieffer2025": (
         *("--only", "sweep=chase|remote-stream|hipmemcpy*|memcpy*|small-*|allocation|kernel-*|arithmetic*"),
         *("--only", "sweep=random*|mpi-latency*|rccl-latency|rccl-allocators|cloverleaf"),

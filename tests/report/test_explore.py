@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from byteways.analyse.results_index import Index
-from byteways.report.explore import BEST, NO_DIFFERENCE, NOT_RANKED, Explorer, explorer
+from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED
+from byteways.report.explore import Explorer, explorer
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from byteways.results.simulated import worded
@@ -38,15 +39,15 @@ def test_ways_are_ranked_by_claims(tmp_path: Path) -> None:
     told = ways(found, "gpu0>gpu1", "1 GiB")
     assert [way for way, _, _ in told][:3] == ["copy, write", "copy, read", "kernel, read"]
     assert [verdict for _, _, verdict in told] == [
-        BEST,
-        NO_DIFFERENCE,
+        LEADER,
+        ALIKE,
         "5.4 % less",
         "6.7 % less",
         "7.5 % less",
     ]
     assert [rate for _, rate, _ in told] == ["396", "394", "375", "370", "367"]
     (both,) = ways(found, "gpu0>gpu1", "1 GiB", both=1)
-    assert both == ("copy, write", "784", BEST)
+    assert both == ("copy, write", "784", LEADER)
     assert (found.pair, found.sizes[found.size][1], found.has_peaks, found.bidirectional) == (
         "gpu0>gpu1",
         "1 GiB",

@@ -31,6 +31,10 @@ from byteways.units import format_size, three_digits
 LEAST_MULTIPLE = 1.1
 #: Heading of the column that names the leader of a row, and what it takes to lead.
 LEADER, LEADER_MEANS = "fastest", "leads by a significant difference over all rounds"
+#: Of a result beside the leader: no lead; no comparison.
+ALIKE, NOT_RANKED = "no significant difference", "too few rounds to rank"
+#: Of a link whose results an outlier finding names.
+OUTLIER_LINK = "outlier: slower than equal links"
 
 
 def _lead(claim: Claim) -> Claim:
@@ -114,7 +118,7 @@ def beside(claim: Claim) -> str:
         return multiple(claim) if claim.leads else less(claim)
     if claim.verdict != TIE:
         return "not compared"
-    return "too noisy to rank" if unsteady(claim) else "no significant difference"
+    return "too noisy to rank" if unsteady(claim) else ALIKE
 
 
 def unranked(names: Sequence[str]) -> str:

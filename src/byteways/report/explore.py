@@ -21,12 +21,9 @@ from byteways.analyse.selection import (
     unidirectional,
 )
 from byteways.analyse.summary import Cell, group_by
-from byteways.analyse.wording import less
+from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED, less
 from byteways.topology.routes import route
 from byteways.units import format_size
-
-#: Words of the column that compares a way with the best one.
-BEST, NO_DIFFERENCE, NOT_RANKED = "fastest", "no significant difference", "too few rounds to rank"
 
 
 @dataclass(frozen=True)
@@ -181,12 +178,12 @@ def _order(members: Sequence[Cell]) -> list[tuple[Cell, str]]:
 
 def _told(ranking: Ranking) -> dict[str, str]:
     """Returns the verdict by case, best first."""
-    found = {cell.record.case_id: BEST for cell in ranking.group.cells}
+    found = {cell.record.case_id: LEADER for cell in ranking.group.cells}
     for rival in ranking.rivals:
         claim = rival.claim
-        verdict = less(claim) if claim.verdict == LEADS else NO_DIFFERENCE
+        verdict = less(claim) if claim.verdict == LEADS else ALIKE
         if claim.verdict not in (LEADS, TIE):
-            verdict = claim.reason or NO_DIFFERENCE
+            verdict = claim.reason or ALIKE
         found.update((cell.record.case_id, verdict) for cell in rival.group.cells)
     return found
 

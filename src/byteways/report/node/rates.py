@@ -10,6 +10,7 @@ from byteways.analyse.phrases import percent, supported
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, unidirectional
 from byteways.analyse.summary import Cell
+from byteways.analyse.wording import OUTLIER_LINK
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import nodes_of, route
 from byteways.units import format_bandwidth, format_size
@@ -103,7 +104,7 @@ def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
 
     Only the paths of the link alone count where there are any: others may be slow because of another link.
     """
-    odd = dict.fromkeys(_outliers(findings), "outlier: slower than equal links")
+    odd = dict.fromkeys(_outliers(findings), OUTLIER_LINK)
     failed: dict[str, str] = {}
     tried: dict[str, tuple[str, str]] = {}
     for record in index.records:
