@@ -151,11 +151,11 @@ struct MpiModel {
   // hardly depends on the size; longer ones the GPU, each of whose copies takes copy_ns (0: as any other).
   std::uint64_t ipc_core_bytes = 0;
   double ipc_core_ns = 0, copy_ns = 0;
-  double registration_ns = 0;          // opening a buffer of another rank's GPU …
-  bool registers_once = true;          // … the first time only, or each time
-  std::uint64_t staging_bytes = 0;     // of a piece that is staged in host memory
-  bool gpu_aware = false;              // takes device memory
-  bool ipc_by_engine = true;           // between GPUs: copies of engines, or of the runtime's kernels
+  double registration_ns = 0;       // opening a buffer of another rank's GPU …
+  bool registers_once = true;       // … the first time only, or each time
+  std::uint64_t staging_bytes = 0;  // of a piece that is staged in host memory
+  bool gpu_aware = false;           // takes device memory
+  bool ipc_by_engine = true;        // between GPUs: copies of engines, or of the runtime's kernels
 };
 
 // [xccl]: NCCL or RCCL beyond the transfers it is made of.

@@ -2,8 +2,9 @@
 //
 // Up to the eager threshold the sender copies into a buffer of the library and is done; the receiver copies
 // out of it. Beyond it sender and receiver meet first (a control message each way); then the bytes take one
-// copy: host to host by the receiver's core, GPU to GPU by the receiver's core if they are short and by its GPU
-// if they are not, all others staged. Messages make progress by themselves, also while their ranks compute.
+// copy: host to host by the receiver's core, GPU to GPU by the receiver's core if they are short and by its
+// GPU if they are not, all others staged. Messages make progress by themselves, also while their ranks
+// compute.
 #pragma once
 #include <cstdint>
 #include <map>

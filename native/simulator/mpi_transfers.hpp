@@ -34,8 +34,8 @@ class Transfers {
   // Until one core sees what another wrote.
   void notify(const Rank& from, const Rank& to, Done done);
   void after(double ns, Done done);
-  // Bytes that a core or a GPU brings from one buffer to another, after `fixed_ns` of its own; `cached`: where
-  // they fit, they stay in the core's caches. Nothing moves in memory: `done` does that.
+  // Bytes that a core or a GPU brings from one buffer to another, after `fixed_ns` of its own; `cached`:
+  // where they fit, they stay in the core's caches. Nothing moves in memory: `done` does that.
   void by_core(const Rank& rank, const End& to, const End& from, double bytes, bool cached, double fixed_ns,
                Done done);
   void by_gpu(const Rank& rank, Place gpu, const End& to, const End& from, double bytes, Done done);

@@ -53,7 +53,8 @@ Way chain_way(const Ranks& ranks, double bytes) {
   const std::size_t n = ranks.gpus.size();
   for (const std::vector<int>& ring : ranks.rings)
     for (std::size_t each = 1; each < n; ++each)
-      for (const auto& [from, to] : {std::pair{ring[each], ring[each - 1]}, std::pair{ring[each - 1], ring[each]}})
+      for (const auto& [from, to] :
+           {std::pair{ring[each], ring[each - 1]}, std::pair{ring[each - 1], ring[each]}})
         loads.add(from, to, bytes / static_cast<double>(ranks.rings.size()));
   Way way = loads.way(static_cast<int>(2 * (n - 1)));
   way.algorithm = Algorithm::tree;

@@ -43,9 +43,9 @@ struct Ranks {
   Router& router;
 };
 
-// `bytes` is of one rank's block where blocks are exchanged. Each ring carries an equal part of them. All-reduce
-// has trees, too, which within a host are chains, as those of NCCL: the sum goes along the ring from the last GPU
-// to the first, and back. All other collectives have rings alone.
+// `bytes` is of one rank's block where blocks are exchanged. Each ring carries an equal part of them.
+// All-reduce has trees, too, which within a host are chains, as those of NCCL: the sum goes along the ring
+// from the last GPU to the first, and back. All other collectives have rings alone.
 Way way_of(const Ranks& ranks, Kind kind, double bytes, int root);
 Way way_of_message(const Ranks& ranks, int from, int to, double bytes);
 

@@ -34,8 +34,8 @@ void submit_on(Lock& lock, Machine machine, Stream& stream, const std::vector<Li
   machine.streams.submit(lock, stream, std::move(leave), false);
 }
 
-// On each stream what was called for it, in order: one thread may call for several GPUs. The calls of a group are
-// one launch on each of them.
+// On each stream what was called for it, in order: one thread may call for several GPUs. The calls of a group
+// are one launch on each of them.
 void submit(Lock& lock, const Machine& machine, std::vector<Library::Call> calls) {
   while (!calls.empty()) {
     Stream* const stream = calls.front().stream;

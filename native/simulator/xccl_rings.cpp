@@ -27,8 +27,7 @@ class Links {
         const Route& way = router.between({Place::Kind::gpu, gpus[a]}, {Place::Kind::gpu, gpus[b]});
         if (!way.found || way.through_gpu || way.through_cpu || way.hops.size() > 2) continue;
         for (const Hop& hop : way.hops) {
-          const auto [link, is_new] =
-              known.try_emplace(hop.resource, known.size(), hop.peak_bytes_per_s);
+          const auto [link, is_new] = known.try_emplace(hop.resource, known.size(), hop.peak_bytes_per_s);
           between_[a * size_ + b].push_back(link->second.first);
           narrowest_ = std::min(narrowest_, hop.peak_bytes_per_s);
         }
