@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "interfaces/device/geometry.hpp"
+#include "simulator/index.hpp"
 #include "simulator/memory.hpp"
 #include "simulator/world.hpp"
 
@@ -30,8 +31,6 @@ std::string_view name_of(Mechanism mechanism) {
       return "core";
   }
 }
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 // 0 in a model means that kernels share the multiprocessors, however many threads they have.
 double resident_threads(const GpuModel& gpu) {

@@ -1,12 +1,9 @@
 // See devices.hpp.
 #include "simulator/devices.hpp"
 
+#include "simulator/index.hpp"
+
 namespace byteways::sim {
-namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
 
 Devices::Devices(const Model& model, const Faults& faults, Costs& costs, const MemoryAccounting& holdings)
     : pageable_access(model.pageable_access),

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "simulator/index.hpp"
+
 namespace byteways::sim {
 namespace {
 
 constexpr double kStallNs = 1e9;  // longer than any watchdog's limit
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

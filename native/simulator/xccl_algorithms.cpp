@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "simulator/index.hpp"
+
 namespace byteways::sim::xccl {
 namespace {
 
@@ -27,8 +29,6 @@ class Loads {
  private:
   std::map<std::pair<int, int>, double> of_;
 };
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 // Once around for each rank's block, or from the root to the last one; all-reduce goes around twice.
 Way ring_way(const Ranks& ranks, Kind kind, double bytes, int root) {

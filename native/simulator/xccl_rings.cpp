@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "simulator/index.hpp"
+
 namespace byteways::sim::xccl {
 namespace {
 
@@ -13,8 +15,6 @@ using Order = std::vector<int>;
 
 constexpr std::size_t kMostSearched = 8;  // GPUs whose orders are all tried
 constexpr int kMostTries = 400'000;       // of a ring beside others: a few milliseconds
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 // Direct links between the GPUs, each direction a number with room for so many rings.
 class Links {
