@@ -16,7 +16,6 @@ from byteways.studies import names
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
 from tests.cli.called import byteways
-from tests.cli.texts_of_studies import PARTS
 
 
 @pytest.fixture(scope="module")
@@ -101,97 +100,6 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
     assert not {"built in", "does not hold here"} & {
         one["verdict"] for one in verdicts.values()
     }  # fitted to a run of our own
-
-
-@pytest.mark.parametrize(
-    ("key", "machine", "expected", "verdicts"),
-    [
-        (
-            "schieffer2025",
-            "elcap-mi300a",
-            (
-                r"own, by CPU +chase +8 GiB +240 +2[34]\d",
-                r"neighbour, by CPU +chase +8 GiB +500 +5\d\d",
-                r"own, by GPU +chase +8 GiB +346 +34\d",
-                r"neighbour, by GPU +chase +8 GiB +690 +69\d",
-                r"APU1 +STREAM copy +8 GiB +103 to 104 +20\d.* one direction 10[34]\.\d GB/s",
-                r"hipMemcpy, hipMalloc +8 GiB +90 +(89|90)",
-                r"hipMemcpy, hipMalloc, SDMA off +8 GiB +– +(89|90)",
-                r"hipMemcpy, malloc +8 GiB +– +(9|10)\b",
-                r"memcpy call +4 MiB +– +1[45]\d\b",
-                r"MPI ping-pong, CPU staging +8 B +1\.9 +\d",
-                r"hipMallocManaged +\d+\.?\d* +\d+\.?\d* +\d+\.?\d* +\d+",  # RCCL between all allocators
-                r"exchange, hipMalloc +128 MiB +1\.5 +\d",
-            ),
-            {
-                "remote-stream-of-peak": "built in",
-                "small-memcpy": "the model does not reproduce this",  # at 16 KiB
-                "small-hipmemcpy": "built in",
-                "hipmemcpy-others": "built in",
-                "memcpy-below-20": "built in",
-                "hipmemcpy-90": "assumed by the model",  # of the other allocators the model assumes it
-                "sdma-no-difference": "built in",
-                "latency-neighbour": "the model does not reproduce this",  # held out: it has 584 ns for 500
-                "memcpy-gpu-touch": "the model does not reproduce this",  # as slow by other ways
-                "cloverleaf-gain": "the model does not reproduce this",  # malloc is as fast there
-                "observation-6": "cannot be tested here",  # no collective was asked for
-                "mi250x": "cannot be tested here",
-            },
-        ),
-        (
-            "schieffer2024",
-            "frontier-mi250x",
-            (
-                r"gpu0 +– +1 +1 +2 +2 +2 +1 +2",  # hops
-                r"gpu1 +50\.25 +648\.8",  # the published matrix, its diagonal halved
-                r"managed, zero-copy +1 GiB +– +2\d",
-                r"two links +STREAM triad +",
-            ),
-            {"bandwidth-matrix": "holds", "latency-detour": "the model does not reproduce this"},
-        ),
-        (
-            "herten2022",
-            "jureca-mi250",
-            (
-                r"STREAM copy +2 GiB +1420 +14\d\d",
-                r"triad, 256 threads +14\d\d \(8[67]\.\d %\) +14\d\d \(8[67]\.\d %\) +14\d\d",
-                r"64 MiB .*published(.*\n)+ +gpu0 +496\.1 +166\.4 +42\.9",  # this machine's, not the A100's
-                r"64 MiB .*simulated(.*\n)+ +gpu0 +\d{3}\.\d +17\d\.\d +43\.\d+",  # a pair on one GPU
-            ),
-            {
-                "copy-and-triad": "the model does not reproduce this",
-                "saturation": "built in",
-                "osu-first-row": "built in",
-                "osu-package": "cannot be tested here",  # of other rows, too
-                "osu-a100-self": "cannot be tested here",
-            },
-        ),
-        (
-            "memcpy-peer",
-            "mi300x-8",
-            (
-                r"runtime copy +8 MB +about 40 +4\d",
-                r"PyTorch copy_ +8 MB +about 40 +4\d",
-                r"PyTorch copy_ cannot be simulated: runtime copy represents it",
-                r"gpu1 +\d+\.?\d* +\d{4} +48\.\d",  # all pairs, within a GPU on the diagonal
-                r"MPI +16 MiB +about 40 +4\d.*derived: 0.8 of 50 GB/s",
-            ),
-            {"torch-40": "the model does not reproduce this", "torch-small": "holds", "link-limits": "holds"},
-        ),
-    ],
-)
-def test_every_study_on_its_model(
-    tmp_path: Path, key: str, machine: str, expected: tuple[str, ...], verdicts: dict[str, str]
-) -> None:
-    """Would catch cases and figures that no longer meet, and a verdict that changes with the models."""
-    words = ("reproduce", key, *PARTS.get(key, ()), "--machine", machine, "--out", "R", "--no-report")
-    done = byteways(tmp_path, *words)
-    assert done.returncode == 0, done.stderr
-    for pattern in expected:
-        assert re.search(pattern, done.stdout), pattern
-    again = byteways(tmp_path, "reproduce", key, "--from", "R", "--json")
-    found = {one["id"]: one["verdict"] for one in json.loads(again.stdout)["claims"]}
-    assert {name: found[name] for name in verdicts} == verdicts
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:

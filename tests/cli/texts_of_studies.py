@@ -38,7 +38,7 @@ RUNS: Mapping[str, tuple[str, str]] = {
         ("memcpy-peer", "mi300x-8"),
         ("pearson2023", "crusher-mi250x"),
         ("pearson2023", "h200-x4"),
-        ("schieffer2024", "crusher-mi250x"),
+        ("schieffer2024", "frontier-mi250x"),
         ("schieffer2025", "elcap-mi300a"),
     )
 }
@@ -46,12 +46,22 @@ RUNS: Mapping[str, tuple[str, str]] = {
 
 def text(name: str) -> str:
     """Reproduces a study: what is printed, and what is said of the run."""
-    study, machine = RUNS[name]
     with tempfile.TemporaryDirectory() as folder:
-        words = ("reproduce", study, *PARTS.get(study, ()), "--machine", machine, "--no-report", "--out", "R")
-        done = byteways(Path(folder), *words)
-        assert done.returncode == 0, done.stderr
-        return _narrow(done.stdout) + "\n" + of_run(Path(folder) / "R", but="study")
+        return text_of(Path(folder), printed(Path(folder), name))
+
+
+def printed(folder: Path, name: str) -> str:
+    """Reproduces a study into run R of a folder; returns what is printed."""
+    study, machine = RUNS[name]
+    words = ("reproduce", study, *PARTS.get(study, ()), "--machine", machine, "--no-report", "--out", "R")
+    done = byteways(folder, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def text_of(folder: Path, printed: str) -> str:
+    """What is compared: what was printed, and what is said of run R."""
+    return _narrow(printed) + "\n" + of_run(folder / "R", but="study")
 
 
 def _narrow(printed: str) -> str:
