@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,20 +17,17 @@ from byteways.analyse.subjects import loaded, saturation, submission
 from byteways.analyse.subjects.memory_kinds import _varies
 from byteways.analyse.subjects.series import _health
 from byteways.analyse.subjects.study import size_of
-from byteways.analyse.summary import Group
 from byteways.analyse.wording import least_gain
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.flow_sets import _by_memory
 from byteways.plan.limits import excess_of_pages
 from byteways.plan.options import CHUNK_BYTES
-from byteways.results import manifest
 from byteways.results import samples as samples_module
 from byteways.results.manifest import topology_changes, topology_digest
 from byteways.results.physical import judged
 from byteways.results.run_folder import RunFolder, parse_line
 from byteways.results.samples import SamplesFile
-from byteways.results.stragglers import stragglers
 from byteways.run.capabilities import _DEVICE_FIELDS, _device
 from byteways.run.conductor import deadline_s
 from byteways.run.energy import Watch
@@ -41,7 +37,7 @@ from byteways.run.options import Options
 from byteways.run.outcome import misplaced
 from byteways.run.process import SOCKET_PATH_LIMIT
 from byteways.run.protocol import Channel, ConnectionClosed
-from byteways.run.simulated_ranks import SimulatedRanks, _without_effect
+from byteways.run.simulated_ranks import SimulatedRanks
 from tests.report import sample_run
 from tests.report.few_records import flow, record
 from tests.unit import legality, machines
@@ -402,38 +398,3 @@ def test_a_rule_that_does_not_concern_the_first_flow() -> None:
 def test_labels_are_ordered_by_their_devices(label: str, key: tuple[object, ...]) -> None:
     """Catches gpu10 before gpu2, and a size cut into a word and its number."""
     assert label_order(label) == key
-
-
-def test_variables_that_no_library_reads_are_left_alone() -> None:
-    """Catches a case that is skipped for a variable of the runtime, or one that the simulated MPI reads."""
-    read = {"HSA_XNACK": "1", "NOBODY_READS_THIS": "1", "MPICH_GPU_IPC_ENABLED": "0"}
-    assert _without_effect(read) == ""
-    assert _without_effect({**read, "UCX_TLS": "sm"}).endswith("do not read UCX_TLS")
-
-
-@pytest.mark.parametrize(("misjudged", "whole"), [(1, False), (2, True)])
-def test_a_group_is_misjudged_like_its_median(misjudged: int, whole: bool) -> None:
-    """Catches a group that is judged by any one of its cells, or by all."""
-    each: Any = tuple(SimpleNamespace(misjudged=number < misjudged) for number in range(3))
-    assert Group(each, 1.0, 0.9, 1.1).misjudged == whole
-
-
-def test_a_manifest_has_no_number_that_json_lacks(tmp_path: Path) -> None:
-    """Catches NaN in run.json: many readers refuse the whole file."""
-    manifest.write(tmp_path, {"state": "running"})
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        manifest.write(tmp_path, {"wall_s": float("nan")})
-    assert json.loads((tmp_path / "run.json").read_text()) == {"state": "running"}
-
-
-def late(*begins_ns: float) -> list[dict[str, float]]:
-    return [{"rank": rank, "begin_ns": ns, "begins_last": 1.0} for rank, ns in enumerate(begins_ns)]
-
-
-@pytest.mark.parametrize(
-    ("begins_ns", "ranks"),
-    [((0.0, 5e4), [1]), ((5e4, 0.0), [0]), ((2e4, 2e4, 5e4), [2]), ((4e4, 4e4, 5e4), [])],
-)
-def test_a_straggler_is_compared_with_the_others(begins_ns: tuple[float, ...], ranks: list[int]) -> None:
-    """Catches a rank that is compared with itself, and ranks that are late together."""
-    assert [one.rank for one in stragglers(late(*begins_ns), 1e5)] == ranks
