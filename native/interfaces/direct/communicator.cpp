@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "interfaces/host_beside.hpp"
 #include "interfaces/pattern.hpp"
 
 namespace byteways {
@@ -36,17 +37,6 @@ Memory memory_for_flags(const Session& session, const Device& device) {
   for (const Memory memory : kForFlags)
     if (session.offers(device, memory).available) return memory;
   return Memory::device;
-}
-
-// The domain next to the GPU, else the first.
-Device& nearest_host(const Session& session, const Device& gpu) {
-  Device* first = nullptr;
-  for (const auto& device : session.devices()) {
-    if (!device->is_host()) continue;
-    if (device->info.numa_domain == gpu.info.numa_domain) return *device;
-    if (first == nullptr) first = device.get();
-  }
-  return *first;
 }
 
 // Other kinds are opened to each GPU apart, have no handles, or move.
@@ -126,7 +116,7 @@ void PeerCommunicator::allocate_workspace() {
   if (obstacle_.empty()) {
     own_ = session_->allocate(*device_, memory_for_flags(*session_, *device_), bytes, *device_);
   } else {
-    Device& host = nearest_host(*session_, *device_);
+    Device& host = host_beside(*session_, *device_);
     own_ = session_->allocate(host, Memory::pinned, bytes, host, device_);
   }
   clear(*session_, *device_, own_->data(), words_in(bytes));
