@@ -231,7 +231,11 @@ def child(target: Target, seed: int, numbers: range, folder: Path, pipe: int) ->
 
 
 def run_batch(target: Target, seed: int, numbers: range, folder: Path) -> list[tuple[int, str]]:
-    """Runs cases in a process of their own. Answers the finds, and counts the rest."""
+    """Runs cases in a process of their own. Answers the finds, and counts the rest.
+
+    Raises:
+        RuntimeError: The first case cannot be made, a mistake of the fuzzer.
+    """
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -248,6 +252,8 @@ def run_batch(target: Target, seed: int, numbers: range, folder: Path) -> list[t
     os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     entries = [json.loads(line) for line in told.splitlines() if line.endswith(b"]")]
+    if not entries:  # the same cases again would end as soon, until the time is over
+        raise RuntimeError(f"case {target.name}:{numbers[0]} cannot be made: --case shows why")
     finds = []
     for entry in (entry for entry in entries if len(entry) == 3):
         number, outcome, seconds = entry

@@ -118,6 +118,8 @@ def damaged_toml(random: Random, content: bytes) -> bytes:
     """A TOML text, some of its keys with another value, doubled, renamed or taken out."""
     lines = content.decode().splitlines(keepends=True)
     places = [number for number, line in enumerate(lines) if "=" in line]
+    if not places:  # comments alone
+        return damaged_bytes(random, content)
     for _ in range(random.choice((1, 1, 1, 4))):
         at = random.choice(places)
         key, equals, _ = lines[at].partition("=")

@@ -67,3 +67,17 @@ def test_a_case_can_be_made_again() -> None:
     assert cases == [target.case(1, number) for number in range(50)]
     assert len({tuple(case.items()) for case in cases}) > 30
     assert all(case.keys() == SEEDS[0].keys() for case in cases)
+
+
+def test_a_text_of_comments_alone_is_damaged(tmp_path: Path) -> None:
+    """Would catch a fuzzer that looks for a key in a file that has none."""
+    target = fuzz.Target("it", [{"s.toml": b"# Nothing yet.\n"}], refuses)
+    fuzz.run_batch(target, 1, range(20), tmp_path / "case")
+    assert target.cases == 20
+
+
+def test_a_case_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    """Would catch a fuzzer that spends its time on a target of which it can make no case."""
+    target = fuzz.Target("it", [{"s.unknown": b""}], refuses)
+    with pytest.raises(RuntimeError, match="case it:0 cannot be made"):
+        fuzz.run_batch(target, 1, range(20), tmp_path / "case")
