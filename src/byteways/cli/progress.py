@@ -1,4 +1,4 @@
-"""Progress of a run on stderr: a live line on a terminal, occasional plain lines elsewhere.
+"""Progress of a run on stderr: two live lines on a terminal, occasional plain lines elsewhere.
 
 Updates between cases and at most twice a second during one: on a small machine more would disturb the
 measurement.
@@ -18,6 +18,7 @@ from byteways.run.interruption import Interruption
 from byteways.units import format_bandwidth, format_size, format_time
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.live import Live
 
 REDRAW_S = 0.5
@@ -85,7 +86,7 @@ class Progress:
     Args:
         total: Number of cases.
         interruption: Checked before every case and while waiting.
-        live: Draw a live line (stderr is a terminal) instead of plain lines.
+        live: Draw live lines (stderr is a terminal) instead of plain ones.
     """
 
     def __init__(self, total: int, interruption: Interruption, *, live: bool) -> None:
@@ -95,6 +96,7 @@ class Progress:
         self._done = 0
         self._round = 1
         self._current: PlannedCase | None = None
+        self._last = ""  # the latest result
         self._time_left_s = 0.0
         self._said_at = self._drawn_at = time.monotonic()
         self._live: Live | None = _live() if live else None
@@ -117,6 +119,8 @@ class Progress:
         self.counts[record.told_status] += 1
         self._done += 1
         self._current = None
+        if record.status == "measured":
+            self._last = f"{record.interface} {record.path} {figure(record)}"
         due = time.monotonic() - self._said_at >= PLAIN_EVERY_S
         if record.status in WRONG or (due and self._live is None and record.status != "skipped"):
             self._say(record)
@@ -145,20 +149,29 @@ class Progress:
     def _draw(self) -> None:
         if self._live is None or time.monotonic() - self._drawn_at < REDRAW_S:
             return
+        self._live.update(self._picture(), refresh=True)
+        self._drawn_at = time.monotonic()
+
+    def _picture(self) -> RenderableType:
+        """Returns how far the run is, and below what is measured and what came out last."""
+        from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
         row = Table.grid(padding=(0, 1))
+        round_ = f"round {self._round}" if self._round > 1 else ""
         row.add_row(
-            ProgressBar(self._total, self._done, width=24),
-            Text(f"{self._done}/{self._total}"),
-            Text(f"{_minutes(self._time_left_s)} left", style="cyan"),
-            Text(describe(self._current.case) if self._current else "", overflow="ellipsis", no_wrap=True),
-            Text(counts_text(self.counts), style="dim", no_wrap=True),
+            ProgressBar(self._total, self._done, width=20),
+            Text(f"{self._done}/{self._total}", no_wrap=True),
+            Text(f"{_minutes(self._time_left_s)} left", style="cyan", no_wrap=True),
+            Text(round_, no_wrap=True),
+            Text(counts_text(self.counts), style="dim", no_wrap=True, overflow="ellipsis"),
         )
-        self._live.update(row, refresh=True)
-        self._drawn_at = time.monotonic()
+        now = Text(describe(self._current.case) if self._current else "", no_wrap=True, overflow="ellipsis")
+        if self._last:
+            now.append(f"   last: {self._last}", style="dim")
+        return Group(row, now)
 
 
 def _minutes(seconds: float) -> str:
