@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from byteways.cli.progress import WRONG, Progress, counts_text
+from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
 from byteways.cli.terminal import echo, say
 from byteways.errors import ExitStatus
 from byteways.plan.suite_types import LEAST_RANKED
@@ -65,7 +65,7 @@ def measured(
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once
 
-        with Progress(len(execution.remaining), interruption, live=sys.stderr.isatty()) as progress:
+        with Progress(len(execution.remaining), interruption, stderr_screen()) as progress:
             execution.measure(progress, on_start, progress.begins_round)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
