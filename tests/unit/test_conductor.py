@@ -141,8 +141,8 @@ def test_keys_are_of_the_case_and_its_round() -> None:
 def test_a_worker_for_each_kind_and_environment(
     cases: tuple[PlannedCase, ...], started: list[Any], did: list[str], workers: Workers
 ) -> None:
-    """Catches a case measured with the variables of another, a process for each case, and a process that starts
-    only after its predecessor has exited.
+    """Catches a case measured with the variables of another, a process for each case, and a process that
+    starts only after its predecessor has exited.
     """
     run(*cases)
     assert workers.started == started and workers.did == did

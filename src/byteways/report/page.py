@@ -20,6 +20,7 @@ from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated
 from byteways.analyse.summary import Cell, Run, gpu_caches, shown
 from byteways.analyse.tables import tables
+from byteways.analyse.title import machine, results
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
 from byteways.analyse.wording import tied_interfaces
@@ -32,7 +33,6 @@ from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
 from byteways.report.node.drawing import Drawing, draw
 from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
-from byteways.report.title import machine, results
 from byteways.results import columns
 from byteways.results.record import Record
 from byteways.results.simulated import mark_of, subject, worded

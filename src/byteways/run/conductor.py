@@ -311,7 +311,7 @@ class Conductor:
         """Returns the running worker if its kind and environment fit the case, otherwise a new one."""
         kind, environment = process = planned.case.worker, dict(planned.case.environment)
         if self._worker is not None and self._process != process:
-            self._worker.dismiss()  # it exits while its successor starts, which opens no runtime before it is asked
+            self._worker.dismiss()  # exits while its successor starts, which opens runtimes when asked
             self._leaving, self._worker = self._worker, None
         if self._worker is None:
             command = self._command
