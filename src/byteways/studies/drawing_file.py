@@ -44,7 +44,7 @@ _DRAWING = Keys(
     },
 )
 _SERIES = Keys(
-    {"name": TEXT, "lines": SOME_TEXTS}, {"places": SOME_TEXTS, "sizes": TEXTS, "method": TEXT, "dash": TEXT}
+    {"name": TEXT, "lines": SOME_TEXTS}, {"places": SOME_TEXTS, "method": TEXT, "dash": TEXT}
 )
 _LEVEL = Keys({"label": TEXT, "at": NUMBER}, {})
 _MARK = Keys({"label": TEXT, "at": QUANTITY}, {})
@@ -125,12 +125,12 @@ def _tracks(what: str, entry: Mapping[str, Any], figure: Figure, plot: str) -> I
 
 
 def _cells(entry: Mapping[str, Any], figure: Figure) -> Iterator[Cell]:
-    """Yields the values of a series: its lines at its places, or at the figure's, at its sizes."""
-    sizes: list[int | None] = [parse_size(text) for text in entry.get("sizes", ())] or [None]
+    """Yields the values of a series at its places, or at the figure's; `LINE/SIZE` is of one size."""
     for place in _named(entry.get("places", ["*"]), figure.places):
-        for line in _named(entry["lines"], figure.lines):
-            for size in sizes:
-                yield Cell(line, place, size)
+        for text in entry["lines"]:
+            glob, _, size = text.partition("/")
+            for line in _named([glob], figure.lines):
+                yield Cell(line, place, parse_size(size) if size else None)
 
 
 def _named(globs: Sequence[str], known: Sequence[str]) -> list[str]:
