@@ -161,9 +161,9 @@ FIRST_FINDINGS = 3
 _DATA = ("mark", "explorer", "manifest", "records", "columns")
 
 
-def from_run(run: Run) -> Page:
-    """Returns the page of a run."""
-    page = _page(run)
+def from_run(run: Run, beside: Run | None = None) -> Page:
+    """Returns the page of a run; `beside`: of the same study on another machine, drawn with it."""
+    page = _page(run, beside)
     if not page.simulated:
         return page
     texts = {item.name: _worded(getattr(page, item.name)) for item in fields(page) if item.name not in _DATA}
@@ -183,8 +183,9 @@ def _worded(value: Any) -> Any:
     return value
 
 
-def _page(whole: Run) -> Page:
+def _page(whole: Run, beside: Run | None) -> Page:
     run = Index.of(whole)
+    run.beside = beside
     manifest, found = run.manifest, run.cells
     all_tables = tables(run)
     walked = curves.over_working_set(found, run.topology, gpu_caches(run))

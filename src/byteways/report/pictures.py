@@ -161,7 +161,7 @@ def _ratio(
 ) -> Iterator[dict[str, Any]]:
     """Yields quotients of ours as a line, and those of published values as markers."""
     if stroke.ours:
-        yield {**_ours(stroke, picture), "yaxis": axis}
+        yield {**_ours(stroke, picture), "yaxis": axis, "showlegend": False}
     for system, spots in stroke.published.items():
         if stroke.ours:  # the quotient of two published values, beside that of ours
             yield {**_marks(stroke, spots, PUBLISHED[0], picture.plot), "yaxis": axis}
@@ -228,6 +228,7 @@ def _x_axis(picture: Picture) -> dict[str, Any]:
             "ticktext": [_wrapped(group) for group in picture.groups],
             "tickangle": 0 if count <= UPRIGHT else -30,
             "showgrid": False,
+            "zeroline": False,
             "title": {"text": ""},
         }
     sizes = [round(spot.x) for spot in _all_spots(picture)]

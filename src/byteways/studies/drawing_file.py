@@ -43,9 +43,7 @@ _DRAWING = Keys(
         **dict.fromkeys(("caches", "maxima", "trends", "diagonal"), FLAG),
     },
 )
-_SERIES = Keys(
-    {"name": TEXT, "lines": SOME_TEXTS}, {"places": SOME_TEXTS, "method": TEXT, "dash": TEXT}
-)
+_SERIES = Keys({"name": TEXT, "lines": SOME_TEXTS}, {"places": SOME_TEXTS, "method": TEXT, "dash": TEXT})
 _LEVEL = Keys({"label": TEXT, "at": NUMBER}, {})
 _MARK = Keys({"label": TEXT, "at": QUANTITY}, {})
 _AGAINST = Keys({"name": TEXT, "of": TEXT, "to": TEXT}, {})
@@ -121,7 +119,7 @@ def _tracks(what: str, entry: Mapping[str, Any], figure: Figure, plot: str) -> I
         yield Track(figure.title, cells, figure.id)
     elif plot == "tiles":
         for name in dict.fromkeys(name for one in figure.contests for name in one.lines):
-            yield Track(name, (), name)
+            yield Track(name, (Cell(name, figure.places[0]),), name)
 
 
 def _cells(entry: Mapping[str, Any], figure: Figure) -> Iterator[Cell]:

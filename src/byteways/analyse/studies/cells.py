@@ -43,6 +43,10 @@ class Sheet:
     def located(self) -> dict[str, Located]:
         return locate(self.study, self.run.topology)
 
+    def side(self, place: Place) -> Sheet:
+        """Returns the sheet that has the values of a place: this one, where no other run is beside it."""
+        return self
+
     @cached_property
     def hardware(self) -> Hardware:
         return Hardware(self.study, self.run.topology, self.run.manifest)

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from byteways.analyse.curves import cache_marks
+from byteways.analyse.results_index import Index
+from byteways.analyse.studies.beside import PairedSheet, who
 from byteways.analyse.studies.cells import Sheet, nearest_size
 from byteways.analyse.studies.claims import Verdict, judge
 from byteways.analyse.studies.figures import Ours, Published
@@ -50,6 +52,8 @@ class FigureOutcome:
     hops_there: Mapping[str, Mapping[str, int]]  # the same on the source's machine, if it differs
     notes: tuple[str, ...]  # which devices represent which places, and which places have no equivalent
     verdicts: tuple[Verdict, ...] = ()  # on claims that refer to its values
+    #: Lines and places of other machines, whose values here are those of another of its places.
+    repeated: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -94,16 +98,24 @@ def outcome_of(run: Run) -> StudyOutcome | None:
     if not isinstance(told, Mapping) or "key" not in told:
         return None
     try:
-        return compare(load(str(told.get("folder") or told["key"])), run)
+        beside = run.beside if isinstance(run, Index) else None
+        return compare(load(str(told.get("folder") or told["key"])), run, beside)
     except BytewaysError:  # a study of another byteways version, or its folder was removed
         return None
 
 
-def compare(study: Study, run: Run) -> StudyOutcome:
-    """Compares the run with the study."""
-    sheet = Sheet(study, run)
+def compare(study: Study, run: Run, beside: Run | None = None) -> StudyOutcome:
+    """Compares the run with the study.
+
+    Args:
+        study: The study.
+        run: Decides about claims, and has the values at places of its machine.
+        beside: Has the values at places of another machine of the study; see beside.py for what fits.
+    """
+    sheet = PairedSheet(study, run, beside) if beside is not None else Sheet(study, run)
     fitting = fitting_of(study, run.manifest)
-    verdicts = tuple(judge(claim, sheet, fitting) for claim in study.claims)
+    alone = Sheet(study, run)
+    verdicts = tuple(judge(claim, alone, fitting) for claim in study.claims)
     marks = cache_marks(run.topology.devices, gpu_caches(run))
     return StudyOutcome(
         study,
@@ -148,13 +160,33 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
     series: list[Series] = []
     for place in places:
         for line in lines:
-            published = _chosen(sheet.published(line, place), figure, sheet)
-            ours = _ours(figure, line, place, sheet)
-            rows += _rows(figure, line, place, published, ours, sheet)
+            side = sheet.side(place)
+            published = _chosen(side.published(line, place), figure, side)
+            ours = _ours(figure, line, place, side)
+            own = "" if side is sheet else who(side)
+            rows += (replace(row, machine=own) for row in _rows(figure, line, place, published, ours, side))
             if figure.kind == "curve":
                 label = line.name if len(places) == 1 else f"{line.name}, {place.name}"
                 series.append(_series(line, place, label, figure.unit, published, ours))
-    return FigureOutcome(figure, tuple(rows), tuple(series), {}, {}, _notes(figure, sheet))
+    notes = _notes(figure, sheet)
+    return FigureOutcome(
+        figure, tuple(rows), tuple(series), {}, {}, notes, repeated=_repeated(lines, places, sheet)
+    )
+
+
+def _repeated(lines: Sequence[Line], places: Sequence[Place], sheet: Sheet) -> frozenset[tuple[str, str]]:
+    """Returns the places of GPUs that this machine does not have whose devices are those of another place."""
+
+    def foreign(place: Place) -> bool:
+        return bool(place.model) and not sheet.side(place).hardware.has(place.model)
+
+    native = {sheet.located[place.name].devices for place in places if not foreign(place)}
+    return frozenset(
+        (line.name, place.name)
+        for place in places
+        if foreign(place) and sheet.located[place.name].devices in native
+        for line in lines
+    )
 
 
 def _ours(figure: Figure, line: Line, place: Place, sheet: Sheet) -> dict[int, Ours]:
@@ -297,6 +329,8 @@ def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
             gone.setdefault(why, []).append(name)
         elif located.note:
             notes.append(f"{name}: {located.note}")
+        if (side := sheet.side(sheet.study.places[name])) is not sheet:
+            notes.append(f"{name}: values of {who(side)}, from the run beside this one")
     notes += [f"{listed(places)}: {reason}" for reason, places in gone.items()]
     notes += [f"{name}: {note}" for name in figure.lines if (note := sheet.study.lines[name].note)]
     notes += [note for name in figure.lines for note in sheet.stands_for(name, figure.places)]

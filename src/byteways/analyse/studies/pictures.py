@@ -67,8 +67,16 @@ def _lines(
 def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, int]) -> Stroke:
     (cell,) = track.cells
     unit = one.figure.unit
+    rows = _rows_of(cell, one)
+    words = _words(words, rows)
     ours = next(
-        (series.ours for series in one.series if (series.line, series.place) == (cell.line, cell.place)), ()
+        (
+            series.ours
+            for series in one.series
+            if (series.line, series.place) == (cell.line, cell.place)
+            and (cell.line, cell.place) not in one.repeated
+        ),
+        (),
     )
     best = max((value for _, value in ours), default=0.0)
     peak = next((size for size, value in ours if value == best), None)
@@ -81,7 +89,6 @@ def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, i
         )
         for size, value in ours
     )
-    rows = _rows_of(cell, one)
     return Stroke(
         track.name,
         track.method,
@@ -132,10 +139,11 @@ def _grouped(
         for at, group in enumerate(groups):
             x = at + (index - (count - 1) / 2) * width
             rows = _rows_of(track.cells[drawing.groups.index(group)], one)
-            found = next((row for row in rows if row.ours is not None), None)
+            known = [row for row in rows if (row.line, row.place) not in one.repeated]
+            found = next((row for row in known if row.ours is not None), None)
             if found is not None and found.ours is not None:
                 name = f"{group}, {track.name}" if count > 1 else group
-                text = f"{name}: {_said(found.ours, unit)}, {words}"
+                text = f"{name}: {_said(found.ours, unit)}, {_words(words, rows)}"
                 label = _label(found, first.setdefault(group, found.ours), drawing, index)
                 ours.append(Spot(x, found.ours, text, label=label))
             for system, spots in _by_system(rows, unit, lambda _, x=x: x).items():  # type: ignore[misc]
@@ -150,7 +158,7 @@ def _label(row: Row, first: float, drawing: Drawing, index: int) -> str:
     if drawing.label == "of peak" and row.of_peak:
         return f"{100 * row.of_peak:.0f} %"
     if drawing.label == "speed-up" and index and row.ours:
-        return f"{first / row.ours:.2g}×"
+        return f"{first / row.ours:.2f}×"
     return ""
 
 
@@ -162,16 +170,17 @@ def _tiles(
     groups = tuple(contest.name for contest in one.figure.contests)
     units = {contest.name: contest.unit for contest in one.figure.contests}
     spots: dict[str, list[Spot]] = {track.name: [] for track in drawing.tracks}
+    track_of = {cell.line: track.name for track in drawing.tracks for cell in track.cells}
     for row in one.rows:
         if row.ours is None or row.size_bytes is None:
             continue
-        known = _tied(row.line, spots)
+        known = _tied(row.line, track_of)
         for place, name in enumerate(known):
             offset = (place - (len(known) - 1) / 2) * 0.3
             alike = f" ({len(known)} alike)" if len(known) > 1 else ""
             said = f"{format_size(row.size_bytes)}, {row.group}: {name}{alike}"
             text = f"{said}, {_said(row.ours, units[row.group])}, {words}"
-            spots[name].append(Spot(row.size_bytes, groups.index(row.group) + offset, text))
+            spots[track_of[name]].append(Spot(row.size_bytes, groups.index(row.group) + offset, text))
     strokes = tuple(
         Stroke(track.name, track.method, colours[track.method], track.dash, tuple(spots[track.name]))
         for track in drawing.tracks
@@ -194,6 +203,12 @@ def _tied(joined: str, names: Mapping[str, object]) -> list[str]:
         found.append(max(begins, key=len))
         rest = rest[len(found[-1]) :].removeprefix(", ")
     return found
+
+
+def _words(words: str, rows: Sequence[Row]) -> str:
+    """Returns how our values are told, with the machine of a run beside this one."""
+    machine = next((row.machine for row in rows if row.machine), "")
+    return f"{words} on {machine}" if machine else words
 
 
 def _rows_of(cell: Cell, one: FigureOutcome) -> list[Row]:
@@ -316,6 +331,8 @@ def _caption(one: FigureOutcome, strokes: Sequence[Stroke], words: str) -> str:
         text += " Open markers: published. Below: ours over published; the band is ± 10 %."
     else:
         text += " Published as a plot without numbers."
+    if one.figure.drawing.against:
+        text += f" Lowest: {', '.join(against.name for against in one.figure.drawing.against)}."
     if one.figure.drawing.trends:
         text += " Thin lines: time proportional to size plus a constant, fitted to ours."
     return text

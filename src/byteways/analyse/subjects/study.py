@@ -230,6 +230,7 @@ def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collec
     """Returns the cells of a row; reasons in `told` are left to the notes."""
     reason = NOT_HERE if row.reason in told else row.reason
     derived = f"derived: {row.derived}" if row.derived else ""
+    ours_of = f"ours of {row.machine}" if row.machine else ""
     return (
         *((row.place,) if with_place else ()),
         row.line,
@@ -238,7 +239,7 @@ def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collec
         "–" if row.ours is None else number(row.ours, unit),
         "–" if row.ratio is None else _ratio(row),
         *((row.other_count,) if with_other else ()),
-        "; ".join(part for part in (row.system, derived, reason) if part),
+        "; ".join(part for part in (row.system, ours_of, derived, reason) if part),
     )
 
 

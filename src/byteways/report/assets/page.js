@@ -30,6 +30,12 @@
     delete copy.colour; delete copy.band;
     return copy;
   }
+  // Rows of a legend whose entries stand side by side.
+  function packed(names, width) {
+    let rows = 1, used = 0;
+    names.forEach((length) => { const own = 44 + 6.2 * length; if (used && used + own > width) { rows++; used = 0; } used += own; });
+    return rows;
+  }
   // As many labels as have room, at even steps, the last one always.
   function fewer(own, width) {
     if (!own.tickvals) return own;
@@ -70,7 +76,7 @@
     const narrow = place.clientWidth < NARROW;
     const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
     const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG;
-    const rows = narrow ? named : Math.ceil(named / Math.max(1, Math.floor((place.clientWidth - 80) / (48 + 6.7 * longest))));
+    const rows = packed(names, place.clientWidth - 80);
     const lower = 90 * (figure.layout.panels || 0); // panels of ratios below the plot
     const plot = (narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
     place.style.height = (below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 90 + 21 * named)) + "px";
