@@ -38,11 +38,14 @@ def measured(
     tell: Callable[[RunFolder, Counter[str], Path | None], None],
     *,
     report: bool,
+    beside: RunFolder | None = None,
 ) -> int:
     """Measures, writes the report, calls `tell`, and returns the exit status.
 
     Args:
         tell: Receives the run, its number of records by status, and the path of the report.
+        report: Whether to write the report.
+        beside: A run of the same study on another machine, drawn in the report.
     """
     try:
         spare = sum(1 for case in execution.remaining if case.spare)
@@ -81,7 +84,7 @@ def measured(
         if report:
             from byteways.report import write_report
 
-            written = write_report(execution.folder)
+            written = write_report(execution.folder, beside=beside)
         tell(folder, counts, written)
     finally:
         execution.close()
