@@ -33,7 +33,6 @@ from byteways.report.node.drawing import Drawing, draw
 from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
 from byteways.report.title import machine, results
-from byteways.results import columns
 from byteways.results.record import Record
 from byteways.results.simulated import mark_of, subject, worded
 from byteways.units import format_size
@@ -120,8 +119,7 @@ class Page:
     not_measured: tuple[Reason, ...]
     method: tuple[tuple[str, str], ...]
     manifest: Mapping[str, Any]
-    records: tuple[dict[str, Any], ...]  # without samples
-    columns: Mapping[str, Sequence[str | int]]
+    records: tuple[Record, ...]
 
     @property
     def simulated(self) -> bool:
@@ -138,7 +136,7 @@ class Page:
 #: Findings beside the picture of the node.
 FIRST_FINDINGS = 3
 #: Fields of a page that are data, whose words are not replaced in simulated runs.
-_DATA = ("mark", "explorer", "manifest", "records", "columns")
+_DATA = ("mark", "explorer", "manifest", "records")
 
 
 def from_run(run: Run) -> Page:
@@ -219,8 +217,7 @@ def _page(whole: Run) -> Page:
         not_measured=tuple(all_tables.not_measured),
         method=method(run, found),
         manifest=manifest,
-        records=_lines([shown(record) for record in run.records], manifest),
-        columns=columns.places(),
+        records=tuple(map(shown, run.records)),
     )
 
 
@@ -247,16 +244,6 @@ def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...
         pages.append(PageTopic(topic.anchor, topic.title, topic.lead, topic.tables, drawn, first))
         first += len(drawn)
     return tuple(pages)
-
-
-def _lines(records: Sequence[Record], manifest: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """Returns records as offered for download: without samples, with the run's own columns."""
-    own = columns.derived(manifest, records)
-    return tuple(
-        {name: value for name, value in record.to_json().items() if name != "samples_ns"}
-        | dict(zip(own, values, strict=True))
-        for record, values in zip(records, zip(*own.values(), strict=True), strict=True)
-    )
 
 
 def _best(entry: Ranking | None) -> PageBest | None:
