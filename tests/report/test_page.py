@@ -20,8 +20,8 @@ from byteways.topology.model import Link, Topology
 from tests.report import sample_run
 from tests.report.sample_run import HOSTILE
 
-#: Of a page with all parts: records, tips, charts, library, explorer; code of page, records, explorer.
-SCRIPTS = 8
+#: Of a page with all parts: records, later, tips, charts, library, explorer; page, save, records, explore.
+SCRIPTS = 10
 
 
 def page(build: sample_run.Builder, folder: Path) -> Page:

@@ -7,6 +7,7 @@ a record has beyond them follows as `extra` columns, which the table shows for a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
@@ -21,6 +22,8 @@ from byteways.results.record import Record
 DIGITS = 6
 #: A column with fewer distinct values than this fraction of its rows is a list of them and the index of each.
 FEW = 0.5
+#: A number with more digits than that.
+_LONG = re.compile(r"\d\.\d{6}|\d{6}\.\d")
 _IN_COLUMNS = {(column.place or column.name).partition(".")[0] for column in columns.COLUMNS}
 #: Process numbers tell nothing; samples are in the run folder.
 _LEFT_OUT = {"worker", columns.SAMPLES}
@@ -64,7 +67,7 @@ def _extra(records: Sequence[Record]) -> Iterator[tuple[str, str, list[Any]]]:
 
 def _kept(kind: str, values: Sequence[Any]) -> Sequence[Any]:
     if kind == columns.NUMBER:
-        return [None if value is None else _short(value) for value in values]
+        return [None if value is None else float(f"{value:.{DIGITS}g}") for value in values]
     if kind == columns.JSON:
         short = {text: _short_json(text) for text in set(values) if text}
         return [short.get(text) for text in values]
@@ -72,9 +75,7 @@ def _kept(kind: str, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _short_json(text: str) -> str:
-    if "." not in text:
-        return text
-    return msgspec.json.encode(_short(json.loads(text))).decode()
+    return msgspec.json.encode(_short(json.loads(text))).decode() if _LONG.search(text) else text
 
 
 def _short(value: Any) -> Any:
@@ -89,10 +90,9 @@ def _short(value: Any) -> Any:
 
 
 def _coded(values: Sequence[Any]) -> dict[str, Any]:
-    distinct: dict[Any, int] = {}
-    at = [distinct.setdefault(value, len(distinct)) for value in values]
+    distinct = {value: place for place, value in enumerate(dict.fromkeys(values))}
     if len(distinct) == 1:
         return {"all": values[0]}
     if len(distinct) < FEW * len(values):
-        return {"of": list(distinct), "at": at}
+        return {"of": list(distinct), "at": [distinct[value] for value in values]}
     return {"each": list(values)}

@@ -21,15 +21,15 @@ def script_json(value: Any) -> str:
     return text
 
 
-class Tips:
-    """Details of the cells of tables, which the page unpacks after its first view, each text once."""
+class Later:
+    """Texts that the page unpacks after its first view, each once: details of cells, and large tables."""
 
     def __init__(self) -> None:
         self._texts: dict[str, int] = {}
 
     def number(self, text: str) -> int:
         """Returns the place of a text in `packed`."""
-        return self._texts.setdefault(text, len(self._texts))
+        return self._texts.setdefault(str(text), len(self._texts))
 
     def packed(self) -> str:
         """Returns all texts so far, compressed; '' without any."""
@@ -58,9 +58,11 @@ def render(page: Page) -> str:
         explorer_json=script_json(page.explorer.data) if page.explorer else "",
         plotly_packed=_plotly() if page.charts else "",
         charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
+        save=_asset("save.js"),
         records=_asset("records.js"),
         records_packed=packed(record_data(page.manifest, page.records)),
-        tips=Tips(),
+        tips=Later(),
+        later=Later(),
     )
 
 

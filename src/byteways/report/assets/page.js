@@ -51,9 +51,10 @@
     const whole = bytes.subarray(0, groups * 4 - (rest ? 5 - rest : 0));
     return new Response(new Blob([whole]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
-  // Details of cells travel packed, as most are never read.
-  const tips = document.getElementById("tips") && text("tips").then((all) => {
-    const details = JSON.parse(all);
+  // Large tables, and the details of cells, travel packed: the first view needs neither.
+  const texts = async (id) => (document.getElementById(id) ? JSON.parse(await text(id)) : []);
+  const filled = Promise.all([texts("later"), texts("tips")]).then(([tables, details]) => {
+    document.querySelectorAll("[data-later]").forEach((place) => { place.innerHTML = tables[place.dataset.later]; });
     document.querySelectorAll("[data-tip]").forEach((cell) => { cell.dataset.details = details[cell.dataset.tip]; });
   });
   // The library and the data of the charts are unpacked once, after the first view or when a chart is needed.
@@ -256,5 +257,5 @@
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
   window.addEventListener("load", () => setTimeout(ready, 100));
-  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, tips };
+  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, filled };
 })();
