@@ -186,7 +186,7 @@ def test_plain_progress_tells_what_went_wrong(capsys: pytest.CaptureFixture[str]
     from byteways.run.interruption import Interruption
 
     planned, record = lost("worker ended by SIGSEGV")
-    with Progress(2, Interruption(), live=False) as progress:
+    with Progress(2, Interruption(), None) as progress:
         progress.began(planned, 0, 61.0)
         progress.tick()
         progress.ended(record)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from byteways.cli.progress import WRONG, Progress, counts_text
+from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
 from byteways.cli.terminal import echo, say
 from byteways.errors import ExitStatus
 from byteways.plan.suite_types import LEAST_RANKED
@@ -38,11 +38,14 @@ def measured(
     tell: Callable[[RunFolder, Counter[str], Path | None], None],
     *,
     report: bool,
+    beside: RunFolder | None = None,
 ) -> int:
     """Measures, writes the report, calls `tell`, and returns the exit status.
 
     Args:
         tell: Receives the run, its number of records by status, and the path of the report.
+        report: Whether to write the report.
+        beside: A run of the same study on another machine, drawn in the report.
     """
     try:
         spare = sum(1 for case in execution.remaining if case.spare)
@@ -67,7 +70,7 @@ def measured(
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once
 
-        with Progress(len(execution.remaining), interruption, live=sys.stderr.isatty()) as progress:
+        with Progress(len(execution.remaining), interruption, stderr_screen()) as progress:
             execution.measure(progress, on_start, progress.begins_round)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
@@ -81,7 +84,7 @@ def measured(
         if report:
             from byteways.report import write_report
 
-            written = write_report(execution.folder)
+            written = write_report(execution.folder, beside=beside)
         tell(folder, counts, written)
     finally:
         execution.close()

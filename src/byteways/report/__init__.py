@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 COMPARED = "compared.html"
 
 
-def write_report(run: Path | RunFolder, out: Path | None = None) -> Path:
+def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFolder | None = None) -> Path:
     """Writes the report of a run and returns its path.
 
     Args:
         run: The folder that `byteways run` made, or the opened run.
         out: The file to write; default: `report.html` in the folder.
+        beside: A run of the same study on another machine, drawn in the study's figures.
 
     Raises:
         BytewaysError: The folder is not a run, its records are missing, or the file cannot be written.
@@ -32,7 +33,7 @@ def write_report(run: Path | RunFolder, out: Path | None = None) -> Path:
 
     folder = opened(run) if isinstance(run, Path) else run
     path = out or folder.path / REPORT
-    return _written(path, render(from_run(folder)))
+    return _written(path, render(from_run(folder, beside)))
 
 
 def write_comparison(
