@@ -36,8 +36,13 @@ MOST_BYTES = 150_000
 COLOURS = 255
 #: Pause after a change of the page, for its layout and charts.
 SETTLE_S = 0.8
-#: Where the first screen of the README's picture ends.
-README_END = "document.querySelector('#node').getBoundingClientRect().bottom + scrollY + 14"
+#: Leaves out what a still picture cannot use; the result is the height of the README's picture.
+FOR_README = """(() => {
+  document.querySelectorAll('.contents, .tools').forEach((part) => { part.style.display = 'none'; });
+  document.querySelector('.frame').style.display = 'block';
+  document.querySelector('main').style.padding = '1rem 1.4rem';
+  return document.querySelector('#node').getBoundingClientRect().bottom + scrollY + 14;
+})()"""
 
 Pixels = NDArray[numpy.uint8]
 
@@ -73,7 +78,7 @@ def main() -> None:
                         report,
                         View("", 1180, 760, dark=dark),
                         f"readme-{'dark' if dark else 'light'}",
-                        README_END,
+                        FOR_README,
                     )
             if "h200-x4" in wanted:
                 _views(report, "report-h200-x4")
@@ -100,7 +105,7 @@ def _draw(report: Path, view: View, name: str, end: str = "") -> None:
         report: The page.
         view: How it is looked at.
         name: Of the picture, without its ending.
-        end: A script for the height in pixels; default: that of the view.
+        end: A script that returns the height in pixels; default: that of the view.
     """
     with Browser(dark=view.dark, width=view.width, height=view.height) as browser:
         size = {
