@@ -38,7 +38,7 @@ COLOURS = 255
 SETTLE_S = 0.8
 #: Leaves out what a still picture cannot use; the result is the height of the README's picture.
 FOR_README = """(() => {
-  document.querySelectorAll('.contents, .tools').forEach((part) => { part.style.display = 'none'; });
+  document.querySelectorAll('.contents, .tools, .save').forEach((part) => { part.style.display = 'none'; });
   document.querySelector('.frame').style.display = 'block';
   document.querySelector('main').style.padding = '1rem 1.4rem';
   return document.querySelector('#node').getBoundingClientRect().bottom + scrollY + 14;
