@@ -147,7 +147,7 @@ class Run:
     ) -> list[Answer | NoAnswer]:
         """Returns the best way for each kind of pair and link class; arguments and errors as of best()."""
         asked = question(source, destination, size, within=within, memory=memory, pattern=pattern)
-        return answers(self._index, asked)
+        return answers(self._index, asked, str(self.path))
 
     @cached_property
     def findings(self) -> list[Finding]:

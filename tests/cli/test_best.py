@@ -81,3 +81,45 @@ def test_measured_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"simulated now into {kept}, in " in captured.err
     assert main(["best", "gpu0", "gpu1", "1MiB", str(kept)]) == 0
     assert capsys.readouterr().out.splitlines() == [mark, line]
+
+
+def test_no_answer_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches a machine that takes minutes to open, and a folder of nothing that is left behind."""
+    monkeypatch.setattr("byteways.plan.question.LIMIT_S", 0.0)
+    assert main(["best", "cpu0", "cpu0", "4KiB", "--out", str(tmp_path / "run")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: no answer within 0 s\n  caused by: this machine takes longer")
+    assert captured.err.endswith("hint: measure without that limit: byteways run quick\n")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_answer_says_what_there_was_no_time_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches a question whose time is over and that has no answer, or one that hides what is missing."""
+    from byteways.cli.progress import Progress
+    from byteways.results.record import Record
+    from byteways.run.limit import Limit
+
+    ended = Progress.ended
+
+    def the_time_ends(self: Progress, record: Record) -> None:
+        ended(self, record)
+        if self.counts["measured"] == 2:
+            assert isinstance(self._interruption, Limit)
+            self._interruption._limit_s = 0.0
+
+    monkeypatch.setattr(Progress, "ended", the_time_ends)
+    assert main(["best", "cpu0", "cpu0", "4KiB", "--out", str(tmp_path / "run"), "--json"]) == 0
+    captured = capsys.readouterr()
+    told = json.loads(captured.out)
+    assert len(told["left_out"]) >= 4 and "memcpy with hugepage memory" in told["left_out"]
+    assert f"left out for lack of time: {told['left_out'][0]}" in captured.err
+    assert [answer["reason"] for answer in told["answers"]] == [
+        "not ranked: measured in 1 round, and a ranking needs 3"
+    ]
+    records = (tmp_path / "run" / "measurements.jsonl").read_text().splitlines()
+    assert len(records) == 2

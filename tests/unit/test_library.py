@@ -88,7 +88,8 @@ def test_errors_show_their_cause_and_hint(run: Run) -> None:
         run.best("gpu0", "gpu1", "2MiB")
     assert raised.value.__notes__ == [
         "  caused by: measured sizes: 1 GiB",
-        "hint: nearest: byteways best gpu0 gpu1 1GiB RUN",
+        f"hint: nearest: byteways best gpu0 gpu1 1GiB {run.path}; "
+        "or measure it now: byteways best gpu0 gpu1 2MiB",
     ]
 
 
