@@ -138,7 +138,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
 def _no_time(limit_s: float) -> BytewaysError:
     return BytewaysError(
         f"no answer within {limit_s:g} s",
-        cause="this machine takes longer to open its devices",
+        cause="the devices of this machine were still being opened",
         hint="measure without that limit: byteways run quick",
     )
 
