@@ -65,8 +65,7 @@ def link_changes(compared: ComparedCases, topology: Topology) -> list[LinkChange
     lost: dict[Link, list[str]] = {}
     for record in compared.lost:
         source, _, destination = record.path.partition(">")
-        crossed = [link for link, _ in _crossed(topology, source, destination)]
-        for link in crossed:
+        for link, _ in _crossed(topology, source, destination):
             lost.setdefault(link, []).append(
                 f"{record.interface} {record.path}: {record.status}, {record.reason}"
             )
