@@ -69,6 +69,7 @@ class Drawing:
     y: tuple[str, ...] = ("linear",)  # scales of values; the same data are drawn once for each
     tracks: tuple[Track, ...] = ()
     groups: tuple[str, ...] = ()  # of bars
+    alone: bool = False  # each track is the only bar of its group, which has its name
     apart: tuple[str, ...] = ()  # groups with an axis of their own
     levels: tuple[Level, ...] = ()  # of y
     marks: tuple[Level, ...] = ()  # of x
