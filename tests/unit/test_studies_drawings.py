@@ -272,6 +272,30 @@ def test_a_terminal_has_the_tables_that_a_page_folds() -> None:
     ]
 
 
+@pytest.mark.parametrize("key", STUDIES)
+@pytest.mark.parametrize(
+    "words", ["warm-up", "device reset|devicereset", "cache", "repetition|stopping", "sizes|steps of"]
+)
+def test_a_study_says_what_it_does_otherwise(key: str, words: str) -> None:
+    """Catches a reproduction whose warm-up, reset, caches, stopping or sizes differ without a word."""
+    told = " ".join(load(key).differences).lower()
+    assert any(word in told for word in words.split("|"))
+
+
+def test_values_are_drawn_in_the_unit_of_the_source() -> None:
+    """Catches GB/s under an axis of GiB/s, and a table in another unit than it says."""
+    flow = Flow.from_json({"source": "0/gpu0:device", "destination": "1/gpu1:device", "executor": "gpu0"})
+    made = record(Case("mpi", "unidirectional", (flow,), 64 * MIB, "warm", {"timing": "osu"}), 150.0, low=1.0)
+    topic = topic_of(compare(load("herten2022"), run("jureca-mi250", made)))
+    one = next(one for one in topic.exhibits if one.anchor == "study-osu-large")
+    ours = next(table for table in one.matrices if table.title == "measured, GiB/s")
+    assert "139.7" in {text for row in ours.rows for text in row}
+    told = next(
+        table for table in topic.tables if "64 MiB" in table.title and "measured, GB/s" in table.title
+    )
+    assert "150.0" in {text for row in told.rows for text in row}
+
+
 def manifest(**changes: Any) -> dict[str, Any]:
     own = {
         "simulated": False,

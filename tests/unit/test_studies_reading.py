@@ -149,6 +149,7 @@ MISTAKES += [
         ("scale = 1", f"{DRAWING} has the unknown key 'scale'"),
         ('plot = "pie"', f"{DRAWING} has plot = 'pie': expected one of lines, bars, matrix, tiles"),
         ('x = "log2"', f"{DRAWING} has x = 'log2': expected one of log, linear"),
+        ('unit = "GB"', f"{DRAWING} has unit = 'GB': expected one of GiB/s"),
         ('rows = "up"', f"{DRAWING} has rows = 'up': expected one of downwards, upwards"),
         ('apart = ["copy"]', f"{DRAWING} has apart = 'copy', which is none of its groups"),
         (
@@ -175,6 +176,14 @@ MISTAKES += [
         QUOTIENT,
         QUOTIENT.replace('of = "A100"', 'of = "H200"'),
         "has of = 'H200', which is no series of it",
+    ),
+    (
+        "study.toml",
+        'plot = "matrix"\nunit = "GiB/s"',
+        'plot = "matrix"\nunit = "GiB/s"\n[[figures]]\nid = "more"\ntitle = "x"\nlocator = "x"\n'
+        'kind = "curve"\nunit = "ns"\nlines = ["STREAM add"]\nplaces = ["own"]\n'
+        'drawing = { unit = "GiB/s" }\n',
+        "the drawing of figure 'more' has unit = 'GiB/s', and its values are in ns",
     ),
     ("study.toml", 'y = ["linear", "log"]', 'y = "double"', "has y = 'double': expected one of log, linear"),
 ]

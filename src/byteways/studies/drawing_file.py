@@ -10,6 +10,7 @@ from byteways.studies.drawing import (
     DASHES,
     LABELS,
     ORDERS_OF_ROWS,
+    PER_GB,
     PLOT_OF,
     PLOTS,
     SCALES,
@@ -36,7 +37,7 @@ from byteways.units import parse_size
 _DRAWING = Keys(
     {},
     {
-        **dict.fromkeys(("plot", "x", "label", "rows"), TEXT),
+        **dict.fromkeys(("plot", "x", "label", "rows", "unit"), TEXT),
         "y": ONE_OR_TEXTS,
         **dict.fromkeys(("groups", "apart"), TEXTS),
         **dict.fromkeys(("series", "levels", "marks", "against"), LIST_OF_TABLES),
@@ -64,6 +65,9 @@ def read_drawing(what: str, entry: Mapping[str, Any], figure: Figure) -> Drawing
     _words(what, "x", (entry.get("x", "log"),), SCALES)
     _words(what, "y", scales, SCALES)
     _words(what, "label", (entry.get("label", ""),), LABELS)
+    _words(what, "unit", (entry.get("unit", ""),), ("", *PER_GB))
+    if "unit" in entry and figure.unit != "GB/s":
+        raise ValueError(f"{what} has unit = '{entry['unit']}', and its values are in {figure.unit}")
     _words(what, "rows", (entry.get("rows", "downwards"),), ORDERS_OF_ROWS)
     tracks = tuple(_tracks(what, entry, figure, plot))
     groups = tuple(entry.get("groups", ())) or _groups(figure, plot)
@@ -84,6 +88,7 @@ def read_drawing(what: str, entry: Mapping[str, Any], figure: Figure) -> Drawing
         entry.get("label", ""),
         entry.get("rows", "downwards"),
         entry.get("diagonal", True),
+        entry.get("unit", ""),
         against,
     )
     _check(what, drawing)
