@@ -12,6 +12,7 @@ from byteways.analyse.compare import beside
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import does_the_job, label_order, unidirectional
 from byteways.analyse.summary import Cell, group_by
+from byteways.topology.capacity import one_memory
 
 #: Least part of the peak that some way has to reach. Of the nominal rate, copies and kernels reach 77 to 88 %
 #: on NVLink, Infinity Fabric and PCIe (docs/reference/machine-models.md).
@@ -39,6 +40,9 @@ def _suitable(cell: Cell) -> bool:
 
 
 def _path(cells: list[Cell], at_least: float, comparisons: int, run: Index) -> Judged:
+    ends = cells[0].source.device, cells[0].destination.device
+    if ends[0] != ends[1] and one_memory(run.topology, *ends):
+        return unjudged(cells[0], "both ends are one memory", run.topology)
     rated = list(_rated(cells))
     if not rated:
         why = next((cell.record.peak_source for cell in cells if not cell.peak), None)
