@@ -40,6 +40,10 @@ class Comparison(ComparedCases):
         """The summary, and what most slower cases have in common."""
         return told(self)
 
+    def __repr__(self) -> str:
+        """What a prompt shows: the summary. The fields hold whole records."""
+        return f"<byteways comparison of {' and '.join(self.names)}: {self}>"
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the summary and the cases that differ."""
         return page(self)

@@ -60,13 +60,23 @@ def more(compared: ComparedCases, shown: int) -> str:
 
 def row(pair: Pair) -> tuple[str, ...]:
     """The cells below HEADINGS: '-50.0 %', '-50.3 to -49.8 %', both values."""
+    return (pair.case, f"{change(pair.speed)} %", interval(pair), *values(pair))
+
+
+def interval(pair: Pair) -> str:
+    """'-50.3 to -49.8 %', of the change in speed."""
     low, high = pair.interval
-    values = (_value(pair, side) for side in (pair.claim.second, pair.claim.first))
-    return (pair.case, f"{_change(pair.speed)} %", f"{_change(low)} to {_change(high)} %", *values)
+    return f"{change(low)} to {change(high)} %"
 
 
-def _change(ratio: float) -> str:
+def change(ratio: float) -> str:
+    """'-50.0', in percent."""
     return f"{100 * (ratio - 1):+.1f}"
+
+
+def values(pair: Pair) -> tuple[str, str]:
+    """'392 GB/s' of the first run and of the second."""
+    return _value(pair, pair.claim.second), _value(pair, pair.claim.first)
 
 
 def _value(pair: Pair, side: Operand) -> str:
