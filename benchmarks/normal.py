@@ -3,8 +3,8 @@
     python benchmarks/normal.py
 
 What is normal is learned from all other machines, and the runs of the left-out one are checked against it,
-those of one round too. Every one was healthy, so each LOW is false. Prints the cases judged, and how far
-results lie from what is expected, by kind of setting.
+those of one round too. Every one was healthy, so each LOW is false. Prints the cases judged; and by kind of
+setting how far results lie from what is expected, and which loss of speed would be LOW (the median).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MODEL = "NVIDIA H200"
 def main() -> int:
     runs = [(Index(run), name) for run, name in recorded_runs()]
     machines = list(dict.fromkeys(uuids_of(run) for run, _ in runs))
-    away: dict[str, list[float]] = defaultdict(list)
+    away: dict[str, list[tuple[float, float]]] = defaultdict(list)
     totals = [0, 0, 0, 0]
     print(f"{'run':34}{'cases':>7}{'judged':>8}{'LOW':>5}{'HIGH':>6}")
     for machine in machines:
@@ -48,16 +48,18 @@ def main() -> int:
             totals = [a + b for a, b in zip(totals, found, strict=True)]
             print(f"{name:34}{found[0]:7}{found[1]:8}{found[2]:5}{found[3]:6}")
             for one in judged:
-                away[_kind(one)].append(abs(log(one.speed or 1.0)))
+                speed, high = one.speed or 1.0, (one.interval or (1.0, 1.0))[1]
+                away[_kind(one)].append((abs(log(speed)), max(1 - speed / high, TOLERANCE)))
                 if one.verdict in (LOW, HIGH):
                     print(
                         f"    {one.verdict} {one.case}: {100 * ((one.speed or 1) - 1):+.1f} % ({one.basis})"
                     )
     print(f"{'all':34}{totals[0]:7}{totals[1]:8}{totals[2]:5}{totals[3]:6}")
-    print(f"\n{'from what is expected':34}{'cases':>7}{'median':>9}{'largest':>9}")
+    print(f"\n{'beside what is expected':34}{'cases':>7}{'median':>9}{'largest':>9}{'loss found from':>17}")
     for kind, some in sorted(away.items()):
-        middle, most = (100 * (exp(value) - 1) for value in (median(some), max(some)))
-        print(f"{kind:34}{len(some):7}{middle:8.1f}%{most:8.1f}%")
+        distances, losses = zip(*some, strict=True)
+        middle, most = (100 * (exp(value) - 1) for value in (median(distances), max(distances)))
+        print(f"{kind:34}{len(some):7}{middle:8.1f}%{most:8.1f}%{100 * median(losses):16.0f}%")
     return 1 if totals[2] else 0
 
 

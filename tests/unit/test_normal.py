@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import learn_normal
 from byteways.analyse.checks.check import Question, checked
 from byteways.analyse.checks.learning import learned
 from byteways.analyse.checks.normal import Normal, read_normal
@@ -263,6 +264,50 @@ def test_damaged_files(tmp_path: Path, text: str, cause: str) -> None:
     assert cause in (raised.value.cause or "")
     with pytest.raises(BytewaysError, match="cannot read the reference"):
         read_normal(tmp_path / "nowhere.json")
+
+
+def test_the_shipped_file_is_current() -> None:
+    """Catches recorded runs or published values that were added, or read otherwise, and a file of before."""
+    shipped = (ROOT / "src/byteways/analyse/checks/normal.json").read_text(encoding="utf-8")
+    assert learn_normal.text() == shipped, "run .venv/bin/python scripts/learn_normal.py"
+
+
+def test_published_values() -> None:
+    """Catches a published value of another setting, or one that is not said to be published."""
+    normal = read_normal(None)
+    (key,) = [
+        key
+        for key in normal.settings
+        if key.startswith("NVIDIA H200 | NVLink4 ×18 | copy | unidirectional")
+        and "| 536870912 | cold | {} | {}" in key
+        and '"executor": "gpu1", "source": "gpu1:device"' in key
+    ]
+    published = [one for one in normal.settings[key].samples if normal.machines[one.machine].published]
+    assert [one.value for one in published] == [3.964e11]
+    assert normal.basis(key).endswith("(1 published)") and normal.reference(key).value < 4e11
+    alone = [
+        key
+        for key, one in normal.settings.items()
+        if all(normal.machines[sample.machine].published for sample in one.samples)
+    ]
+    assert len(alone) > 50 and min(normal.reference(key).deviation for key in alone) >= 0.05
+
+
+def test_families(tmp_path: Path) -> None:
+    """Catches a variation between machines that like settings do not share, or that unlike ones do."""
+    builds = [machine(number, 396.0 + 4 * number) for number in range(8)]
+    for place, build in enumerate(builds):
+        flows = [("gpu0:device", "gpu0:device", "gpu0")]
+        build.measure("copy", flows, 2000.0 + 300 * place, size=MIB)
+        if place == 0:
+            build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 396.0, size=512 * MIB)
+        build.records = changed(build, method_version=METHOD).records
+    normal = normal_of(tmp_path, *builds)
+    deviations = {key: normal.between(one) for key, one in normal.settings.items()}
+    (single,) = [deviations[key] for key, one in normal.settings.items() if len(one.samples) == 1]
+    assert single.freedom == 7 and 0.02 < single.deviation < 0.03
+    (local,) = [deviations[key] for key in deviations if "| 1048576 |" in key]
+    assert local.freedom == 7 and 0.2 < local.deviation < 0.4
 
 
 def test_what_ships(tmp_path: Path) -> None:

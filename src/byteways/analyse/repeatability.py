@@ -85,20 +85,14 @@ def _variance(values: Sequence[float]) -> float:
     return sum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
-def spreads(cases: Sequence[Rounds], *, single: bool = False) -> list[Spread]:
-    """Returns the spread of each case, in the given order.
-
-    Args:
-        cases: The results to estimate it from.
-        single: Whether a case of one value takes the variance of its group, the prior of empirical Bayes;
-            otherwise it has its own samples' alone.
-    """
+def spreads(cases: Sequence[Rounds]) -> list[Spread]:
+    """Returns the spread of each case, in the given order."""
     shared: dict[Hashable, list[Rounds]] = {}
     for case in cases:
         for key in case.groups if case.freedom else ():
             shared.setdefault(key, []).append(case)
     enough = {key: _prior(some) for key, some in shared.items() if _freedom(some) >= LEAST_FREEDOM}
-    return [_spread(case, enough, single) for case in cases]
+    return [_spread(case, enough) for case in cases]
 
 
 def _freedom(cases: Sequence[Rounds]) -> int:
@@ -128,9 +122,9 @@ def _prior(cases: Sequence[Rounds]) -> _Prior:
     return _Prior(exp(fmean(logs) + _digamma(freedom / 2) - log(freedom / 2)), freedom, total)
 
 
-def _spread(case: Rounds, known: Mapping[Hashable, _Prior], single: bool) -> Spread:
+def _spread(case: Rounds, known: Mapping[Hashable, _Prior]) -> Spread:
     prior = next((known[key] for key in case.groups if key in known), None)
-    if prior is None or not (case.freedom or single):
+    if prior is None or not case.freedom:
         between, freedom = case.variance, float(max(case.freedom, 1))
     elif isinf(prior.freedom):
         between, freedom = prior.variance, float(prior.total)

@@ -90,6 +90,6 @@ def _suites(found: Sequence[_Found]) -> Mapping[str, int]:
     cases = {(suite, place, cell.record.case_id) for cell, place, suite in found}
     numbers = Counter((suite, place) for suite, place, _ in cases)
     least: dict[str, int] = {}
-    for (suite, _), number in numbers.items():
+    for (suite, _), number in sorted(numbers.items()):
         least[suite] = min(number, least.get(suite, number))
     return least

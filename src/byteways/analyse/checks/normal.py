@@ -1,8 +1,7 @@
 """What is normal: results by setting, each with the machines they are from; and what follows for another one.
 
-A machine's result is expected within the variation between machines of like settings, which is estimated
-jointly (repeatability.py): few settings were measured on many machines. A setting of one machine is
-compared, too, but its expectation is as wide as that of one value out of a family.
+A machine's result is expected within the variation between machines of like settings, which is pooled: few
+settings were measured on many machines. A setting of one machine counts, too, within a wider range.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from functools import cached_property
 from importlib import resources
 from math import fsum, log, sqrt
 from pathlib import Path
-from statistics import median
+from statistics import median, stdev
 
 import msgspec
 
 from byteways.analyse.claim import Reference
-from byteways.analyse.repeatability import Rounds, Spread, spreads
+from byteways.analyse.repeatability import Spread
 from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_MANIFEST_BYTES, read_bytes
@@ -36,6 +35,8 @@ LEAST_DEVIATION = 0.005
 SINGLE_DEVIATION = 0.02
 #: Degrees of freedom of an assumed deviation.
 ASSUMED_FREEDOM = 10.0
+#: Least degrees of freedom of a family; a smaller one joins the next wider one.
+LEAST_FREEDOM = 6
 
 
 @dataclass(frozen=True)
@@ -98,25 +99,45 @@ class Normal:
         return any(machine.simulated for machine in self.machines)
 
     @cached_property
-    def deviations(self) -> Mapping[str, Spread]:
-        """Relative standard deviation of one machine's result, by setting."""
-        cases = [_rounds(one) for one in self.settings.values()]
-        return dict(zip(self.settings, spreads(cases, single=True), strict=True))
+    def families(self) -> Mapping[str, Spread]:
+        """Relative standard deviation between machines, pooled over all settings of a family."""
+        squares: dict[str, list[tuple[float, int]]] = {}
+        for one in self.settings.values():
+            if freedom := len(one.samples) - 1:
+                for key in one.family:
+                    squares.setdefault(key, []).append((_own(one) ** 2, freedom))
+        pooled = {}
+        for key, found in squares.items():
+            freedom = sum(number for _, number in found)
+            if freedom >= LEAST_FREEDOM:
+                variance = fsum(square * number for square, number in found) / freedom
+                pooled[key] = Spread(sqrt(variance), float(freedom))
+        return pooled
+
+    def between(self, setting: Setting) -> Spread:
+        """Returns the relative standard deviation of one machine's result.
+
+        That of the narrowest family with enough machines, or of its own machines if these differ more;
+        without such a family, what is assumed and its own combined.
+        """
+        own, known = _own(setting), len(setting.samples) - 1
+        family = next((self.families[key] for key in setting.family if key in self.families), None)
+        if family is None:
+            freedom = ASSUMED_FREEDOM + known
+            square = (ASSUMED_FREEDOM * ASSUMED_DEVIATION**2 + known * own**2) / freedom
+            return Spread(sqrt(square), freedom)
+        least = LEAST_DEVIATION if known else SINGLE_DEVIATION
+        if all(self.machines[sample.machine].published for sample in setting.samples):
+            least = ASSUMED_DEVIATION  # by other programs, on machines that nobody here has seen
+        return Spread(max(family.deviation, own, least), family.freedom)
 
     def reference(self, key: str) -> Reference:
         """Returns what a machine's result in a setting is expected to be."""
-        one, spread = self.settings[key], self.deviations[key]
-        deviation, freedom = spread.deviation, spread.freedom
-        if not spread.shared:  # what is assumed takes the place of like settings
-            known = len(one.samples) - 1
-            freedom = ASSUMED_FREEDOM + known
-            squares = ASSUMED_FREEDOM * ASSUMED_DEVIATION**2 + known * deviation**2
-            deviation = sqrt(squares / freedom)
-        deviation = max(deviation, LEAST_DEVIATION if len(one.samples) > 1 else SINGLE_DEVIATION)
-        own = Spread(deviation, freedom)
-        total = sqrt(deviation**2 + own.of_median(len(one.samples)) ** 2 + _between_cases(one) ** 2)
+        one = self.settings[key]
+        spread = self.between(one)
+        parts = spread.deviation, spread.of_median(len(one.samples)), _between_cases(one)
         value = median(sample.value for sample in one.samples)
-        return Reference(self.basis(key), value, total, freedom)
+        return Reference(self.basis(key), value, sqrt(fsum(part**2 for part in parts)), spread.freedom)
 
     def basis(self, key: str) -> str:
         """`3 machines`, `1 machine`, `2 machines (1 published)`."""
@@ -130,9 +151,10 @@ def _json(data: object) -> str:
     return msgspec.json.encode(data).decode()
 
 
-def _rounds(setting: Setting) -> Rounds:
-    """Returns the machines' values as rounds of one case."""
-    return Rounds(tuple(sample.value for sample in setting.samples), 0.0, setting.family)
+def _own(setting: Setting) -> float:
+    """Returns the relative standard deviation between the machines of a setting; 0 of one machine."""
+    values = [log(sample.value) for sample in setting.samples]
+    return stdev(values) if len(values) > 1 else 0.0
 
 
 def _between_cases(setting: Setting) -> float:

@@ -91,8 +91,6 @@ def family_of(record: Record) -> tuple[str, ...]:
     return (
         f"{record.interface} {issuer} {kinds} {size} {alone}",
         f"{record.category} {issuer} {kinds} {size} {alone == 'alone'}",
-        f"{issuer} {kinds}",
-        issuer,
     )
 
 
