@@ -22,11 +22,23 @@
   let printing = false;
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   function paint(trace) {
-    const tone = colour(trace.colour < 0 ? "--soft" : "--c" + (trace.colour % 8));
-    const copy = Object.assign({}, trace, { line: Object.assign({ color: tone }, trace.line) });
+    if (trace.palette) return painted(trace);
+    const tone = colour(trace.colour === -2 ? "--ink" : trace.colour < 0 ? "--soft" : "--c" + (trace.colour % 8));
+    const copy = Object.assign({}, trace, trace.type === "bar" ? {} : { line: Object.assign({ color: tone }, trace.line) });
     if (trace.marker) copy.marker = Object.assign({ color: tone }, trace.marker);
+    if (trace.marker && trace.marker.line) copy.marker.line = Object.assign({ color: tone }, trace.marker.line);
+    if (trace.error_x) copy.error_x = Object.assign({ color: colour("--ink") }, trace.error_x);
     if (trace.band) { copy.fillcolor = tone; copy.opacity = 0.16; }
     delete copy.colour; delete copy.band;
+    return copy;
+  }
+  // A map of named cells: one pale colour for each name, which stands in the cell, too.
+  function painted(trace) {
+    const part = (text, n) => Number.parseInt(text.slice(1 + 2 * n, 3 + 2 * n), 16), card = colour("--card");
+    const pale = (tone) => "rgb(" + [0, 1, 2].map((n) => Math.round(0.36 * part(tone, n) + 0.64 * part(card, n))).join() + ")";
+    const scale = Array.from({ length: trace.palette }, (_, n) => [n, n + 1].map((end) => [end / trace.palette, pale(colour("--c" + (n % 8)))])).flat();
+    const copy = Object.assign({}, trace, { colorscale: scale, zmin: -0.5, zmax: trace.palette - 0.5, textfont: { color: colour("--ink"), size: 11 } });
+    delete copy.palette;
     return copy;
   }
   // As many labels as have room, at even steps, the last one always.
@@ -81,13 +93,17 @@
     const axis = (own) => Object.assign(
       { gridcolor: grid, linecolor: colour("--line"), zerolinecolor: grid, tickcolor: grid, automargin: true }, own,
       { title: Object.assign({ font: { size: 13, color: soft } }, own.title) });
+    // Bars keep room for their labels; a narrow screen scrolls them.
+    const scrolls = figure.rows > 0 && place.parentElement.clientWidth < NARROW;
+    place.style.width = scrolls ? NARROW + "px" : "";
+    if (scrolls) place.parentElement.tabIndex = 0; else place.parentElement.removeAttribute("tabindex");
     // Beside the plot a legend needs room; without it, it stands below, and the chart grows by its rows.
     const narrow = place.clientWidth < NARROW;
     const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
-    const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG;
-    const rows = narrow ? named : Math.ceil(named / Math.max(1, Math.floor((place.clientWidth - 80) / (48 + 6.7 * longest))));
-    const plot = narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140, row = narrow ? 28 : 22;
-    place.style.height = (below ? plot + 114 + row * rows : Math.max(printing ? 280 : 416, 90 + 21 * named)) + "px";
+    const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG || figure.rows > 0;
+    const rows = figure.rows ? (named > 1 ? 1 : 0) : narrow ? named : Math.ceil(named / Math.max(1, Math.floor((place.clientWidth - 80) / (48 + 6.7 * longest))));
+    const plot = figure.rows ? figure.rows + 12 : narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140, row = narrow ? 28 : 22;
+    place.style.height = (figure.rows ? plot + 92 + row * rows : below ? plot + 114 + row * rows : Math.max(printing ? 280 : 416, 90 + 21 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
       height: Number.parseFloat(place.style.height),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
