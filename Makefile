@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples test test-hosts test-slow mutants lint format clean
+.PHONY: help setup develop run wheel examples test test-hosts test-slow mutants notebooks lint format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -56,6 +56,9 @@ test-hosts: develop ## setup, then tests between network namespaces as hosts; ne
 test-slow: develop ## setup, then the slow tests: packaging, and the report in a browser
 	@+$(LOCKED) $(VENV)/releasing
 	@$(PYTEST) --dist loadfile -m 'slow and not gpu and not hosts' $(ARGS)
+
+notebooks: develop ## setup, then execute the notebooks of docs and write their outputs into them
+	@$(BIN)/python scripts/run_notebooks.py
 
 mutants: develop ## setup, then plant mistakes and see whether the tests catch them (ARGS='--seed 2' for others)
 	@+$(LOCKED) $(VENV)/mutating

@@ -7,7 +7,6 @@ run.frame().filter(polars.col("interface") == "copy")
 
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -283,19 +282,11 @@ def measure(
 
 
 def _display(shown: bool) -> Callable[[int, Interruption], AbstractContextManager[Display]]:
-    from byteways.cli.progress import Progress
+    from byteways.cli.progress import Progress, stderr_screen
+    from byteways.cli.screens import Notebook, in_notebook
     from byteways.run.now import Quiet
 
     if not shown:
         return lambda cases, interruption: Quiet(interruption)
-    live = sys.stderr.isatty() or _in_notebook()
-    return lambda cases, interruption: Progress(cases, interruption, live=live)
-
-
-def _in_notebook() -> bool:
-    """Whether a notebook's kernel runs this, which can draw a progress bar without a terminal."""
-    if "ipykernel" not in sys.modules:
-        return False
-    from rich.console import Console
-
-    return bool(Console().is_jupyter)
+    screen = Notebook() if in_notebook() else stderr_screen()
+    return lambda cases, interruption: Progress(cases, interruption, screen)

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 #: Of the sample run's report.
-CHARTS = 9
+CHARTS = 13
 UNFOLD = "document.getElementById('unfold').click()"
 FIRST_CELL = "document.querySelector('#matrices .grid tbody tr td:nth-child(3) span').textContent"
 

@@ -40,7 +40,7 @@ from byteways.units import format_size
 _NAMED = 6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """The best way between devices of one kind and link class, and its comparison with the others."""
 
@@ -111,6 +111,10 @@ class Answer:
         if any("assumed" in one.rests_on for one in self.ranking.group.cells):
             said += "; based on assumed parameters of the model"
         return worded(said, bool(self.simulated))
+
+    def __repr__(self) -> str:
+        """What a prompt shows: the line, after the mark of a simulated run. The fields hold whole records."""
+        return f"<byteways answer: {self}{f'; {self.simulated}' if self.simulated else ''}>"
 
     def _repr_html_(self) -> str:
         from html import escape

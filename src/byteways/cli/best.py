@@ -119,7 +119,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
 
 
 def _measured(asked: Question, simulation: Simulation | None, folder: Path) -> RunFolder:
-    from byteways.cli.progress import Progress
+    from byteways.cli.progress import Progress, stderr_screen
     from byteways.plan.question import suite_of
     from byteways.run.interruption import Interruption
     from byteways.run.now import measure_now
@@ -129,7 +129,7 @@ def _measured(asked: Question, simulation: Simulation | None, folder: Path) -> R
     command_line = ["byteways", *sys.argv[1:]]
 
     def display(cases: int, interruption: Interruption) -> Progress:
-        return Progress(cases, interruption, live=sys.stderr.isatty())
+        return Progress(cases, interruption, stderr_screen())
 
     with Interruption() as interruption:
         return measure_now(suite, Options(), folder, command_line, display, interruption, simulation)

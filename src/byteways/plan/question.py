@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from byteways.aliases import AmbiguousError, meanings, translated
+from byteways.aliases import AmbiguousError, called, meanings, translated
 from byteways.errors import BytewaysError
 from byteways.plan.case import MEMORIES, PATTERNS
 from byteways.plan.legality.reach import OWNERS
+from byteways.plan.misplaced import OF_QUESTION, advice, placed
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.words import closest
@@ -25,6 +26,7 @@ WITHIN = (PROCESS, RANKS)
 BUDGET_S = 6.0
 #: Seconds of samples for each way: three rounds of what `quick` gives a case.
 CASE_BUDGET_S = 0.3
+_GLOB = frozenset("*?[")
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,13 @@ def question(
         BytewaysError: A word or the size is not valid.
     """
     if within not in WITHIN:
-        raise BytewaysError(f"unknown --within '{within}'", hint=closest(within, WITHIN))
+        hint = closest(within, WITHIN)
+        if placed(within):
+            hint = f"--within {RANKS} compares all of MPI, NCCL and RCCL"
+        raise BytewaysError(f"unknown --within '{within}'", hint=hint)
+    for end in (source, destination):
+        if not set(end) & _GLOB and not called("device", end) and (hint := placed(end, OF_QUESTION)):
+            raise BytewaysError(f"'{end}' is no device", hint=hint)
     try:
         size_bytes = parse_size(str(size))
     except ValueError as error:
@@ -77,7 +85,7 @@ def question(
 
 
 def _word(what: str, word: str, valid: Sequence[str]) -> str:
-    if what == "memory" and set(word) & set("*?["):
+    if what == "memory" and set(word) & _GLOB:
         if not any(fnmatchcase(known, word) for known in valid):
             raise BytewaysError(f"no {what} matches '{word}'", hint=closest(word, valid))
         return word
@@ -86,7 +94,7 @@ def _word(what: str, word: str, valid: Sequence[str]) -> str:
     except AmbiguousError as error:
         raise BytewaysError(str(error), hint=error.hint) from error
     if found not in valid:
-        raise BytewaysError(f"unknown {what} '{word}'", hint=closest(word, valid))
+        raise BytewaysError(f"unknown {what} '{word}'", hint=advice(word, valid, OF_QUESTION))
     return found
 
 
@@ -148,7 +156,7 @@ def _pairs(asked: Question) -> str:
     """Returns which pairs are measured of several: with host memory the nearest, else one of each class."""
     if is_host(asked.source) or is_host(asked.destination):
         return "near"
-    return "per-link-class" if set(asked.source + asked.destination) & set("*?[") else "all"
+    return "per-link-class" if set(asked.source + asked.destination) & _GLOB else "all"
 
 
 def _glob(word: str, topology: Topology) -> str:
@@ -158,7 +166,7 @@ def _glob(word: str, topology: Topology) -> str:
         return names[0]
     if len({name.rstrip("0123456789") for name in names}) > 1:
         raise BytewaysError(f"'{word}' stands for CPUs and GPUs", hint="write 'host' or 'gpu*'")
-    return translated("device", word.strip())
+    return called("device", word.strip()) or word.strip()
 
 
 def _buffers(asked: Question, glob: str, with_gpu: bool) -> list[str]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from byteways.analyse.wording_comparison import HEADINGS
 from byteways.plan.interfaces import INTERFACES
+from byteways.report.compared import ComparedPage
 from byteways.report.packing import packed, packed_text
 from byteways.report.page import Page
 from byteways.report.record_data import record_data
 from byteways.text import visible, visible_data
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def script_json(value: Any) -> str:
@@ -38,16 +43,7 @@ class Later:
 
 def render(page: Page) -> str:
     """The HTML text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("byteways.report", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = _environment()
     template = environment.get_template("report.html.j2")
     return template.render(
         page=page,
@@ -63,6 +59,36 @@ def render(page: Page) -> str:
         records_packed=packed(record_data(page.manifest, page.records)),
         tips=Later(),
         later=Later(),
+    )
+
+
+def render_compared(page: ComparedPage) -> str:
+    """The HTML text of the page on two runs."""
+    return (
+        _environment()
+        .get_template("compared.html.j2")
+        .render(
+            page=page,
+            headings=HEADINGS,
+            style=_asset("page.css"),
+            own_style=_asset("compared.css"),
+            script=_asset("page.js"),
+            own_script=_asset("compared.js"),
+            map_json=script_json(page.map),
+        )
+    )
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("byteways.report", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 

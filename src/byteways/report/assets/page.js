@@ -41,6 +41,12 @@
     delete copy.palette;
     return copy;
   }
+  // Rows of a legend whose entries stand side by side.
+  function packed(names, width) {
+    let rows = 1, used = 0;
+    names.forEach((length) => { const own = 44 + 6.2 * length; if (used && used + own > width) { rows++; used = 0; } used += own; });
+    return rows;
+  }
   // As many labels as have room, at even steps, the last one always.
   function fewer(own, width) {
     if (!own.tickvals) return own;
@@ -101,9 +107,10 @@
     const narrow = place.clientWidth < NARROW;
     const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
     const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG || figure.rows > 0;
-    const rows = figure.rows ? (named > 1 ? 1 : 0) : narrow ? named : Math.ceil(named / Math.max(1, Math.floor((place.clientWidth - 80) / (48 + 6.7 * longest))));
-    const plot = figure.rows ? figure.rows + 12 : narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140, row = narrow ? 28 : 22;
-    place.style.height = (figure.rows ? plot + 92 + row * rows : below ? plot + 114 + row * rows : Math.max(printing ? 280 : 416, 90 + 21 * named)) + "px";
+    const rows = figure.rows && named < 2 ? 0 : packed(names, place.clientWidth - 80);
+    const lower = 90 * (figure.layout.panels || 0); // panels of ratios below the plot
+    const plot = figure.rows ? figure.rows + 12 : (narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
+    place.style.height = (figure.rows ? plot + 92 + row * rows : below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 90 + 21 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
       height: Number.parseFloat(place.style.height),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -113,9 +120,10 @@
       legend: below ? { orientation: "h", x: 0, y: -72 / plot, yanchor: "top", font: { size: 11 } }
         : { orientation: "v", x: 1.01, y: 1, font: { size: 12 } },
       xaxis: axis(fewer(figure.layout.xaxis, place.clientWidth - 80 - (below ? 0 : 48 + 6.7 * longest))), yaxis: axis(figure.layout.yaxis),
-      shapes: (figure.layout.shapes || []).map((s) => Object.assign({}, s, { line: Object.assign({ color: soft }, s.line) })),
-      annotations: (figure.layout.annotations || []).map((a) => Object.assign({ font: { size: 11, color: soft } }, a)),
+      shapes: (figure.layout.shapes || []).map((s) => Object.assign({}, s, { line: Object.assign({ color: soft }, s.line) }, s.filled ? { fillcolor: soft, opacity: 0.18 } : {})),
+      annotations: (figure.layout.annotations || []).map((a) => Object.assign({ font: { size: 11, color: soft } }, a, a.boxed ? { bordercolor: colour("--c" + (a.colour % 8)), bgcolor: colour("--card"), font: { size: 11, color: ink } } : {})),
     });
+    Object.keys(figure.layout).filter((name) => /^yaxis\d+$/.test(name)).forEach((name) => { layout[name] = axis(figure.layout[name]); });
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
   // A small chart of a few lines, both axes logarithmic, each line named at its end.
