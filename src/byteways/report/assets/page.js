@@ -110,7 +110,7 @@
     const rows = figure.rows && named < 2 ? 0 : packed(names, place.clientWidth - 80);
     const lower = 90 * (figure.layout.panels || 0); // panels of ratios below the plot
     const plot = figure.rows ? figure.rows + 12 : (narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
-    place.style.height = (figure.rows ? plot + 92 + row * rows : below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 90 + 21 * named)) + "px";
+    place.style.height = (figure.rows ? plot + 128 + row * rows : below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 90 + 21 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
       height: Number.parseFloat(place.style.height),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -127,9 +127,9 @@
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
   // A small chart of a few lines, both axes logarithmic, each line named at its end.
-  const curves = new Map();
+  const curves = new Map(), PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
   function drawCompact(place) {
-    const { lines, sizes, names } = curves.get(place), height = 256, wide = place.clientWidth;
+    const { lines, sizes, names } = curves.get(place), height = printing ? PAPER.height : 256, wide = printing ? PAPER.width : place.clientWidth;
     const values = lines.flatMap((line) => [...line.low, ...line.high]).filter((value) => value > 0).map(Math.log10);
     const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, plot = height - 60;
     const traces = [], labels = [];
@@ -148,7 +148,7 @@
     const ticks = sizes.map((_, index) => index).filter((index) => (last - index) % step === 0);
     const axis = { gridcolor: colour("--faint"), linecolor: colour("--line"), zeroline: false, type: "log" };
     const layout = {
-      height, showlegend: false, hovermode: "closest", margin: { l: 52, r: Math.min(190, wide * 0.36), t: 12, b: 48 },
+      height, width: printing ? PAPER.width : undefined, showlegend: false, hovermode: "closest", margin: { l: 52, r: Math.min(190, wide * 0.36), t: 12, b: 48 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") },
       xaxis: Object.assign({ tickvals: ticks.map((index) => sizes[index]), ticktext: ticks.map((index) => names[index]), tickangle: 0, title: { text: "size of the transfer", font: { size: 12, color: colour("--soft") } } }, axis),
       yaxis: Object.assign({ range: [low, high], dtick: high - low > 1.5 ? 1 : "D2", title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
@@ -169,6 +169,7 @@
     root.dataset.theme = "light";
     printing = true; // two charts a page
     places.filter((place) => !place.closest("details:not([open])")).forEach(draw);
+    curves.forEach((_, place) => draw(place));
   });
   window.addEventListener("afterprint", () => { printing = false; show(theme()); });
   let wide = root.clientWidth;
