@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples test test-hosts test-slow mutants lint format clean
+.PHONY: help setup develop run wheel examples pictures test test-hosts test-slow mutants notebooks lint format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -46,6 +46,9 @@ wheel: ## build the sdist and a wheel for glibc 2.28 into dist (PYTHONS='python3
 examples: $(VENV)/tools ## unpack the recorded runs of examples/recorded below examples
 	@$(BIN)/python scripts/unpack_examples.py
 
+pictures: develop examples ## draw the pictures of docs/images again (ARGS=readme for the README's); needs Chromium
+	@$(BIN)/python -m scripts.draw_pictures $(ARGS)
+
 test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k name' for fewer)
 	@$(PYTEST) --dist worksteal $(ARGS)
 
@@ -56,6 +59,9 @@ test-hosts: develop ## setup, then tests between network namespaces as hosts; ne
 test-slow: develop ## setup, then the slow tests: packaging, and the report in a browser
 	@+$(LOCKED) $(VENV)/releasing
 	@$(PYTEST) --dist loadfile -m 'slow and not gpu and not hosts' $(ARGS)
+
+notebooks: develop ## setup, then execute the notebooks of docs and write their outputs into them
+	@$(BIN)/python scripts/run_notebooks.py
 
 mutants: develop ## setup, then plant mistakes and see whether the tests catch them (ARGS='--seed 2' for others)
 	@+$(LOCKED) $(VENV)/mutating

@@ -38,13 +38,18 @@ def _row(ours: str, theirs: str, used_by: str, difference: str = "") -> Alias:
 CUDA, DRIVER, HIP = "CUDA", "CUDA driver", "HIP"
 NVBANDWIDTH, TRANSFERBENCH, COMM_SCOPE, OSU = "nvbandwidth", "TransferBench", "Comm|Scope", "OSU"
 COMMON, LIBC = "common usage", "C library"
+MESSAGES = "MPI, NCCL"
 
 #: By kind of word: unambiguous names and ambiguous ones.
 ALIASES: Mapping[str, tuple[Alias, ...]] = {
     "interface": (
-        _row("copy", "cudaMemcpyAsync cudaMemcpyPeerAsync cudaMemcpy", CUDA),
-        _row("copy", "cuMemcpyAsync cuMemcpyDtoDAsync cuMemcpyHtoDAsync cuMemcpyDtoHAsync", DRIVER),
-        _row("copy", "hipMemcpyAsync hipMemcpyPeerAsync hipMemcpy", HIP),
+        _row("copy", "cudaMemcpyAsync cudaMemcpyPeerAsync cudaMemcpy cudaMemcpyPeer", CUDA),
+        _row(
+            "copy",
+            "cuMemcpyAsync cuMemcpyPeerAsync cuMemcpyDtoDAsync cuMemcpyHtoDAsync cuMemcpyDtoHAsync",
+            DRIVER,
+        ),
+        _row("copy", "hipMemcpyAsync hipMemcpyPeerAsync hipMemcpy hipMemcpyPeer", HIP),
         _row("copy", "CE", NVBANDWIDTH),
         _row("copy", "DMA SDMA", TRANSFERBENCH),
         _row("copy", "memcpyAsync", COMMON),
@@ -59,6 +64,8 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("kernel-bulk", "cp.async.bulk TMA", CUDA),
         _row("memcpy-stream", "non-temporal nontemporal", COMMON),
         _row("torch-copy", "tensor.copy_ torch", "PyTorch"),
+        _row("mpi", "MPI_Send MPI_Isend", "MPI"),
+        _row("xccl", "NCCL RCCL ncclSend ncclRecv", "NCCL, RCCL"),
         _row("pointer-chase", "chase multichase lat_mem_rd", "multichase, lmbench"),
         _row("ping-pong", "pingpong", COMMON),
         _row("launch", "cudaLaunchKernel", CUDA),
@@ -146,6 +153,19 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("fan-out", "one-to-all", COMMON),
         _row("fan-in", "all-to-one", COMMON),
         _row("all-pairs", "all-to-all a2a", "TransferBench, nccl-tests"),
+        _row("allreduce", "all-reduce ncclAllReduce MPI_Allreduce", MESSAGES),
+        _row("allgather", "all-gather ncclAllGather MPI_Allgather", MESSAGES),
+        _row("reduce-scatter", "ncclReduceScatter MPI_Reduce_scatter", MESSAGES),
+        _row("alltoall", "ncclAlltoAll MPI_Alltoall", MESSAGES),
+        _row("broadcast", "bcast ncclBroadcast MPI_Bcast", MESSAGES),
+        _row("reduce", "ncclReduce MPI_Reduce", MESSAGES),
+        _row("gather", "MPI_Gather", "MPI"),
+        _row("scatter", "MPI_Scatter", "MPI"),
+        _row("barrier", "MPI_Barrier", "MPI"),
+        _row(
+            *("bidirectional|ring", "sendrecv send-recv MPI_Sendrecv", MESSAGES),
+            "the first is between two devices, the second along all",
+        ),
     ),
     "path": (
         _row("cpu*>gpu*", "h2d HtoD host_to_device", "CUDA, HIP, nvbandwidth"),
@@ -229,10 +249,23 @@ NEAREST: tuple[Nearest, ...] = (
 )
 
 
+#: Suites that come nearest to what other tools measure, by the tools' names.
+SUITES: Mapping[str, str] = {
+    **dict.fromkeys(("nvbandwidth", "bandwidthtest", "transferbench", "rocm-bandwidth-test", "p2p"), "quick"),
+    **dict.fromkeys(("osu-bw", "osu-bibw", "osu-latency", "osu-mbw-mr", "osu-allreduce"), "osu"),
+    **dict.fromkeys(("nccl-tests", "rccl-tests", "nccl", "rccl", "collective"), "collectives"),
+    **dict.fromkeys(("all-reduce-perf", "all-gather-perf", "alltoall-perf", "broadcast-perf"), "collectives"),
+    **dict.fromkeys(("sendrecv-perf", "pt2pt", "point-to-point"), "mpi"),
+    **dict.fromkeys(("babelstream", "stream-triad"), "stream"),
+    **dict.fromkeys(("gups", "randomaccess"), "random-access"),
+}
+
+
 class AmbiguousError(ValueError):
-    """Another tool's name with several possible meanings."""
+    """Another tool's name with several possible meanings, in `ours`."""
 
     def __init__(self, word: str, ours: Sequence[str], difference: str = "") -> None:
+        self.ours = tuple(ours)
         super().__init__(f"'{word}' could mean {', '.join(ours[:-1])} or {ours[-1]}")
         self.hint = f"write the one you mean{': ' * bool(difference)}{difference}"
 
@@ -251,16 +284,26 @@ def translated(kind: str, word: str, valid: Iterable[str] = ()) -> str:
     own = [*valid]
     if word in own or set(word) & set("*?["):
         return word
-    same = next((name for name in own if _spelling(name) == _spelling(word)), None)
+    same = called(kind, word, own)
     if same is None:
-        alias = _alias(kind, word)
-        if alias is None:
-            return word
-        if len(alias.ours) > 1:
-            raise AmbiguousError(word, alias.ours, alias.difference)
-        same = alias.ours[0]
+        return word
     NOTES.info("'%s' is called '%s' here", word, same)
     return same
+
+
+def called(kind: str, word: str, valid: Iterable[str] = ()) -> str | None:
+    """Returns our word for the given one, without a note; None if it is unknown. Arguments and errors as
+    of translated().
+    """
+    same = next((name for name in valid if _spelling(name) == _spelling(word)), None)
+    if same is not None:
+        return same
+    alias = _alias(kind, word)
+    if alias is None:
+        return None
+    if len(alias.ours) > 1:
+        raise AmbiguousError(word, alias.ours, alias.difference)
+    return alias.ours[0]
 
 
 def elsewhere(kind: str, word: str) -> tuple[str, ...]:

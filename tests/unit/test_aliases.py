@@ -117,7 +117,7 @@ def test_a_word_without_its_key_gets_one() -> None:
     """Catches a hint that does not say how to write what was typed."""
     with pytest.raises(BytewaysError) as caught:
         only_filter(["bidir"])
-    assert caught.value.hint == "write --only 'pattern=bidir'"
+    assert caught.value.hint == "'bidir' is the pattern bidirectional: --only 'pattern=bidirectional'"
 
 
 def test_a_suite_takes_other_tools_names() -> None:

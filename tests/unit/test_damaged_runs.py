@@ -23,7 +23,7 @@ WRONG = {
     "pattern": ("two-way", "pattern 'two-way' is unknown"),
     "status": ("fine", "status 'fine' is unknown"),
     "size_bytes": ("8", "Expected `int`, got `str`"),
-    "round": (-1, "round or size_bytes"),
+    "round": (-1, "round is out of range"),
     "flows": ([], "flows"),
     "path": ("gpu0>gpu1", "not those of its flows"),
     "executor": ("cpu1", "not those of its flows"),

@@ -50,7 +50,7 @@ def test_links_resolve() -> None:
     """Catches a page, picture, example or heading that was moved, renamed or never made."""
 
     def broken(text: str, page: Path) -> Iterator[str]:
-        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        for target in re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"src(?:set)?=\"([^\"]+)\"", text):
             if re.match(r"[a-z]+:", target):
                 continue
             path, _, anchor = target.partition("#")
@@ -65,9 +65,9 @@ def commands(lines: list[str]) -> list[list[str]]:
     """Every `byteways …` command among lines, as words after the program's name."""
     found = []
     for line in lines:
-        match = re.match(r"(?:hint: )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?byteways (?:--debug )?(.*)$", line)
+        match = re.match(r"(?:hint: |\$ )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?byteways (?:--debug )?(.*)$", line)
         if match and not re.match(r"--(help|version|debug)", match[1]) and not re.search(r"[…\[]", match[1]):
-            found.append(shlex.split(match[1], comments=True))
+            found.append(shlex.split(match[1].removesuffix("; echo $?"), comments=True))
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from byteways.plan.case import Case
 from byteways.results.record import Record
-from byteways.results.record_check import unknown_device, wrong
+from byteways.results.record_check import Checker, unknown_device, wrong
 from byteways.results.record_parts import wrong_part
 from tests.report.few_records import GB, flow, record
 
@@ -87,11 +87,11 @@ def test_summaries_of_times(changes: dict[str, Any], taken: bool) -> None:
         ({"pattern": "star"}, "pattern 'star' is unknown"),
         ({"cache": "hot"}, "cache 'hot' is unknown"),
         ({"access": "touch"}, "access 'touch' is unknown"),
-        ({"round": -1}, "round or size_bytes are out of range"),
-        ({"round": 2**31}, "round or size_bytes are out of range"),
+        ({"round": -1}, "round is out of range"),
+        ({"round": 2**31}, "round is out of range"),
         ({"round": 2**31 - 1}, ""),
-        ({"size_bytes": -1}, "round or size_bytes are out of range"),
-        ({"size_bytes": 2**63}, "round or size_bytes are out of range"),
+        ({"size_bytes": -1}, "size_bytes is out of range"),
+        ({"size_bytes": 2**63}, "size_bytes is out of range"),
         ({"size_bytes": 2**63 - 1}, ""),
         ({"size_bytes": 0}, ""),
         ({"flows": []}, "flows"),
@@ -216,3 +216,16 @@ def test_tables_within_a_record(part: str, good: Any, bad: Any) -> None:
     assert wrong_part(replace(plausible(), **{part: good})) == ""
     assert wrong(replace(plausible(), **{part: good})) == ""
     assert wrong(replace(plausible(), **{part: bad})).startswith(f"{part}: ")
+
+
+def test_a_later_round_is_checked_where_it_differs() -> None:
+    """Catches a round that is taken because another of its case was good, or for its case_id alone."""
+    checker, good = Checker(["gpu0", "gpu1"]), plausible()
+    assert checker.wrong(good) == ""
+    assert checker.wrong(replace(good, round=1)) == ""
+    assert checker.wrong(replace(good, round=-1)) == "round is out of range"
+    assert checker.wrong(replace(good, round=2, status="perfect")) == "status 'perfect' is unknown"
+    assert checker.wrong(replace(good, round=2, cache="hot")) == "cache 'hot' is unknown"
+    far = plausible(flows=[flow("gpu0:device", "gpu7:device", "gpu0")])
+    assert checker.wrong(replace(far, case_id=good.case_id, round=2)) == "the topology has no gpu7"
+    assert Checker().wrong(far) == ""

@@ -139,6 +139,25 @@ MISTAKES += [
 ]
 
 
+TWO = "'of' and 'to' take two each"
+MISTAKES += [
+    ("claims.toml", OF_TRIAD, f'kind = "gap", of = {of}, to = {to}{bound}', cause)
+    for of, to, bound, cause in (
+        (
+            '"STREAM triad@own/2GiB"',
+            '["STREAM triad@own/2GiB", "STREAM copy@own/2GiB"]',
+            ", at_most = 1",
+            TWO,
+        ),
+        (
+            '["STREAM triad@own/2GiB", "STREAM copy@own/2GiB"]',
+            '["STREAM copy@own/2GiB"]',
+            ", at_most = 1",
+            TWO,
+        ),
+        ('["STREAM triad@own/2GiB"]', '["STREAM copy@own/2GiB"]', "", "has neither 'about' nor 'at_least'"),
+    )
+]
 #: Mistakes in how a figure is drawn.
 SCAN = 'y = ["linear", "log"]\n\n[[figures]]\nid = "scan-a100"'
 QUOTIENT = 'against = [{ name = "A100 / MI250 GCD", of = "A100", to = "MI250 GCD" }]'

@@ -187,6 +187,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
     return front * value
 
 
+@lru_cache(maxsize=4096)  # half the degrees of freedom: few different values, for thousands of cases
 def _digamma(x: float) -> float:
     """Digamma function: Abramowitz and Stegun, 6.3.5 and 6.3.18."""
     shift = 0.0
@@ -197,6 +198,7 @@ def _digamma(x: float) -> float:
     return shift + log(x) - 1 / (2 * x) - square * (1 / 12 - square * (1 / 120 - square / 252))
 
 
+@lru_cache(maxsize=4096)
 def _trigamma(x: float) -> float:
     """Trigamma function: Abramowitz and Stegun, 6.4.6 and 6.4.12."""
     shift = 0.0
@@ -210,7 +212,6 @@ def _trigamma(x: float) -> float:
 def _inverse_trigamma(y: float) -> float:
     """Inverts trigamma by bisection: it decreases from infinity to 0."""
     low, high = 1e-4, 1e8
-    for _ in range(200):
-        middle = sqrt(low * high)
+    while low < (middle := sqrt(low * high)) < high:  # until no number lies between
         low, high = (middle, high) if _trigamma(middle) > y else (low, middle)
     return sqrt(low * high)

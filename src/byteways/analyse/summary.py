@@ -308,7 +308,7 @@ def cells(records: Iterable[Record]) -> list[Cell]:
     records = list(records)
     told = [record for record in records if figure(record) is not None]
     common = frozenset(
-        name for name in OF_ALL if len({json.dumps(record.options.get(name)) for record in told}) == 1
+        name for name in OF_ALL if len({repr(record.options.get(name)) for record in told}) == 1
     )
     cases = [
         tuple(same)

@@ -11,7 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from byteways import __version__
 from byteways.cli.terminal import echo
-from byteways.errors import BytewaysError, ExitStatus
+from byteways.cli.usage import explained
+from byteways.errors import ExitStatus
 
 #: Summary of each verb in the order of --help. Each verb is the function of that name in
 #: byteways/cli/<verb>.py.
@@ -78,7 +79,7 @@ def call(words: Sequence[str]) -> int:
         with command.make_context("byteways", [*words]) as context:
             result = command.invoke(context)
     except UsageError as error:
-        raise _explained(error) from error
+        raise explained(error) from error
     except typer.Exit as stopped:
         return int(stopped.exit_code)
     except (typer.Abort, KeyboardInterrupt):
@@ -98,11 +99,3 @@ def _byteways(
     if context.invoked_subcommand is None:
         echo(context.get_help())
         raise typer.Exit
-
-
-def _explained(error: Any) -> BytewaysError:
-    """Formats a usage error in our style: lower case, no full stop, with a hint."""
-    message = str(error.format_message()).strip().rstrip(".")
-    message = message[:1].lower() + message[1:]
-    where = error.ctx.command_path if error.ctx is not None else "byteways"
-    return BytewaysError(message, hint=f"{where} --help")

@@ -22,9 +22,9 @@ from byteways.plan.flow_sets import lacking
 from byteways.plan.folding import folded, names_text
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, executes, interface_offer, kind_of, memory_offer
+from byteways.plan.misplaced import OF_PROGRAM, advice
 from byteways.plan.suite import load, names
 from byteways.plan.suite_types import Suite
-from byteways.plan.words import closest
 from byteways.run.simulation import Simulation, simulation_of
 from byteways.studies import names as study_names
 from byteways.studies.reading import load as load_study
@@ -70,7 +70,7 @@ def list_(
 ) -> None:
     """List what can be measured, and what is available on this machine or a simulated one."""
     if what is not None and what not in (*SECTIONS, "cases"):
-        raise BytewaysError(f"unknown list '{what}'", hint=closest(what, (*SECTIONS, "cases")))
+        raise BytewaysError(f"unknown list '{what}'", hint=advice(what, (*SECTIONS, "cases"), OF_PROGRAM))
     if (suite is not None) != (what == "cases"):
         raise BytewaysError("only cases are listed by suite", hint="byteways list cases quick")
     chosen = load(suite) if suite is not None else None

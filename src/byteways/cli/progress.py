@@ -1,4 +1,4 @@
-"""Progress of a run on stderr: a live line on a terminal, occasional plain lines elsewhere.
+"""Progress of a run: drawn in place on a terminal or in a notebook, occasional plain lines elsewhere.
 
 Updates between cases and at most twice a second during one: on a small machine more would disturb the
 measurement.
@@ -6,19 +6,17 @@ measurement.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from byteways.cli.terminal import console, say
+from byteways.cli.screens import Screen, Status, Terminal
+from byteways.cli.terminal import say
 from byteways.plan.case import OF_ALL_RANKS, Case, PlannedCase
 from byteways.results.record import Record
 from byteways.run.interruption import Interruption
 from byteways.units import format_bandwidth, format_size, format_time
-
-if TYPE_CHECKING:
-    from rich.live import Live
 
 REDRAW_S = 0.5
 PLAIN_EVERY_S = 5.0
@@ -85,28 +83,29 @@ class Progress:
     Args:
         total: Number of cases.
         interruption: Checked before every case and while waiting.
-        live: Draw a live line (stderr is a terminal) instead of plain lines.
+        screen: Where progress is drawn in place; None: plain lines on stderr.
     """
 
-    def __init__(self, total: int, interruption: Interruption, *, live: bool) -> None:
+    def __init__(self, total: int, interruption: Interruption, screen: Screen | None) -> None:
         self.counts: Counter[str] = Counter()
         self._total = total
         self._interruption = interruption
         self._done = 0
         self._round = 1
         self._current: PlannedCase | None = None
+        self._last = ""  # the latest result
         self._time_left_s = 0.0
         self._said_at = self._drawn_at = time.monotonic()
-        self._live: Live | None = _live() if live else None
+        self._screen = screen
 
     def __enter__(self) -> Progress:
-        if self._live is not None:
-            self._live.start()
+        if self._screen is not None:
+            self._screen.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
+        if self._screen is not None:
+            self._screen.stop()
 
     def began(self, planned: PlannedCase, position: int, time_left_s: float) -> None:
         self._interruption.check()
@@ -117,8 +116,10 @@ class Progress:
         self.counts[record.told_status] += 1
         self._done += 1
         self._current = None
+        if record.status == "measured":
+            self._last = f"{record.interface} {record.path} {figure(record)}"
         due = time.monotonic() - self._said_at >= PLAIN_EVERY_S
-        if record.status in WRONG or (due and self._live is None and record.status != "skipped"):
+        if record.status in WRONG or (due and self._screen is None and record.status != "skipped"):
             self._say(record)
 
     def begins_round(self, number: int, cases: int) -> None:
@@ -134,30 +135,21 @@ class Progress:
         label = f"{record.interface} {record.path} {format_size(record.size_bytes)}"
         round_ = f", round {self._round}" if self._round > 1 else ""
         line = f"[{self._done}/{self._total}{round_}] {label}: {figure(record)}"
-        if self._live is not None:
-            from rich.text import Text
-
-            self._live.console.print(Text(line, style=_STYLES[record.status]))
+        if self._screen is not None:
+            self._screen.line(line, _STYLES[record.status])
         else:
             say(f"{line} ({_minutes(self._time_left_s)} left)")
         self._said_at = time.monotonic()
 
     def _draw(self) -> None:
-        if self._live is None or time.monotonic() - self._drawn_at < REDRAW_S:
+        if self._screen is None or time.monotonic() - self._drawn_at < REDRAW_S:
             return
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
-
-        row = Table.grid(padding=(0, 1))
-        row.add_row(
-            ProgressBar(self._total, self._done, width=24),
-            Text(f"{self._done}/{self._total}"),
-            Text(f"{_minutes(self._time_left_s)} left", style="cyan"),
-            Text(describe(self._current.case) if self._current else "", overflow="ellipsis", no_wrap=True),
-            Text(counts_text(self.counts), style="dim", no_wrap=True),
+        case = describe(self._current.case) if self._current else ""
+        left = _minutes(self._time_left_s)
+        status = Status(
+            self._done, self._total, left, case, counts_text(self.counts), round=self._round, last=self._last
         )
-        self._live.update(row, refresh=True)
+        self._screen.draw(status)
         self._drawn_at = time.monotonic()
 
 
@@ -165,7 +157,6 @@ def _minutes(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def _live() -> Live:
-    from rich.live import Live
-
-    return Live(console=console(stderr=True), auto_refresh=False, transient=True)
+def stderr_screen() -> Screen | None:
+    """The terminal, where stderr is one."""
+    return Terminal() if sys.stderr.isatty() else None

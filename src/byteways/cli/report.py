@@ -1,4 +1,4 @@
-"""`byteways report`: write a run's report again, on any machine."""
+"""`byteways report`: write a run's report again, or a page on the differences of two runs, on any machine."""
 
 from __future__ import annotations
 
@@ -17,29 +17,62 @@ if TYPE_CHECKING:
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The folder that `byteways run` made.", metavar="RUN")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The folder that `byteways run` made; a second one is compared with it.", metavar="RUN [RUN]"
+        ),
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write. [default: report.html in the folder]")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="File to write. [default: report.html in the folder; of two, compared.html in the second]",
+        ),
     ] = None,
+    mixed: Annotated[
+        bool,
+        typer.Option(
+            "--mixed", help="Of two runs: compare simulated results with measured ones all the same."
+        ),
+    ] = False,
     beside: BesideRun = None,
 ) -> int:
-    """Write the report of a run again and print where it is."""
+    """Write the report of a run again, or one page on two runs, and print where it is."""
     from byteways.analyse.progress import damage, opened, shortfall
-    from byteways.report import write_report
+    from byteways.report import write_comparison, write_report
     from byteways.results.simulated import mark_of
 
-    folder = opened(run)
-    for notice in (shortfall(folder), damage(folder)):
-        if notice:
-            say(f"warning: {run}: {notice}")
-    if mark := mark_of(folder.manifest):
-        say(f"warning: {run}: {mark}")
-    other = None
-    if beside is not None:
-        study = _study_of(folder)
-        other = opened_beside(beside, study)
-        check_pair(study, folder, other)
-    echo(str(write_report(folder, out, other)))
+    if len(runs) > 2:
+        raise BytewaysError(
+            f"a report shows one run or two, not {len(runs)}",
+            hint=f"byteways compare {' '.join(map(str, runs))}",
+        )
+    if mixed and len(runs) == 1:
+        raise BytewaysError("--mixed is for two runs", hint=f"byteways report {runs[0]}")
+    if beside is not None and len(runs) == 2:
+        raise BytewaysError(
+            "--beside is for the report of one run of a study",
+            hint=f"byteways report {runs[0]} --beside {beside}, or byteways report {runs[0]} {runs[1]}",
+        )
+    folders = [opened(run) for run in runs]
+    for run, folder in zip(runs, folders, strict=True):
+        for notice in (shortfall(folder), damage(folder)):
+            if notice:
+                say(f"warning: {run}: {notice}")
+        if mark := mark_of(folder.manifest):
+            say(f"warning: {run}: {mark}")
+    if len(folders) == 1:
+        other = None
+        if beside is not None:
+            study = _study_of(folders[0])
+            other = opened_beside(beside, study)
+            check_pair(study, folders[0], other)
+        written = write_report(folders[0], out, other)
+    else:
+        written = write_comparison(folders, out, names=[str(run) for run in runs], mixed=mixed)
+    echo(str(written))
     return 0
 
 

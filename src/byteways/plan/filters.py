@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from byteways.aliases import ALIASES, AmbiguousError, translated
+from byteways.aliases import ALIASES, AmbiguousError, called, translated
 from byteways.errors import BytewaysError
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.misplaced import advice, placed
 from byteways.plan.sizes import size_filter
 from byteways.plan.words import closest
 from byteways.topology.device_names import IDENTIFIER, with_names
@@ -122,10 +123,10 @@ def _pairs(text: str, topology: Topology | None = None) -> list[tuple[str, str]]
 
 def _key_hint(word: str) -> str:
     """Suggests key=value for a bare word that is a value of some key."""
-    for key, words in _WORDS.items():
-        if word in words or any(word in alias.theirs for alias in ALIASES.get(key, ())):
+    for key in ("access", "cache"):
+        if word in _WORDS[key] or (key in ALIASES and called(key, word)):
             return f"write --only '{key}={word}'"
-    return "write for example --only 'interface=copy,path=gpu0>gpu*'"
+    return placed(word) or "write for example --only 'interface=copy,path=gpu0>gpu*'"
 
 
 def _value(text: str, key: str, word: str) -> str:
@@ -138,7 +139,7 @@ def _value(text: str, key: str, word: str) -> str:
     if key in _WORDS:
         word = translated(key, word, _WORDS[key]) if key in ALIASES else word
         if word not in _WORDS[key] and not set(word) & set("*?["):
-            raise BytewaysError(f"--only '{text}': unknown {key} '{word}'", hint=closest(word, _WORDS[key]))
+            raise BytewaysError(f"--only '{text}': unknown {key} '{word}'", hint=advice(word, _WORDS[key]))
         return word
     if key not in _OF_DEVICES or IDENTIFIER.search(word):
         return word

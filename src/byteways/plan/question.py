@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from byteways.aliases import AmbiguousError, meanings, translated
+from byteways.aliases import AmbiguousError, called, meanings, translated
 from byteways.errors import BytewaysError
 from byteways.plan.case import MEMORIES, PATTERNS
 from byteways.plan.legality.reach import OWNERS
+from byteways.plan.misplaced import OF_QUESTION, advice, placed
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.words import closest
@@ -21,10 +23,13 @@ from byteways.units import format_size, parse_size
 PROCESS, RANKS = "process", "ranks"
 #: Where the buffers may be: all in one process, or a process at each end.
 WITHIN = (PROCESS, RANKS)
-#: Seconds for the measurement of a question, so that with start and end it takes less than ten.
+#: Seconds in which a question is measured and answered: what is not measured by then is left out.
+LIMIT_S = 10.0
+#: Seconds for the measurement alone, so that with start and end all of it fits on most machines.
 BUDGET_S = 6.0
 #: Seconds of samples for each way: three rounds of what `quick` gives a case.
 CASE_BUDGET_S = 0.3
+_GLOB = frozenset("*?[")
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,18 @@ class Question:
     @property
     def between(self) -> str:
         return f"from {self.source} to {self.destination}"
+
+    def command(self, run: str | None = None, size_bytes: int | None = None) -> str:
+        """Returns the command that asks this of a run, or measures it; optionally with another size."""
+        size = format_size(size_bytes or self.size_bytes).replace(" ", "")
+        words = ["byteways", "best", self.source, self.destination, size, *([run] if run else [])]
+        for option, value, usual in (
+            ("--within", self.within, PROCESS),
+            ("--memory", self.memory, None),
+            ("--pattern", self.pattern, "unidirectional"),
+        ):
+            words += [option, value] if value is not None and value != usual else []
+        return shlex.join(words)
 
 
 def question(
@@ -66,7 +83,13 @@ def question(
         BytewaysError: A word or the size is not valid.
     """
     if within not in WITHIN:
-        raise BytewaysError(f"unknown --within '{within}'", hint=closest(within, WITHIN))
+        hint = closest(within, WITHIN)
+        if placed(within):
+            hint = f"--within {RANKS} compares all of MPI, NCCL and RCCL"
+        raise BytewaysError(f"unknown --within '{within}'", hint=hint)
+    for end in (source, destination):
+        if not set(end) & _GLOB and not called("device", end) and (belongs := placed(end, OF_QUESTION)):
+            raise BytewaysError(f"'{end}' is no device", hint=belongs)
     try:
         size_bytes = parse_size(str(size))
     except ValueError as error:
@@ -77,7 +100,7 @@ def question(
 
 
 def _word(what: str, word: str, valid: Sequence[str]) -> str:
-    if what == "memory" and set(word) & set("*?["):
+    if what == "memory" and set(word) & _GLOB:
         if not any(fnmatchcase(known, word) for known in valid):
             raise BytewaysError(f"no {what} matches '{word}'", hint=closest(word, valid))
         return word
@@ -86,7 +109,7 @@ def _word(what: str, word: str, valid: Sequence[str]) -> str:
     except AmbiguousError as error:
         raise BytewaysError(str(error), hint=error.hint) from error
     if found not in valid:
-        raise BytewaysError(f"unknown {what} '{word}'", hint=closest(word, valid))
+        raise BytewaysError(f"unknown {what} '{word}'", hint=advice(word, valid, OF_QUESTION))
     return found
 
 
@@ -148,7 +171,7 @@ def _pairs(asked: Question) -> str:
     """Returns which pairs are measured of several: with host memory the nearest, else one of each class."""
     if is_host(asked.source) or is_host(asked.destination):
         return "near"
-    return "per-link-class" if set(asked.source + asked.destination) & set("*?[") else "all"
+    return "per-link-class" if set(asked.source + asked.destination) & _GLOB else "all"
 
 
 def _glob(word: str, topology: Topology) -> str:
@@ -158,7 +181,7 @@ def _glob(word: str, topology: Topology) -> str:
         return names[0]
     if len({name.rstrip("0123456789") for name in names}) > 1:
         raise BytewaysError(f"'{word}' stands for CPUs and GPUs", hint="write 'host' or 'gpu*'")
-    return translated("device", word.strip())
+    return called("device", word.strip()) or word.strip()
 
 
 def _buffers(asked: Question, glob: str, with_gpu: bool) -> list[str]:

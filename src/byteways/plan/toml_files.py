@@ -13,6 +13,7 @@ from typing import Any
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan import toml_bounds
+from byteways.plan.misplaced import advice
 from byteways.plan.words import closest
 
 #: Python 3.10 has no TOML parser; tomli has the same interface.
@@ -48,7 +49,8 @@ def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) ->
         return known[name_or_path], f"{name_or_path}.toml"
     path = Path(name_or_path)
     if path.suffix != ".toml" and "/" not in name_or_path and not path.is_file():
-        raise BytewaysError(f"unknown {kind} '{name_or_path}'", hint=closest(name_or_path, known))
+        hinted = advice if kind == "suite" else closest
+        raise BytewaysError(f"unknown {kind} '{name_or_path}'", hint=hinted(name_or_path, known))
     try:
         return read_text(path, MOST_TOML_BYTES), name_or_path
     except (OSError, UnicodeDecodeError) as error:

@@ -21,6 +21,7 @@ from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated
 from byteways.analyse.summary import Cell, Run, gpu_caches, shown
 from byteways.analyse.tables import tables
+from byteways.analyse.title import machine, results
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
 from byteways.analyse.wording import tied_interfaces
@@ -34,8 +35,6 @@ from byteways.report.node.drawing import Drawing, draw
 from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
 from byteways.report.pictures import of_picture
-from byteways.report.title import machine, results
-from byteways.results import columns
 from byteways.results.record import Record
 from byteways.results.simulated import mark_of, subject, worded
 from byteways.units import format_size
@@ -140,8 +139,7 @@ class Page:
     not_measured: tuple[Reason, ...]
     method: tuple[tuple[str, str], ...]
     manifest: Mapping[str, Any]
-    records: tuple[dict[str, Any], ...]  # without samples
-    columns: Mapping[str, Sequence[str | int]]
+    records: tuple[Record, ...]
 
     @property
     def simulated(self) -> bool:
@@ -158,7 +156,7 @@ class Page:
 #: Findings beside the picture of the node.
 FIRST_FINDINGS = 3
 #: Fields of a page that are data, whose words are not replaced in simulated runs.
-_DATA = ("mark", "explorer", "manifest", "records", "columns")
+_DATA = ("mark", "explorer", "manifest", "records")
 
 
 def from_run(run: Run, beside: Run | None = None) -> Page:
@@ -240,8 +238,7 @@ def _page(whole: Run, beside: Run | None) -> Page:
         not_measured=tuple(all_tables.not_measured),
         method=method(run, found),
         manifest=manifest,
-        records=_lines([shown(record) for record in run.records], manifest),
-        columns=columns.places(),
+        records=tuple(map(shown, run.records)),
     )
 
 
@@ -292,16 +289,6 @@ def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...
         )
         first += len(drawn)
     return tuple(pages)
-
-
-def _lines(records: Sequence[Record], manifest: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """Returns records as offered for download: without samples, with the run's own columns."""
-    own = columns.derived(manifest, records)
-    return tuple(
-        {name: value for name, value in record.to_json().items() if name != "samples_ns"}
-        | dict(zip(own, values, strict=True))
-        for record, values in zip(records, zip(*own.values(), strict=True), strict=True)
-    )
 
 
 def _best(entry: Ranking | None) -> PageBest | None:

@@ -6,7 +6,8 @@ ignored, counted and named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from operator import attrgetter
 
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
 from byteways.plan.interfaces import INTERFACES, OPTIONS, figure_of
@@ -21,9 +22,39 @@ RATES, TIMES_NS = (1.0, 1e16), (1e-2, 1e14)
 _WITH_FIGURES = ("measured",)
 
 
+#: What a record says of its case: equal in every round.
+_DEFINITION = attrgetter(
+    *("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment"),
+    *("category", "path", "executor", "access", "source", "destination"),
+)
+
+
+class Checker:
+    """Checks the records of one run. The definition of a case is checked once: its rounds repeat it.
+
+    Args:
+        devices: Of the run's machine; None: unknown.
+    """
+
+    def __init__(self, devices: Collection[str] | None = None) -> None:
+        self._devices = devices
+        self._first: dict[str, Record] = {}
+
+    def wrong(self, record: Record) -> str:
+        """Returns what is implausible; empty if nothing is."""
+        first = self._first.get(record.case_id)
+        if first is None or _DEFINITION(first) != _DEFINITION(record):
+            if reason := _about_case(record):
+                return reason
+            if self._devices is not None and (absent := unknown_device(record, self._devices)):
+                return absent
+            self._first[record.case_id] = record
+        return _about_outcome(record) or wrong_part(record)
+
+
 def wrong(record: Record) -> str:
     """Returns what is implausible; empty if nothing is."""
-    return _about_case(record) or _about_outcome(record) or wrong_part(record)
+    return Checker().wrong(record)
 
 
 def unknown_device(record: Record, devices: Iterable[str]) -> str:
@@ -36,7 +67,6 @@ def unknown_device(record: Record, devices: Iterable[str]) -> str:
 
 def _about_case(record: Record) -> str:
     for what, value, known in (
-        ("status", record.status, STATUSES),
         ("interface", record.interface, INTERFACES),
         ("pattern", record.pattern, PATTERNS),
         ("cache", record.cache, CACHES),
@@ -44,8 +74,8 @@ def _about_case(record: Record) -> str:
     ):
         if value not in known:
             return f"{what} '{value}' is unknown"
-    if not 0 <= record.round < 2**31 or not 0 <= record.size_bytes < 2**63:
-        return "round or size_bytes are out of range"
+    if not 0 <= record.size_bytes < 2**63:
+        return "size_bytes is out of range"
     try:
         case = Case.from_json(vars(record))
         devices = case.devices
@@ -82,6 +112,10 @@ def _fits(name: str, value: object) -> bool:
 
 
 def _about_outcome(record: Record) -> str:
+    if record.status not in STATUSES:
+        return f"status '{record.status}' is unknown"
+    if not 0 <= record.round < 2**31:
+        return "round is out of range"
     if record.status in _WITH_FIGURES:
         if record.time_ns is None:
             return "it was measured and has no time"

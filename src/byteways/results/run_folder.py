@@ -19,7 +19,7 @@ from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, read_bytes
 from byteways.results import manifest_types, version1
 from byteways.results.physical import judged_all
 from byteways.results.record import Record
-from byteways.results.record_check import unknown_device, wrong
+from byteways.results.record_check import Checker
 from byteways.results.samples import SAMPLES, Samples, SamplesFile
 from byteways.results.simulated import is_simulated
 from byteways.topology.model import Topology
@@ -58,8 +58,12 @@ class JournalText:
     finished_bytes: int = 0  # length of everything before it
 
 
-def parse_line(line: bytes, schema_version: int = SCHEMA_VERSION) -> Record:
-    """Parses a line of a journal. Raises ValueError with the reason if it is not a record."""
+def parse_line(line: bytes, schema_version: int = SCHEMA_VERSION, checker: Checker | None = None) -> Record:
+    """Parses a line of a journal; None as checker: the line is checked alone.
+
+    Raises:
+        ValueError: It is not a record; the text says why.
+    """
     if len(line) > MOST_LINE_BYTES:
         raise ValueError(f"it has more than {MOST_LINE_BYTES >> 20} MiB")
     record: Record
@@ -70,7 +74,7 @@ def parse_line(line: bytes, schema_version: int = SCHEMA_VERSION) -> Record:
             raise ValueError(f"not a record: {error!r}") from error
     else:
         record = decoded(line, Record)
-    if reason := wrong(record):
+    if reason := (checker or Checker()).wrong(record):
         raise ValueError(reason)
     return record
 
@@ -98,11 +102,10 @@ def read_journal(
     finished = content.rfind(b"\n") + 1
     text = JournalText(unfinished_bytes=len(content) - finished, finished_bytes=finished)
     seen: set[tuple[str, int]] = set()
+    checker = Checker(devices)
     for number, line in enumerate(content[:finished].split(b"\n")[:-1], start=1):
         try:
-            record = parse_line(line, schema_version)
-            if devices is not None and (absent := unknown_device(record, devices)):
-                raise ValueError(absent)
+            record = parse_line(line, schema_version, checker)
         except ValueError as error:
             text.damaged.append(number)
             text.reasons.append(str(error))

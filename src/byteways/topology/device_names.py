@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from byteways.aliases import translated
+from byteways.aliases import called
 from byteways.errors import BytewaysError
 from byteways.topology.model import Device, Topology
 
@@ -30,12 +31,12 @@ def devices_named(topology: Topology, word: str) -> tuple[str, ...]:
     word = word.strip()
     if IDENTIFIER.fullmatch(word):
         return (identified(topology, word),)
-    name = translated("device", word)
+    name = called("device", word) or word
     names = topology.names()
     if found := tuple(known for known in names if fnmatchcase(known, name)):
         return found
     what = f"no device matches '{word}'" if set(word) & _GLOB else f"unknown device '{word}'"
-    raise BytewaysError(what, hint=_known(topology))
+    raise BytewaysError(what, hint=_meant(word, names) + _known(topology))
 
 
 def identified(topology: Topology, word: str) -> str:
@@ -73,6 +74,14 @@ def _without_padding(address: str) -> str:
     """`0000:17:00.0` for `00000000:17:00.0`, as NVML writes it."""
     domain, colon, rest = address.partition(":")
     return f"{domain[-4:]}{colon}{rest}" if len(domain) > 4 else address
+
+
+def _meant(word: str, names: Iterable[str]) -> str:
+    """`did you mean 'gpu0'? ` for `0`, `GPU0`, `cuda:0` and the like; '' for other words."""
+    number = re.fullmatch(r"(?:(?:gpu|gcd|cuda|hip|rocm|device|dev)\W?)?([0-9]+)", word, re.IGNORECASE)
+    domain = re.fullmatch(r"(?:cpu|numa|node|socket)\W?([0-9]+)", word, re.IGNORECASE)
+    name = f"gpu{number[1]}" if number else f"cpu{domain[1]}" if domain else ""
+    return f"did you mean '{name}'? " if name in names else ""
 
 
 def _known(topology: Topology) -> str:

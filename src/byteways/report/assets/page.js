@@ -2,7 +2,6 @@
 // Everything on the page works without this script but the charts, the toggle, the tooltips and the downloads.
 (function () {
   const root = document.documentElement;
-  const read = (id) => { const at = document.getElementById(id); return at ? JSON.parse(at.textContent) : null; };
 
   // Theme: the system's, until the button is used. Printing is always light.
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -43,11 +42,27 @@
     const kept = (list) => list.filter((_, index) => (count - 1 - index) % step === 0);
     return Object.assign({}, own, { tickvals: kept(own.tickvals), ticktext: kept(own.ticktext) });
   }
+  // Base 85 in the alphabet of packing.py, then gzip.
+  const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=[?@^_]{|}~";
   async function text(id) {
-    const packed = atob(document.getElementById(id).textContent.trim()), bytes = new Uint8Array(packed.length);
-    for (let n = 0; n < packed.length; n++) bytes[n] = packed.charCodeAt(n);
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+    const packed = document.getElementById(id).textContent.trim(), codes = new Uint8Array(128);
+    for (let n = 0; n < 85; n++) codes[LETTERS.charCodeAt(n)] = n;
+    const rest = packed.length % 5, groups = Math.ceil(packed.length / 5);
+    const bytes = new Uint8Array(groups * 4), view = new DataView(bytes.buffer), last = LETTERS.charCodeAt(84);
+    for (let group = 0; group < groups; group++) {
+      let word = 0;
+      for (let n = group * 5; n < group * 5 + 5; n++) word = word * 85 + codes[n < packed.length ? packed.charCodeAt(n) : last];
+      view.setUint32(group * 4, word);
+    }
+    const whole = bytes.subarray(0, groups * 4 - (rest ? 5 - rest : 0));
+    return new Response(new Blob([whole]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
+  // Large tables, and the details of cells, travel packed: the first view needs neither.
+  const texts = async (id) => (document.getElementById(id) ? JSON.parse(await text(id)) : []);
+  const filled = Promise.all([texts("later"), texts("tips")]).then(([tables, details]) => {
+    document.querySelectorAll("[data-later]").forEach((place) => { place.innerHTML = tables[place.dataset.later]; });
+    document.querySelectorAll("[data-tip]").forEach((cell) => { cell.dataset.details = details[cell.dataset.tip]; });
+  });
   // The library and the data of the charts are unpacked once, after the first view or when a chart is needed.
   let unpacked = null, unpackedNow = false;
   async function load() {
@@ -229,35 +244,14 @@
     }
   });
 
-  // Downloads: the records travel packed in the page and are unpacked when asked for.
-  function field(value) {
-    if (value === null || value === undefined) return "";
-    let text = value;
-    if (typeof value === "object") {
-      if (Object.keys(value).length === 0) return "";
-      text = JSON.stringify(value);
-    }
-    text = String(text);
-    return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
-  }
-  function csv(records) {
-    const columns = read("columns");
-    const at = (record, place) => place.reduce((value, step) => (value === null || value === undefined ? null : value[step]), record);
-    const lines = [columns.map(([name]) => name).join(",")];
-    for (const record of records) lines.push(columns.map(([, place]) => field(at(record, place))).join(","));
-    return lines.join("\n") + "\n";
-  }
-  async function download(kind) {
-    const all = await text("records");
-    const content = kind === "csv" ? csv(JSON.parse(all).records) : all;
+  // A file that the page offers.
+  function save(content, kind, name) {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([content], { type: kind === "csv" ? "text/csv" : "application/json" }));
-    link.download = "byteways-" + root.dataset.run + "." + kind;
+    link.href = URL.createObjectURL(content);
+    link.download = "byteways-" + root.dataset.run + (name ? "-" + name : "") + "." + kind;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    return content;
   }
-  document.querySelectorAll("[data-download]").forEach((b) => b.addEventListener("click", () => download(b.dataset.download)));
 
   // Contents: mark the section that is being read.
   const links = new Map(Array.from(document.querySelectorAll(".contents a"), (a) => [a.hash.slice(1), a]));
@@ -271,5 +265,5 @@
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
   window.addEventListener("load", () => setTimeout(ready, 100));
-  window.byteways = { compact, ready, drawAll, drawn, places, download };
+  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, filled };
 })();

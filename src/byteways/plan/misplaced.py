@@ -1,0 +1,52 @@
+"""Hints for words that are known, but were written where they mean nothing: `h2d` as a suite or a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from byteways.aliases import SUITES, AmbiguousError, called
+from byteways.plan.case import MEMORIES, PATTERNS
+from byteways.plan.interfaces import INTERFACES
+from byteways.plan.words import closest
+
+#: Our words by kind, in the order of looking up: `cudaMallocHost` is memory before it is a call.
+_OURS: Mapping[str, Sequence[str]] = {
+    "pattern": PATTERNS,
+    "path": (),
+    "memory": MEMORIES,
+    "interface": tuple(INTERFACES),
+}
+#: How a word of each kind is written for `byteways run`, and for a question.
+OF_RUN: Mapping[str, str] = {kind: f"--only '{kind}={{}}'" for kind in _OURS}
+OF_QUESTION: Mapping[str, str] = {
+    "pattern": "--pattern {}",
+    "path": "name both ends: best host gpu0 1MiB",
+    "memory": "--memory {}",
+    "interface": "best compares all interfaces",
+}
+#: The same for the command line without a verb.
+OF_PROGRAM: Mapping[str, str] = {kind: f"byteways run quick {form}" for kind, form in OF_RUN.items()}
+
+
+def placed(word: str, forms: Mapping[str, str] = OF_RUN) -> str:
+    """Returns what a word is called here and where to write it; empty if it is unknown.
+
+    Args:
+        word: What the user wrote.
+        forms: How words of each kind are written there.
+    """
+    for kind, ours in _OURS.items():
+        try:
+            name = called(kind, word, ours)
+        except AmbiguousError as error:
+            return f"{error}; write the {kind} you mean: {forms[kind].format(error.ours[0])}"
+        if name is not None:
+            same = "" if name == word else f" {name}"
+            return f"'{word}' is the {kind}{same}: {forms[kind].format(name)}"
+    suite = SUITES.get(word.casefold().replace("_", "-"))
+    return f"what is nearest to {word}: byteways run {suite}" if suite else ""
+
+
+def advice(word: str, valid: Iterable[str], forms: Mapping[str, str] = OF_RUN) -> str:
+    """Returns a hint for an invalid word: where it belongs, else the closest valid word and the list."""
+    return placed(word, forms) or closest(word, valid)
