@@ -52,8 +52,8 @@ EXPECTED: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
         (
             r"STREAM copy +2 GiB +1420 +14\d\d",
             r"triad, 256 threads +14\d\d \(8[67]\.\d %\) +14\d\d \(8[67]\.\d %\) +14\d\d",
-            r"64 MiB .*published(.*\n)+ +gpu0 +496\.1 +166\.4 +42\.9",  # this machine's, not the A100's
-            r"64 MiB .*simulated(.*\n)+ +gpu0 +\d{3}\.\d +17\d\.\d +43\.\d+",  # a pair on one GPU
+            r"64 MiB .*published(.*\n)+ +gpu0 +496\.07 +166\.43 +42\.9",  # this machine's, not the A100's
+            r"64 MiB .*simulated(.*\n)+ +gpu0 +\d{3}\.\d+ +17\d\.\d+ +43\.\d+",  # a pair on one GPU
         ),
         {
             "copy-and-triad": "the model does not reproduce this",
@@ -68,7 +68,7 @@ EXPECTED: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
             r"runtime copy +8 MB +about 40 +4\d",
             r"PyTorch copy_ +8 MB +about 40 +4\d",
             r"PyTorch copy_ cannot be simulated: runtime copy represents it",
-            r"gpu1 +\d+\.?\d* +\d{4} +48\.\d",  # all pairs, within a GPU on the diagonal
+            r"gpu1 +\d+\.?\d* +\d{4}\.\d+ +48\.\d",  # all pairs, within a GPU on the diagonal
             r"MPI +16 MiB +about 40 +4\d.*derived: 0.8 of 50 GB/s",
         ),
         {"torch-40": "the model does not reproduce this", "torch-small": "holds", "link-limits": "holds"},
