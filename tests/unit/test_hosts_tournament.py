@@ -205,4 +205,4 @@ def test_collectives_between_hosts_are_refused(pattern: str | list[str], cause: 
     with pytest.raises(BytewaysError, match="has no case between hosts") as caught:
         make_hosts_plan(suite, hosts(2), PairRule(), topology, capabilities)
     assert cause in (caught.value.cause or "")
-    assert (caught.value.hint or "").startswith("byteways run mpi --hosts FILE; without --hosts, ")
+    assert (caught.value.hint or "").startswith("byteways run mpi --hosts FILE; without it, ")

@@ -128,6 +128,6 @@ def make_hosts_plan(
         raise BytewaysError(
             f"suite '{suite.name}' has no case between hosts",
             cause="; ".join(notes) or "it has no sweep of messages between ranks",
-            hint=f"byteways run mpi --hosts FILE; without --hosts, byteways run {suite.name} measures one host",
+            hint=f"byteways run mpi --hosts FILE; without it, byteways run {suite.name} measures one host",
         )
     return HostsPlan(suite, tuple(hosts), rule, tuple(found.values()), tuple(notes))
