@@ -25,7 +25,7 @@ from peer_runs import Key, environment, find_launcher, in_turns, launched, own_r
 
 SOURCE = Path(__file__).parent / "peers" / "halo_loop.c"
 SECONDS = 0.6
-#: Of the interval of the ratio: our own work is at most 2 % of an iteration; less time than the loop is as good.
+#: Of the interval of the ratio: our own work is at most 2 % of an iteration.
 WANTED = (0.0, 1.02)
 #: Bytes of one rank's cells of one field.
 SIZES = (32768, 1 << 20)
