@@ -132,6 +132,18 @@ def in_turns(
             mine, other = ours(number), theirs(number)
         for key, value in other.items():
             found[key].append((mine[key], value))
+    yield from lines_of(found, wanted)
+
+
+def lines_of(
+    found: Mapping[Key, Sequence[tuple[float, float]]], wanted: tuple[float, float] | None = None
+) -> Iterator[str]:
+    """A line for each operation: both medians in ns and the ratio of our time to theirs.
+
+    Args:
+        found: Both times of each pair of runs.
+        wanted: See ratio_text().
+    """
     for (name, size), both in found.items():
         mine_ns, other_ns = (statistics.median(values) for values in zip(*both, strict=True))
         text = ratio_text([a / b for a, b in both], wanted)

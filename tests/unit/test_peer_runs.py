@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import mpi_slices
 import peer_runs
 import xccl_peer
 from benchmarks.peers import torch_allreduce
@@ -57,6 +58,33 @@ def test_turns_pair_what_ran_together() -> None:
     # 200 / 100 and 800 / 150
     assert lines[0].split()[:5] == ["allreduce", "1024", "500", "and", "125"]
     assert "ratio 3.667" in lines[0]
+
+
+def test_slices_take_turns() -> None:
+    """Catches a loop that always follows the same program, and times that change sides."""
+    order: list[tuple[str, int]] = []
+
+    def run(name: str, number: int) -> float:
+        order.append((name, number))
+        return {"ours": 1.0, "theirs": 2.0}[name]
+
+    found = mpi_slices.in_slices(3, lambda number: run("ours", number), lambda number: run("theirs", number))
+    assert found == [(1.0, 2.0)] * 3
+    assert order == [(name, number) for number in range(3) for name in ("ours", "theirs")[:: (-1) ** number]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "interface", "pattern"),
+    [
+        ("pong", "mpi-ping-pong", "unidirectional"),
+        ("window", "mpi", "unidirectional"),
+        ("allreduce", "mpi", "allreduce"),
+    ],
+)
+def test_slices_measure_what_the_loop_does(kind: str, interface: str, pattern: str) -> None:
+    """Catches a case of other ranks or sizes than the loop has."""
+    case = mpi_slices.case_of(kind, 64)
+    assert (case.interface, case.pattern, case.size_bytes, case.ranks) == (interface, pattern, 64, (0, 1))
 
 
 @pytest.mark.parametrize("text", ["1", "0", "x"])
