@@ -68,12 +68,14 @@ def against_normal(
     results = sound(run)
     found = {cell.record.case_id: setting_of(run, cell.record) for cell in results}
     known = [cell for cell in results if not _obstacle(cell, found, normal, least_rounds)]
+    places = (place for place, one in enumerate(normal.machines) if same_machine(one.uuids, one.name, run))
+    itself = next(places, None) if own else None
     cases: list[Judged] = []
     for cell in results:
         if reason := _obstacle(cell, found, normal, least_rounds):
             cases.append(unjudged(cell, reason, run.topology))
             continue
-        reference = normal.reference(str(found[cell.record.case_id]))
+        reference = normal.reference(str(found[cell.record.case_id]), itself)
         claim = beside(cell, reference, kind="check", comparisons=len(known))
         cases.append(judged(cell, claim, tolerance, reference.name, run.topology))
     cases += failures(run)
