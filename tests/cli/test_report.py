@@ -9,6 +9,7 @@ import pytest
 from byteways.cli import main
 from byteways.results import run_folder
 from tests.report import sample_run
+from tests.unit.test_comparison import folder_of, pairs_run
 
 
 def test_writes_into_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,3 +65,50 @@ def test_damage_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert captured.out == f"{folder / 'report.html'}\n"
     said = f"warning: {folder}: 1 damaged line(s) in measurements.jsonl left out (line "
     assert captured.err.startswith(said) and "case_id" in captured.err
+
+
+def test_two_runs_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a comparison that overwrites a report, or lies elsewhere than it says."""
+    first = folder_of(pairs_run(), tmp_path / "first")
+    second = folder_of(pairs_run(lambda a, b: 200.0), tmp_path / "second")
+    assert main(["report", str(first.path), str(second.path)]) == 0
+    path = Path(capsys.readouterr().out.strip())
+    assert path == second.path / "compared.html"
+    assert "24 of 24 cases slower" in path.read_text()
+    assert not (second.path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "hint"),
+    [
+        (["A", "B", "C"], "a report shows one run or two, not 3", "byteways compare"),
+        (["A", "--mixed"], "--mixed is for two runs", "byteways report"),
+        (["A", "A"], "are the same run", "name two different runs"),
+        (["A", "S"], "simulated and measured runs are not compared unasked", "--mixed"),
+    ],
+)
+def test_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str, hint: str
+) -> None:
+    """Would catch a page on runs that are not to be compared, or an error without a way out."""
+    simulated = pairs_run()
+    simulated.simulated = True
+    builds = {"A": pairs_run(), "B": pairs_run(), "C": pairs_run(), "S": simulated}
+    paths = {name: str(folder_of(builds[name], tmp_path / name).path) for name in {*words} & {*builds}}
+    assert main(["report", *(paths.get(word, word) for word in words)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err and f"hint: {hint}" in captured.err
+
+
+def test_mixed_runs_are_compared_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch --mixed being ignored, or a page that does not say which run is simulated."""
+    simulated = pairs_run()
+    simulated.simulated = True
+    paths = [
+        str(folder_of(build, tmp_path / name).path)
+        for name, build in (("measured", pairs_run()), ("simulated", simulated))
+    ]
+    assert main(["report", *paths, "--mixed"]) == 0
+    text = Path(capsys.readouterr().out.strip()).read_text()
+    assert "Second run: SIMULATED" in text and "First run: SIMULATED" not in text

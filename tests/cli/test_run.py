@@ -60,7 +60,7 @@ def test_whole_run(suite: Path, tmp_path: Path) -> None:
         "workers.log",
     }
     assert done.stdout.splitlines()[-1] == "report: R/report.html"
-    assert done.stdout.startswith("1. ")
+    assert "Findings that matter most\n  1. " in done.stdout
     assert "4 cases to measure, 0 skipped" in done.stderr
     assert "4 measured in " in done.stderr
     found = RunFolder(tmp_path / "R")

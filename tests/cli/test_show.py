@@ -21,6 +21,12 @@ def gpu_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sample_run.h200x4().write(tmp_path_factory.mktemp("gpu"))
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole rows, unless a test asks for less."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+
 def shown(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(["show", *words]) == 0
     captured = capsys.readouterr()
@@ -86,12 +92,37 @@ def test_other_tables(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "14.20*" in text  # a figure with a warning is marked
 
 
-def test_pipe_is_plain(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Would catch colour codes, box lines or wrapped rows where another program reads."""
+def test_pipe_is_plain_and_fits_80_columns(
+    gpu_run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would catch colour codes or rules where a program reads, and lines that an 80-column log folds."""
+    monkeypatch.delenv("COLUMNS")
     text = shown(capsys, str(gpu_run))
     assert "\x1b" not in text
     assert not set(text) & set("│─┃━╭╰")
-    assert max(map(len, text.splitlines())) > 200  # the row of all pairs is whole
+    assert max(map(len, text.splitlines())) <= 80
+    monkeypatch.setenv("COLUMNS", "400")
+    assert max(map(len, shown(capsys, str(gpu_run)).splitlines())) > 160  # the row of all pairs is whole
+
+
+def test_node_is_drawn_first(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch figures in the wrong cell, a share without its peak, or a way that is not named."""
+    text = shown(capsys, str(gpu_run))
+    assert text.splitlines()[2] == (
+        "4 × H200: GPU pairs over NVLink4 ×18 396 GB/s, 88 % of peak; host to GPU 55.4 GB/s, 88 % of peak"
+    )
+    assert table(text, "Node: best way of each pair at 1 GiB, GB/s and % of peak") == [
+        "  from       gpu0       gpu1       gpu2       gpu3       host",
+        "  gpu0          ·   396  88%   396  88%   396  88%  55.2  88%",
+        "  gpu1   396  88%          ·   396  88%   396  88%  55.2  88%",
+        "  gpu2   396  88%   396  88%          ·   396  88%  55.2  88%",
+        "  gpu3   396  88%   396  88%   396  88%          ·  55.2  88%",
+        "  host  55.4  88%  55.4  88%  55.4  88%  55.4  88%          ·",
+        "  Between GPUs: copy, write",
+        "  From host to GPU: copy, read, pinned",
+        "  From GPU to host: copy, write, pinned",
+    ]
+    assert text.index("Node: best way") < text.index("Recommended interface") < text.index("\nFindings")
 
 
 def test_only_and_size(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:

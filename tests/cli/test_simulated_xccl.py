@@ -155,17 +155,17 @@ LAUNCHED = f"""{SUITE.split("[[sweep]]")[0]}
 [[sweep]]
 name = "collectives"
 {ENDS}pattern = ["allreduce", "alltoall", "broadcast", "multi-pair"]
-size = "1MiB"
+size = "64MiB"
 options = {{ launch = ["process", "thread", "single"], submit = ["calls", "graph"] }}
 [[sweep]]
 name = "in-place"
 {ENDS}pattern = ["allreduce", "reduce-scatter"]
-size = "1MiB"
+size = "64MiB"
 options = {{ launch = ["thread", "single"], in_place = "yes", submit = ["calls", "graph"] }}
 [[sweep]]
 name = "registered"
 {ENDS.replace(":device", ":xccl")}pattern = ["allreduce", "alltoall"]
-size = "1MiB"
+size = "64MiB"
 options = {{ launch = ["process", "thread", "single"] }}
 [[sweep]]
 name = "latency"

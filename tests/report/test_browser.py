@@ -13,6 +13,7 @@ from tests.report import rank_runs, sample_run
 from tests.report.browser import Browser, find_chromium
 from tests.report.run_builder import Builder
 from tests.report.sample_run import HOSTILE
+from tests.report.test_page import SCRIPTS
 
 pytestmark = [
     pytest.mark.slow,
@@ -160,27 +161,6 @@ def test_keyboard(browser: Browser) -> None:
     )
 
 
-def test_downloads(browser: Browser) -> None:
-    """Would catch a download that asks the network, or rows that differ from `byteways export`."""
-    import io
-
-    from byteways.results.exporters import FORMATS
-
-    build = sample_run.h200x4()
-    text = browser.evaluate("byteways.download('csv')")
-    out = io.StringIO()
-    FORMATS["csv"].write(build.manifest(), build.records, out)
-    here, there = text.splitlines(), out.getvalue().splitlines()
-    assert len(here) == len(there)
-    assert here[0] == there[0]
-    # Both write JSON of nested fields; only its blanks, and how floats end, are the language's own.
-    assert here[1].split(",")[:13] == there[1].split(",")[:13]
-    assert (
-        browser.evaluate("byteways.download('json').then(text => JSON.parse(text).records.length)") == 3 * 590
-    )
-    assert browser.console == []
-
-
 def test_hostile_names_are_inert(shared: Browser, tmp_path: Path) -> None:
     """Would catch a device, host, suite or warning whose name runs as script, in the page or in a chart."""
     build = sample_run.h200x4(sizes=(sample_run.MIB, sample_run.GIB))
@@ -195,7 +175,7 @@ def test_hostile_names_are_inert(shared: Browser, tmp_path: Path) -> None:
     shared.evaluate("byteways.drawAll()")
     assert shared.evaluate("document.title") != "owned"
     assert shared.evaluate("document.images.length") == 0
-    assert shared.evaluate("document.scripts.length") == 7
+    assert shared.evaluate("document.scripts.length") == SCRIPTS
     assert shared.console == []
     for selector in ("h1", ".legendtext[data-unformatted*=img]"):
         shown = shared.evaluate(f"document.querySelector('{selector}').textContent")

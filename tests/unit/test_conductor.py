@@ -47,6 +47,8 @@ class Workers:
     def start(self, log: Path, environment: Any, command: Any, tick: Any) -> Any:
         number = len(self.started)
         self.started.append((dict(environment), command))
+        if number:
+            self.did.append(f"start {number}")
 
         def ask(
             request: dict[str, Any], timeout_s: float, devices: dict[int, str] | None = None
@@ -122,24 +124,26 @@ def test_keys_are_of_the_case_and_its_round() -> None:
         (
             (planned(), planned("torch-copy", "gpu0"), planned()),
             [({}, None), ({}, ["worker", "--kind", "torch"]), ({}, None)],
-            ["stop 0", "stop 1", "dismiss 2"],
+            ["dismiss 0", "start 1", "stop 0", "dismiss 1", "start 2", "stop 1", "dismiss 2"],
         ),
         (
             (planned(environment={"A": "1"}), planned("load", environment={"A": "1"}), planned()),
             [({"A": "1"}, None), ({}, None)],
-            ["stop 0", "dismiss 1"],
+            ["dismiss 0", "start 1", "stop 0", "dismiss 1"],
         ),
         (
             (planned(environment={"A": "1"}), planned(environment={"A": "2"})),
             [({"A": "1"}, None), ({"A": "2"}, None)],
-            ["stop 0", "dismiss 1"],
+            ["dismiss 0", "start 1", "stop 0", "dismiss 1"],
         ),
     ],
 )
 def test_a_worker_for_each_kind_and_environment(
     cases: tuple[PlannedCase, ...], started: list[Any], did: list[str], workers: Workers
 ) -> None:
-    """Catches a case measured with the variables of another, and a process for each case."""
+    """Catches a case measured with the variables of another, a process for each case, and a process that
+    starts only after its predecessor has exited.
+    """
     run(*cases)
     assert workers.started == started and workers.did == did
 
@@ -169,7 +173,8 @@ def test_a_device_that_costs_workers_is_given_up(workers: Workers) -> None:
     reason = f"{LOSSES_PER_DEVICE} workers were lost on gpu0, the last one: it died"
     assert told == [("timeout", "it died")] * LOSSES_PER_DEVICE + [("skipped", reason)] * 2
     assert len(workers.started) == LOSSES_PER_DEVICE
-    assert workers.did == [f"kill {number}" for number in range(LOSSES_PER_DEVICE)]
+    killed = [step for number in range(LOSSES_PER_DEVICE) for step in (f"start {number}", f"kill {number}")]
+    assert workers.did == killed[1:]
     assert [one.worker for one in records] == [100, 101, 102, None, None]
     assert workers.deadlines == [31.0] * LOSSES_PER_DEVICE  # each is the first case of its worker
 

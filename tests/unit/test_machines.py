@@ -94,8 +94,11 @@ def test_discovery_finds_what_the_model_says(name: str) -> None:
         if model.text_of(f"links.{index}.kind") == "numa":
             continue
         for pair in model.texts(f"links.{index}.pairs"):
-            link = found[frozenset(pair.split("-"))]
-            assert link.kind == model.text_of(f"links.{index}.kind")
+            ends, kind = pair.split("-"), model.text_of(f"links.{index}.kind")
+            if kind == "nic":  # drawn at the NUMA domain of its GPU, as sysfs has it
+                ends[0], kind = f"cpu{topology.device(ends[0]).numa_domain}", "pcie"
+            link = found[frozenset(ends)]
+            assert link.kind == kind
             assert link.peak_bytes_per_s == pytest.approx(
                 model.number(f"links.{index}.peak_bytes_per_s"), rel=1e-4
             )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from byteways.topology.model import Nic, Topology
-from byteways.topology.nics import nic_class, nic_of, route_to_nic
-from tests.machines import synthetic
+from byteways.topology.nics import SLINGSHOT, nic_class, nic_of, route_to_nic
+from byteways.topology.tree import NicSpec
+from tests.machines import amd, synthetic
 
 
 def test_nics_of_a_server(tmp_path: Path) -> None:
@@ -59,6 +61,29 @@ def test_ways_to_a_nic(tmp_path: Path) -> None:
     assert way("cpu0", near) == ["pcie-switch0<>cpu0", "nic0<>pcie-switch0"]
     assert way("gpu2", far) == ["gpu2<>cpu1", "nic1<>cpu1"]
     assert way("cpu1", near) == ["cpu0<>cpu1", "pcie-switch0<>cpu0", "nic0<>pcie-switch0"]
+
+
+@pytest.mark.parametrize(
+    ("vendor", "architecture", "generation", "expected"),
+    [
+        (SLINGSHOT, "gfx90a", 4, ("PCIe 4.0 ESM ×16", 50e9)),
+        (SLINGSHOT, "gfx942", 4, ("PCIe 4.0 ESM ×16", 50e9)),
+        (SLINGSHOT, "gfx908", 4, ("PCIe 4.0 ×16", pytest.approx(31.508e9, rel=1e-4))),
+        (SLINGSHOT, "gfx90a", 5, ("PCIe 5.0 ×16", pytest.approx(63.015e9, rel=1e-4))),
+        ("0x15b3", "gfx90a", 4, ("PCIe 4.0 ×16", pytest.approx(31.508e9, rel=1e-4))),
+    ],
+)
+def test_the_extended_speed_of_slingshot(
+    tmp_path: Path, vendor: str, architecture: str, generation: int, expected: tuple[str, float]
+) -> None:
+    """Catches 31.5 GB/s for a link that carries 50, and 50 for any other NIC, GPU or generation."""
+    machine = amd.frontier()
+    gpus = tuple(replace(gpu, architecture=architecture) for gpu in machine.gpus)
+    nic = NicSpec("0000:10:00.0", gpus[0].cpu, "hsn0", vendor=vendor, pcie_generation=generation)
+    topology = amd.topology_of(tmp_path, replace(machine, gpus=gpus, nics=(nic,)))
+    link = next(link for link in topology.links if link.a == "nic0")
+    assert (link.link_class, link.peak_bytes_per_s) == expected
+    assert ("extended speed mode" in link.source) == ("ESM" in expected[0])
 
 
 def test_a_machine_without_nics(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ import pytest
 
 from byteways.analyse.resources import _gpus, _memories
 from byteways.analyse.selection import label_order
+from byteways.analyse.studies.numbers import size_of
 from byteways.analyse.studies.scope import scope
 from byteways.analyse.subjects import loaded, saturation, submission
 from byteways.analyse.subjects.memory_kinds import _varies
 from byteways.analyse.subjects.series import _health
-from byteways.analyse.subjects.study import size_of
 from byteways.analyse.wording import least_gain
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase

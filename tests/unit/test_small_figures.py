@@ -14,7 +14,6 @@ from byteways.analyse.obstacles import _excess
 from byteways.analyse.resources import Resource
 from byteways.analyse.studies.checks import _quotient
 from byteways.analyse.subjects.collectives import time_of
-from byteways.analyse.subjects.study import _wide
 from byteways.analyse.wording import _factor, difference, faster, keeps_speed, slower
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, LINK_EFFICIENCY, Estimator
@@ -32,24 +31,6 @@ from tests.report.few_records import flow, record
 from tests.unit import machines
 
 MIB = 2**20
-
-
-@pytest.mark.parametrize(
-    ("lasts", "unit", "wide"),
-    [
-        ((1.0, 10.0), "GB/s", False),
-        ((1.0, 10.1), "GB/s", True),
-        ((1.0, 99.0), "ns", False),
-        ((), "GB/s", False),
-    ],
-)
-def test_an_axis_is_logarithmic_where_values_differ_tenfold(
-    lasts: tuple[float, ...], unit: str, wide: bool
-) -> None:
-    """Catches a logarithmic axis for what a linear one shows as well, and the values of the first size."""
-    series = [SimpleNamespace(ours=((1, 1.0), (2, last))) for last in lasts] + [SimpleNamespace(ours=())]
-    one: Any = SimpleNamespace(series=series)
-    assert _wide(one, unit) == wide
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from byteways.analyse.studies.claims import Verdict, judge
 from byteways.analyse.studies.fitting import FITTED, HELD_OUT, NEITHER
-from byteways.analyse.studies.verdicts import ASSUMED, BUILT_IN, HOLDS, UNTESTED
+from byteways.analyse.studies.verdicts import ASSUMED, BUILT_IN, CLOSE, HOLDS, UNTESTED
 from byteways.analyse.studies.verdicts import FAILS_HERE as FAILS
 from byteways.studies.study import Check, Claim
 from tests.unit.study_sheet import CHECKS, GIB, KIB, MIB, SHEET, FakeLine, FakePlace, FakeSheet, verdict
@@ -96,6 +96,35 @@ def test_a_model_that_contradicts_the_source_is_news_whatever_it_is_fitted_to() 
     """Would catch a contradiction that is not reported because the model was fitted."""
     for side in (FITTED, HELD_OUT, NEITHER):
         assert on_model("copy@quad/1GiB", FakeFitting({"quad": side}), "50 GB/s").verdict == FAILS
+
+
+# --- how much of a difference another one explains
+
+#: In ns: copy at quad 1000/51 = 19.6, at dual 20; slow copy 307.7 at quad; kernel 6.54 and 12.99.
+GAP = {"kind": "gap", "unit": "ns", "of": ["copy@dual/1GiB", "copy@quad/1GiB"]}
+
+
+@pytest.mark.parametrize(
+    ("to", "bounds", "wanted", "said"),
+    [
+        (["kernel@dual/1GiB", "kernel@quad/1GiB"], {"at_most": 0.07}, HOLDS, "0.39 ns of 6.45 ns"),
+        (["kernel@dual/1GiB", "kernel@quad/1GiB"], {"at_most": 0.05}, FAILS, "6.08 %"),
+        (["kernel@quad/1GiB", "kernel@dual/1GiB"], {"at_most": 9}, FAILS, "of a positive difference"),
+        (["kernel@single/1GiB", "kernel@dual/1GiB"], {"at_most": 9}, UNTESTED, "no kernel at single"),
+        (["copy@quad/*", "kernel@dual/1GiB"], {"at_most": 9}, UNTESTED, "several values of one side"),
+    ],
+)
+def test_part_of_a_difference(to: list[str], bounds: dict[str, float], wanted: str, said: str) -> None:
+    """Would catch a quotient of values, the wrong sign, and a part of no difference."""
+    found = verdict(**GAP, to=to, **bounds)
+    assert (found.verdict, said in found.detail) == (wanted, True), found.detail
+
+
+def test_a_difference_within_the_intervals_decides_nothing() -> None:
+    """Would catch a verdict on a difference that may as well be the other way round."""
+    loose = FakeSheet(SHEET.figures, half_width=0.4)
+    found = verdict(loose, **GAP, to=["kernel@dual/1GiB", "kernel@quad/1GiB"], at_most=0.07)
+    assert found.verdict == CLOSE
 
 
 # --- runs that lack figures

@@ -43,6 +43,17 @@ def told(check: dict[str, Any], of: Any) -> Verdict:
                 "link-classes": 1,
                 "most-hops": 1,
                 "links-of-a-gpu": 6,
+                "accelerator-dies": 6,
+                "partition-modes": 3,
+                "gpu-l1-bytes": 2**15,
+                "gpu-line-bytes": 128,
+                "gpu-l1-instruction-bytes": 2**16,
+                "gpu-l1-instruction-units": 2,
+                "package-power-limit": 550,
+                "package-fp64-peak": pytest.approx(122.57, rel=1e-4),
+                "nics": 4,
+                "nics-of-a-package": 1,
+                "nic-link-peak": 50,
             },
         ),
         (
@@ -55,6 +66,13 @@ def told(check: dict[str, Any], of: Any) -> Verdict:
                 "link-classes": 3,
                 "most-hops": 2,  # the widest ways have three
                 "links-of-a-gpu": None,  # differs
+                "gpu-l1-bytes": None,
+                "package-power-limit": 560,
+                "gpu-power-limit": 280,
+                "package-fp64-peak": pytest.approx(95.744),
+                "nics": None,
+                "nics-of-a-package": None,
+                "nic-link-peak": None,
             },
         ),
     ],
@@ -137,3 +155,12 @@ def test_a_refusal_with_the_reason_of_the_source_holds() -> None:
 def test_a_case_that_is_not_there_is_no_refusal() -> None:
     """Would catch an interrupted run that confirms what it did not try."""
     assert refused().verdict == UNTESTED
+
+
+def test_packages_that_differ_tell_no_number() -> None:
+    """Would catch the power of the first package, and a peak that leaves out a die without a clock."""
+    here = topology("frontier-mi250x")
+    told = [replace(one, power_limit_watts=500.0) if one.name == "gpu2" else one for one in here.devices]
+    assert FACTS["package-power-limit"].of(replace(here, devices=tuple(told))) is None  # type: ignore[misc]
+    silent = [replace(one, clock_mhz=None) if one.name == "gpu1" else one for one in here.devices]
+    assert FACTS["package-fp64-peak"].of(replace(here, devices=tuple(silent))) is None  # type: ignore[misc]

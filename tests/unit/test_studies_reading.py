@@ -139,6 +139,27 @@ MISTAKES += [
 ]
 
 
+TWO = "'of' and 'to' take two each"
+MISTAKES += [
+    ("claims.toml", OF_TRIAD, f'kind = "gap", of = {of}, to = {to}{bound}', cause)
+    for of, to, bound, cause in (
+        (
+            '"STREAM triad@own/2GiB"',
+            '["STREAM triad@own/2GiB", "STREAM copy@own/2GiB"]',
+            ", at_most = 1",
+            TWO,
+        ),
+        (
+            '["STREAM triad@own/2GiB", "STREAM copy@own/2GiB"]',
+            '["STREAM copy@own/2GiB"]',
+            ", at_most = 1",
+            TWO,
+        ),
+        ('["STREAM triad@own/2GiB"]', '["STREAM copy@own/2GiB"]', "", "has neither 'about' nor 'at_least'"),
+    )
+]
+
+
 @pytest.mark.parametrize(("name", "old", "new", "cause"), MISTAKES, ids=[entry[3] for entry in MISTAKES])
 def test_mistakes_are_told_with_their_file(edited: Edit, name: str, old: str, new: str, cause: str) -> None:
     """Would catch a traceback, and a name that reads 'not measured' for ever."""

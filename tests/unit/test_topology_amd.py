@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import replace
 from itertools import combinations, permutations
 from pathlib import Path
@@ -15,9 +16,10 @@ from hypothesis import strategies as st
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.peaks import peak
 from byteways.topology import kfd, link_rates
-from byteways.topology.model import Device, Link, Topology, compute_units_name
+from byteways.topology.kfd_caches import read_caches
+from byteways.topology.model import Cache, Device, Link, Topology, compute_units_name
 from byteways.topology.routes import link_class, route, routes
-from byteways.topology.tree import LinkSpec, MachineSpec, write_tree
+from byteways.topology.tree import CacheSpec, LinkSpec, MachineSpec, write_tree
 from tests.machines import amd
 
 FRONTIER_ROUTED_OVER_TWO = {(0, 7), (1, 6), (1, 7), (2, 5), (3, 4), (3, 5)}
@@ -342,3 +344,47 @@ def test_compute_units_have_the_vendors_name(tmp_path: Path) -> None:
     gpu = amd.topology_of(tmp_path, amd.frontier()).device("gpu0")
     assert compute_units_name(gpu) == "CUs"
     assert compute_units_name(replace(gpu, architecture="sm_90")) == "SMs"
+
+
+def test_what_kfd_tells_of_compute_units(tmp_path: Path) -> None:
+    """Catches KiB taken for bytes, watts for millionths, and the 0 W of a second die for a limit."""
+    machine = amd.frontier()
+    caches = (CacheSpec(1, "Data", 16), CacheSpec(1, "Instruction", 32, 2), CacheSpec(2, "Unified", 8192, 0))
+    told = {
+        "dies": 1,
+        "clock_mhz": 1700,
+        "caches": caches,
+        "line_bytes": 64,
+        "partition_modes": ("SPX", "CPX"),
+    }
+    first = replace(machine.gpus[0], power_limit_watts=560, **told)  # type: ignore[arg-type]
+    found = amd.topology_of(tmp_path, replace(machine, gpus=(first, *machine.gpus[1:])))
+    gpu, other = found.device("gpu0"), found.device("gpu1")
+    assert (gpu.dies, gpu.clock_mhz, gpu.power_limit_watts) == (1, 1700, 560)
+    assert gpu.partition_modes == ("SPX", "CPX")
+    assert gpu.caches == (
+        Cache(1, "data", 16384, 64, 1),
+        Cache(1, "instruction", 32768, 64, 2),
+        Cache(2, "unified", 8388608, 64, 110),
+    )
+    assert (other.dies, other.clock_mhz, other.power_limit_watts, other.caches) == (None, None, None, ())
+
+
+@given(st.text(max_size=200))
+def test_any_properties_of_a_cache(text: str) -> None:
+    """Catches an exception, or a cache without a size, of a file that no kernel writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "0", "properties")
+        place.parent.mkdir()
+        place.write_text(text, encoding="utf-8")
+        assert all(one.size_bytes > 0 and one.level > 0 for one in read_caches(Path(folder)))
+
+
+def test_caches_of_a_kernel_that_lists_them_otherwise(tmp_path: Path) -> None:
+    """Catches a cache without siblings that nobody has, a second one of a kind, and one without a size."""
+    entries = ("level 1\nsize 16\ntype 9", "level 1\nsize 99\ntype 9", "level 2\ntype 11", "size 8", "")
+    for number, text in enumerate(entries):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "properties").write_text(text)
+    assert read_caches(tmp_path) == (Cache(1, "data", 16384, 0, 1),)
+    assert read_caches(tmp_path / "none") == ()

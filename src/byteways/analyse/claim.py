@@ -33,6 +33,20 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Reference:
+    """What a result is expected to be: a limit, or what results of the same setting are elsewhere.
+
+    Unit of `value`: bytes/s or nanoseconds. `deviation` is the relative standard deviation of a single result
+    about it, with its degrees of freedom; 0 for a limit.
+    """
+
+    name: str
+    value: float
+    deviation: float = 0.0
+    freedom: float = float("inf")
+
+
+@dataclass(frozen=True)
 class Claim:
     """A comparison of two results; `effect` is the ratio of the first to the second."""
 

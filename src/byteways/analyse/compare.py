@@ -16,8 +16,18 @@ from itertools import pairwise
 from math import exp, log, sqrt
 from statistics import fmean, median, stdev
 
-from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim, cells_of, operand
-from byteways.analyse.repeatability import Rounds, Spread, exceeded, for_many, spreads, student
+from byteways.analyse.claim import (
+    LEADS,
+    MIXED,
+    NOT_COMPARED,
+    TIE,
+    TRAILS,
+    Claim,
+    Reference,
+    cells_of,
+    operand,
+)
+from byteways.analyse.repeatability import CONFIDENCE, Rounds, Spread, exceeded, for_many, spreads, student
 from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
 from byteways.plan.interfaces import figure_of
 from byteways.plan.options import TIMING
@@ -165,6 +175,25 @@ def compare_all(pairs: Sequence[tuple[Cell, Cell]], *, kind: str = "difference")
         open_ = open_ and chances[place] < for_many(left)
         left -= open_
     return [claims[place] for place in range(len(pairs))]
+
+
+def beside(cell: Cell, reference: Reference, *, kind: str, comparisons: int) -> Claim:
+    """Compares a result with what is expected of it.
+
+    The interval contains the variation between the rounds of the result and that of the reference (Welch and
+    Satterthwaite), and holds for `comparisons` simultaneously.
+    """
+    own, expected = cell.spread.of_median(cell.rounds) ** 2, reference.deviation**2
+    total = own + expected
+    freedom = total**2 / (own**2 / cell.spread.freedom + expected**2 / reference.freedom)
+    half = student(for_many(comparisons), freedom) * sqrt(total)
+    ratio = log(cell.value / reference.value)
+    least = MISJUDGED_LEAD if cell.misjudged else LEAD
+    effect = _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+    around = student(1 - CONFIDENCE, reference.freedom) * reference.deviation
+    ends = {"low": reference.value * exp(-around), "high": reference.value * exp(around)}
+    other = replace(cell, value=reference.value, **ends)
+    return _claim(cell, other, (kind, "", comparisons), [effect], "", ("", reference.name))
 
 
 def _chance(one: Cell, other: Cell) -> float:

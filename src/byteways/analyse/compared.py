@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 from byteways.analyse.claim import Claim
 from byteways.analyse.environments import Difference
 from byteways.analyse.summary import Cell
+from byteways.analyse.suspects import Suspect, suspect
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 
@@ -23,6 +23,7 @@ class Pair:
     first: Cell
     second: Cell
     claim: Claim
+    parts: frozenset[str] = frozenset()  # what it involves (suspects.py)
 
     @property
     def speed(self) -> float:
@@ -46,15 +47,10 @@ class Pair:
     def faster(self) -> bool:
         return self.claim.differ and self.speed > 1
 
-
-@dataclass(frozen=True)
-class Suspect:
-    """A device or pair of devices that most slower cases have in common."""
-
-    name: str
-    slower: int  # its slower cases
-    compared: int  # its compared cases
-    of: int  # all slower cases
+    @property
+    def newly_serialised(self) -> bool:
+        """Whether flows that should overlap ran one after another in the second run alone."""
+        return "serialised" in self.second.warning_ids and "serialised" not in self.first.warning_ids
 
 
 @dataclass(frozen=True)
@@ -70,6 +66,7 @@ class ComparedCases:
     only_second: int
     simulated: bool
     same_gpus: bool  # whether both machines have as many GPUs of each model
+    missing_links: tuple[str, ...] = ()  # of the first machine, which the second lacks
 
     @cached_property
     def slower(self) -> tuple[Pair, ...]:
@@ -80,21 +77,17 @@ class ComparedCases:
         return tuple(pair for pair in self.pairs if pair.faster)
 
     @cached_property
-    def suspect(self) -> Suspect | None:
-        """The device or pair that explains the slower cases best, of two runs with equal GPUs.
+    def affected(self) -> tuple[Pair, ...]:
+        """The slower cases, and those whose flows were serialised in the second run alone."""
+        return tuple(pair for pair in self.pairs if pair.slower or pair.newly_serialised)
 
-        By the harmonic mean of the part of its cases that are slower and the part of the slower cases that
-        are its own. None without slower cases.
-        """
+    @cached_property
+    def suspect(self) -> Suspect | None:
+        """What explains the affected cases best, of two runs with equal GPUs; None without such cases."""
         if not self.same_gpus:
             return None
-        compared = Counter(name for pair in self.pairs for name in _parts(pair.first.record))
-        slow = Counter(name for pair in self.slower for name in _parts(pair.first.record))
-        if not slow:
-            return None
-        total = len(self.slower)
-        name = max(slow, key=lambda name: (2 * slow[name] / (compared[name] + total), -len(name)))
-        return Suspect(name, slow[name], compared[name], total)
+        compared = [pair.parts for pair in self.pairs]
+        return suspect(compared, [pair.parts for pair in self.affected], self.missing_links)
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units, with every claim."""
@@ -103,6 +96,7 @@ class ComparedCases:
             "simulated": self.simulated,
             "same_gpus": self.same_gpus,
             "environment": [asdict(one) for one in self.environment],
+            "missing_links": [*self.missing_links],
             "suspect": asdict(self.suspect) if self.suspect else None,
             "compared": len(self.pairs),
             "slower_cases": len(self.slower),
@@ -124,14 +118,3 @@ class ComparedCases:
                 for pair in self.pairs
             ],
         }
-
-
-def _parts(record: Record) -> set[str]:
-    """Returns the devices of a case, and its pairs of devices without direction."""
-    found: set[str] = set()
-    for flow in record.flows:
-        ends = sorted(
-            {str(flow[end]).partition(":")[0].rpartition("/")[2] for end in ("source", "destination")}
-        )
-        found |= {*ends, str(flow["executor"])} | ({"-".join(ends)} if len(ends) > 1 else set())
-    return found

@@ -11,11 +11,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import log
 from typing import Any
 
+from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare_all
 from byteways.analyse.compared import ComparedCases, Pair
 from byteways.analyse.environments import differences
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, Run
+from byteways.analyse.suspects import missing_links, parts_of
 from byteways.analyse.wording_comparison import page, told
 from byteways.errors import BytewaysError
 from byteways.results.simulated import is_simulated
@@ -65,9 +67,14 @@ def compare_runs(runs: Sequence[Run], names: Sequence[str], *, mixed: bool = Fal
     claims = iter(compare_all([(two, one) for pairs, _ in parts for one, two in pairs], kind="runs"))
     found = []
     for other, name, (pairs, reasons) in zip(others, names[1:], parts, strict=True):
-        cases = [Pair(describe(one), one, two, next(claims)) for one, two in pairs]
+        cases = [pair_of(one, two, next(claims), first.topology) for one, two in pairs]
         found.append(_comparison((first, other), (names[0], name), cases, reasons))
     return found
+
+
+def pair_of(one: Cell, two: Cell, claim: Claim, topology: Topology) -> Pair:
+    """Returns a case in two runs, with what it involves on the first run's machine."""
+    return Pair(describe(one), one, two, claim, parts_of(one.record, topology))
 
 
 def _comparison(
@@ -86,6 +93,7 @@ def _comparison(
         len(there - here),
         first.simulated or second.simulated,
         gpus(first.topology) == gpus(second.topology),
+        missing_links(first.topology, second.topology),
     )
 
 
@@ -116,25 +124,34 @@ def _common(
     first: Index, second: Index, names: tuple[str, str]
 ) -> tuple[list[tuple[Cell, Cell]], Counter[str]]:
     """Returns the results of equal cases that can be compared, and counts the others by reason."""
-    there = {cell.record.case_id: cell for cell in second.cells}
-    both = [(cell, there[cell.record.case_id]) for cell in first.cells if cell.record.case_id in there]
-    if not both:
+    pairs, others = matched(first, second)
+    if not pairs and not others:
         hint = "compare runs of one suite"
         if gpus(first.topology) != gpus(second.topology):
             hint = "the machines differ: --by link-class compares kinds of links by their part of the peak"
         raise BytewaysError(f"{names[0]} and {names[1]} have no case in common", hint=hint)
-    pairs: list[tuple[Cell, Cell]] = []
-    reasons: Counter[str] = Counter()
-    for one, two in both:
-        if reason := _unlike(one, two):
-            reasons[reason] += 1
-        else:
-            pairs.append((one, two))
+    reasons = Counter(others.values())
     if not pairs:
         why = "; ".join(f"{reason} ({number})" for reason, number in reasons.items())
         hint = "measure both runs again with one version of byteways and 3 rounds: byteways run --rounds 3"
         raise BytewaysError(f"no case of {names[0]} and {names[1]} can be compared", cause=why, hint=hint)
     return pairs, reasons
+
+
+def matched(first: Index, second: Index) -> tuple[list[tuple[Cell, Cell]], dict[str, str]]:
+    """Returns the results of equal cases that can be compared, and for others the reason by case id."""
+    there = {cell.record.case_id: cell for cell in second.cells}
+    pairs: list[tuple[Cell, Cell]] = []
+    others: dict[str, str] = {}
+    for one in first.cells:
+        two = there.get(one.record.case_id)
+        if two is None:
+            continue
+        if reason := _unlike(one, two):
+            others[one.record.case_id] = reason
+        else:
+            pairs.append((one, two))
+    return pairs, others
 
 
 def _unlike(one: Cell, two: Cell) -> str:

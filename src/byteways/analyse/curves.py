@@ -161,13 +161,13 @@ def over_working_set(
     if not series:
         return None
     walked = {cell.record.executor for cell in chases(found)}
-    return Family("Load latency vs working set", series), _marks(
+    return Family("Load latency vs working set", series), cache_marks(
         [device for device in topology.devices if device.name in walked], gpu_caches
     )
 
 
-def _marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tuple[Mark, ...]:
-    """Returns the caches of all executors by size; equal ones of several devices once."""
+def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tuple[Mark, ...]:
+    """Returns the caches of these devices by size; equal ones of several devices once."""
     owners: dict[tuple[str, int], list[str]] = {}
     for device in walkers:
         if device.kind == "gpu":

@@ -23,6 +23,7 @@ class Index:
         self.topology: Topology = run.topology
         self.records: Sequence[Record] = run.records
         self.damaged_lines: int = run.damaged_lines
+        self.beside: Run | None = None  # a run of the same study on another machine, drawn with this one
 
     @classmethod
     def of(cls, run: Run) -> Index:

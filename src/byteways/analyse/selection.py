@@ -50,6 +50,19 @@ def class_between(topology: Topology, source: str, destination: str) -> str:
     return f"{wires}, {narrowest / 1e9:g} GB/s" if narrowest else wires
 
 
+def limited_by_link(topology: Topology, cell: Cell) -> bool:
+    """Whether the peak is that of a link on the way.
+
+    A copy within one memory, even of a package that a CPU and a GPU share, has a peak that no link explains.
+    """
+    ends = cell.source.device, cell.destination.device
+    if not {*ends} <= {*topology.names()}:  # a device of another host
+        return cell.peak is not None
+    return cell.peak is not None and any(
+        link.peak_bytes_per_s == cell.peak for link in routes.route(topology, *ends)
+    )
+
+
 #: Buffers of a flow in a record.
 _ENDS = ("source", "second_source", "destination")
 #: Interfaces with their own tables, charts and findings for unidirectional results.
@@ -105,6 +118,15 @@ def by_nearest(cell: Cell, topology: Topology) -> bool:
     if len(gpus) == 1 and gpus[0] in topology.names():
         return topology.nearest_cpu(gpus[0]) in ends
     return True
+
+
+def is_plain(topology: Topology, cell: Cell) -> bool:
+    """Whether it stands for its path: a plain job over cold caches, not split over other routes.
+
+    The memories stay where they are, and the host's is nearest to the GPU.
+    """
+    plain = cell.record.cache == "cold" and cell.stays and cell.record.interface not in APART
+    return plain and does_the_job(cell) and by_nearest(cell, topology)
 
 
 def by_ipc(found: Iterable[Cell]) -> list[Cell]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from byteways.analyse.picture import Chip, Picture
 from byteways.analyse.summary import Cell, Run
 
 
@@ -18,6 +19,7 @@ class Table:
 
     `numeric` lists the columns of numbers, which are right-aligned and have their unit in the heading.
     `heat` has the fraction of the greatest value for every comparable cell (0 to 1), None for other cells.
+    `bands` has a word for every cell of ratios: within, above or below 1 by more than is drawn as a band.
     """
 
     title: str
@@ -26,6 +28,7 @@ class Table:
     numeric: tuple[int, ...] = ()
     note: str = ""
     heat: tuple[tuple[float | None, ...], ...] = ()
+    bands: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         assert all(len(row) == len(self.headings) for row in self.rows)
@@ -77,6 +80,19 @@ class Plot:
 
 
 @dataclass(frozen=True)
+class Exhibit:
+    """A figure of a publication: its verdicts, its pictures or matrices, and its values as tables."""
+
+    anchor: str
+    title: str
+    chips: tuple[Chip, ...]
+    pictures: tuple[Picture, ...]
+    matrices: tuple[Table, ...]
+    values: tuple[Table, ...]  # shown folded
+    tables: tuple[Table, ...]  # of the topic, which it shows: its values, or its matrices in another form
+
+
+@dataclass(frozen=True)
 class Topic:
     """One question and its answer. `anchor` is its URL fragment: lower case, digits, hyphens."""
 
@@ -85,6 +101,9 @@ class Topic:
     lead: str
     tables: tuple[Table, ...] = ()
     plots: tuple[Plot, ...] = ()
+    #: On a page these show some of the tables, which a terminal prints in their place.
+    exhibits: tuple[Exhibit, ...] = ()
+    chips: tuple[Chip, ...] = ()
 
 
 #: Builds a topic from a run and its cells; returns None if the run has no data for it.

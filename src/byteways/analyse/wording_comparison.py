@@ -10,6 +10,7 @@ from byteways.analyse.across_machines import Row
 from byteways.analyse.claim import TIE, Operand
 from byteways.analyse.compared import ComparedCases, Pair
 from byteways.analyse.phrases import count, rate, way
+from byteways.analyse.suspects import Suspect
 from byteways.analyse.wording import beside
 from byteways.errors import BytewaysError
 from byteways.plan.interfaces import figure_of
@@ -34,12 +35,21 @@ def summary(compared: ComparedCases) -> str:
 
 
 def suspicion(compared: ComparedCases) -> str:
-    """'35 of 35 slower cases involve gpu0, and 35 of the 47 cases with it are slower'; '' without any."""
+    """'35 of 35 slower cases involve gpu0-nvswitch, and 35 of the 35 cases with it are slower'; '' without
+    any.
+    """
     found = compared.suspect
     if found is None:
         return ""
-    share = f"{found.slower} of {count(found.of, 'slower case')} involve {found.name}"
-    return f"{share}, and {found.slower} of the {count(found.compared, 'case')} with it are slower"
+    state = "slower" if len(compared.affected) == len(compared.slower) else "slower or serialised"
+    return common_part(found, state)
+
+
+def common_part(found: Suspect, state: str) -> str:
+    """Says what cases in this state have in common: '12 of 12 slower cases involve gpu2, and …'."""
+    share = f"{found.slower} of {count(found.of, f'{state} case')} involve {found.name}"
+    told = f"{share}, and {found.slower} of the {count(found.compared, 'case')} with it are {state}"
+    return f"the link {found.name} is missing: {told}" if found.missing else told
 
 
 def more(compared: ComparedCases, shown: int) -> str:
@@ -50,13 +60,23 @@ def more(compared: ComparedCases, shown: int) -> str:
 
 def row(pair: Pair) -> tuple[str, ...]:
     """The cells below HEADINGS: '-50.0 %', '-50.3 to -49.8 %', both values."""
+    return (pair.case, f"{change(pair.speed)} %", interval(pair), *values(pair))
+
+
+def interval(pair: Pair) -> str:
+    """'-50.3 to -49.8 %', of the change in speed."""
     low, high = pair.interval
-    values = (_value(pair, side) for side in (pair.claim.second, pair.claim.first))
-    return (pair.case, f"{_change(pair.speed)} %", f"{_change(low)} to {_change(high)} %", *values)
+    return f"{change(low)} to {change(high)} %"
 
 
-def _change(ratio: float) -> str:
+def change(ratio: float) -> str:
+    """'-50.0', in percent."""
     return f"{100 * (ratio - 1):+.1f}"
+
+
+def values(pair: Pair) -> tuple[str, str]:
+    """'392 GB/s' of the first run and of the second."""
+    return _value(pair, pair.claim.second), _value(pair, pair.claim.first)
 
 
 def _value(pair: Pair, side: Operand) -> str:

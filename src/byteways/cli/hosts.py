@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from byteways.cli.layout import Lines, Table, show
-from byteways.cli.measured import command_line, main_findings, print_findings
+from byteways.cli.measured import command_line, main_findings, print_ending
 from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.cli.terminal import echo, say
@@ -158,7 +158,7 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
         }
         echo(json.dumps(outcome, indent=1))
     else:
-        print_findings(main_findings(folder))
+        print_ending(folder, main_findings(folder))
         echo(f"report: {written}" if written else f"run: {folder.path}")
     if execution.state == "interrupted":
         say(

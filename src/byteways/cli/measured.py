@@ -21,6 +21,8 @@ from byteways.run.interruption import Interruption
 from byteways.units import format_duration
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from byteways.analyse.finding import Finding
 
 FINDINGS_SHOWN = 3
@@ -36,11 +38,14 @@ def measured(
     tell: Callable[[RunFolder, Counter[str], Path | None], None],
     *,
     report: bool,
+    beside: RunFolder | None = None,
 ) -> int:
     """Measures, writes the report, calls `tell`, and returns the exit status.
 
     Args:
         tell: Receives the run, its number of records by status, and the path of the report.
+        report: Whether to write the report.
+        beside: A run of the same study on another machine, drawn in the report.
     """
     try:
         spare = sum(1 for case in execution.remaining if case.spare)
@@ -79,7 +84,7 @@ def measured(
         if report:
             from byteways.report import write_report
 
-            written = write_report(execution.folder)
+            written = write_report(execution.folder, beside=beside)
         tell(folder, counts, written)
     finally:
         execution.close()
@@ -135,11 +140,9 @@ def _for_s(execution: Execution) -> float | None:
 
 def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, as_json: bool) -> None:
     """Prints the recommended interfaces, the main findings and where the report is."""
-    from byteways.analyse.headline import best_first, headline, rows_of_text
-    from byteways.cli.layout import Table, show
+    from byteways.analyse.headline import best_first, headline
 
     found = main_findings(folder)
-    first = headline(folder)
     if as_json:
         outcome = {
             "folder": str(folder.path),
@@ -149,7 +152,7 @@ def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, 
             "counts": dict(counts),
             "wall_s": folder.manifest["wall_s"],
             "report": str(report) if report else None,
-            "best": best_first(first),
+            "best": best_first(headline(folder)),
             "findings": [
                 {"title": finding.title, "detail": finding.detail, "importance": finding.importance}
                 for finding in found
@@ -157,15 +160,26 @@ def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, 
         }
         echo(json.dumps(outcome, indent=1))
         return
-    mark = mark_of(folder.manifest)
-    if mark:
-        echo(mark)
-    if first:
-        rows = tuple(tuple(worded(text, bool(mark)) for text in row) for row in rows_of_text(first))
-        show([Table("recommended interface by path", ("between", *first.size_names), rows)])
-        echo()
-    print_findings(found)
+    print_ending(folder, found)
     echo(f"report: {report}" if report else f"run: {folder.path}")
+
+
+def print_ending(folder: RunFolder, found: Sequence[Finding]) -> None:
+    """Prints the node, these findings and the recommended interfaces."""
+    from byteways.analyse.results_index import Index
+    from byteways.cli.opening import print_findings, print_headline, print_title, printed
+
+    mark, index = mark_of(folder.manifest), Index.of(folder)
+
+    def fill(console: Console) -> None:
+        if mark:
+            console.print(mark, style="bold red", soft_wrap=True)
+        print_title(console, index, found)
+        print_findings(console, found, "Findings that matter most")
+        print_headline(console, index, "")
+        console.print()
+
+    printed(fill, mark)
 
 
 def main_findings(folder: RunFolder) -> list[Finding]:
@@ -173,12 +187,6 @@ def main_findings(folder: RunFolder) -> list[Finding]:
     from byteways.analyse.findings import findings
 
     return sorted(findings(folder), key=lambda finding: -finding.importance)[:FINDINGS_SHOWN]
-
-
-def print_findings(found: Sequence[Finding]) -> None:
-    """Prints findings, numbered."""
-    for number, finding in enumerate(found, start=1):
-        echo(f"{number}. {finding.title}\n   {finding.detail}")
 
 
 def _cases(count: int) -> str:

@@ -93,6 +93,7 @@ class Progress:
         self._done = 0
         self._round = 1
         self._current: PlannedCase | None = None
+        self._last = ""  # the latest result
         self._time_left_s = 0.0
         self._said_at = self._drawn_at = time.monotonic()
         self._screen = screen
@@ -115,6 +116,8 @@ class Progress:
         self.counts[record.told_status] += 1
         self._done += 1
         self._current = None
+        if record.status == "measured":
+            self._last = f"{record.interface} {record.path} {figure(record)}"
         due = time.monotonic() - self._said_at >= PLAIN_EVERY_S
         if record.status in WRONG or (due and self._screen is None and record.status != "skipped"):
             self._say(record)
@@ -143,7 +146,10 @@ class Progress:
             return
         case = describe(self._current.case) if self._current else ""
         left = _minutes(self._time_left_s)
-        self._screen.draw(Status(self._done, self._total, left, case, counts_text(self.counts)))
+        status = Status(
+            self._done, self._total, left, case, counts_text(self.counts), round=self._round, last=self._last
+        )
+        self._screen.draw(status)
         self._drawn_at = time.monotonic()
 
 

@@ -1,31 +1,90 @@
-"""`byteways report`: write a run's report again, on any machine."""
+"""`byteways report`: write a run's report again, or a page on the differences of two runs, on any machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from byteways.cli.beside import BesideRun, check_pair, opened_beside
 from byteways.cli.terminal import echo, say
+from byteways.errors import BytewaysError
+
+if TYPE_CHECKING:
+    from byteways.results.run_folder import RunFolder
+    from byteways.studies.study import Study
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The folder that `byteways run` made.", metavar="RUN")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The folder that `byteways run` made; a second one is compared with it.", metavar="RUN [RUN]"
+        ),
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write. [default: report.html in the folder]")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="File to write. [default: report.html in the folder; of two, compared.html in the second]",
+        ),
     ] = None,
+    mixed: Annotated[
+        bool,
+        typer.Option(
+            "--mixed", help="Of two runs: compare simulated results with measured ones all the same."
+        ),
+    ] = False,
+    beside: BesideRun = None,
 ) -> int:
-    """Write the report of a run again and print where it is."""
+    """Write the report of a run again, or one page on two runs, and print where it is."""
     from byteways.analyse.progress import damage, opened, shortfall
-    from byteways.report import write_report
+    from byteways.report import write_comparison, write_report
     from byteways.results.simulated import mark_of
 
-    folder = opened(run)
-    for notice in (shortfall(folder), damage(folder)):
-        if notice:
-            say(f"warning: {run}: {notice}")
-    if mark := mark_of(folder.manifest):
-        say(f"warning: {run}: {mark}")
-    echo(str(write_report(folder, out)))
+    if len(runs) > 2:
+        raise BytewaysError(
+            f"a report shows one run or two, not {len(runs)}",
+            hint=f"byteways compare {' '.join(map(str, runs))}",
+        )
+    if mixed and len(runs) == 1:
+        raise BytewaysError("--mixed is for two runs", hint=f"byteways report {runs[0]}")
+    if beside is not None and len(runs) == 2:
+        raise BytewaysError(
+            "--beside is for the report of one run of a study",
+            hint=f"byteways report {runs[0]} --beside {beside}, or byteways report {runs[0]} {runs[1]}",
+        )
+    folders = [opened(run) for run in runs]
+    for run, folder in zip(runs, folders, strict=True):
+        for notice in (shortfall(folder), damage(folder)):
+            if notice:
+                say(f"warning: {run}: {notice}")
+        if mark := mark_of(folder.manifest):
+            say(f"warning: {run}: {mark}")
+    if len(folders) == 1:
+        other = None
+        if beside is not None:
+            study = _study_of(folders[0])
+            other = opened_beside(beside, study)
+            check_pair(study, folders[0], other)
+        written = write_report(folders[0], out, other)
+    else:
+        written = write_comparison(folders, out, names=[str(run) for run in runs], mixed=mixed)
+    echo(str(written))
     return 0
+
+
+def _study_of(run: RunFolder) -> Study:
+    """Returns the study that a run repeats. Raises BytewaysError if it repeats none."""
+    from byteways.studies.reading import load
+
+    told = run.manifest.get("study") or {}
+    if "key" not in told:
+        raise BytewaysError(
+            f"{run.path} repeats no study",
+            cause=f"it ran suite {run.manifest['suite']['name']}",
+            hint="--beside draws two runs that `byteways reproduce` made",
+        )
+    return load(str(told.get("folder") or told["key"]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from byteways.cli.beside import BesideRun, check_before, check_pair, opened_beside
 from byteways.cli.measured import command_line, measured
 from byteways.cli.run import default_folder, print_plan
 from byteways.cli.run_options import (
@@ -71,6 +72,7 @@ def reproduce(
             metavar="RUN",
         ),
     ] = None,
+    beside: BesideRun = None,
     dry_run: DryRunOption = False,
     as_json: AsJson = False,
     no_report: NoReport = False,
@@ -87,7 +89,7 @@ def reproduce(
             "--from compares a finished run; {} cannot change it",
             f"{key} --from {finished}",
         )
-        return _compared(study, finished, as_json)
+        return _compared(study, finished, as_json, opened_beside(beside, study))
     if resume is not None:
         _refuse(
             asked,
@@ -95,7 +97,11 @@ def reproduce(
             f"{key} --resume {resume}",
         )
         _check_study(study, resume)
-    task = _Task(study, options, out, resume, simulation_of(machine, None))
+    simulation = simulation_of(machine, None)
+    other = opened_beside(beside, study)
+    if other is not None:
+        check_before(study, other, simulation, resume)
+    task = _Task(study, options, out, resume, simulation, other)
     try:
         return task.plan(as_json) if dry_run else task.run(as_json, report=not no_report)
     except NoCaseError as error:
@@ -144,6 +150,7 @@ class _Task:
     out: Path | None
     resume: Path | None
     simulation: Simulation | None
+    beside: RunFolder | None
 
     def plan(self, as_json: bool) -> int:
         """Prints what would be measured."""
@@ -164,9 +171,9 @@ class _Task:
             _tell_scope(self.study, execution.machine.topology)
 
             def tell(run: RunFolder, counts: Counter[str], written: Path | None) -> None:
-                _print(self.study, run, as_json, counts, written)
+                _print(self.study, run, as_json, counts, written, self.beside)
 
-            return measured(execution, interruption, tell, report=report)
+            return measured(execution, interruption, tell, report=report, beside=self.beside)
 
     def _begun(self, interruption: Interruption) -> Execution:
         study = self.study
@@ -199,7 +206,7 @@ def _tell_scope(study: Study, topology: Topology) -> None:
         say(f"can run here: {', '.join(here.possible) or 'nothing'}; {here.words}")
 
 
-def _compared(study: Study, folder: Path, as_json: bool) -> int:
+def _compared(study: Study, folder: Path, as_json: bool, beside: RunFolder | None) -> int:
     """Prints a finished run compared with the study."""
     from byteways.analyse.progress import damage, opened, shortfall
     from byteways.analyse.studies.cells import Sheet
@@ -214,17 +221,23 @@ def _compared(study: Study, folder: Path, as_json: bool) -> int:
             cause=f"it is a run of suite {run.manifest['suite']['name']} on {subject(run.manifest)}",
             hint=f"byteways reproduce {_named(study)} measures them",
         )
-    _print(study, run, as_json, None, None)
+    check_pair(study, run, beside)
+    _print(study, run, as_json, None, None, beside)
     return ExitStatus.GOOD
 
 
 def _print(
-    study: Study, run: RunFolder, as_json: bool, counts: Counter[str] | None, report: Path | None
+    study: Study,
+    run: RunFolder,
+    as_json: bool,
+    counts: Counter[str] | None,
+    report: Path | None,
+    beside: RunFolder | None,
 ) -> None:
     from byteways.analyse.studies.outcome import compare, to_json
     from byteways.cli.layout import show
 
-    outcome: StudyOutcome = compare(study, run)
+    outcome: StudyOutcome = compare(study, run, beside)
     if not as_json:
         show(_blocks(outcome), outcome.mark)
         echo(f"\nreport: {report}" if report else f"\nrun: {run.path}")
@@ -234,6 +247,7 @@ def _print(
         "state": run.manifest["state"],
         "simulated": bool(run.manifest["simulated"]),
         "machine_model": model_of(run.manifest) or None,
+        "beside": str(beside.path) if beside else None,
         "report": str(report) if report else None,
         **to_json(outcome),
     }

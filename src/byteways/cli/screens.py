@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Status:
-    """What is drawn: cases done of all, the time left, the present case, and the counts of outcomes."""
+    """What is drawn: cases done of all, the time left, the present case, the counts of outcomes, the round
+    from 1 and the last result.
+    """
 
     done: int
     total: int
     time_left: str
     case: str
     counts: str
+    round: int = 1
+    last: str = ""
 
 
 class Screen(Protocol):
@@ -39,7 +43,7 @@ class Screen(Protocol):
 
 
 class Terminal:
-    """The last line of a terminal, drawn by Rich; it disappears at the end."""
+    """The last two lines of a terminal, drawn by Rich; they disappear at the end."""
 
     def __init__(self) -> None:
         from rich.live import Live
@@ -53,19 +57,23 @@ class Terminal:
         self._live.stop()
 
     def draw(self, status: Status) -> None:
+        from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
         row = Table.grid(padding=(0, 1))
         row.add_row(
-            ProgressBar(status.total, status.done, width=24),
-            Text(f"{status.done}/{status.total}"),
-            Text(f"{status.time_left} left", style="cyan"),
-            Text(status.case, overflow="ellipsis", no_wrap=True),
-            Text(status.counts, style="dim", no_wrap=True),
+            ProgressBar(status.total, status.done, width=20),
+            Text(f"{status.done}/{status.total}", no_wrap=True),
+            Text(f"{status.time_left} left", style="cyan", no_wrap=True),
+            Text(f"round {status.round}" if status.round > 1 else "", no_wrap=True),
+            Text(status.counts, style="dim", no_wrap=True, overflow="ellipsis"),
         )
-        self._live.update(row, refresh=True)
+        now = Text(status.case, no_wrap=True, overflow="ellipsis")
+        if status.last:
+            now.append(f"   last: {status.last}", style="dim")
+        self._live.update(Group(row, now), refresh=True)
 
     def line(self, text: str, style: str) -> None:
         from rich.text import Text
@@ -105,7 +113,10 @@ class Notebook:
 def _bundle(status: Status) -> dict[str, str]:
     if not status.total:
         return {"text/plain": "starting", "text/html": "<em>starting</em>"}
-    told = visible(f"{status.done}/{status.total}, {status.time_left} left: {status.case} ({status.counts})")
+    last = f"; last: {status.last}" if status.last else ""
+    told = visible(
+        f"{status.done}/{status.total}, {status.time_left} left: {status.case} ({status.counts}){last}"
+    )
     bar = f'<progress max="{status.total}" value="{status.done}"></progress>'
     return {"text/plain": told, "text/html": f"{bar} {escape(told)}"}
 

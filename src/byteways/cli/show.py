@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from byteways.cli.opening import hanging, print_findings, print_headline, print_title, printed
 from byteways.cli.show_tables import print_table
-from byteways.cli.terminal import console as terminal_console
-from byteways.cli.terminal import echo, echo_rendered, say
+from byteways.cli.terminal import echo, say
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
-from byteways.results.simulated import is_simulated, mark_of, model_of, subject, worded
+from byteways.results.simulated import is_simulated, mark_of, model_of, subject
 from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from byteways.analyse.finding import Finding
     from byteways.analyse.grids import Grid
     from byteways.analyse.results_index import Index
     from byteways.analyse.tables import PatternRow, Tables
-
-#: Width in a pipe: lines are never wrapped there, so that `grep` and `awk` see whole rows.
-PIPE_WIDTH = 10_000
 
 
 @dataclass(frozen=True)
@@ -148,22 +142,22 @@ def _print(view: View, progress: str) -> None:
     from byteways.analyse.tables import tables
 
     mark, index = mark_of(view.manifest), Index(view)
-    terminal = sys.stdout.isatty()
-    # Without a colour system Rich omits bold and dim, too.
-    system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
-    width = None if terminal else PIPE_WIDTH
-    console = terminal_console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
-    with console.capture() as captured:
+    found = findings(index)
+
+    def fill(console: Console) -> None:
         _print_head(console, view, progress, mark)
-        _print_headline(console, index, mark)
-        _print_findings(console, findings(index))
+        console.print()
+        print_title(console, index, found)
+        print_headline(console, index, mark)
+        if not found:
+            console.print("\nnothing measured yet")
+        print_findings(console, found)
         _print_topics(console, index, mark)
         _print_tables(console, tables(index), mark)
         for grid in route_tables(index.cells):
             _print_grid(console, grid, mark)
-    # Rich pads the last column with blanks.
-    lines = (line.rstrip(" ") for line in captured.get().splitlines())
-    echo_rendered("\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines))
+
+    printed(fill, mark)
 
 
 def _print_mark(console: Console, mark: str) -> None:
@@ -179,39 +173,6 @@ def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
     suite = manifest.get("suite", {})
     started = moment(str(manifest.get("started_at") or ""))
     console.print(f"{suite.get('name')} on {subject(manifest)}, {started}, {progress}")
-
-
-def _print_headline(console: Console, index: Index, mark: str) -> None:
-    """Prints the recommended interface by kind of pair at three sizes."""
-    from byteways.analyse.headline import headline, rows_of_text
-
-    first = headline(index)
-    if first is None:
-        return
-    title = "Recommended interface by path"
-    print_table(console, mark, title, ["between", *first.size_names], rows_of_text(first))
-
-
-def _print_findings(console: Console, found: Sequence[Finding]) -> None:
-    if not found:
-        console.print("\nnothing measured yet")
-        return
-    console.print("\nFindings", style="bold")
-    for number, finding in enumerate(found, start=1):
-        _hanging(console, f"{number:3}. ", finding.title)
-        _hanging(console, "     ", finding.detail, style="dim")
-
-
-def _hanging(console: Console, lead: str, text: str, style: str = "") -> None:
-    """Prints text after its lead, with continuation lines indented below the text."""
-    from rich.table import Table
-    from rich.text import Text
-
-    line = Table.grid(padding=0)
-    line.add_column(width=len(lead), no_wrap=True)
-    line.add_column()
-    line.add_row(Text(lead), Text(text, style=style))
-    console.print(line)
 
 
 def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
@@ -236,7 +197,7 @@ def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
         print_table(console, mark, "Warnings", headings, groups, (1, 2, 3))
         console.print("\nWhat to do about the warnings", style="bold")
         for group in all_tables.warnings:
-            _hanging(console, f"{group.id}: ", group.advice)
+            hanging(console, f"{group.id}: ", group.advice)
     if all_tables.not_measured:
         reasons = [
             (reason.status, str(reason.count), reason.reason, reason.example)

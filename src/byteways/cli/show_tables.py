@@ -1,5 +1,5 @@
-"""Tables of `byteways show`: on a terminal with rules and split into parts that fit its width; in a pipe with
-spaces only and one line per row.
+"""Tables of `byteways show`, split into parts that fit the width; on a terminal with rules, elsewhere with
+spaces only.
 """
 
 from __future__ import annotations
@@ -73,9 +73,7 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    chosen = [[*range(len(headings))]]
-    if console.is_terminal:
-        chosen = parts(headings, rows, figures, console.width)
+    chosen = parts(headings, rows, figures, console.width)
     for number, columns in enumerate(chosen, start=1):
         least = [_need(index, headings, rows, index in figures, 0) for index in columns]
         fits = sum(least) + BETWEEN * len(least) <= console.width

@@ -210,6 +210,13 @@ def _features(devices: Sequence[Device]) -> list[str]:
         told = [
             f"copy engines: {engines}, plus {peer} for peer links" if engines is not None else None,
             f"partition: {device.partition}" if device.partition else None,
+            f"partition modes: {', '.join(device.partition_modes)}" if device.partition_modes else None,
+            f"accelerator dies: {device.dies}" if device.dies else None,
+            f"clock: {device.clock_mhz} MHz at most" if device.clock_mhz else None,
+            f"power limit: {device.power_limit_watts:g} W a package" if device.power_limit_watts else None,
+            f"caches: {', '.join(map(_gpu_cache, device.caches))}"
+            if device.kind == "gpu" and device.caches
+            else None,
             f"page faults: {device.page_faults}" if device.page_faults else None,
             f"shares memory with {device.shares_memory_with}" if device.shares_memory_with else None,
         ]
@@ -235,6 +242,12 @@ def _cache(cache: Cache) -> str:
     kind = {"data": "d", "instruction": "i"}.get(cache.kind, "")
     shared = f" / {cache.shared_by_cores} cores" if cache.shared_by_cores > 1 else ""
     return f"L{cache.level}{kind} {format_size(cache.size_bytes)}{shared}"
+
+
+def _gpu_cache(cache: Cache) -> str:
+    """`L1i 64 KiB / 2 CUs`, with the bytes of a line where they are known."""
+    line = f" in lines of {cache.line_bytes} bytes" if cache.line_bytes else ""
+    return _cache(cache).replace("cores", "CUs") + line
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -145,6 +145,9 @@ class MachineModel:
         return bool(self.facts[key].value)
 
     def wholes(self, key: str) -> tuple[int, ...]:
+        """Returns a list; empty if it is optional and missing."""
+        if not isinstance(self.facts[key].value, tuple):
+            return ()
         return tuple(int(item) for item in self._items(key))
 
     def texts(self, key: str) -> tuple[str, ...]:

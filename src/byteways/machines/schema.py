@@ -200,6 +200,15 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "pcie_width": Key("whole", 0),
         "virtual": Key("truth", False),
         "cache_sharing": Key("wholes"),
+        # Of a GPU: of its compute units, and of the node. 0: not shown.
+        "dies": Key("whole", 0),
+        "compute_partitions": Key("wholes", 0),
+        "clock_mhz": Key("whole", 0),
+        "power_limit_watts": Key("whole", 0),
+        "l1_kib": Key("whole", 0),
+        "l1_instruction_kib": Key("whole", 0),
+        "l1_instruction_sharing": Key("whole", 0),
+        "cache_line_bytes": Key("whole", 0),
     },
 }
 ARRAYS = ("cpu.caches", "links", "staging.to", "staging.from")

@@ -17,6 +17,7 @@ from byteways.machines.model import MachineModel
 from byteways.topology import link_rates
 from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
+from byteways.topology.nics import SLINGSHOT
 from byteways.topology.tree import (
     CacheSpec,
     CpuSpec,
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 #: Address of a PCI device that is not a GPU.
 _SWITCH_ADDRESS = "0000:ff:00.0"
+#: PCI vendor of NICs beside GPUs of other vendors than AMD.
+_OTHER_NIC = "0x15b3"
+#: Names of compute partitioning by the number of GPUs that one becomes; as many as dies is CPX.
+_MODES = {1: "SPX", 2: "DPX", 3: "TPX", 4: "QPX"}
 
 
 @dataclass(frozen=True)
@@ -157,6 +162,7 @@ def _nics(model: MachineModel, down: set[frozenset[str]]) -> Iterator[NicSpec]:
             f"0000:{0x10 + number:02x}:00.0",
             domain,
             interface=f"hsn{number}",
+            vendor=SLINGSHOT if model.vendor == "amd" else _OTHER_NIC,
             speed_mbits=round(rates.get(nic, 0.0) * 8 / 1e6) or -1,
         )
 
@@ -176,7 +182,30 @@ def _gpu(model: MachineModel, index: int) -> GpuSpec:
         peer_copy_engines=peers,
         pcie_generation=model.whole("topology.pcie_generation") or 4,
         pcie_width=model.whole("topology.pcie_width") or 16,
+        partition_modes=tuple(_MODES.get(n, "CPX") for n in model.wholes("topology.compute_partitions")),
+        dies=model.whole("topology.dies"),
+        clock_mhz=model.whole("topology.clock_mhz"),
+        power_limit_watts=model.whole("topology.power_limit_watts") if _tells_power(model, index) else 0,
+        caches=_gpu_caches(model),
+        line_bytes=model.whole("topology.cache_line_bytes"),
     )
+
+
+def _tells_power(model: MachineModel, index: int) -> bool:
+    """Whether a GPU tells the limit of its package: of the two dies of an MI250, the first."""
+    return not model.text_of("gpu.architecture").startswith("gfx90a") or index % 2 == 0
+
+
+def _gpu_caches(model: MachineModel) -> tuple[CacheSpec, ...]:
+    """Returns the caches that KFD lists; none if the model does not have those of a compute unit."""
+    data, instruction = model.whole("topology.l1_kib"), model.whole("topology.l1_instruction_kib")
+    if not data:
+        return ()
+    units = model.whole("gpu.multiprocessors") // max(1, model.whole("topology.dies"))
+    l2 = model.whole("gpu.l2_bytes") or model.whole("gpu.cache_bytes")
+    sharing = model.whole("topology.l1_instruction_sharing")
+    first = (CacheSpec(1, "Data", data), CacheSpec(1, "Instruction", instruction, sharing))
+    return (*(one for one in first if one.kib), CacheSpec(2, "Unified", l2 // 1024, units))
 
 
 def _bundles(model: MachineModel, down: set[frozenset[str]]) -> list[tuple[str, str, int, float]]:

@@ -1,33 +1,66 @@
-"""The report: one self-contained page. `page` says what is on it, `render` and the template how it looks."""
+"""The report: one self-contained page. `page` says what is on it, `compared` what is on that of two runs;
+`render` and the templates how they look.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from byteways.results.run_folder import RunFolder
 
+#: The file of a comparison in the folder of the second run.
+COMPARED = "compared.html"
 
-def write_report(run: Path | RunFolder, out: Path | None = None) -> Path:
+
+def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFolder | None = None) -> Path:
     """Writes the report of a run and returns its path.
 
     Args:
         run: The folder that `byteways run` made, or the opened run.
         out: The file to write; default: `report.html` in the folder.
+        beside: A run of the same study on another machine, drawn in the study's figures.
 
     Raises:
         BytewaysError: The folder is not a run, its records are missing, or the file cannot be written.
     """
     from byteways.analyse.progress import opened
-    from byteways.errors import BytewaysError
     from byteways.report.page import from_run
     from byteways.report.render import render
     from byteways.results.run_folder import REPORT
 
     folder = opened(run) if isinstance(run, Path) else run
     path = out or folder.path / REPORT
-    text = render(from_run(folder))
+    return _written(path, render(from_run(folder, beside)))
+
+
+def write_comparison(
+    runs: Sequence[RunFolder], out: Path | None = None, *, names: Sequence[str], mixed: bool = False
+) -> Path:
+    """Writes the page on two runs and returns its path.
+
+    Args:
+        runs: The reference, and the run that is compared with it.
+        out: The file to write; default: `compared.html` in the folder of the second run.
+        names: What the runs are called.
+        mixed: Whether a simulated run may stand beside a measured one.
+
+    Raises:
+        BytewaysError: The runs cannot be compared (`compare_runs`), or the file cannot be written.
+    """
+    from byteways.analyse.comparison import compare_runs
+    from byteways.report.compared import from_comparison
+    from byteways.report.render import render_compared
+
+    (compared,) = compare_runs(runs, names, mixed=mixed)
+    return _written(out or runs[1].path / COMPARED, render_compared(from_comparison(runs, compared)))
+
+
+def _written(path: Path, text: str) -> Path:
+    from byteways.errors import BytewaysError
+
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

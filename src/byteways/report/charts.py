@@ -30,12 +30,12 @@ class Chart:
     figure: dict[str, Any]
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Escapes the markup that Plotly recognises in labels."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _short(value: float) -> float:
+def short(value: float) -> float:
     """Rounds to five significant digits, the visible precision."""
     return float(f"{value:.5g}")
 
@@ -45,9 +45,9 @@ def _traces(
 ) -> list[dict[str, Any]]:
     """Returns a line with its band: the interval, or the median of intervals if pairs are pooled."""
     xs = [point.x for point in series.points]
-    low = [_short(point.low / scale) for point in series.points]
-    high = [_short(point.high / scale) for point in series.points]
-    name = _plain(series.label)
+    low = [short(point.low / scale) for point in series.points]
+    high = [short(point.high / scale) for point in series.points]
+    name = plain(series.label)
     band = {
         "x": xs + xs[::-1],
         "y": high + low[::-1],
@@ -62,7 +62,7 @@ def _traces(
     }
     line = {
         "x": xs,
-        "y": [_short(point.value / scale) for point in series.points],
+        "y": [short(point.value / scale) for point in series.points],
         "name": name,
         "mode": "lines+markers",
         "line": {"dash": DASHES[index % len(DASHES)], "width": 2},
@@ -70,7 +70,7 @@ def _traces(
         "legendgroup": str(index),
         "colour": index,
         "text": [
-            f"{text}: {_short(point.value / scale):g} {unit} ({bottom:g}–{top:g})"
+            f"{text}: {short(point.value / scale):g} {unit} ({bottom:g}–{top:g})"
             for text, point, bottom, top in zip(x_text, series.points, low, high, strict=True)
         ],
         "hovertemplate": "%{text}<extra>" + name + "</extra>",
@@ -137,7 +137,7 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
         data.append(
             {
                 "x": [1, widest],
-                "y": [_short(per_flow), _short(per_flow * widest)],
+                "y": [short(per_flow), short(per_flow * widest)],
                 "name": "multiples of one flow alone",
                 "mode": "lines",
                 "line": {"dash": "dot", "width": 1},
@@ -179,7 +179,7 @@ def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
         "annotations": [
             # Plotly places annotations on a logarithmic axis by the logarithm.
             {"x": _log10(mark.size_bytes), "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-            | {"text": _plain(f"{mark.label} {format_size(mark.size_bytes)}"), "yshift": 14 * (index % 2)}
+            | {"text": plain(f"{mark.label} {format_size(mark.size_bytes)}"), "yshift": 14 * (index % 2)}
             for index, mark in enumerate(inside)
         ],
     }
@@ -195,7 +195,7 @@ def of_plot(plot: Plot) -> Chart:
     for index, line in enumerate(plot.lines):
         points = tuple(Point(point.x, point.y, point.low, point.high, 1) for point in line.points)
         band, trace = _traces(Series(line.label, points), index, 1.0, [""] * len(points), "")
-        trace["text"] = [_plain(point.text) for point in line.points]
+        trace["text"] = [plain(point.text) for point in line.points]
         if line.published:
             data.append(
                 {**trace, "mode": "markers", "marker": {**trace["marker"], "size": 10, "opacity": 0.7}}
@@ -213,7 +213,7 @@ def of_plot(plot: Plot) -> Chart:
         ys = [point.y for line in plot.lines for point in line.points]
         y_axis = log_axis(ys, f"{plot.y_label}, logarithmic")
     across = [mark for mark in plot.places if xs and min(xs) < mark.at < max(xs)]
-    annotations = [_level_label(_placed(mark.at, plot.y_log), _plain(mark.label)) for mark in plot.levels] + [
+    annotations = [_level_label(_placed(mark.at, plot.y_log), plain(mark.label)) for mark in plot.levels] + [
         _place_label(_placed(mark.at, plot.x_log or plot.x_sizes), mark.label) for mark in across
     ]
     shapes = [_level(mark.at) for mark in plot.levels] + [_place(mark.at) for mark in across]
@@ -233,7 +233,7 @@ def _place(x: float) -> dict[str, Any]:
 
 def _place_label(x: float, text: str) -> dict[str, Any]:
     place = {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    return {**place, "text": _plain(text)}
+    return {**place, "text": plain(text)}
 
 
 def _log10(value: int) -> float:

@@ -14,12 +14,14 @@ from byteways.analyse.findings import findings
 from byteways.analyse.headline import Gap, Lead, headline
 from byteways.analyse.obstacles import Reason, WarningGroup
 from byteways.analyse.phrases import rate
+from byteways.analyse.picture import Chip
 from byteways.analyse.progress import damage, shortfall
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated
 from byteways.analyse.summary import Cell, Run, gpu_caches, shown
 from byteways.analyse.tables import tables
+from byteways.analyse.title import machine, results
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
 from byteways.analyse.wording import tied_interfaces
@@ -32,8 +34,7 @@ from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
 from byteways.report.node.drawing import Drawing, draw
 from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
-from byteways.report.title import machine, results
-from byteways.results import columns
+from byteways.report.pictures import of_picture
 from byteways.results.record import Record
 from byteways.results.simulated import mark_of, subject, worded
 from byteways.units import format_size
@@ -75,8 +76,23 @@ class PageLead:
 
 
 @dataclass(frozen=True)
+class PageExhibit:
+    """A figure of a publication, with its charts and their indices on the page."""
+
+    anchor: str
+    title: str
+    chips: tuple[Chip, ...]
+    charts: tuple[tuple[Chart, int], ...]
+    matrices: tuple[Table, ...]
+    values: tuple[Table, ...]
+
+
+@dataclass(frozen=True)
 class PageTopic:
-    """A topic with its plots as charts; `first_chart` is the index of the first one on the page."""
+    """A topic with its plots as charts; `first_chart` is the index of the first one on the page.
+
+    `tables` are those that no exhibit shows; `charts` are all, those of the exhibits last.
+    """
 
     anchor: str
     title: str
@@ -84,6 +100,9 @@ class PageTopic:
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...]
     first_chart: int
+    plots: int  # number of charts that belong to no exhibit
+    exhibits: tuple[PageExhibit, ...]
+    chips: tuple[Chip, ...]
 
 
 @dataclass(frozen=True)
@@ -120,8 +139,7 @@ class Page:
     not_measured: tuple[Reason, ...]
     method: tuple[tuple[str, str], ...]
     manifest: Mapping[str, Any]
-    records: tuple[dict[str, Any], ...]  # without samples
-    columns: Mapping[str, Sequence[str | int]]
+    records: tuple[Record, ...]
 
     @property
     def simulated(self) -> bool:
@@ -138,12 +156,12 @@ class Page:
 #: Findings beside the picture of the node.
 FIRST_FINDINGS = 3
 #: Fields of a page that are data, whose words are not replaced in simulated runs.
-_DATA = ("mark", "explorer", "manifest", "records", "columns")
+_DATA = ("mark", "explorer", "manifest", "records")
 
 
-def from_run(run: Run) -> Page:
-    """Returns the page of a run."""
-    page = _page(run)
+def from_run(run: Run, beside: Run | None = None) -> Page:
+    """Returns the page of a run; `beside`: of the same study on another machine, drawn with it."""
+    page = _page(run, beside)
     if not page.simulated:
         return page
     texts = {item.name: _worded(getattr(page, item.name)) for item in fields(page) if item.name not in _DATA}
@@ -163,8 +181,9 @@ def _worded(value: Any) -> Any:
     return value
 
 
-def _page(whole: Run) -> Page:
+def _page(whole: Run, beside: Run | None) -> Page:
     run = Index.of(whole)
+    run.beside = beside
     manifest, found = run.manifest, run.cells
     all_tables = tables(run)
     walked = curves.over_working_set(found, run.topology, gpu_caches(run))
@@ -219,8 +238,7 @@ def _page(whole: Run) -> Page:
         not_measured=tuple(all_tables.not_measured),
         method=method(run, found),
         manifest=manifest,
-        records=_lines([shown(record) for record in run.records], manifest),
-        columns=columns.places(),
+        records=tuple(map(shown, run.records)),
     )
 
 
@@ -243,20 +261,34 @@ def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...
     """The topics of a run; `first` is the index of their first chart."""
     pages: list[PageTopic] = []
     for topic in topics(run, found):
-        drawn = tuple(charts.of_plot(plot) for plot in topic.plots)
-        pages.append(PageTopic(topic.anchor, topic.title, topic.lead, topic.tables, drawn, first))
+        drawn = [charts.of_plot(plot) for plot in topic.plots]
+        plots, exhibits = len(drawn), []
+        for exhibit in topic.exhibits:
+            own = [of_picture(picture) for picture in exhibit.pictures]
+            placed = tuple((chart, first + len(drawn) + number) for number, chart in enumerate(own))
+            drawn += own
+            exhibits.append(
+                PageExhibit(
+                    exhibit.anchor, exhibit.title, exhibit.chips, placed, exhibit.matrices, exhibit.values
+                )
+            )
+        inside = {table.title for exhibit in topic.exhibits for table in exhibit.tables}
+        rest = tuple(table for table in topic.tables if table.title not in inside)
+        pages.append(
+            PageTopic(
+                topic.anchor,
+                topic.title,
+                topic.lead,
+                rest,
+                tuple(drawn),
+                first,
+                plots,
+                tuple(exhibits),
+                topic.chips,
+            )
+        )
         first += len(drawn)
     return tuple(pages)
-
-
-def _lines(records: Sequence[Record], manifest: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """Returns records as offered for download: without samples, with the run's own columns."""
-    own = columns.derived(manifest, records)
-    return tuple(
-        {name: value for name, value in record.to_json().items() if name != "samples_ns"}
-        | dict(zip(own, values, strict=True))
-        for record, values in zip(records, zip(*own.values(), strict=True), strict=True)
-    )
 
 
 def _best(entry: Ranking | None) -> PageBest | None:

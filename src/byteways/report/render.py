@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from byteways.analyse.wording_comparison import HEADINGS
 from byteways.plan.interfaces import INTERFACES
+from byteways.report.compared import ComparedPage
+from byteways.report.packing import packed, packed_text
 from byteways.report.page import Page
+from byteways.report.record_data import record_data
 from byteways.text import visible, visible_data
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def script_json(value: Any) -> str:
@@ -21,27 +26,24 @@ def script_json(value: Any) -> str:
     return text
 
 
-def packed(value: Any) -> str:
-    """Returns JSON, gzipped, in base64: what is needed later must not slow down the first view."""
-    return _packed_text(json.dumps(value, separators=(",", ":")))
+class Later:
+    """Texts that the page unpacks after its first view, each once: details of cells, and large tables."""
 
+    def __init__(self) -> None:
+        self._texts: dict[str, int] = {}
 
-def _packed_text(text: str) -> str:
-    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")
+    def number(self, text: str) -> int:
+        """Returns the place of a text in `packed`."""
+        return self._texts.setdefault(str(text), len(self._texts))
+
+    def packed(self) -> str:
+        """Returns all texts so far, compressed; '' without any."""
+        return packed(visible_data(list(self._texts))) if self._texts else ""
 
 
 def render(page: Page) -> str:
     """The HTML text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("byteways.report", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = _environment()
     template = environment.get_template("report.html.j2")
     return template.render(
         page=page,
@@ -52,9 +54,41 @@ def render(page: Page) -> str:
         explorer_json=script_json(page.explorer.data) if page.explorer else "",
         plotly_packed=_plotly() if page.charts else "",
         charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
-        columns_json=script_json(list(page.columns.items())),
-        records_packed=packed({"manifest": page.manifest, "records": page.records}),
-        manifest_text=json.dumps(page.manifest, indent=2, ensure_ascii=False),
+        save=_asset("save.js"),
+        records=_asset("records.js"),
+        records_packed=packed(record_data(page.manifest, page.records)),
+        tips=Later(),
+        later=Later(),
+    )
+
+
+def render_compared(page: ComparedPage) -> str:
+    """The HTML text of the page on two runs."""
+    return (
+        _environment()
+        .get_template("compared.html.j2")
+        .render(
+            page=page,
+            headings=HEADINGS,
+            style=_asset("page.css"),
+            own_style=_asset("compared.css"),
+            script=_asset("page.js"),
+            own_script=_asset("compared.js"),
+            map_json=script_json(page.map),
+        )
+    )
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("byteways.report", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 
@@ -68,7 +102,7 @@ def _asset(name: str) -> str:
 
 
 def _plotly() -> str:
-    """Returns Plotly's script, packed: 2.0 instead of 4.8 MB, unpacked by the page after its first view.
+    """Returns Plotly's script, packed: 1.8 instead of 4.8 MB, unpacked by the page after its first view.
 
     It is read from the installed package without importing it (0.3 s).
     """
@@ -76,4 +110,4 @@ def _plotly() -> str:
 
     files = distribution("plotly").files or []
     entry = next(file for file in files if file.name == "plotly.min.js")
-    return _packed_text(entry.read_text())
+    return packed_text(entry.read_text())

@@ -183,7 +183,7 @@ class Conductor:
                 self._worker = None
 
     def close(self) -> None:
-        """Waits until the last worker has exited; run() only asks it to exit, to return early."""
+        """Waits until the worker that was asked to exit has exited; run() only asks it, to return early."""
         if self._leaving is not None:
             self._leaving.stop()
             self._leaving = None
@@ -311,7 +311,8 @@ class Conductor:
         """Returns the running worker if its kind and environment fit the case, otherwise a new one."""
         kind, environment = process = planned.case.worker, dict(planned.case.environment)
         if self._worker is not None and self._process != process:
-            self._let_go()
+            self._worker.dismiss()  # exits while its successor starts, which opens runtimes when asked
+            self._leaving, self._worker = self._worker, None
         if self._worker is None:
             command = self._command
             if planned.case.ranks and self._model is not None:
@@ -323,6 +324,7 @@ class Conductor:
             self._worker = WorkerProcess(self._log, environment, command, self._observer.tick)
             self._process = process
             self._round = None
+            self.close()
         return self._worker
 
     def _let_go(self) -> None:

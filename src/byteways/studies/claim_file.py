@@ -36,6 +36,7 @@ _BOUNDS = {"about": QUANTITY, "within": NUMBER, "at_least": QUANTITY, "at_most":
 _CHECK: Mapping[str, Keys] = {
     "value": Keys({"of": FIGURES}, {**_BOUNDS, "published": FLAG}),
     "ratio": Keys({"of": FIGURES, "to": FIGURES}, {**_BOUNDS, "over": TEXT}),
+    "gap": Keys({"of": FIGURES, "to": FIGURES}, _BOUNDS),
     "spread": Keys({"of": FIGURES, "over": TEXT, "at_most": NUMBER}, {"unit": TEXT, "across": TEXT}),
     "order": Keys({"of": FIGURES}, {"unit": TEXT, "margin": NUMBER}),
     "reaches": Keys(
@@ -138,8 +139,12 @@ def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
         if name == "size":
             parse_size(str(value))
     bounded = {"about", "at_least", "at_most"} & set(keys) or keys.get("published")
-    if kind in ("value", "ratio", "linear", "node") and not bounded:
+    if kind in ("value", "ratio", "linear", "node", "gap") and not bounded:
         raise ValueError(f"{what} has neither 'about' nor 'at_least' nor 'at_most'")
+    if kind == "gap" and not all(
+        isinstance(keys[name], list) and len(keys[name]) == 2 for name in ("of", "to")
+    ):
+        raise ValueError(f"{what} has gaps between other than two values: 'of' and 'to' take two each")
     if kind == "reaches" and ("level" in keys) == ("of_best" in keys):
         raise ValueError(f"{what} needs either 'level' or 'of_best'")
     if kind == "reaches" and not keys.get("factor", 1) > 0:

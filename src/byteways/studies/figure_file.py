@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from byteways.studies.shapes import LIST_OF_TABLES, NUMBERS, QUANTITY, SOME_TEXTS, TEXT, TEXTS, Keys
+from byteways.studies.drawing_file import read_drawing
+from byteways.studies.shapes import LIST_OF_TABLES, NUMBERS, QUANTITY, SOME_TEXTS, TABLE, TEXT, TEXTS, Keys
 from byteways.studies.study import KINDS, UNITS, Contest, Figure, Line, Place, Quotient, Study
 from byteways.units import parse_size
 
@@ -20,6 +22,7 @@ _FIGURE = Keys(
         "note": TEXT,
         "ratios": LIST_OF_TABLES,
         "contests": LIST_OF_TABLES,
+        "drawing": TABLE,
     },
 )
 _RATIO = Keys({"name": TEXT, "of": TEXT, "to": TEXT}, {"published": NUMBERS, "locator": TEXT})
@@ -44,7 +47,7 @@ def read_figure(entry: Mapping[str, Any], lines: Mapping[str, Line], places: Map
     chosen = [name for glob in entry.get("places", ["*>*"]) for name in _named(glob, places)]
     if contests:
         chosen = [one.place for one in contests]
-    return Figure(
+    figure = Figure(
         entry["id"],
         entry["title"],
         entry["locator"],
@@ -57,6 +60,7 @@ def read_figure(entry: Mapping[str, Any], lines: Mapping[str, Line], places: Map
         ratios,
         contests,
     )
+    return replace(figure, drawing=read_drawing(what, entry.get("drawing", {}), figure))
 
 
 def _check_kind(what: str, entry: Mapping[str, Any]) -> None:

@@ -51,6 +51,7 @@ NUMBER = Shape("a number", _is_number)
 NUMBERS = Shape("a list of numbers", lambda value: _all(value, _is_number))
 QUANTITY = Shape("a number or a string with a unit", lambda value: _is_text(value) or _is_number(value))
 FLAG = Shape("true or false", lambda value: isinstance(value, bool))
+TABLE = Shape("a table", lambda value: isinstance(value, dict))
 TABLES = Shape("a table or a list of tables", lambda value: isinstance(value, dict) or _is_tables(value))
 LIST_OF_TABLES = Shape("a list of tables", lambda value: _is_tables(value))
 NAMED_TABLES = Shape(

@@ -14,6 +14,7 @@ from typing import Any
 
 from byteways.plan.case import OF_ALL_RANKS, Buffer, Flow
 from byteways.plan.suite_types import Suite
+from byteways.studies.drawing import Drawing
 from byteways.studies.values import Value
 
 #: Letters of a place's devices, in order.
@@ -157,6 +158,7 @@ class Figure:
     note: str = ""
     ratios: tuple[Quotient, ...] = ()  # of kind `ratio`
     contests: tuple[Contest, ...] = ()  # of kind `best`
+    drawing: Drawing = field(default_factory=lambda: Drawing("matrix"))
 
 
 @dataclass(frozen=True)

@@ -274,6 +274,11 @@ def _gpu_device(gpu: Gpu, fields: Mapping[str, Any], driver: Kfd) -> Device:
         copy_engines=node.copy_engines if node else None,
         peer_copy_engines=node.peer_copy_engines if node else None,
         partition=node.partition if node else None,
+        partition_modes=node.partition_modes if node else (),
+        dies=node.dies if node else None,
+        clock_mhz=node.clock_mhz if node else None,
+        power_limit_watts=node.power_limit_watts if node else None,
+        caches=node.caches if node else (),
         page_faults=driver.page_faults.get(node.architecture or "") if node else None,
         last_level_cache_bytes=fields.get("last_level_cache_bytes") or None,
     )

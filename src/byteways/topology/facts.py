@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from byteways.topology.model import Device, Link, Topology
+from byteways.topology.model import Cache, Device, Link, Topology
 from byteways.topology.packages import package_of
 from byteways.topology.routes import FABRICS, route
 
@@ -25,9 +25,12 @@ class Fact:
     between: Callable[[Topology, str, str], float | None] | None = None
 
 
-#: Units: a plain number, bytes, and 10⁹ bytes/s.
-NUMBER, BYTES, RATE = "", "bytes", "GB/s"
-UNITS = (NUMBER, BYTES, RATE)
+#: Units: a plain number, bytes, 10⁹ bytes/s, watts and 10¹² operations/s.
+NUMBER, BYTES, RATE, POWER, OPERATIONS = "", "bytes", "GB/s", "W", "TFLOP/s"
+UNITS = (NUMBER, BYTES, RATE, POWER, OPERATIONS)
+#: Operations in double precision of a compute unit's matrix units in a clock; a multiply-add is two.
+#: AMD CDNA 2 and CDNA 3 white papers (MI250X: 220 × 256 × 1.7 GHz = 95.7 TFLOP/s).
+_MATRIX_FP64_A_CLOCK = {"gfx90a": 256, "gfx942": 256}
 
 
 def _same(numbers: Iterable[float | None]) -> float | None:
@@ -109,6 +112,64 @@ def _peak_of_one(topology: Topology, one: str, other: str) -> float | None:
     return None if peak is None or not count else peak / count
 
 
+def _by_package(topology: Topology) -> Mapping[str, list[Device]]:
+    found: dict[str, list[Device]] = {}
+    for gpu, package in package_of(topology).items():
+        found.setdefault(package, []).append(topology.device(gpu))
+    return found
+
+
+def _package_power(topology: Topology) -> float | None:
+    """Returns the power limit of a package with GPUs, in watts; one of its GPUs tells it."""
+    return _same(
+        _same({gpu.power_limit_watts for gpu in gpus if gpu.power_limit_watts is not None})
+        for gpus in _by_package(topology).values()
+    )
+
+
+def _gpu_power(topology: Topology) -> float | None:
+    """Returns the part of a package's power limit that each of its GPUs has, in watts."""
+    power, gpus = _package_power(topology), _same(map(len, _by_package(topology).values()))
+    return None if power is None or not gpus else power / gpus
+
+
+def _matrix_fp64(topology: Topology) -> float | None:
+    """Returns the peak of a package's matrix units in double precision, in 10¹² operations/s."""
+
+    def peak(gpu: Device) -> float | None:
+        each = _MATRIX_FP64_A_CLOCK.get((gpu.architecture or "").partition(":")[0])
+        if each is None or not gpu.multiprocessors or not gpu.clock_mhz:
+            return None
+        return gpu.multiprocessors * gpu.clock_mhz * 1e6 * each / 1e12
+
+    totals = []
+    for gpus in _by_package(topology).values():
+        peaks = [peak(gpu) for gpu in gpus]
+        totals.append(None if None in peaks else sum(one for one in peaks if one is not None))
+    return _same(totals)
+
+
+def _gpu_l1(kind: str, of: Callable[[Cache], float | None]) -> Callable[[Topology], float | None]:
+    return _of_each(
+        "gpu", lambda gpu: _same(of(one) for one in gpu.caches if (one.level, one.kind) == (1, kind))
+    )
+
+
+def _nic_peak(topology: Topology) -> float | None:
+    """Returns the nominal peak of the link between a NIC and the node."""
+    names = {nic.name for nic in topology.nics}
+    return _same(_gigabytes(link.peak_bytes_per_s) for link in topology.links if link.a in names)
+
+
+def _nics_of_packages(topology: Topology) -> float | None:
+    """Returns the number of NICs nearest to each package with GPUs."""
+    near = [{*nic.nearest_gpus} for nic in topology.nics]
+    if not near:
+        return None
+    packages = _by_package(topology).values()
+    return _same(sum(bool(one & {gpu.name for gpu in gpus}) for one in near) for gpus in packages)
+
+
 FACTS: Mapping[str, Fact] = {
     "gpus": Fact(NUMBER, "GPUs", lambda topology: len(topology.names("gpu"))),
     "packages": Fact(
@@ -145,6 +206,38 @@ FACTS: Mapping[str, Fact] = {
         "nominal peak of a GPU's memory",
         _of_each("gpu", lambda gpu: _gigabytes(gpu.memory_peak_bytes_per_s)),
     ),
+    "accelerator-dies": Fact(NUMBER, "accelerator dies of a GPU", _of_each("gpu", lambda gpu: gpu.dies)),
+    "partition-modes": Fact(
+        NUMBER,
+        "modes of compute partitioning of a GPU",
+        _of_each("gpu", lambda gpu: len(gpu.partition_modes) or None),
+    ),
+    "gpu-l1-bytes": Fact(
+        BYTES, "L1 data cache of a compute unit", _gpu_l1("data", lambda one: one.size_bytes)
+    ),
+    "gpu-line-bytes": Fact(
+        BYTES,
+        "line of the L1 data cache of a compute unit",
+        _gpu_l1("data", lambda one: one.line_bytes or None),
+    ),
+    "gpu-l1-instruction-bytes": Fact(
+        BYTES, "L1 instruction cache of compute units", _gpu_l1("instruction", lambda one: one.size_bytes)
+    ),
+    "gpu-l1-instruction-units": Fact(
+        NUMBER,
+        "compute units that share an L1 instruction cache",
+        _gpu_l1("instruction", lambda one: one.shared_by_cores),
+    ),
+    "package-power-limit": Fact(POWER, "default power limit of a package with GPUs", _package_power),
+    "gpu-power-limit": Fact(POWER, "a GPU's part of the power limit of its package", _gpu_power),
+    "package-fp64-peak": Fact(
+        OPERATIONS,
+        "peak of a package's matrix units in double precision: compute units × clock × operations a clock",
+        _matrix_fp64,
+    ),
+    "nics": Fact(NUMBER, "NICs", lambda topology: len(topology.nics) or None),
+    "nics-of-a-package": Fact(NUMBER, "NICs nearest to each package with GPUs", _nics_of_packages),
+    "nic-link-peak": Fact(RATE, "nominal peak per direction of a NIC's link to the node", _nic_peak),
     "link-classes": Fact(NUMBER, "classes of links between GPUs", _classes),
     "most-hops": Fact(NUMBER, "links between the most distant GPUs", _most_hops),
     "links-of-a-gpu": Fact(NUMBER, "links from a GPU to its peers", _links_of_a_gpu),

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from byteways.topology.kfd_caches import read_caches
+from byteways.topology.model import Cache
 from byteways.topology.sysfs_cpu import read_text
 from byteways.topology.sysfs_pcie import canonical_address
 
@@ -78,6 +80,11 @@ class KfdGpu:
     peer_copy_engines: int | None
     shared_memory_supported: bool
     partition: str | None
+    partition_modes: tuple[str, ...]  # that the device offers: "SPX", "CPX"
+    dies: int | None  # that compute: accelerator dies of the node
+    clock_mhz: int | None  # highest of the compute units
+    power_limit_watts: float | None  # the driver's default, of the package; unknown for its second die
+    caches: tuple[Cache, ...]
     links: tuple[KfdLink, ...]  # io_links, then p2p_links
 
     @property
@@ -178,6 +185,11 @@ def _gpu(sysfs: Path, place: Path, properties: Mapping[str, int]) -> KfdGpu:
         peer_copy_engines=properties.get("num_sdma_xgmi_engines"),
         shared_memory_supported=bool(properties.get("capability", 0) & SHARED_MEMORY_SUPPORTED),
         partition=_partition(device) if device else None,
+        partition_modes=_partition_modes(device) if device else (),
+        dies=properties.get("num_xcc") or None,
+        clock_mhz=properties.get("max_engine_clk_fcompute") or None,
+        power_limit_watts=_power_limit(device) if device else None,
+        caches=read_caches(place / "caches"),
         links=(*_links(place / "io_links"), *_links(place / "p2p_links")),
     )
 
@@ -199,6 +211,17 @@ def _partition(device: Path) -> str | None:
     """Returns `compute CPX, memory NPS1`; None if the device or this kernel does not support partitions."""
     modes = {word: read_text(device / f"current_{word}_partition") for word in ("compute", "memory")}
     return ", ".join(f"{word} {mode}" for word, mode in modes.items() if mode) or None
+
+
+def _partition_modes(device: Path) -> tuple[str, ...]:
+    told = read_text(device / "available_compute_partition") or ""
+    return tuple(mode for part in told.split(",") if (mode := part.strip()))
+
+
+def _power_limit(device: Path) -> float | None:
+    """Returns watts; hwmon counts millionths, and the second die of an MI250X reports 0."""
+    told = [read_text(place / "power1_cap_default") for place in sorted((device / "hwmon").glob("hwmon*"))]
+    return next((int(text) / 1e6 for text in told if text and text.isdigit() and int(text)), None)
 
 
 def _page_faults(sysfs: Path, gpu: KfdGpu) -> str:

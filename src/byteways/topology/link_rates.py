@@ -84,6 +84,8 @@ _PCIE = {
     5: (32e9, 128, 130),
     6: (64e9, 242, 256),
 }
+#: Transfers per second and lane of the extended speed mode, which CCIX has added to PCI Express 4.0.
+_ESM_TRANSFERS = 25e9
 PCIE_GENERATIONS = tuple(_PCIE)
 
 
@@ -155,6 +157,15 @@ def pcie(generation: int, width: int) -> Rate:
         raw,
         f"{transfers / GIGA:g} GT/s × {width} lanes × {payload}/{total} (PCI Express Base Specification)",
     )
+
+
+def pcie_extended(width: int) -> Rate:
+    """Returns the rate of a PCI Express 4.0 link in extended speed mode (ESM), as between MI250X or MI300A
+    and a Slingshot NIC. Lanes count as published, without their encoding.
+    """
+    raw = _ESM_TRANSFERS * width / 8
+    told = f"{_ESM_TRANSFERS / GIGA:g} GT/s × {width} lanes in extended speed mode (CCIX Base Specification"
+    return Rate(raw, raw, f"{told}; OLCF Frontier guide: 50 GB/s), which sysfs does not tell")
 
 
 def pcie_transfers(generation: int) -> float:

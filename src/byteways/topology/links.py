@@ -162,6 +162,25 @@ def add_pcie(graph: Graph, a: str, b: str, link: PcieLink, told_by: str) -> None
     )
 
 
+def add_pcie_extended(graph: Graph, a: str, b: str, width: int) -> None:
+    """Adds a link from `a` up to `b` that runs in extended speed mode."""
+    rate = link_rates.pcie_extended(width)
+    link_class = f"PCIe 4.0 ESM ×{width}"
+    graph.links.append(
+        Link(
+            a,
+            b,
+            "pcie",
+            1,
+            "4.0",
+            rate.data_bytes_per_s,
+            rate.signalling_bytes_per_s,
+            rate.source,
+            link_class,
+        )
+    )
+
+
 def _note_current(graph: Graph, gpu: Gpu, maximum: PcieLink) -> None:
     """Adds a note if a link currently runs below its maximum."""
     current = _current(gpu)

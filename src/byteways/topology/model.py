@@ -11,13 +11,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Cache:
-    """One cache level of a CPU as seen by a core."""
+    """One cache level as seen by a core, or by a compute unit of a GPU."""
 
     level: int
     kind: str  # "data", "instruction", "unified"
     size_bytes: int
     line_bytes: int
-    shared_by_cores: int
+    shared_by_cores: int  # of a GPU: by compute units
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ class Device:
     copy_engines: int | None = None  # for host and local copies
     peer_copy_engines: int | None = None  # for links to peers only
     partition: str | None = None  # partitioning mode: "compute CPX, memory NPS1"
+    partition_modes: tuple[str, ...] = ()  # compute partitioning that the device offers; empty: unknown
+    dies: int | None = None  # of a GPU: accelerator dies that compute
+    clock_mhz: int | None = None  # highest of a GPU's processors
+    power_limit_watts: float | None = None  # default limit of a GPU's package, told by one GPU of it
     page_faults: str | None = None  # whether kernels may fault on pages and retry, in the vendor's terms
     last_level_cache_bytes: int | None = None  # including a memory-side cache; of a CPU: total of its cores
     hidden_links: str | None = None  # why links to peers may be missing

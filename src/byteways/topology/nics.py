@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from byteways.topology.links import Gpu, Graph, add_pcie, narrower
+from byteways.topology.links import Gpu, Graph, add_pcie, add_pcie_extended, narrower
 from byteways.topology.model import Link, Nic, Topology
 from byteways.topology.routes import route
 from byteways.topology.sysfs_cpu import NumaDomain, read_text
@@ -19,6 +19,9 @@ from byteways.topology.sysfs_pcie import PciePath, read_path
 
 #: How the kernel writes the rate of an InfiniBand port: `400 Gb/sec (4X NDR)`.
 _PORT_RATE = re.compile(r"^([0-9.]+) Gb/sec(?: \((.*)\))?$")
+#: PCI vendor of Slingshot NICs, and the GPUs whose links to them run in extended speed mode: MI250X
+#: (OLCF Frontier guide) and MI300A (Schieffer et al. 2025, section 2.2).
+SLINGSHOT, _ESM_GPUS, _ESM_GENERATION = "0x17db", ("gfx90a", "gfx942"), 4
 _PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
 
@@ -84,9 +87,18 @@ def add_nics(
                     above = graph.addresses[bridge.address]
                     break
                 link = narrower(link, bridge.maximum)
-            add_pcie(graph, nic.name, above, link, f"narrowest on the path of {nic.pci_address} by sysfs")
+            if link.generation == _ESM_GENERATION and _extends_speed(sysfs, nic, near):
+                add_pcie_extended(graph, nic.name, above, link.width)
+            else:
+                add_pcie(graph, nic.name, above, link, f"narrowest on the path of {nic.pci_address} by sysfs")
         placed.append(replace(nic, nearest_gpus=tuple(gpu.name for gpu in near), home=home))
     return placed
+
+
+def _extends_speed(sysfs: Path, nic: Nic, near: Sequence[Gpu]) -> bool:
+    """Whether this is a Slingshot NIC at a GPU whose link to it runs in extended speed mode."""
+    vendor = read_text(sysfs / "bus/pci/devices" / nic.pci_address / "vendor")
+    return vendor == SLINGSHOT and any((gpu.architecture or "").startswith(_ESM_GPUS) for gpu in near)
 
 
 def nic_of(topology: Topology, device: str) -> Nic | None:

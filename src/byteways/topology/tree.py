@@ -14,6 +14,8 @@ from pathlib import Path
 from byteways.topology import kfd
 
 _TYPE_OF_KIND = {kind: number for number, kind in kfd.LINK_KINDS.items()}
+#: Kinds of a GPU's caches in KFD (HSA_CACHE_TYPE_*: data 1, instruction 2, of a GPU 8).
+_CACHE_TYPES = {"Data": 9, "Instruction": 10, "Unified": 11}
 #: PCIe weights in KFD: to the CPU, and to a peer through it (kfd_crat.c, kfd_topology.c).
 _PCIE_WEIGHT, _PCIE_PEER_WEIGHT = 20, 40
 #: MB/s that KFD reports for a link within a package (kfd_crat.c).
@@ -66,6 +68,12 @@ class GpuSpec:
     bridges: tuple[str, ...] = ()  # addresses of the bridges above it, root port first
     compute_partition: str | None = None  # "SPX", "CPX"
     memory_partition: str | None = None  # "NPS1"
+    partition_modes: tuple[str, ...] = ()
+    dies: int = 0  # 0, and below: unknown
+    clock_mhz: int = 0
+    power_limit_watts: int = 0
+    caches: tuple[CacheSpec, ...] = ()  # `shared_by` counts compute units
+    line_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ class NicSpec:
     pci_address: str
     cpu: int  # number of its NUMA domain
     interface: str | None = None  # "hsn0"
+    vendor: str = "0x15b3"
     speed_mbits: int = -1  # of the interface; -1 as the kernel writes it: unknown
     port: str | None = None
     port_rate: str = ""
@@ -201,12 +210,16 @@ def _write_pci(sysfs: Path, number: int, gpu: GpuSpec) -> None:
         for word, mode in (("compute", gpu.compute_partition), ("memory", gpu.memory_partition)):
             if mode:
                 _write(folder / f"current_{word}_partition", mode)
+        if gpu.partition_modes:
+            _write(folder / "available_compute_partition", ", ".join(gpu.partition_modes))
+        if gpu.power_limit_watts:
+            _write(folder / "hwmon/hwmon0/power1_cap_default", str(gpu.power_limit_watts * 1_000_000))
         _link(sysfs / f"class/drm/card{number}/device", folder)
 
 
 def _write_nic(sysfs: Path, nic: NicSpec) -> None:
     """Writes the PCI device of a NIC below its bridges, its interface and its RDMA port."""
-    folder = _write_chain(sysfs, (*nic.bridges, nic.pci_address), nic, ("0x15b3", "0x020000"))
+    folder = _write_chain(sysfs, (*nic.bridges, nic.pci_address), nic, (nic.vendor, "0x020000"))
     if nic.interface:
         place = sysfs / "class/net" / nic.interface
         _write(place / "speed", str(nic.speed_mbits))
@@ -278,8 +291,12 @@ def _write_node(sysfs: Path, number: int, gpu: GpuSpec, machine: MachineSpec) ->
             "num_sdma_xgmi_engines": gpu.peer_copy_engines,
             "capability": kfd.SHARED_MEMORY_SUPPORTED,
             "unique_id": gpu.unique_id,
+            **({"num_xcc": gpu.dies} if gpu.dies else {}),
+            **({"max_engine_clk_fcompute": gpu.clock_mhz} if gpu.clock_mhz else {}),
         },
     )
+    for index, cache in enumerate(gpu.caches):
+        _write_gpu_cache(place / "caches" / str(index), cache, gpu)
     bank = {
         "heap_type": kfd.DEVICE_HEAPS[0],
         "size_in_bytes": gpu.memory_bytes,
@@ -290,6 +307,20 @@ def _write_node(sysfs: Path, number: int, gpu: GpuSpec, machine: MachineSpec) ->
     for name, entries in (("io_links", links), ("p2p_links", peers)):
         for index, entry in enumerate(entries):
             _properties(place / name / str(index), {**entry, "node_from": len(machine.cpus) + number})
+
+
+def _write_gpu_cache(place: Path, cache: CacheSpec, gpu: GpuSpec) -> None:
+    """Writes one cache of each kind; the driver lists all of a GPU's."""
+    units = gpu.compute_units
+    shared = cache.shared_by or units
+    values = {
+        "level": cache.level,
+        "size": cache.kib,
+        "cache_line_size": gpu.line_bytes,
+        "type": _CACHE_TYPES[cache.kind],
+        "sibling_map": ",".join("1" if unit < shared else "0" for unit in range(units)),
+    }
+    _write(place / "properties", "\n".join(f"{name} {value}" for name, value in values.items()))
 
 
 def _entry(to_node: int, kind: str, weight: int, least: int, most: int) -> dict[str, int]:

@@ -1,21 +1,16 @@
-"""The toys: C++ programs against the simulator's own parts, compiled once for all tests here."""
+"""The toys: C++ programs against the simulator's own parts, built once for all tests here."""
 
 from __future__ import annotations
 
-import os
+import fcntl
+import re
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.cache import HEADERS, ROOT, cached, headers, version
-
-HERE = Path(__file__).parent
-NATIVE = ROOT / "native"
-#: Where the build of the package leaves the objects of the simulator's library.
-BUILT = "build/*/CMakeFiles/byteways_sim.dir"
+from tests.cache import ROOT
 
 #: What a toy printed: key -> the values of each of its lines.
 Told = dict[str, list[list[str]]]
@@ -23,46 +18,22 @@ Told = dict[str, list[list[str]]]
 Play = Callable[..., Told]
 
 
-def _library() -> list[Path]:
-    """The simulator's sources: its own, and what each interface simulates."""
-    return sorted([*(NATIVE / "simulator").glob("*.cpp"), *(NATIVE / "interfaces").glob("*/simulated.cpp")])
-
-
-def _built() -> list[Path]:
-    """The objects that the build made of the simulator's library; none if a source is newer."""
-    changed = [path for path in NATIVE.rglob("*") if path.suffix in HEADERS] + _library()
-    changed_s = max(path.stat().st_mtime for path in changed)
-    for folder in ROOT.glob(BUILT):
-        objects = sorted(folder.rglob("*.o"))
-        if objects and min(path.stat().st_mtime for path in objects) > changed_s:
-            return objects
-    return []
-
-
 @pytest.fixture(scope="session")
 def toys() -> Path:
-    """The program. The simulator's library is part of it, as the build has compiled it, or compiled here
-    where sources have changed since.
+    """The program. The build of the package makes it, of the objects of the simulator's library: what a
+    source or a header has changed since is compiled again, and nothing else.
     """
-    options = ["-std=c++20", "-O1", "-w", "-pthread"]
-    command = ["g++", *options, f"-I{NATIVE}", f"-I{HERE}"]
-    common = [version("g++"), *options, headers(NATIVE, HERE)]
-
-    def compiled(source: Path) -> Path:
-        def make(path: Path) -> None:
-            subprocess.run([*command, "-c", source, "-o", path], check=True)
-
-        return cached(f"{source.parent.name}.{source.stem}.o", [*common, source], make)
-
-    built = _built()
-    sources = [*sorted(HERE.glob("*.cpp")), *([] if built else _library())]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = [*pool.map(compiled, sources), *built]
-    return cached(
-        "toys",
-        [*common, *objects],
-        lambda path: subprocess.run([*command, *objects, "-ldl", "-o", path], check=True),
-    )
+    caches = sorted(ROOT.glob("build/*/CMakeCache.txt"), key=lambda path: path.stat().st_mtime)
+    assert caches, "the native core was not built here: make develop"
+    found = re.search(r"^CMAKE_COMMAND:INTERNAL=(.*)$", caches[-1].read_text(encoding="utf-8"), re.MULTILINE)
+    assert found
+    folder, target = caches[-1].parent, "simulator_toys"
+    with (folder / f"{target}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker may be building it
+        command = [found[1], "--build", folder, "--target", target]
+        built = subprocess.run(command, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder / target
 
 
 @pytest.fixture

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from byteways.analyse.studies.entries import Entries, Entry
 from byteways.analyse.studies.figures import Ours, Published, figure_of, part_of
 from byteways.analyse.studies.hardware import Hardware
 from byteways.analyse.studies.places import Located, locate
+from byteways.analyse.studies.told import is_at, told_of
 from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.plan.case import Case
 from byteways.plan.legality import kind_of
 from byteways.plan.planner import needs_ranks, shares_gpus
 from byteways.plan.ranks import Rank, default_ranks, layout
@@ -22,65 +22,12 @@ from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, model_of
-from byteways.studies.study import Ends, Line, Place, Study
-from byteways.studies.values import Value
+from byteways.studies.study import Line, Place, Study
 from byteways.topology.routes import link_class
 from byteways.units import format_size
 
-#: Options that change how a case is timed, not what it does; cases with and without them are comparable.
-TIMING_OPTIONS = OF_ALL
 #: Compare with the nearest measured size if it differs from the published size by at most this fraction.
 NEAR_SIZE = 0.15
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """A case, with its record if the run has one."""
-
-    case: Case
-    record: Record | None = None
-
-
-class _Entries:
-    """Cases indexed by line and devices."""
-
-    def __init__(self, entries: Iterable[_Entry]) -> None:
-        self._all = list(entries)
-        self._by_flow: dict[tuple[str, ...], list[_Entry]] = {}
-        for entry in self._all:
-            key = _flow_key(entry.case.interface, entry.case.pattern, entry.case.flows[0])
-            self._by_flow.setdefault(key, []).append(entry)
-
-    def of(
-        self, line: Line, devices: tuple[str, ...], environment: dict[str, str], ranks: int = 0
-    ) -> list[_Entry]:
-        """Returns the cases of a line on these devices; `ranks`: of so many, whose first has the devices."""
-        if line.together:
-            return self._all_at_once(line, frozenset(devices))
-        return [
-            entry
-            for ends in line.ends
-            for entry in self._by_flow.get(_flow_key(line.interface, line.pattern, ends.flow(devices)), ())
-            if entry.case.environment == environment
-            and _same_options(entry.case, line)
-            and _same_cache(entry.case, line)
-            and ranks in (0, len(entry.case.ranks))
-        ]
-
-    def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[_Entry]:
-        """Returns cases in which exactly these GPUs exchange data with the host, or run on its arrays."""
-        alone = "unidirectional" if line.pattern == "fan-out" else "bidirectional"
-        pattern = alone if len(gpus) == 1 else line.pattern
-        memory = line.ends[0].source.partition(":")[2]
-        return [
-            entry
-            for entry in self._all
-            if (entry.case.interface, entry.case.pattern) == (line.interface, pattern)
-            and _gpus(entry.case) == gpus
-            and all(memory in (flow.source.memory, flow.destination.memory) for flow in entry.case.flows)
-            and _same_options(entry.case, line)
-            and not entry.case.environment
-        ]
 
 
 class Sheet:
@@ -95,6 +42,10 @@ class Sheet:
     @cached_property
     def located(self) -> dict[str, Located]:
         return locate(self.study, self.run.topology)
+
+    def side(self, place: Place) -> Sheet:
+        """Returns the sheet that has the values of a place: this one, where no other run is beside it."""
+        return self
 
     @cached_property
     def hardware(self) -> Hardware:
@@ -113,9 +64,9 @@ class Sheet:
         return {str(device.get("runtime")) for device in devices.values()}
 
     @cached_property
-    def _recorded(self) -> _Entries:
-        return _Entries(
-            _Entry(
+    def _recorded(self) -> Entries:
+        return Entries(
+            Entry(
                 Case.from_json({name: getattr(record, name) for name in _IDENTITY}),
                 record,
             )
@@ -123,7 +74,7 @@ class Sheet:
         )
 
     @cached_property
-    def _asked(self) -> _Entries:
+    def _asked(self) -> Entries:
         """The cases that the study requests on this machine, measured or not.
 
         Uses the suite in the manifest if the run belongs to this study: newer suites may request more.
@@ -137,8 +88,8 @@ class Sheet:
         if needs_ranks(suite):
             ranks = layout(topology, default_ranks(topology), twins=shares_gpus(suite, topology))
         runtimes = self._runtimes - {"host"}
-        return _Entries(
-            _Entry(case)
+        return Entries(
+            Entry(case)
             for sweep in suite.sweeps
             for case in expand(
                 sweep, topology, lambda a, b: link_class(topology, a, b), runtimes, ranks
@@ -269,11 +220,11 @@ class Sheet:
         if not line.fits(place):  # of a map, whose lines have places of their own
             return []
         elsewhere = {other.model for other in self.study.places.values() if other.model}
-        told = _told(line, place)
+        told = told_of(line, place)
         found = []
         for value in self.study.values:
             there = value.machine == place.model if place.model else value.machine not in elsewhere
-            if there and _is_at(value, line, told, self.study.ambient):
+            if there and is_at(value, line, told, self.study.ambient):
                 found.append(Published(value, value.size_bytes, part_of(value, line)))
         return found
 
@@ -322,84 +273,9 @@ def _parsed(text: str | None) -> Suite | None:
         return None
 
 
-def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, ...]:
-    # Which rank has a device is ours to choose: sources name devices.
-    ends = ">".join(str(replace(end, rank=None)) for end in (flow.source, flow.destination))
-    return interface, pattern, ends, str(flow.second_source), flow.executor, str(flow.partner)
-
-
-def _gpus(case: Case) -> frozenset[str]:
-    ends = (
-        name for flow in case.flows for name in (flow.source.device, flow.destination.device, flow.executor)
-    )
-    return frozenset(device for device in ends if device.startswith("gpu"))
-
-
-def _same_options(case: Case, line: Line) -> bool:
-    asked = {name: value for name, value in case.options.items() if name not in TIMING_OPTIONS}
-    wanted = {name: value for name, value in line.options.items() if name not in TIMING_OPTIONS}
-    return asked == wanted
-
-
-def _same_cache(case: Case, line: Line) -> bool:
-    """Compares the cache setting; ignored for one-buffer interfaces, whose working set decides."""
-    return case.cache == line.cache or INTERFACES[case.interface].buffers == "one"
-
-
 def _twice(line: Line, devices: Sequence[str]) -> str:
     """Returns the device used at both ends of a line that names two different ones; '' otherwise."""
     own = line.ends[0]
     flow = own.flow(devices)
     letters = own.source[0] != own.destination[0]
     return flow.source.device if letters and flow.source.device == flow.destination.device else ""
-
-
-@dataclass(frozen=True)
-class _Told:
-    """How the source tells values of a line at a place."""
-
-    metric: str | None  # None: any
-    method: str
-    pattern: str
-    options: Mapping[str, str]
-    ends: tuple[Buffer, Buffer, str]  # source, destination and executor
-
-
-def _told(line: Line, place: Place) -> list[_Told]:
-    """How the source tells figures of the line at the place, by its own devices and memory."""
-    devices = tuple(_told_device(device, place) for device in place.devices)
-    own = line.ends[0]
-    found = []
-    for told in line.published:
-        as_told = Ends(
-            told.get("source", own.source),
-            told.get("destination", own.destination),
-            told.get("executor", own.executor),
-        )
-        flow = as_told.flow(devices)
-        ends = (flow.source, flow.destination, flow.executor)
-        options = dict(word.split("=", 1) for word in told.get("options", "").split())
-        method, pattern = told.get("method", line.interface), told.get("pattern", line.pattern)
-        found.append(_Told(told.get("metric"), method, pattern, options, ends))
-    return found
-
-
-def _is_at(value: Value, line: Line, told: Sequence[_Told], ambient: Sequence[str]) -> bool:
-    """Whether the source's value is one of a line that it tells so."""
-    extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
-    missing = [name for name in line.environment if name not in value.environment]
-    if missing or set(extra) - set(ambient):
-        return False
-    own = (value.method, value.pattern, value.options, (value.source, value.destination, value.executor))
-    return any(
-        one.metric in (None, value.metric) and (one.method, one.pattern, one.options, one.ends) == own
-        for one in told
-    )
-
-
-def _told_device(device: str, place: Place) -> str:
-    """Resolves "near a" to the CPU with that GPU's number, the source's name for an APU's CPU."""
-    if not device.startswith("near "):
-        return device
-    anchor = place.devices["abcd".index(device.removeprefix("near "))]
-    return anchor.replace("gpu", "cpu")

@@ -148,6 +148,31 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     return Finding(holds, detail, decided, final, unlike(check, sheet, decided))
 
 
+def _gap(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """The difference between the two values of `of` over that between the two of `to` lies in the range."""
+    unit = _unit({key: check[key] for key in check if key == "unit"})
+    four = [cells(reference, sheet, unit) for name in ("of", "to") for reference in check[name]]
+    if any(len(some) != 1 for some in four):
+        raise UntestableError("this run has several values of one side of a difference")
+    (one, other), (whole, base) = ((four[0][0], four[1][0]), (four[2][0], four[3][0]))
+    decided = (one, other, whole, base)
+    notes, aim = unlike(check, sheet, decided), wanted(check)
+    gap, total = one.number - other.number, whole.number - base.number
+    said = f"{_text(gap, unit)} of {_text(total, unit)} ({one.name}, less {other.name}, in {whole.name})"
+    if whole.high <= base.low:  # there is no difference to explain
+        return Finding(False, f"{said}; expected {aim.words} of a positive difference", decided, True, notes)
+    if whole.low <= base.high:
+        return Finding(None, f"{said}; expected {aim.words}", decided, notes=notes)
+    ends = [
+        gap_end / total_end
+        for gap_end in (one.low - other.high, one.high - other.low)
+        for total_end in (whole.low - base.high, whole.high - base.low)
+    ]
+    holds = aim.holds([(min(ends), max(ends))])
+    detail = f"{said}, {100 * gap / total:.3g} %; expected {aim.words}"
+    return Finding(holds, detail, decided, holds is False, notes)
+
+
 def _quotient(one: Cell, other: Cell) -> tuple[float, float]:
     """Returns the interval of `one` over `other`; exactly 1 if both are the same value."""
     return (1.0, 1.0) if one == other else (one.low / other.high, one.high / other.low)
@@ -231,6 +256,7 @@ def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
 CHECKS: Mapping[str, Callable[[Mapping[str, Any], Sheet], Finding]] = {
     "value": _value,
     "ratio": _ratio,
+    "gap": _gap,
     "spread": _spread,
     "order": _order,
     "reaches": reaches,

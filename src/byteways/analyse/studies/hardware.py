@@ -35,14 +35,18 @@ class Hardware:
         """Returns why a claim about one machine is not tested on this one; '' if it is."""
         if not claim.machine:
             return ""
-        there = _products_of_model(claim.machine)
+        there = products_of_model(claim.machine)
         if there & self._here:
             return ""
-        return f"the statement is about {_named(there)}, and this machine has {_named(self._here)}"
+        return f"the statement is about {named(there)}, and this machine has {named(self._here)}"
+
+    def has(self, model: str) -> bool:
+        """Whether this machine has the GPUs of a machine model."""
+        return bool(products_of_model(model) & self._here)
 
     def own(self, claim: Claim) -> bool:
         """Whether this machine has the GPUs that the claim is about."""
-        return bool(_products_of_model(claim.machine or self.study.models[0]) & self._here)
+        return self.has(claim.machine or self.study.models[0])
 
     def contradicted(self, claim: Claim) -> tuple[str, tuple[str, ...]]:
         """Returns the verdict on a claim that the values contradict, and notes on this machine."""
@@ -62,9 +66,11 @@ def products(topology: Topology) -> frozenset[str]:
 
 
 @cache
-def _products_of_model(model: str) -> frozenset[str]:
+def products_of_model(model: str) -> frozenset[str]:
+    """Returns the product names of the GPUs of a machine model."""
     return products(topology_of(load_model(model)))
 
 
-def _named(found: frozenset[str]) -> str:
+def named(found: frozenset[str]) -> str:
+    """Returns product names as text."""
     return " and ".join(sorted(found)) or "no GPU"

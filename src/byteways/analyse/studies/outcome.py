@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from byteways.analyse.curves import cache_marks
+from byteways.analyse.results_index import Index
+from byteways.analyse.studies.beside import PairedSheet, who
 from byteways.analyse.studies.cells import Sheet, nearest_size
 from byteways.analyse.studies.claims import Verdict, judge
 from byteways.analyse.studies.figures import Ours, Published
@@ -14,12 +17,13 @@ from byteways.analyse.studies.fitting import fitting_of
 from byteways.analyse.studies.references import listed
 from byteways.analyse.studies.rows import Row, best_by_size, quotients
 from byteways.analyse.studies.verdicts import CONTRADICTED, COUNTED, VERDICTS
-from byteways.analyse.summary import Run
+from byteways.analyse.summary import Run, gpu_caches
 from byteways.errors import BytewaysError
 from byteways.machines import load as load_model
 from byteways.machines.topology import topology_of
 from byteways.results.simulated import mark_of, subject
 from byteways.studies.reading import load
+from byteways.studies.reference import parts, references
 from byteways.studies.study import Figure, Line, Place, Study
 from byteways.topology.model import Topology
 from byteways.topology.routes import route
@@ -32,6 +36,8 @@ NAMED = 3
 class Series:
     """Points of a curve: (size in bytes, value in the figure's unit)."""
 
+    line: str
+    place: str
     label: str
     ours: tuple[tuple[int, float], ...]
     published: Mapping[str, tuple[tuple[int, float], ...]]  # by system
@@ -45,6 +51,9 @@ class FigureOutcome:
     hops: Mapping[str, Mapping[str, int]]  # if it is a hop matrix: links by source and destination
     hops_there: Mapping[str, Mapping[str, int]]  # the same on the source's machine, if it differs
     notes: tuple[str, ...]  # which devices represent which places, and which places have no equivalent
+    verdicts: tuple[Verdict, ...] = ()  # on claims that refer to its values
+    #: Lines and places of other machines, whose values here are those of another of its places.
+    repeated: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,7 @@ class StudyOutcome:
     figures: tuple[FigureOutcome, ...]
     verdicts: tuple[Verdict, ...]
     fitted: str  # how many numbers of the machine model are fitted to this work; '' if none
+    caches: tuple[tuple[str, int], ...] = ()  # of this machine, by name, in bytes
 
     @property
     def counts(self) -> dict[str, int]:
@@ -88,22 +98,52 @@ def outcome_of(run: Run) -> StudyOutcome | None:
     if not isinstance(told, Mapping) or "key" not in told:
         return None
     try:
-        return compare(load(str(told.get("folder") or told["key"])), run)
+        beside = run.beside if isinstance(run, Index) else None
+        return compare(load(str(told.get("folder") or told["key"])), run, beside)
     except BytewaysError:  # a study of another byteways version, or its folder was removed
         return None
 
 
-def compare(study: Study, run: Run) -> StudyOutcome:
-    """Compares the run with the study."""
-    sheet = Sheet(study, run)
+def compare(study: Study, run: Run, beside: Run | None = None) -> StudyOutcome:
+    """Compares the run with the study.
+
+    Args:
+        study: The study.
+        run: Decides about claims, and has the values at places of its machine.
+        beside: Has the values at places of another machine of the study; see beside.py for what fits.
+    """
+    sheet = PairedSheet(study, run, beside) if beside is not None else Sheet(study, run)
     fitting = fitting_of(study, run.manifest)
+    alone = Sheet(study, run)
+    verdicts = tuple(judge(claim, alone, fitting) for claim in study.claims)
+    marks = cache_marks(run.topology.devices, gpu_caches(run))
     return StudyOutcome(
         study,
         subject(run.manifest),
         mark_of(run.manifest),
-        tuple(_figure(figure, sheet) for figure in study.figures),
-        tuple(judge(claim, sheet, fitting) for claim in study.claims),
+        tuple(
+            replace(_figure(figure, sheet), verdicts=_on(figure, study, verdicts)) for figure in study.figures
+        ),
+        verdicts,
         fitting.words if fitting else "",
+        tuple((mark.label, mark.size_bytes) for mark in marks),
+    )
+
+
+def _on(figure: Figure, study: Study, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Returns the verdicts on claims that refer to values of the figure."""
+    shown = {(line, place) for line in figure.lines for place in figure.places}
+    return tuple(
+        verdict
+        for verdict in verdicts
+        if any(
+            (line, place) in shown
+            for check in verdict.claim.leaves()
+            for reference in references(check.keys)
+            for lines, places, _ in [parts(reference, study.lines, study.places)]
+            for line in lines
+            for place in places
+        )
     )
 
 
@@ -120,13 +160,33 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
     series: list[Series] = []
     for place in places:
         for line in lines:
-            published = _chosen(sheet.published(line, place), figure, sheet)
-            ours = _ours(figure, line, place, sheet)
-            rows += _rows(figure, line, place, published, ours, sheet)
+            side = sheet.side(place)
+            published = _chosen(side.published(line, place), figure, side)
+            ours = _ours(figure, line, place, side)
+            own = "" if side is sheet else who(side)
+            rows += (replace(row, machine=own) for row in _rows(figure, line, place, published, ours, side))
             if figure.kind == "curve":
                 label = line.name if len(places) == 1 else f"{line.name}, {place.name}"
-                series.append(_series(label, figure.unit, published, ours))
-    return FigureOutcome(figure, tuple(rows), tuple(series), {}, {}, _notes(figure, sheet))
+                series.append(_series(line, place, label, figure.unit, published, ours))
+    notes = _notes(figure, sheet)
+    return FigureOutcome(
+        figure, tuple(rows), tuple(series), {}, {}, notes, repeated=_repeated(lines, places, sheet)
+    )
+
+
+def _repeated(lines: Sequence[Line], places: Sequence[Place], sheet: Sheet) -> frozenset[tuple[str, str]]:
+    """Returns the places of GPUs that this machine does not have whose devices are those of another place."""
+
+    def foreign(place: Place) -> bool:
+        return bool(place.model) and not sheet.side(place).hardware.has(place.model)
+
+    native = {sheet.located[place.name].devices for place in places if not foreign(place)}
+    return frozenset(
+        (line.name, place.name)
+        for place in places
+        if foreign(place) and sheet.located[place.name].devices in native
+        for line in lines
+    )
 
 
 def _ours(figure: Figure, line: Line, place: Place, sheet: Sheet) -> dict[int, Ours]:
@@ -231,7 +291,14 @@ def _nearer(number: float, ends: tuple[float, float]) -> float:
     return min(max(number, ends[0]), ends[1])
 
 
-def _series(label: str, unit: str, published: Sequence[Published], ours: Mapping[int, Ours]) -> Series:
+def _series(
+    line: Line,
+    place: Place,
+    label: str,
+    unit: str,
+    published: Sequence[Published],
+    ours: Mapping[int, Ours],
+) -> Series:
     points: dict[str, list[tuple[int, float]]] = {}
     for one in published:
         number = one.quantity(unit)
@@ -240,7 +307,13 @@ def _series(label: str, unit: str, published: Sequence[Published], ours: Mapping
             ends = one.range(unit) or (number,)
             points.setdefault(one.value.system, []).extend((size, end) for end in ends)
     mine = [(size, number) for size, one in ours.items() if (number := one.quantity(unit)) is not None]
-    return Series(label, tuple(mine), {system: tuple(sorted(some)) for system, some in points.items()})
+    return Series(
+        line.name,
+        place.name,
+        label,
+        tuple(mine),
+        {system: tuple(sorted(some)) for system, some in points.items()},
+    )
 
 
 def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
@@ -256,6 +329,8 @@ def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
             gone.setdefault(why, []).append(name)
         elif located.note:
             notes.append(f"{name}: {located.note}")
+        if (side := sheet.side(sheet.study.places[name])) is not sheet:
+            notes.append(f"{name}: values of {who(side)}, from the run beside this one")
     notes += [f"{listed(places)}: {reason}" for reason, places in gone.items()]
     notes += [f"{name}: {note}" for name in figure.lines if (note := sheet.study.lines[name].note)]
     notes += [note for name in figure.lines for note in sheet.stands_for(name, figure.places)]

@@ -30,6 +30,7 @@ class Row:
     )
     derived: str = ""  # how `published` is computed from what the source prints; '': printed itself
     group: str = ""  # the row of a map of best interfaces
+    machine: str = ""  # of our value, if it is of a run beside this one
 
 
 def quotients(figure: Figure, sheet: Sheet) -> Iterator[Row]:
@@ -40,6 +41,7 @@ def quotients(figure: Figure, sheet: Sheet) -> Iterator[Row]:
 
 
 def _quotient(one: Quotient, figure: Figure, place: str, sheet: Sheet) -> Row:
+    sheet = sheet.side(sheet.study.places[place])
     ends = [sheet.ours(sheet.study.lines[name], sheet.study.places[place]) for name in (one.of, one.to)]
     size = nearest_size(figure.size_bytes, sorted(ends[0].keys() & ends[1].keys()))
     middle = None if one.published is None else sum(one.published) / 2
@@ -74,7 +76,7 @@ def best_by_size(figure: Figure, sheet: Sheet) -> Iterator[Row]:
     for contest in figure.contests:
         rows = list(_best(contest, sheet))
         place = sheet.study.places[contest.place]
-        reasons = [sheet.missing(sheet.study.lines[name], place, None) for name in contest.lines]
+        reasons = [sheet.side(place).missing(sheet.study.lines[name], place, None) for name in contest.lines]
         yield from rows or [
             Row("", contest.place, None, None, False, "", None, None, reasons[0], "", group=contest.name)
         ]
@@ -82,6 +84,7 @@ def best_by_size(figure: Figure, sheet: Sheet) -> Iterator[Row]:
 
 def _best(contest: Contest, sheet: Sheet) -> Iterator[Row]:
     place = sheet.study.places[contest.place]
+    sheet = sheet.side(place)
     found: dict[int, dict[str, Ours]] = {}
     for name in contest.lines:
         for size, one in sheet.ours(sheet.study.lines[name], place).items():

@@ -27,3 +27,13 @@ COUNTED = {
     BUILT_IN: ("is built into the model", "are built into the model"),
     ASSUMED: ("is an assumption of the model", "are assumptions of the model"),
 }
+
+#: How a page shows a verdict: its kind (good, bad or open), and a sign beside its words.
+SHOWN = {
+    HOLDS: ("good", "✓"),
+    CLOSE: ("open", "≈"),
+    **dict.fromkeys(CONTRADICTED, ("bad", "✗")),
+    UNTESTED: ("open", "?"),
+    BUILT_IN: ("open", "="),
+    ASSUMED: ("open", "="),
+}

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from byteways.analyse.finding import Finding
+from byteways.analyse.picture import Chip, Picture
 from byteways.analyse.results_index import Index
+from byteways.analyse.studies.claims import Verdict
+from byteways.analyse.studies.numbers import number, size_of
 from byteways.analyse.studies.outcome import FigureOutcome, StudyOutcome, outcome_of
-from byteways.analyse.studies.references import listed
+from byteways.analyse.studies.pictures import colours_of, pictures
 from byteways.analyse.studies.rows import Row
-from byteways.analyse.studies.verdicts import BUILT_IN
+from byteways.analyse.studies.verdicts import BUILT_IN, SHOWN
+from byteways.analyse.subjects.study_matrices import matrices
 from byteways.analyse.summary import Cell, Run
-from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.topic import Exhibit, Table, Topic
 from byteways.studies.study import Study
 from byteways.units import format_size
 
 #: Shown instead of a reason that the table notes give.
 NOT_HERE = "no counterpart here"
-#: Units for sizes in powers of 1000.
-DECIMAL = ("B", "kB", "MB", "GB")
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -39,15 +40,43 @@ def repeated(run: Run) -> str:
 
 def topic_of(outcome: StudyOutcome) -> Topic:
     """Builds the topic: claims, then figures, then notes on the source."""
-    study = outcome.study
+    study, colours = outcome.study, colours_of(outcome)
+    tables = [_figure(one) for one in outcome.figures]
     return Topic(
         "study",
         "Published vs measured",
         f"{outcome.summary()}. {study.authors}, “{study.title}” ({study.year}), {study.address}. "
         f"Our values are {statistic_of(study)}, as in the source. {study.timing}.",
-        (_claims(outcome), *(table for one in outcome.figures for table in _figure(one)), *_about(study)),
-        tuple(plot for one in outcome.figures if (plot := _plot(one))),
+        (_claims(outcome), *(table for some in tables for table in some), *_about(study)),
+        exhibits=tuple(
+            _exhibit(one, some, pictures(one, outcome, colours))
+            for one, some in zip(outcome.figures, tables, strict=True)
+            if some
+        ),
+        chips=tuple(map(_chip, outcome.verdicts)),
     )
+
+
+def _exhibit(one: FigureOutcome, tables: Sequence[Table], drawn: Sequence[Picture]) -> Exhibit:
+    """Returns a figure as its source draws it: its pictures, or its matrices side by side."""
+    grids: Sequence[Table] = ()
+    if one.figure.drawing.plot == "matrix":
+        grids = tables if one.figure.kind == "hops" else matrices(one, "", drawn=True)
+    values = () if one.figure.kind in ("hops", "matrix") and grids else tables
+    return Exhibit(
+        f"study-{one.figure.id}",
+        _title(one),
+        tuple(map(_chip, one.verdicts)),
+        tuple(drawn),
+        tuple(grids),
+        tuple(values),
+        tuple(tables),
+    )
+
+
+def _chip(told: Verdict) -> Chip:
+    kind, sign = SHOWN[told.verdict]
+    return Chip(told.verdict, kind, sign, told.claim.id, f"{told.claim.text}\n{told.detail}")
 
 
 def statistic_of(study: Study) -> str:
@@ -91,7 +120,7 @@ def _figure(one: FigureOutcome) -> list[Table]:
     if not one.rows:
         return []
     if one.figure.kind == "matrix":
-        return _matrices(one)
+        return matrices(one, _title(one), drawn=False)
     return [{"map": _map, "grid": _grid, "best": _best}.get(one.figure.kind, _list)(one)]
 
 
@@ -104,57 +133,6 @@ def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str
     gpus = list(hops)
     rows = tuple((row, *(str(hops[row].get(column, "–")) for column in gpus)) for row in gpus)
     return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
-
-
-def _matrices(one: FigureOutcome) -> list[Table]:
-    """Tabulates published, ours, and ours over published for every pair, as available."""
-    tables = []
-    kinds: tuple[tuple[str, Callable[[Row], float | None], str], ...] = (
-        ("published", lambda row: row.published, one.figure.unit),
-        ("measured", lambda row: row.ours, one.figure.unit),
-        ("measured over published", lambda row: row.ratio, ""),
-    )
-    told = _of_one_system(one.rows)
-    for what, pick, unit in kinds:
-        found = {row.place: value for row in told if (value := pick(row)) is not None}
-        if not found:
-            continue
-        ends = [place.split(">") for place in found]
-        sources, targets = (list(dict.fromkeys(pair[side] for pair in ends)) for side in (0, 1))
-        numbers = [[found.get(f"{source}>{target}") for target in targets] for source in sources]
-        rows = tuple(
-            (source, *("–" if value is None else _in_matrix(value, unit) for value in row))
-            for source, row in zip(sources, numbers, strict=True)
-        )
-        heat = tuple((None, *(value and value / max(found.values()) for value in row)) for row in numbers)
-        title = f"{_title(one)}, {what}{', ' + unit if unit else ''}"
-        note = "; ".join(_derived(told) if what == "published" else one.notes if what == "measured" else ())
-        columns = tuple(range(1, len(targets) + 1))
-        tables.append(Table(title, ("from \\ to", *targets), rows, columns, note, heat))
-    return tables
-
-
-def _of_one_system(rows: Sequence[Row]) -> list[Row]:
-    """Returns the rows without published values of other systems than the first: a matrix is of one."""
-    system = next((row.system for row in rows if row.published is not None), "")
-    own = {row.place for row in rows if row.system == system}
-    kept = [row for row in rows if row.system == system or row.place not in own]
-    return [
-        row if row.system == system else replace(row, published=None, ratio=None, derived="") for row in kept
-    ]
-
-
-def _derived(rows: Sequence[Row]) -> list[str]:
-    """Lists the published values of a matrix that are derived from printed ones, and how."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        if row.derived:
-            found.setdefault(row.derived, []).append(row.place)
-    return [f"derived, {how}: {listed(places)}" for how, places in found.items()]
-
-
-def _in_matrix(value: float, unit: str) -> str:
-    return number(value, unit) if unit else f"{value:.2f}"
 
 
 def _map(one: FigureOutcome) -> Table:
@@ -252,6 +230,7 @@ def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collec
     """Returns the cells of a row; reasons in `told` are left to the notes."""
     reason = NOT_HERE if row.reason in told else row.reason
     derived = f"derived: {row.derived}" if row.derived else ""
+    ours_of = f"ours of {row.machine}" if row.machine else ""
     return (
         *((row.place,) if with_place else ()),
         row.line,
@@ -260,7 +239,7 @@ def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collec
         "–" if row.ours is None else number(row.ours, unit),
         "–" if row.ratio is None else _ratio(row),
         *((row.other_count,) if with_other else ()),
-        "; ".join(part for part in (row.system, derived, reason) if part),
+        "; ".join(part for part in (row.system, ours_of, derived, reason) if part),
     )
 
 
@@ -281,57 +260,11 @@ def _ratio(row: Row) -> str:
     return f"{row.ratio:.3f}" if row.ratio < 10 else number(row.ratio, "")
 
 
-def size_of(size_bytes: int) -> str:
-    """Formats a size in bytes in powers of two, or of ten if it is one (100 kB, 8 MB)."""
-    text = format_size(size_bytes)
-    if "." not in text or size_bytes % 1000:
-        return text
-    power = max(power for power in range(1, len(DECIMAL)) if size_bytes >= 1000**power)
-    return f"{size_bytes / 1000**power:g} {DECIMAL[power]}"
-
-
-def number(value: float, unit: str) -> str:
-    """Formats four significant digits; fractions with three decimals."""
-    if unit == "of peak":
-        return f"{value:.3f}"
-    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
-
-
 def _about(study: Study) -> tuple[Table, ...]:
     """Lists defects of the source and deviations of this reproduction."""
     rows = [("known error in the source", text) for text in study.defects]
     rows += [("done differently here", text) for text in study.differences]
     return (Table("About the source", ("", ""), tuple(rows)),) if rows else ()
-
-
-def _plot(one: FigureOutcome) -> Plot | None:
-    """Plots our curve with the source's points as markers."""
-    lines: list[Line] = []
-    unit = one.figure.unit
-    for series in one.series:
-        if series.ours:
-            lines.append(Line(series.label, _points(series.ours, unit)))
-        for system, points in series.published.items():
-            lines.append(Line(f"{series.label}, {system}, published", _points(points, unit), published=True))
-    if not lines:
-        return None
-    caption = "Open markers are published values; values without a marker were published only as a plot."
-    return Plot(
-        _title(one), caption, "size of the transfer", unit, tuple(lines), x_sizes=True, y_log=_wide(one, unit)
-    )
-
-
-def _wide(one: FigureOutcome, unit: str) -> bool:
-    """Whether values of one size differ so much that a linear axis would flatten some."""
-    last = [series.ours[-1][1] for series in one.series if series.ours]
-    return unit == "GB/s" and bool(last) and max(last) > 10 * min(last)
-
-
-def _points(points: Sequence[tuple[int, float]], unit: str) -> tuple[PlotPoint, ...]:
-    return tuple(
-        PlotPoint(size, value, value, value, f"{format_size(size)}: {number(value, unit)} {unit}")
-        for size, value in points
-    )
 
 
 REPEATED = 850.0

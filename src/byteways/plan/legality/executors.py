@@ -132,6 +132,8 @@ def cores_refusal(question: Question) -> str | None:
 def environment_refusal(question: Question) -> str | None:
     """The case must use what reads each variable: otherwise the result looks like the effect of a setting."""
     case, capabilities = question.case, question.found
+    if not case.environment:
+        return None
     touchers = [buffer.first_touch for flow in case.flows for buffer in flow.buffers if buffer.first_touch]
     devices = [name for name in (*case.devices, *touchers) if kind_of(name) == "gpu"] or list(case.executors)
     runtimes = {device: runtime_of(device, capabilities) for device in devices}
@@ -168,7 +170,7 @@ def in_environment(case: Case, capabilities: Capabilities) -> Capabilities:
         for name, value in case.environment.items()
         if gives_pageable_access(name, value) and (reader := reader_of(name))
     }
-    gained = {device: True for device in capabilities.devices if runtime_of(device, capabilities) in runtimes}
-    if not gained:
+    if not runtimes:
         return capabilities
+    gained = {device: True for device in capabilities.devices if runtime_of(device, capabilities) in runtimes}
     return replace(capabilities, pageable_access={**capabilities.pageable_access, **gained})

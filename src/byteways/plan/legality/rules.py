@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from byteways.plan.case import Case, Flow
+from byteways.plan.case import Case
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, is_memory_step
 from byteways.plan.legality import applications, calls, executors, rooms
 from byteways.plan.legality.question import Question
@@ -27,11 +28,11 @@ class Rule:
     options: tuple[str, ...] = ()  # empty: any options
     whole_case: bool = False
 
-    def concerns(self, case: Case, flow: Flow) -> bool:
-        if self.whole_case and flow is not case.flows[0]:
+    def concerns(self, question: Question) -> bool:
+        """Whether it applies to a flow, of one of its interfaces."""
+        if self.whole_case and question.flow is not question.case.flows[0]:
             return False
-        asked = not self.options or any(name in case.options_of(flow) for name in self.options)
-        return asked and case.interface_of(flow) in self.interfaces
+        return not self.options or any(name in question.options for name in self.options)
 
 
 def _possible(question: Question) -> str | None:
@@ -113,10 +114,18 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
     Devices must exist in the topology (ensured by the expansion of sweeps).
     """
     there = executors.in_environment(case, capabilities)
-    for rule in RULES:
-        for flow in case.flows:
-            if not rule.concerns(case, flow):
+    questions = [Question(case, flow, topology, capabilities, there) for flow in case.flows]
+    for rule, interfaces in _rules_of(tuple(dict.fromkeys(question.interface for question in questions))):
+        for question in questions:
+            if question.interface not in interfaces or not rule.concerns(question):
                 continue
-            if reason := rule.broken(Question(case, flow, topology, capabilities, there)):
+            if reason := rule.broken(question):
                 return reason
     return None
+
+
+@functools.cache
+def _rules_of(interfaces: tuple[str, ...]) -> tuple[tuple[Rule, frozenset[str]], ...]:
+    """The rules that apply to any of these interfaces, in their order, each with those it applies to."""
+    applying = ((rule, frozenset(interfaces) & frozenset(rule.interfaces)) for rule in RULES)
+    return tuple((rule, some) for rule, some in applying if some)

@@ -2,7 +2,6 @@
 // Everything on the page works without this script but the charts, the toggle, the tooltips and the downloads.
 (function () {
   const root = document.documentElement;
-  const read = (id) => { const at = document.getElementById(id); return at ? JSON.parse(at.textContent) : null; };
 
   // Theme: the system's, until the button is used. Printing is always light.
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -23,12 +22,18 @@
   let printing = false;
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   function paint(trace) {
-    const tone = colour(trace.colour < 0 ? "--soft" : "--c" + (trace.colour % 8));
+    const tone = colour(trace.colour === -2 ? "--ink" : trace.colour < 0 ? "--soft" : "--c" + (trace.colour % 8));
     const copy = Object.assign({}, trace, { line: Object.assign({ color: tone }, trace.line) });
     if (trace.marker) copy.marker = Object.assign({ color: tone }, trace.marker);
     if (trace.band) { copy.fillcolor = tone; copy.opacity = 0.16; }
     delete copy.colour; delete copy.band;
     return copy;
+  }
+  // Rows of a legend whose entries stand side by side.
+  function packed(names, width) {
+    let rows = 1, used = 0;
+    names.forEach((length) => { const own = 44 + 6.2 * length; if (used && used + own > width) { rows++; used = 0; } used += own; });
+    return rows;
   }
   // As many labels as have room, at even steps, the last one always.
   function fewer(own, width) {
@@ -37,11 +42,27 @@
     const kept = (list) => list.filter((_, index) => (count - 1 - index) % step === 0);
     return Object.assign({}, own, { tickvals: kept(own.tickvals), ticktext: kept(own.ticktext) });
   }
+  // Base 85 in the alphabet of packing.py, then gzip.
+  const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=[?@^_]{|}~";
   async function text(id) {
-    const packed = atob(document.getElementById(id).textContent.trim()), bytes = new Uint8Array(packed.length);
-    for (let n = 0; n < packed.length; n++) bytes[n] = packed.charCodeAt(n);
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+    const packed = document.getElementById(id).textContent.trim(), codes = new Uint8Array(128);
+    for (let n = 0; n < 85; n++) codes[LETTERS.charCodeAt(n)] = n;
+    const rest = packed.length % 5, groups = Math.ceil(packed.length / 5);
+    const bytes = new Uint8Array(groups * 4), view = new DataView(bytes.buffer), last = LETTERS.charCodeAt(84);
+    for (let group = 0; group < groups; group++) {
+      let word = 0;
+      for (let n = group * 5; n < group * 5 + 5; n++) word = word * 85 + codes[n < packed.length ? packed.charCodeAt(n) : last];
+      view.setUint32(group * 4, word);
+    }
+    const whole = bytes.subarray(0, groups * 4 - (rest ? 5 - rest : 0));
+    return new Response(new Blob([whole]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
+  // Large tables, and the details of cells, travel packed: the first view needs neither.
+  const texts = async (id) => (document.getElementById(id) ? JSON.parse(await text(id)) : []);
+  const filled = Promise.all([texts("later"), texts("tips")]).then(([tables, details]) => {
+    document.querySelectorAll("[data-later]").forEach((place) => { place.innerHTML = tables[place.dataset.later]; });
+    document.querySelectorAll("[data-tip]").forEach((cell) => { cell.dataset.details = details[cell.dataset.tip]; });
+  });
   // The library and the data of the charts are unpacked once, after the first view or when a chart is needed.
   let unpacked = null, unpackedNow = false;
   async function load() {
@@ -70,9 +91,10 @@
     const narrow = place.clientWidth < NARROW;
     const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
     const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG;
-    const rows = narrow ? named : Math.ceil(named / Math.max(1, Math.floor((place.clientWidth - 80) / (48 + 6.7 * longest))));
-    const plot = narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140, row = narrow ? 28 : 22;
-    place.style.height = (below ? plot + 114 + row * rows : Math.max(printing ? 280 : 416, 90 + 21 * named)) + "px";
+    const rows = packed(names, place.clientWidth - 80);
+    const lower = 90 * (figure.layout.panels || 0); // panels of ratios below the plot
+    const plot = (narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
+    place.style.height = (below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 90 + 21 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
       height: Number.parseFloat(place.style.height),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -82,9 +104,10 @@
       legend: below ? { orientation: "h", x: 0, y: -72 / plot, yanchor: "top", font: { size: 11 } }
         : { orientation: "v", x: 1.01, y: 1, font: { size: 12 } },
       xaxis: axis(fewer(figure.layout.xaxis, place.clientWidth - 80 - (below ? 0 : 48 + 6.7 * longest))), yaxis: axis(figure.layout.yaxis),
-      shapes: (figure.layout.shapes || []).map((s) => Object.assign({}, s, { line: Object.assign({ color: soft }, s.line) })),
-      annotations: (figure.layout.annotations || []).map((a) => Object.assign({ font: { size: 11, color: soft } }, a)),
+      shapes: (figure.layout.shapes || []).map((s) => Object.assign({}, s, { line: Object.assign({ color: soft }, s.line) }, s.filled ? { fillcolor: soft, opacity: 0.18 } : {})),
+      annotations: (figure.layout.annotations || []).map((a) => Object.assign({ font: { size: 11, color: soft } }, a, a.boxed ? { bordercolor: colour("--c" + (a.colour % 8)), bgcolor: colour("--card"), font: { size: 11, color: ink } } : {})),
     });
+    Object.keys(figure.layout).filter((name) => /^yaxis\d+$/.test(name)).forEach((name) => { layout[name] = axis(figure.layout[name]); });
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
   // A small chart of a few lines, both axes logarithmic, each line named at its end.
@@ -221,35 +244,14 @@
     }
   });
 
-  // Downloads: the records travel packed in the page and are unpacked when asked for.
-  function field(value) {
-    if (value === null || value === undefined) return "";
-    let text = value;
-    if (typeof value === "object") {
-      if (Object.keys(value).length === 0) return "";
-      text = JSON.stringify(value);
-    }
-    text = String(text);
-    return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
-  }
-  function csv(records) {
-    const columns = read("columns");
-    const at = (record, place) => place.reduce((value, step) => (value === null || value === undefined ? null : value[step]), record);
-    const lines = [columns.map(([name]) => name).join(",")];
-    for (const record of records) lines.push(columns.map(([, place]) => field(at(record, place))).join(","));
-    return lines.join("\n") + "\n";
-  }
-  async function download(kind) {
-    const all = await text("records");
-    const content = kind === "csv" ? csv(JSON.parse(all).records) : all;
+  // A file that the page offers.
+  function save(content, kind, name) {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([content], { type: kind === "csv" ? "text/csv" : "application/json" }));
-    link.download = "byteways-" + root.dataset.run + "." + kind;
+    link.href = URL.createObjectURL(content);
+    link.download = "byteways-" + root.dataset.run + (name ? "-" + name : "") + "." + kind;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    return content;
   }
-  document.querySelectorAll("[data-download]").forEach((b) => b.addEventListener("click", () => download(b.dataset.download)));
 
   // Contents: mark the section that is being read.
   const links = new Map(Array.from(document.querySelectorAll(".contents a"), (a) => [a.hash.slice(1), a]));
@@ -263,5 +265,5 @@
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
   window.addEventListener("load", () => setTimeout(ready, 100));
-  window.byteways = { compact, ready, drawAll, drawn, places, download };
+  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, filled };
 })();

@@ -91,9 +91,7 @@ class Drawing:
 
 def draw(topology: Topology, rates: Sequence[LinkRate]) -> Drawing:
     """Returns the picture of a topology with these rates."""
-    gpus = set(topology.names("gpu"))
-    direct = any({link.a, link.b} <= gpus for link in topology.links)
-    at = in_ring(topology) if direct else layered(topology)
+    at = arranged(topology)
     places = Labels(at.boxes.values())
     cpus = {*topology.names("cpu")}
     between_domains = [
@@ -107,13 +105,20 @@ def draw(topology: Topology, rates: Sequence[LinkRate]) -> Drawing:
         for rate in sorted(others, key=lambda rate: -(rate.best.value if rate.best else 0.0))
         if rate.link.a in at.boxes and rate.link.b in at.boxes
     ]
-    strokes += [_missing(at, *pair, places) for pair in missing_pairs(topology) if direct]
+    strokes += [_missing(at, *pair, places) for pair in missing_pairs(topology) if at.ring]
     facts = {device.name: device for device in topology.devices}
-    nodes = tuple(Node(box, _facts(box, facts.get(box.name), topology)) for box in at.boxes.values())
+    nodes = tuple(Node(box, facts_of(box, facts.get(box.name), topology)) for box in at.boxes.values())
     classes = tuple(_classes(rates))
     return Drawing(
         WIDTH, at.height, at.packages, nodes, tuple(strokes), classes, numbered, max(len(topology.hosts), 1)
     )
+
+
+def arranged(topology: Topology) -> Arrangement:
+    """Returns the places: in a ring if GPUs have links of their own, otherwise in layers."""
+    gpus = set(topology.names("gpu"))
+    direct = any({link.a, link.b} <= gpus for link in topology.links)
+    return in_ring(topology) if direct else layered(topology)
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,7 @@ def _shade(fraction: float | None) -> str:
 
 def _stroke(at: Arrangement, rate: LinkRate, scale: _Scale, numbered: bool, places: Labels) -> Stroke:
     link, best = rate.link, rate.best
-    line = _path(at, link)
+    line = line_of(at, link)
     width = scale.width(best)
     strands = link.count if 2 <= link.count <= STRANDS else 1
     number = gb_per_s(best) if best and (numbered or rate.suspect) else ""
@@ -193,7 +198,8 @@ def _missing(at: Arrangement, a: str, b: str, places: Labels) -> Stroke:
     return Stroke(f"{a} – {b}", line.path, THINNEST, "missing", 1, "", x, y, True, details)
 
 
-def _path(at: Arrangement, link: Link) -> Line:
+def line_of(at: Arrangement, link: Link) -> Line:
+    """Returns the line of a link between its two boxes."""
     first, second = at.boxes[link.a], at.boxes[link.b]
     if at.ring:
         return _in_ring(at, link)
@@ -212,7 +218,8 @@ def _in_ring(at: Arrangement, link: Link) -> Line:
     )
 
 
-def _facts(box: Box, device: Device | None, topology: Topology) -> str:
+def facts_of(box: Box, device: Device | None, topology: Topology) -> str:
+    """Returns the facts on a device, NIC or switch, one a line."""
     if device is None:
         nic = next((nic for nic in topology.nics if nic.name == box.name), None)
         if nic is None:

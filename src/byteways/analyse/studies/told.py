@@ -1,0 +1,61 @@
+"""Which published values belong to a line at a place: how the source tells methods, buffers and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from byteways.plan.case import Buffer
+from byteways.studies.study import Ends, Line, Place
+from byteways.studies.values import Value
+
+
+@dataclass(frozen=True)
+class Told:
+    """How the source tells values of a line at a place."""
+
+    metric: str | None  # None: any
+    method: str
+    pattern: str
+    options: Mapping[str, str]
+    ends: tuple[Buffer, Buffer, str]  # source, destination and executor
+
+
+def told_of(line: Line, place: Place) -> list[Told]:
+    """How the source tells figures of the line at the place, by its own devices and memory."""
+    devices = tuple(_told_device(device, place) for device in place.devices)
+    own = line.ends[0]
+    found = []
+    for told in line.published:
+        as_told = Ends(
+            told.get("source", own.source),
+            told.get("destination", own.destination),
+            told.get("executor", own.executor),
+        )
+        flow = as_told.flow(devices)
+        ends = (flow.source, flow.destination, flow.executor)
+        options = dict(word.split("=", 1) for word in told.get("options", "").split())
+        method, pattern = told.get("method", line.interface), told.get("pattern", line.pattern)
+        found.append(Told(told.get("metric"), method, pattern, options, ends))
+    return found
+
+
+def is_at(value: Value, line: Line, told: Sequence[Told], ambient: Sequence[str]) -> bool:
+    """Whether the source's value is one of a line that it tells so."""
+    extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
+    missing = [name for name in line.environment if name not in value.environment]
+    if missing or set(extra) - set(ambient):
+        return False
+    own = (value.method, value.pattern, value.options, (value.source, value.destination, value.executor))
+    return any(
+        one.metric in (None, value.metric) and (one.method, one.pattern, one.options, one.ends) == own
+        for one in told
+    )
+
+
+def _told_device(device: str, place: Place) -> str:
+    """Resolves "near a" to the CPU with that GPU's number, the source's name for an APU's CPU."""
+    if not device.startswith("near "):
+        return device
+    anchor = place.devices["abcd".index(device.removeprefix("near "))]
+    return anchor.replace("gpu", "cpu")

@@ -1,0 +1,117 @@
+"""The title of a run: the machine, and what its links reach.
+
+Which results a title names is decided here, for the report and the terminal alike:
+
+1. of GPU pairs with a direct link, the best interface of each link class, the fastest class first;
+2. of host and GPU, the best interface over the nearest NUMA domain;
+3. without GPU pairs, copies within host memory.
+
+A share of the peak is named only where a link is the limit: what a package shares is memory, not a link.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from byteways.analyse.compare import rank
+from byteways.analyse.phrases import SPREAD, listed, percent, rate
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import broadest_size, is_plain, kind, limited_by_link
+from byteways.analyse.summary import Group, group_by
+from byteways.topology.model import Topology
+
+#: What a title leaves out of a model's name.
+_VENDORS = ("NVIDIA ", "AMD ", "Instinct ", "Intel(R) ")
+
+
+def machine(topology: Topology) -> str:
+    """`4 × H200`, `2 hosts of 8 × MI250X`; without a GPU `2 NUMA domains of EPYC 7A53`."""
+    kind = "gpu" if topology.names("gpu") else "cpu"
+    models = Counter(device.model for device in topology.devices if device.kind == kind)
+    domains = "NUMA domains of " if kind == "cpu" and sum(models.values()) > 1 else ""
+    told = [
+        f"{count} {'' if domains else '× '}{domains}{_short(model)}" if count > 1 else _short(model)
+        for model, count in models.items()
+    ]
+    hosts = f"{len(topology.hosts)} hosts of " if len(topology.hosts) > 1 else ""
+    return f"{hosts}{listed(told)}" if told else "No devices"
+
+
+def _short(model: str) -> str:
+    for vendor in _VENDORS:
+        model = model.replace(vendor, "")
+    return model.strip() or "unknown model"
+
+
+def results(index: Index) -> str:
+    """`GPU pairs over NVLink4 ×18 396 GB/s, 88 % of peak; host to GPU 55.4 GB/s, 88 % of peak`.
+
+    '' without any ranked result.
+    """
+    return "; ".join(_clauses(index))
+
+
+def _clauses(index: Index) -> Iterator[str]:
+    leads = list(_leads(index))
+    direct = [lead for lead in leads if kind(lead.cells[0]) == "gpu-gpu" and not _routed(index, lead)]
+    if direct:
+        yield _pairs(index, sorted(direct, key=lambda lead: -lead.value))
+    for name, words in (("cpu-gpu", "host to GPU"), ("gpu-cpu", "GPU to host")):
+        near = [lead for lead in leads if kind(lead.cells[0]) == name]
+        if near:
+            yield f"{words} {_reached(index, near[0])}"
+            return
+    within = [lead for lead in leads if kind(lead.cells[0]) == "cpu"]
+    if within and not direct:
+        yield f"copies in host memory {_reached(index, within[0])}"
+
+
+def _pairs(index: Index, leads: Sequence[Group]) -> str:
+    """`GPU pairs over xGMI ×4, ×2, ×1 153, 76.3, 38.2 GB/s, 76 % of peak`; the fastest class first."""
+    classes = [index.link_class(lead.cells[0]) for lead in leads]
+    if len(leads) == 1:
+        over = f" over {classes[0]}" if classes[0] else ""
+        return f"GPU pairs{over} {_reached(index, leads[0])}"
+    rates = ", ".join(rate(lead) for lead in leads)
+    return f"GPU pairs over {_shortened(classes)}: {rates} GB/s{_shares(index, leads)}"
+
+
+def _shortened(classes: Sequence[str]) -> str:
+    """`xGMI ×4, ×2, ×1`: what all names begin with is written once."""
+    kinds = {name.rpartition(" ")[0] for name in classes}
+    if len(kinds) > 1 or "" in kinds:
+        return ", ".join(classes)
+    return f"{kinds.pop()} {', '.join(name.rpartition(' ')[2] for name in classes)}"
+
+
+def _shares(index: Index, leads: Sequence[Group]) -> str:
+    """`, 76 % of peak`, `, 44–87 % of peak`; '' unless links limit all of them."""
+    cells = [cell for lead in leads for cell in lead.cells]
+    if not all(limited_by_link(index.topology, cell) for cell in cells):
+        return ""
+    shares = sorted(cell.fraction or 0.0 for cell in cells)
+    if shares[-1] <= (1 + SPREAD) * shares[0]:
+        shares = [median(shares)]
+    ends = list(dict.fromkeys(percent(share).removesuffix(" %") for share in (shares[0], shares[-1])))
+    return f", {'–'.join(ends)} % of peak"
+
+
+def _leads(index: Index) -> Iterator[Group]:
+    """Yields the best way of each kind of pair and link class, at the broadest size (selection.py)."""
+    for name in ("gpu-gpu", "cpu-gpu", "gpu-cpu", "cpu"):
+        cells = [cell for cell in index.of_kind(name) if is_plain(index.topology, cell)]
+        for members in group_by(cells, index.link_class).values():
+            size = broadest_size(members)
+            ranking = rank(cell for cell in members if cell.record.size_bytes == size)
+            if ranking:
+                yield ranking.group
+
+
+def _routed(index: Index, lead: Group) -> bool:
+    return index.link_class(lead.cells[0]).startswith("routed")
+
+
+def _reached(index: Index, group: Group) -> str:
+    return f"{rate(group)} GB/s{_shares(index, [group])}"

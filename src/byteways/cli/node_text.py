@@ -1,0 +1,153 @@
+"""The node as text: a matrix of its pairs with the share of the peak, within 80 columns up to 16 GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from byteways.results.simulated import worded
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from byteways.analyse.node_matrix import NodeMatrix
+
+#: Up to this many columns rate and share stand side by side, and with more in two matrices.
+SIDE_BY_SIDE = 6
+#: Shares of the peak from which a number has this style; the number says the same without colour.
+STYLES = ((0.85, "green"), (0.7, "cyan"), (0.5, "yellow"), (0.0, "bold red"))
+#: Up to this many columns each has its whole name; with more, marks stand in the gaps between numbers.
+SPACED = 10
+NONE = "·"
+#: Beside a number: an outlier among equal links.
+ODD = "!"
+INDENT = 2
+
+#: A cell's text with its style.
+_Cell = tuple[str, str]
+_Pair = tuple[str, str]
+
+
+def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
+    """Prints the matrix; of nodes too wide for the console, how many devices it leaves out."""
+    from rich.text import Text
+
+    from byteways.units import format_size
+
+    grids = _grids(matrix)
+    if max(len(line.plain) for _, lines in grids for line in lines) > console.width:
+        return
+    at = format_size(matrix.size_bytes)
+    for unit, lines in grids:
+        console.print()
+        title = f"Node: best way of each pair at {at}, {unit}"
+        console.print(Text(worded(title, simulated), style="bold"), soft_wrap=True)
+        for line in lines:
+            console.print(line, soft_wrap=True)
+    for note in _notes(matrix):
+        console.print(Text(f"{' ' * INDENT}{note}", style="dim"))
+
+
+def _grids(matrix: NodeMatrix) -> list[tuple[str, list[Text]]]:
+    """Returns each matrix as unit and lines."""
+    if not matrix.shares:
+        return [("GB/s", _lines(matrix, lambda pair: (_marked(matrix, pair, _rate(matrix, pair)), "")))]
+    if len(matrix.names) <= SIDE_BY_SIDE:
+        both = _lines(matrix, lambda pair: _both(matrix, pair))
+        return [("GB/s and % of peak", both)]
+    return [
+        (
+            "GB/s",
+            _lines(matrix, lambda pair: (_marked(matrix, pair, _rate(matrix, pair)), _style(matrix, pair))),
+        ),
+        (
+            "% of peak",
+            _lines(matrix, lambda pair: (_marked(matrix, pair, _share(matrix, pair)), _style(matrix, pair))),
+        ),
+    ]
+
+
+def _lines(matrix: NodeMatrix, cell: Callable[[_Pair], _Cell]) -> list[Text]:
+    """Returns heading and rows, aligned to the right below the columns' names."""
+    from rich.text import Text
+
+    heads = _heads(matrix.names)
+    rows = [
+        [cell((row, column)) if (row, column) in matrix.cells else (NONE, "dim") for column in matrix.names]
+        for row in matrix.names
+    ]
+    gap = 2 if len(heads) <= SIDE_BY_SIDE else 1
+    if len(heads) > SPACED:  # a mark stands in the gap
+        texts = [[text.lstrip(ODD) for text, _ in row] for row in rows]
+    else:
+        texts = [[text for text, _ in row] for row in rows]
+    widths = [max(len(head), *(len(row[at]) for row in texts)) + gap for at, head in enumerate(heads)]
+    first = max(map(len, (*matrix.names, "from")))
+    lines = [Text(f"{' ' * INDENT}{'from':{first}}" + _aligned(heads, widths), style="dim")]
+    for name, row in zip(matrix.names, rows, strict=True):
+        line = Text(f"{' ' * INDENT}{name:{first}}")
+        for (text, style), width in zip(row, widths, strict=True):
+            line.append(text.rjust(width), style=style or None)
+        lines.append(line)
+    return lines
+
+
+def _aligned(texts: Sequence[str], widths: Sequence[int]) -> str:
+    return "".join(text.rjust(width) for text, width in zip(texts, widths, strict=True))
+
+
+def _heads(names: Sequence[str]) -> list[str]:
+    """Returns the headings of the columns: of many GPUs, their numbers alone."""
+    if len(names) <= SPACED:
+        return [*names]
+    return [name.removeprefix("gpu") for name in names]
+
+
+def _rate(matrix: NodeMatrix, pair: _Pair) -> str:
+    """`392`, `38`, `7.1`: three characters where they can be; `38.2` where there is room."""
+    from byteways.analyse.phrases import supported
+
+    cell = matrix.cells[pair]
+    value = cell.value / 1e9
+    if len(matrix.names) <= SIDE_BY_SIDE:
+        return supported(value, cell.low / 1e9, cell.high / 1e9)
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+def _marked(matrix: NodeMatrix, pair: _Pair, number: str) -> str:
+    mark = ODD * (pair in matrix.odd)
+    return f"{mark}{number}" if len(matrix.names) > SPACED else f"{number}{mark}"
+
+
+def _share(matrix: NodeMatrix, pair: _Pair) -> str:
+    share = matrix.shares.get(pair)
+    return NONE if share is None else f"{100 * share:.0f}"
+
+
+def _both(matrix: NodeMatrix, pair: _Pair) -> _Cell:
+    share = matrix.shares.get(pair)
+    part = f" {100 * share:3.0f}%" if share is not None else " " * 5
+    # A column for the mark, so that numbers stay below each other.
+    mark = (ODD if pair in matrix.odd else " ") if matrix.odd else ""
+    return f"{_rate(matrix, pair)}{part}{mark}", _style(matrix, pair)
+
+
+def _style(matrix: NodeMatrix, pair: _Pair) -> str:
+    share = matrix.shares.get(pair)
+    if share is None:
+        return ""
+    return next(style for least, style in STYLES if share >= least)
+
+
+def _notes(matrix: NodeMatrix) -> list[str]:
+    """Returns which way stands for which kind of pair, and what the marks mean."""
+    from byteways.analyse.selection import KINDS
+
+    kinds: dict[str, list[str]] = {}
+    for what, label in matrix.ways:
+        kinds.setdefault(what, []).append(label)
+    notes = [f"{KINDS.get(what, what)}: {'; '.join(labels)}" for what, labels in kinds.items()]
+    if matrix.odd:
+        notes.append(f"{ODD} an outlier among equal links")
+    return notes

@@ -1,0 +1,91 @@
+"""What `run` ends with and `show` begins with: title, node, findings and the table of best interfaces.
+
+On a terminal as wide as it is, in colour unless NO_COLOR is set; elsewhere 80 columns (COLUMNS changes that)
+without colour.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from byteways.cli.node_text import print_node
+from byteways.cli.show_tables import print_table
+from byteways.cli.terminal import console as terminal_console
+from byteways.cli.terminal import echo_rendered
+from byteways.results.simulated import worded
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from byteways.analyse.finding import Finding
+    from byteways.analyse.results_index import Index
+
+
+def printed(fill: Callable[[Console], None], mark: str) -> None:
+    """Prints on standard output what `fill` prints on the console that it is given.
+
+    Args:
+        fill: Prints.
+        mark: Of a simulated run, whose other lines claim no measurement; '' if measured.
+    """
+    # Without a colour system Rich omits bold and dim, too.
+    system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    # Without a terminal Rich takes COLUMNS, or 80.
+    console = terminal_console(color_system=system, highlight=False, markup=False, emoji=False)
+    if mark:  # the words of a simulated run are longer by a letter
+        console.width = max(console.width - 2, 1)
+    with console.capture() as captured:
+        fill(console)
+    # Rich pads the last column with blanks.
+    lines = (line.rstrip(" ") for line in captured.get().splitlines())
+    echo_rendered("\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines))
+
+
+def print_title(console: Console, index: Index, findings: Sequence[Finding]) -> None:
+    """Prints the machine with what it reaches, then the node."""
+    from rich.text import Text
+
+    from byteways.analyse.node_matrix import node_matrix
+    from byteways.analyse.title import machine, results
+
+    reached = results(index)
+    title = f"{machine(index.topology)}: {reached}" if reached else machine(index.topology)
+    console.print(Text(title, style="bold"))
+    matrix = node_matrix(index, findings)
+    if matrix is not None:
+        print_node(console, matrix, index.simulated)
+
+
+def print_headline(console: Console, index: Index, mark: str) -> None:
+    """Prints the recommended interface by kind of pair at three sizes."""
+    from byteways.analyse.headline import headline, rows_of_text
+
+    first = headline(index)
+    if first is None:
+        return
+    title = "Recommended interface by path"
+    print_table(console, mark, title, ["between", *first.size_names], rows_of_text(first))
+
+
+def print_findings(console: Console, found: Sequence[Finding], title: str = "Findings") -> None:
+    """Prints findings, numbered."""
+    if not found:
+        return
+    console.print(f"\n{title}", style="bold")
+    for number, finding in enumerate(found, start=1):
+        hanging(console, f"{number:3}. ", finding.title)
+        hanging(console, "     ", finding.detail, style="dim")
+
+
+def hanging(console: Console, lead: str, text: str, style: str = "") -> None:
+    """Prints text after its lead, with continuation lines indented below the text."""
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid(padding=0)
+    line.add_column(width=len(lead), no_wrap=True)
+    line.add_column()
+    line.add_row(Text(lead), Text(text, style=style))
+    console.print(line)

@@ -1,0 +1,103 @@
+"use strict";
+// Every plot, and the picture of the node, as a file: SVG or PNG. What is simulated says so in the file, too.
+(function () {
+  const root = document.documentElement, mark = document.body.dataset.mark || "";
+  const SCALE = 2, WIDE = 1000; // pixels of PNG per pixel of the page; width of a plot in the file
+  const tone = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const named = (text) => text.toLowerCase().replace(/[^\w]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+  function blob(address) {
+    const [head, body] = [address.slice(0, address.indexOf(",")), address.slice(address.indexOf(",") + 1)];
+    const text = head.includes("base64") ? atob(body) : decodeURIComponent(body);
+    if (!head.includes("base64")) return new Blob([text], { type: "image/svg+xml" });
+    return new Blob([Uint8Array.from(text, (letter) => letter.charCodeAt(0))], { type: head.slice(5, head.indexOf(";")) });
+  }
+
+  async function plot(place, title, kind) {
+    await window.byteways.draw(place);
+    const layout = Object.assign({}, place.layout, {
+      paper_bgcolor: tone("--card"), plot_bgcolor: tone("--card"),
+      title: { text: escaped(title) + (mark ? "<br><sup>" + escaped(mark) + "</sup>" : ""), x: 0.01, xanchor: "left", font: { size: 15 } },
+      margin: Object.assign({}, place.layout.margin, { t: mark ? 76 : 56 }),
+    });
+    const size = { width: Math.max(WIDE, place.clientWidth), height: place.clientHeight + (mark ? 64 : 44) };
+    return blob(await window.Plotly.toImage({ data: place.data, layout }, Object.assign({ format: kind, scale: kind === "png" ? SCALE : 1 }, size)));
+  }
+
+  // Of an SVG of the page with its own look: a file has no style sheet.
+  const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "font-family", "font-size", "font-weight", "text-anchor", "opacity"];
+  function drawing(svg, title) {
+    const copy = svg.cloneNode(true), [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    const own = [svg, ...svg.querySelectorAll("*")], made = [copy, ...copy.querySelectorAll("*")];
+    own.forEach((element, n) => {
+      const style = getComputedStyle(element);
+      made[n].setAttribute("style", LOOK.map((name) => name + ":" + style.getPropertyValue(name)).join(";"));
+      ["tabindex", "role", "data-details", "data-link"].forEach((name) => made[n].removeAttribute(name));
+    });
+    copy.querySelectorAll(".reach").forEach((path) => path.remove());
+    made.forEach((element) => element.removeAttribute("class")); // the room for the pointer, and what is selected
+    const lines = [title, mark].filter(Boolean), tall = height + 26 * lines.length + 10;
+    const shape = (name, all) => {
+      const one = document.createElementNS("http://www.w3.org/2000/svg", name);
+      Object.entries(all).forEach(([key, value]) => one.setAttribute(key, value));
+      return one;
+    };
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("viewBox", [0, 0, width, tall].join(" "));
+    copy.setAttribute("width", width);
+    copy.setAttribute("height", tall);
+    copy.removeAttribute("style");
+    copy.prepend(shape("rect", { width, height: tall, fill: tone("--card") }));
+    lines.forEach((line, n) => {
+      const letters = Math.min(15, (1.65 * (width - 24)) / line.length); // the height at which the line fits
+      const text = shape("text", { x: 12, y: height + 24 + 24 * n, fill: tone(n ? "--bad" : "--ink"), style: "font:600 " + letters.toFixed(1) + "px sans-serif" });
+      text.textContent = line;
+      copy.append(text);
+    });
+    return { text: new XMLSerializer().serializeToString(copy), width, height: tall };
+  }
+  async function picture(svg, title, kind) {
+    const { text, width, height } = drawing(svg, title), file = new Blob([text], { type: "image/svg+xml" });
+    if (kind === "svg") return file;
+    const image = new Image(), address = URL.createObjectURL(file);
+    image.src = address;
+    await image.decode();
+    URL.revokeObjectURL(address);
+    const canvas = document.createElement("canvas");
+    canvas.width = SCALE * width;
+    canvas.height = SCALE * height;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return new Promise((done) => { canvas.toBlob(done, "image/png"); });
+  }
+
+  function buttons(title, make) {
+    const bar = document.createElement("p");
+    bar.className = "save";
+    ["svg", "png"].forEach((kind) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = kind.toUpperCase();
+      button.setAttribute("aria-label", "Save as " + kind.toUpperCase() + ": " + title());
+      button.addEventListener("click", async () => window.byteways.save(await make(kind), kind, named(title())));
+      bar.append(button);
+    });
+    return bar;
+  }
+  // One bar for each plot and for the node; `all` lists them for scripts.
+  const all = [];
+  function offer(after, title, make) {
+    all.push({ title, make });
+    after.after(buttons(title, make));
+  }
+  const node = document.querySelector("svg.node:not(.key)"), heading = document.querySelector("h1").textContent;
+  if (node) offer(document.querySelector(".picture .legend"), () => heading, (kind) => picture(node, heading, kind));
+  if (document.getElementById("plotly")) {
+    document.querySelectorAll(".chart").forEach((place) => {
+      const title = place.closest("figure").querySelector("h3").textContent;
+      offer(place, () => title, (kind) => plot(place, title, kind));
+    });
+    const curve = document.getElementById("explore-curve"), told = () => document.getElementById("explore-title").textContent;
+    if (curve) offer(curve, () => told() || "Bandwidth over size", (kind) => plot(curve, told(), kind));
+  }
+  window.byteways.pictures = all;
+})();

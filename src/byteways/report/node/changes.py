@@ -1,0 +1,92 @@
+"""The picture of a node in two runs: links that changed are wide and coloured, all others thin and grey."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+
+from byteways.analyse.compared import Pair
+from byteways.analyse.link_changes import LinkChange, SharedChange
+from byteways.analyse.wording_comparison import change, values
+from byteways.report.node.boxes import WIDTH
+from byteways.report.node.drawing import Drawing, Node, Stroke, arranged, facts_of, line_of
+from byteways.report.node.lines import Labels, Line
+from byteways.topology.model import Topology
+from byteways.units import format_size
+
+#: Width of a link that kept its speed, of one that changed at all, and of one at half or twice its speed.
+SAME, CHANGED, DOUBLED = 3.0, 6.0, 13.0
+#: Speed from which on a slower link has the mildest colour.
+MILD = 0.8
+#: Changes that the details of a link list.
+TOLD = 6
+
+
+def draw_changes(topology: Topology, changes: Sequence[LinkChange]) -> Drawing:
+    """Returns the picture of a topology with how its links changed."""
+    at = arranged(topology)
+    places = Labels(at.boxes.values())
+    shown = [
+        one
+        for one in changes
+        if {one.link.a, one.link.b} <= {*at.boxes}
+        and not (at.numa and one.link.kind == "numa" and not _marked(one))
+    ]
+    strokes = [_stroke(line_of(at, one.link), one, places) for one in sorted(shown, key=_marked)]
+    facts = {device.name: device for device in topology.devices}
+    nodes = tuple(Node(box, facts_of(box, facts.get(box.name), topology)) for box in at.boxes.values())
+    return Drawing(
+        WIDTH, at.height, at.packages, nodes, tuple(strokes), (), True, max(len(topology.hosts), 1)
+    )
+
+
+def _marked(one: LinkChange) -> bool:
+    return bool(one.lost) or (one.pair is not None and one.pair.claim.differ)
+
+
+def _stroke(line: Line, one: LinkChange, places: Labels) -> Stroke:
+    pair, marked = one.pair, _marked(one)
+    number = "failed" if one.lost else f"{change(pair.speed)} %" if pair and marked else ""
+    width = _width(pair) if marked else SAME
+    slower = bool(one.lost) or (pair is not None and pair.slower)
+    x, y = places.place(line, f"⚠ {number}" if slower else number, width) if number else (0.0, 0.0)
+    name = f"{one.link.a} – {one.link.b}"
+    return Stroke(name, line.path, width, _shade(one), 1, number, x, y, slower, _details(one))
+
+
+def _width(pair: Pair | None) -> float:
+    if pair is None:
+        return CHANGED
+    return CHANGED + (DOUBLED - CHANGED) * min(abs(log2(pair.speed)), 1.0)
+
+
+def _shade(one: LinkChange) -> str:
+    if one.lost:
+        return "missing"
+    if one.pair is None:
+        return "none"
+    if not one.pair.claim.differ:
+        return "unknown"
+    if one.pair.faster:
+        return "good"
+    return "low" if one.pair.speed >= MILD else "poor"
+
+
+def _details(one: LinkChange) -> str:
+    """Every fact on the link, one a line."""
+    lines = [f"{one.link.a} – {one.link.b}: {one.link.link_class}"]
+    lines += [_told(shared) for shared in one.shared[:TOLD]]
+    if len(one.shared) > TOLD:
+        lines.append(f"and {len(one.shared) - TOLD} more ways")
+    if not one.shared:
+        lines.append("no transfer over it was compared")
+    return "\n".join((*lines, *one.lost[:TOLD]))
+
+
+def _told(shared: SharedChange) -> str:
+    pair = shared.pair
+    first, second = values(pair)
+    size = format_size(pair.first.record.size_bytes)
+    said = f"{change(pair.speed)} %" if pair.claim.differ else "no significant difference"
+    paths = "1 path" if shared.paths == 1 else f"least change of {shared.paths} paths"
+    return f"{shared.direction}: {said}, {first} and {second}, {shared.variant.label()} at {size}, {paths}"

@@ -1,0 +1,85 @@
+"""The records inside the page: packed column by column, and what comes back of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways.report import write_report
+from byteways.report.packing import packed, packed_text, unpacked_text
+from byteways.report.record_data import record_data
+from byteways.results import columns
+from tests.report import rank_runs, sample_run
+
+
+def values(column: dict[str, Any], count: int) -> list[Any]:
+    """All values of a column, as assets/records.js reads them."""
+    if "each" in column:
+        return list(column["each"])
+    if "of" in column:
+        return [column["of"][place] for place in column["at"]]
+    return [column["all"]] * count
+
+
+@pytest.mark.parametrize("text", ["", "a", "ab", "abc", "abcd", "ü€😀" * 300, "</script><!--&`"])
+def test_packed_text_comes_back(text: str) -> None:
+    """Would catch an alphabet that loses a character, and one that can end a script element."""
+    there = packed_text(text)
+    assert not set("<>&`\"'\\ \n") & set(there)
+    assert unpacked_text(there) == text
+
+
+@pytest.mark.parametrize("build", [sample_run.cpu_only, rank_runs.of_all])
+def test_columns_are_those_of_the_export(build: Any) -> None:
+    """Would catch a value in the wrong row or column, or a figure with too few digits."""
+    made = build()
+    data = record_data(made.manifest(), made.records)
+    expected = columns.values(made.manifest(), made.records)
+    assert [column["name"] for column in data["columns"]] == list(expected)
+    for column in data["columns"]:
+        own = values(column, data["count"])
+        if column["kind"] == columns.NUMBER:
+            for here, there in zip(own, expected[column["name"]], strict=True):
+                assert here == (there if there is None else pytest.approx(there, rel=5e-6))
+        elif column["kind"] == columns.JSON:
+            for here, there in zip(own, expected[column["name"]], strict=True):
+                assert re.sub(r"[\d.e+-]+", "0", here or "") == re.sub(r"[\d.e+-]+", "0", there or "")
+        else:
+            assert own == expected[column["name"]]
+
+
+def test_fields_without_a_column_are_kept() -> None:
+    """Would catch a download that loses what the schema of tables has no place for."""
+    made = rank_runs.of_all()
+    data = record_data(made.manifest(), made.records)
+    told = {name for record in made.records for name in record.to_json()}
+    in_columns = {(column.place or column.name).partition(".")[0] for column in columns.COLUMNS}
+    extra = {column["name"] for column in data["extra"]}
+    assert extra == told - in_columns - {"samples_ns", "worker"}
+    assert extra
+
+
+def test_a_value_is_stored_once() -> None:
+    """Would catch columns that repeat a text in each row: the page would be several times as large."""
+    made = sample_run.h200x4()
+    data = record_data(made.manifest(), made.records)
+    of = {column["name"]: column for column in data["columns"]}
+    assert of["run_id"]["all"] == made.manifest()["run_id"]
+    assert len(of["interface"]["of"]) == len({record.interface for record in made.records})
+    rows = json.dumps([record.to_json() for record in made.records])
+    assert len(packed(data)) < len(packed_text(rows)) / 2
+
+
+def test_the_page_has_them(tmp_path: Path) -> None:
+    """Would catch a page whose data is damaged."""
+    build = sample_run.cpu_only()
+    text = write_report(build.write(tmp_path)).read_text()
+    found = re.search(r'id="records">(\S+)</script>', text)
+    assert found
+    data = json.loads(unpacked_text(found[1]))
+    assert data["manifest"]["run_id"] == "feedc0de"
+    assert data["count"] == len(build.records)

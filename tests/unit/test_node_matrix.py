@@ -1,0 +1,117 @@
+"""The node as a matrix: which result stands for a pair, and how it is printed."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+from byteways.analyse.finding import Finding
+from byteways.analyse.findings import findings
+from byteways.analyse.node_matrix import NodeMatrix, node_matrix
+from byteways.analyse.results_index import Index
+from byteways.analyse.title import results
+from byteways.cli.node_text import print_node
+from byteways.cli.terminal import console
+from byteways.results.run_folder import RunFolder
+from tests.report import rank_runs, sample_run
+from tests.report.run_builder import GB, Builder
+
+
+def matrix_of(build: Builder, folder: Path) -> NodeMatrix | None:
+    index = Index.of(RunFolder(build.write(folder)))
+    found: list[Finding] = findings(index)
+    return node_matrix(index, found)
+
+
+def printed(matrix: NodeMatrix | None, width: int = 80) -> list[str]:
+    assert matrix is not None
+    text = io.StringIO()
+    print_node(console(file=text, width=width, color_system=None), matrix, simulated=False)
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def pairs(gpus: int) -> list[tuple[int, int]]:
+    return [(a, b) for a in range(gpus) for b in range(gpus) if a != b]
+
+
+def copies(build: Builder, gpus: int, rate: float, odd: tuple[int, ...] = ()) -> None:
+    """Copies between all pairs; those of `odd` GPUs reach half."""
+    for a, b in pairs(gpus):
+        own = rate / 2 if {a, b} & {*odd} else rate
+        build.measure("copy", [(f"gpu{a}:device", f"gpu{b}:device", f"gpu{a}")], own, peak=450.0)
+
+
+def test_pairs_of_a_class_show_the_same_way(tmp_path: Path) -> None:
+    """Would catch one pair that looks better because one more way was tried there."""
+    build = Builder(sample_run.topology(4))
+    copies(build, 4, 300.0)
+    build.measure("kernel", [("gpu0:device", "gpu1:device", "gpu0")], 400.0)
+    matrix = matrix_of(build, tmp_path)
+    assert matrix is not None
+    assert {cell.record.interface for cell in matrix.cells.values()} == {"copy"}
+    assert matrix.ways == (("gpu-gpu", "copy, write"),)
+
+
+def test_outliers_have_a_mark(tmp_path: Path) -> None:
+    """Would catch a slow GPU that is told by colour alone."""
+    build = Builder(sample_run.topology(6))
+    copies(build, 6, 396.0, odd=(5,))
+    lines = printed(matrix_of(build, tmp_path))
+    assert lines[3].split() == ["gpu0", "·", *["396", "88%"] * 4, "198", "44%!"]
+    assert lines[-1] == "  ! an outlier among equal links"
+
+
+def test_sixteen_gpus_fit_80_columns(tmp_path: Path) -> None:
+    """Would catch lines that a terminal folds, or a node that is left out though it fits."""
+    build = Builder(sample_run.topology(16))
+    copies(build, 16, 396.0, odd=(5,))
+    for gpu in range(16):
+        build.measure("copy", [("cpu0:pinned", f"gpu{gpu}:device", f"gpu{gpu}")], 55.0)
+    lines = printed(matrix_of(build, tmp_path))
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if line.startswith("Node")] == [
+        "Node: best way of each pair at 1 GiB, GB/s",
+        "Node: best way of each pair at 1 GiB, % of peak",
+    ]
+    assert lines[2].split() == ["from", *map(str, range(16)), "host"]
+    assert lines[3].split() == ["gpu0", "·", *["396"] * 3, "396!198", *["396"] * 10, "·"]
+
+
+def test_a_node_wider_than_the_console_is_left_out(tmp_path: Path) -> None:
+    """Would catch folded rows, which nobody can read."""
+    build = Builder(sample_run.topology(16))
+    copies(build, 16, 396.0)
+    assert printed(matrix_of(build, tmp_path), width=40) == []
+
+
+def test_ranks_have_a_matrix_of_messages(tmp_path: Path) -> None:
+    """Would catch ranks without a node, or the host's row between them."""
+    matrix = matrix_of(rank_runs.sent(), tmp_path)
+    assert matrix is not None
+    assert all("/" in name for name in matrix.names)
+
+
+def test_memory_that_a_package_shares_has_no_share(tmp_path: Path) -> None:
+    """Would catch '3.4 % of peak' in a title: the peak of a memory is none of a link."""
+    machine = sample_run.topology(2)
+    links = tuple(
+        replace(link, peak_bytes_per_s=None) if link.kind == "pcie" else link for link in machine.links
+    )
+    build = Builder(replace(machine, links=links))
+    copies(build, 2, 396.0)
+    build.measure("copy", [("cpu0:pinned", "gpu0:device", "gpu0")], 90.0, peak=2662.0)
+    index = Index.of(RunFolder(build.write(tmp_path)))
+    matrix = node_matrix(index, findings(index))
+    assert matrix is not None
+    assert index.of_kind("cpu-gpu")[0].peak == 2662 * GB
+    assert ("host", "gpu0") not in matrix.shares and ("gpu0", "gpu1") in matrix.shares
+    assert results(index).endswith("88 % of peak; host to GPU 90 GB/s")
+
+
+def test_a_title_spans_paths_that_differ(tmp_path: Path) -> None:
+    """Would catch a title that names the rate of half of the links as that of all."""
+    build = Builder(sample_run.topology(6))
+    copies(build, 6, 396.0, odd=(5,))
+    text = results(Index.of(RunFolder(build.write(tmp_path))))
+    assert text == "GPU pairs over NVLink4 ×18 198 to 396 GB/s, 44–88 % of peak"
