@@ -19,7 +19,7 @@ from byteways.run import rank_faults
 from byteways.run.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
-from byteways.run.rank_faults import Watch, devices_blamed
+from byteways.run.rank_faults import Watch, devices_blamed, with_place
 from byteways.run.rank_places import local_name, own_place
 from byteways.topology.model import Topology
 from tests.unit.test_ranks import host
@@ -209,6 +209,26 @@ def test_a_loss_counts_against_the_device_that_is_named(reason: str, blamed: tup
     alone = replace(case, interface="copy", flows=(Flow(*case.flows[0].buffers, "gpu0"),))
     without = [replace(end, rank=None) for end in alone.flows[0].buffers]
     assert devices_blamed(replace(alone, flows=(Flow(*without, "gpu0"),)), reason) == ("gpu0",)
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (
+            "rank 1 failed in set-up: no kernel",
+            "rank 1 (gpu1, process 22 on far) failed in set-up: no kernel",
+        ),
+        ("rank 0: no kernel", "rank 0 (process 11 on near): no kernel"),
+        ("rank 7 failed in warm-up: x", "rank 7 failed in warm-up: x"),
+        ("rank 0 waits for rank 1", "rank 0 waits for rank 1"),
+    ],
+)
+def test_a_rank_that_fails_is_named_with_its_place(reason: str, said: str) -> None:
+    """Catches a failure on one of many hosts that says neither host nor device, so that its device counts as
+    good.
+    """
+    ranks = [{"host": "near", "pid": 11, "device": None}, {"host": "far", "pid": 22, "device": "gpu1"}]
+    assert with_place(reason, ranks) == said
 
 
 def test_local_ranks_start_and_tell_their_places(tmp_path: Path) -> None:

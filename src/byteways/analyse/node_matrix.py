@@ -14,6 +14,7 @@ from byteways.analyse.compare import rank
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
+    KINDS,
     broadest_size,
     is_plain,
     kind,
@@ -77,7 +78,13 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
         for pair, cell in best.items()
         if cell.fraction is not None and limited_by_link(index.topology, cell)
     }
-    return NodeMatrix(size, tuple(names), best, shares, _odd(findings, best), tuple(ways))
+    return NodeMatrix(size, tuple(names), best, shares, _odd(findings, best), _ordered(ways))
+
+
+def _ordered(ways: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Returns the ways by kind of pair in the order of KINDS."""
+    kinds = [*KINDS]
+    return tuple(sorted(ways, key=lambda way: kinds.index(way[0]) if way[0] in kinds else len(kinds)))
 
 
 def _plain(index: Index, cell: Cell, gpus: bool) -> bool:

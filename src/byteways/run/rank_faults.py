@@ -90,6 +90,16 @@ def blamed(
     return f"; {gone[0]} is gone" if len(gone) == 1 else ""
 
 
+def with_place(reason: str, ranks: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the reason of a failed case with device, process and host of the rank that it begins with."""
+
+    def placed(told: re.Match[str]) -> str:
+        number = int(told[1])
+        return _named(number, ranks[number]) if number < len(ranks) else told[0]
+
+    return re.sub(r"^rank (\d+)(?= failed in |: )", placed, reason)
+
+
 def devices_blamed(case: Case, reason: str) -> tuple[str, ...]:
     """Returns which devices a loss counts against: the executors, or of ranks the one that the reason names.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -270,10 +271,9 @@ class RankMeasurer(MeasurerOfRanks):
         ends = self._named_here(self._ends(case), request.get("uuids", {}))
         device = self._executor(case, ends, request.get("uuids", {}))
         try:
-            if reason := self._not_registered(case, device):
-                return {"status": "skipped", "reason": reason}
-            failure = ""
+            failure = refused = ""
             try:
+                refused = self._not_registered(case, device)
                 buffers = self._take(case, [ends])[0]
                 library = self._library(case, device)
             except self._core.Error as error:
@@ -282,6 +282,8 @@ class RankMeasurer(MeasurerOfRanks):
             failed = [(at, text.decode()) for at, text in enumerate(told) if text not in (b"", _USED)]
             if failed:
                 return {"status": "failed", "reason": f"rank {case.ranks[failed[0][0]]}: {failed[0][1]}"}
+            if refused:
+                return {"status": "skipped", "reason": refused}
             newness = self._newness(case, _USED not in told)
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
             peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
@@ -297,8 +299,8 @@ class RankMeasurer(MeasurerOfRanks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))
             return outcome
-        except self._core.UnsupportedError as error:
-            return {"status": "failed", "reason": str(error)}
+        except self._core.UnsupportedError as error:  # others may have what this rank lacks
+            return {"status": "failed", "reason": _of_rank(mine, str(error))}
         except self._core.Error as error:
             return {"status": "failed", "reason": str(error)}
 
@@ -383,6 +385,11 @@ def _ranks_and_gpus(case: Case) -> tuple[tuple[int, str], ...]:
     """Returns what a communicator is for: every rank must find one, or none."""
     devices = case.devices_of_ranks
     return tuple((rank, devices[rank]) for rank in case.members)
+
+
+def _of_rank(rank: int, reason: str) -> str:
+    """Returns why this rank failed, with its number: what other ranks learn of it names it already."""
+    return reason if re.search(r"\brank \d", reason) else f"rank {rank}: {reason}"
 
 
 def is_direct(case: Case) -> bool:
