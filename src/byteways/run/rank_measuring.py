@@ -361,7 +361,8 @@ class RankMeasurer(MeasurerOfRanks):
             return None
         for vendor in sorted({device.runtime for device in self._session.devices} - {"host"}):
             if self._mpi.says_device_support(vendor) is False:
-                return f"{self._mpi.report.version} says that it takes no memory of {_VENDORS[vendor]} GPUs"
+                library = self._mpi.report.version or "the simulated MPI"
+                return f"{library} says that it takes no memory of {_VENDORS[vendor]} GPUs"
         return None
 
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:
