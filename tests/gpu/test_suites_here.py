@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -61,18 +62,19 @@ def test_torch_beside_the_vendors_copy(tmp_path: Path) -> None:
     if offer is not None and not offer.available:
         pytest.skip(offer.reason)
     found = records(tmp_path, "torch")
-    figures = {
-        (record["source"], record["destination"], record["size_bytes"], record["interface"]): record
-        for record in found
-        if record["status"] == "measured"
-    }
+    rounds: dict[tuple[Any, ...], list[float]] = {}
+    for record in found:
+        if record["status"] == "measured":
+            key = (record["source"], record["destination"], record["size_bytes"], record["interface"])
+            rounds.setdefault(key, []).append(record["bandwidth_bytes_per_s"])
+    figures = {key: median(values) for key, values in rounds.items()}
     both = [key[:3] for key in figures if key[3] == "torch-copy"]
     assert both
     for key in both:
         between = key[0] != key[1] and "cpu" not in key[0] + key[1]
         if key[2] < (512 if between else 64) * 2**20 or "pageable" in key[0] + key[1]:
             continue
-        ours, theirs = (figures[(*key, name)]["bandwidth_bytes_per_s"] for name in ("copy", "torch-copy"))
+        ours, theirs = (figures[(*key, name)] for name in ("copy", "torch-copy"))
         assert theirs == pytest.approx(ours, rel=0.01), key
 
 
