@@ -8,7 +8,8 @@ processes, in slices of a fifth of a second (benchmarks/mpi_slices.py), so that 
 its clocks disturb both alike. A line gives, for one operation, both medians over all pairs and the ratio of
 byteways' time to the loop's: the median over pairs, the 95 % interval of the mean, and whether that lies
 within 0.97 to 1.03, as wanted. It takes two idle cores; `--best` takes the best batch of each slice instead
-of its median, where others work a little.
+of its median, where others work a little. What MPI costs by the way it was started, such as its
+thread level, is in both times.
 """
 
 from __future__ import annotations

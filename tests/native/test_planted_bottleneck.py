@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from byteways.analyse.prediction import predictions
 from byteways.analyse.results_index import Index
 from byteways.machines import load
 from byteways.results.run_folder import RunFolder
+from tests.cli.called import byteways
 
 SWEEPS = ("from-host", "to-host", "host-out", "host-in", "host-out-two", "host-in-two", "host-bidirectional")
 
@@ -32,9 +31,7 @@ def shown(folder: Path, links: str, *, memory: float = 1) -> dict[str, Any]:
     arguments = ["run", "concurrency", "--machine", "planted.toml", "--rounds", "3", "--out", "R"]
     arguments += ["--only", f"sweep={'|'.join(SWEEPS)}", "--no-report"]
     for line in (arguments, ["show", "R", "--json"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "byteways", *line], cwd=folder, capture_output=True, text=True, timeout=400
-        )
+        done = byteways(folder, *line)
         assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -82,13 +79,7 @@ def test_every_pattern_runs_and_kernels_are_as_predicted(tmp_path: Path) -> None
     arguments = ["run", "concurrency", "--machine", "crusher-mi250x", "--rounds", "3", "--no-report"]
     sweeps = "pairs|to-host|from-host|all|two-pairs|ring-from-host|ring-to-host"
     arguments += ["--only", f"sweep={sweeps},interface=kernel", "--out", "R"]
-    done = subprocess.run(
-        [sys.executable, "-m", "byteways", *arguments],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=400,
-    )
+    done = byteways(tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
     run = RunFolder(tmp_path / "R")
     assert {record.status for record in run.records} == {"measured"}
