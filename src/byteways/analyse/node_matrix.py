@@ -27,6 +27,8 @@ from byteways.analyse.summary import Cell, Variant, group_by
 
 #: Row and column of the host memory nearest to each GPU.
 HOST = "host"
+#: Stands for the kind of pair where nothing was measured within one process.
+BETWEEN_RANKS = "Between ranks"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class NodeMatrix:
     cells: Mapping[tuple[str, str], Cell]
     shares: Mapping[tuple[str, str], float]  # of the nominal peak, where a link is the limit
     odd: frozenset[tuple[str, str]]  # pairs that a finding calls outliers among equal links
-    ways: tuple[tuple[str, str], ...]  # kind of pair (selection.KINDS), label of the way that it shows
+    ways: tuple[tuple[str, str], ...]  # kind of pair (of KINDS, or BETWEEN_RANKS), label of its way
 
 
 def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
@@ -71,7 +73,7 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
         for pair, members in group_by(alike, lambda cell: _ends(cell, gpus and not between_ranks)).items():
             same = [cell for cell in members if cell.variant == chosen]
             best[pair] = max(same or members, key=lambda cell: cell.value)
-            ways[what, best[pair].variant.label()] = None
+            ways[BETWEEN_RANKS if between_ranks else what, best[pair].variant.label()] = None
     names = sorted({end for pair in best for end in pair}, key=_order)
     shares = {
         pair: cell.fraction
