@@ -130,7 +130,8 @@ def test_learn_and_check(
     assert main(["check", runs[0], "--against", file]) == 0
     out = capsys.readouterr().out
     assert f"PASS: of 24 cases 24 PASS; against {file}" in out
-    assert "24 of them beside one machine alone" in out
+    assert main(["check", runs[0], "--against", file, "--all"]) == 0
+    assert capsys.readouterr().out.count("this machine before") == 24
     slow = folder_of(pairs_run(lambda a, b: 100.0), tmp_path / "slow").path
     assert main(["check", str(slow), "--against", file]) == 1
     assert "LOW: of 24 cases 24 LOW" in capsys.readouterr().out

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import re
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 from byteways.cli import main
+from byteways.report.packing import unpacked_text
 from byteways.studies import names
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
@@ -48,11 +47,11 @@ def test_manifest_and_report_know_the_study(pearson: Reproduced, tmp_path: Path)
     page = (tmp_path / "page.html").read_text()
     assert 'id="study"' in page and "Published vs simulated" in page
     head = page[page.index("<header>") : page.index("</header>")]
-    assert "Repeats Carl Pearson" in head and "32 claims" in head
+    assert "Repeats Carl Pearson" in head and "33 claims" in head
     findings = page[page.index('id="findings"') : page.index('id="machine"')]
     assert "Carl Pearson 2023" in findings and "are built into the model" in findings
     packed = re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1]  # type: ignore[index]
-    charts = json.loads(gzip.decompress(base64.b64decode(packed)))
+    charts = json.loads(unpacked_text(packed))
     named = [trace.get("name", "") for chart in charts for trace in chart["data"]]
     assert {"explicit", "published, OLCF Frontier", "published, OLCF Crusher"} <= set(named)
 

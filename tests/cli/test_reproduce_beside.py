@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import re
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from byteways.report.packing import unpacked_text
 from tests.cli.called import byteways
 
 TRIAD = ("--only", "sweep=scan,interface=stream-triad", "--size", "4MiB..2GiB")
@@ -31,7 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def charts(page: Path) -> dict[str, Any]:
     """The charts of a page by the names of their first traces."""
     packed = re.search(r'id="charts">(.*?)</script>', page.read_text(), re.DOTALL)[1]  # type: ignore[index]
-    found = json.loads(gzip.decompress(base64.b64decode(packed)))
+    found = json.loads(unpacked_text(packed))
     return {one["data"][0].get("name", ""): one for one in found if one["data"]}
 
 

@@ -354,6 +354,34 @@ def test_switches_of_the_map(browser: Browser) -> None:
     assert browser.evaluate(f"{cell}.textContent") == "375"
 
 
+def test_reads_or_writes_only(browser: Browser) -> None:
+    """Would catch a switch that leaves the map, the ways or their verdicts as they were, or mixes them up."""
+    browser.evaluate("byteways.select({pair: 'gpu0>gpu1'})")
+    browser.evaluate("document.querySelector('[data-access=read]').click()")
+    assert browser.evaluate(f"{map_of(browser, 'gpu0>gpu1')}.textContent") == "394"
+    assert browser.evaluate(ROWS) == ["copy, read", "kernel, read", "kernel-bulk, read"]
+    first = "document.querySelector('#explore-ways tbody tr').cells[4].textContent"
+    assert browser.evaluate(first) != "fastest"
+    assert "access=read" in browser.evaluate("location.hash")
+    browser.evaluate("document.querySelector('[data-access=\"\"]').click()")
+    assert browser.evaluate(f"{map_of(browser, 'gpu0>gpu1')}.textContent") == "396"
+
+
+def test_the_records_of_a_pair_are_one_click(browser: Browser) -> None:
+    """Would catch a link that shows the records of another pair or size."""
+    browser.evaluate("byteways.select({pair: 'gpu2>gpu3'})")
+    browser.evaluate("document.querySelector('#explore-ways button.link').click()")
+    browser.evaluate("byteways.records.build()")
+    for _ in range(50):
+        if browser.evaluate("byteways.records.state.search") == "gpu2>gpu3":
+            break
+        browser.evaluate("new Promise(done => setTimeout(done, 100))")
+    shown = "document.getElementById('records-count').textContent"
+    assert browser.evaluate(shown) == "15 of 1,770 records"  # five ways in three rounds
+    assert browser.evaluate("document.querySelector('#data > details').open") is True
+    assert browser.console == []
+
+
 def test_the_address_keeps_the_selection(shared: Browser, report: Path) -> None:
     """Would catch a link to a question that opens another one, or a foreign address that breaks the page."""
     shared.open(report)

@@ -93,6 +93,23 @@ def test_a_case_without_result_fails(tmp_path: Path, status: str) -> None:
     assert verdicts(allowed) == {MISSING: 1, PASS: 3}
 
 
+@pytest.mark.parametrize("status", ["corrupt", "skipped"])
+@pytest.mark.parametrize("reference", ["run", "normal", "peak", "limits"])
+def test_a_round_that_fails(tmp_path: Path, reference: str, status: str) -> None:
+    """Catches corrupt data, or a GPU given up, in one round of three that leaves a case merely UNKNOWN."""
+    run = pairs_run(gpus=2)
+    record = run.records[1]
+    run.records[1] = replace(record, status=status, reason="wrong words", bandwidth_bytes_per_s=None)
+    own = folder_of(run, tmp_path / "own")
+    other = folder_of(pairs_run(gpus=2), tmp_path / "other")
+    (tmp_path / "l.toml").write_text('[[limit]]\nat_least = "1 GB/s"\n')
+    words = {"run": str(other.path), "limits": str(tmp_path / "l.toml")}.get(reference, reference)
+    found = checked(own, "own", Question.of(words), other if reference == "run" else None)
+    (failing,) = found.failing
+    assert (failing.case_id, failing.reason) == (record.case_id, f"{status}: wrong words")
+    assert len({one.case_id for one in found.cases}) == len(found.cases)
+
+
 def test_cases_not_planned(tmp_path: Path) -> None:
     """Catches missing cases that pass unasked, and --allow-missing that does not let them."""
     run = pairs_run(gpus=2)

@@ -170,6 +170,16 @@ def test_one_machine_says_so_and_is_wide(tmp_path: Path) -> None:
     assert words(judge(tmp_path / "half", machine(2, 198.0), normal)) == {LOW: 24}
 
 
+def test_a_machine_beside_its_own_results(tmp_path: Path) -> None:
+    """Catches a machine that lost a tenth of its speed and passes by what others vary by."""
+    normal = normal_of(tmp_path, machine(1), machine(2, 300.0))
+    slower = machine(1, 356.0)
+    assert words(judge(tmp_path / "a", slower, normal, own=True)) == {LOW: 24}
+    (first, *_) = judge(tmp_path / "b", machine(1, 400.0), normal, own=True)
+    assert (first.verdict, first.basis) == (PASS, "this machine before")
+    assert words(judge(tmp_path / "c", slower, normal)) == {PASS: 24}
+
+
 def test_machines_that_vary_widen_what_is_normal(tmp_path: Path) -> None:
     """Catches a range that does not depend on how much machines differ."""
     alike = normal_of(tmp_path / "a", *(machine(number, 396.0 + number) for number in range(5)))

@@ -78,11 +78,13 @@ def probe(
         try:
             worker = WorkerProcess(folder / "worker.log", command=command, tick=tick)
             try:
-                found = probe_with(worker)
-            except BaseException:
+                return probe_with(worker)
+            except WorkerLost:
+                raise
+            except BaseException:  # from `tick`: nobody waits for the worker to exit by itself
                 worker.kill()
                 raise
-            worker.stop()
-            return found
+            finally:
+                worker.stop()
         except WorkerLost as loss:
             raise lost_probe(loss, model) from loss

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.mpi_library import unloaded_reader
 from byteways.run.rank_ends import Ends, device_of, own_ends
+from byteways.run.rank_faults import of_rank
 from byteways.run.rank_outcome import outcome_of_ranks
 from byteways.run.rank_places import local_name
 from byteways.run.rank_session import open_session
@@ -300,7 +300,7 @@ class RankMeasurer(MeasurerOfRanks):
                 outcome["warnings"].append(asdict(shared))
             return outcome
         except self._core.UnsupportedError as error:  # others may have what this rank lacks
-            return {"status": "failed", "reason": _of_rank(mine, str(error))}
+            return {"status": "failed", "reason": of_rank(mine, str(error))}
         except self._core.Error as error:
             return {"status": "failed", "reason": str(error)}
 
@@ -361,7 +361,8 @@ class RankMeasurer(MeasurerOfRanks):
             return None
         for vendor in sorted({device.runtime for device in self._session.devices} - {"host"}):
             if self._mpi.says_device_support(vendor) is False:
-                return f"{self._mpi.report.version} says that it takes no memory of {_VENDORS[vendor]} GPUs"
+                library = self._mpi.report.version or "the simulated MPI"
+                return f"{library} says that it takes no memory of {_VENDORS[vendor]} GPUs"
         return None
 
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:
@@ -385,11 +386,6 @@ def _ranks_and_gpus(case: Case) -> tuple[tuple[int, str], ...]:
     """Returns what a communicator is for: every rank must find one, or none."""
     devices = case.devices_of_ranks
     return tuple((rank, devices[rank]) for rank in case.members)
-
-
-def _of_rank(rank: int, reason: str) -> str:
-    """Returns why this rank failed, with its number: what other ranks learn of it names it already."""
-    return reason if re.search(r"\brank \d", reason) else f"rank {rank}: {reason}"
 
 
 def is_direct(case: Case) -> bool:

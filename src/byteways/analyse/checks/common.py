@@ -19,8 +19,6 @@ from byteways.topology.model import Topology
 from byteways.units import format_size
 
 FEW_ROUNDS = "fewer than 3 rounds, or batches too short for the timer"
-#: Cases in which nothing was measured: to judge such a run would pass a machine that nobody has looked at.
-NOTHING = "nothing of it was measured"
 
 
 def speed_of(claim: Claim, cell: Cell) -> tuple[float, tuple[float, float]]:
@@ -61,20 +59,34 @@ def unjudged(cell: Cell, reason: str, topology: Topology) -> Judged:
 
 
 def failures(index: Index) -> list[Judged]:
-    """Returns the cases of a run that were tried and gave no result, whatever it is compared with."""
-    return [absent(record, index.topology) for record in without_result(index) if _tried(record)]
+    """Returns the cases that failed in any round, whatever the run is compared with."""
+    return [absent(record, index.topology) for record in _failed(index).values()]
+
+
+def sound(index: Index) -> list[Cell]:
+    """Returns the results of cases that failed in no round."""
+    failed = _failed(index)
+    return [cell for cell in index.cells if cell.record.case_id not in failed]
 
 
 def without_result(index: Index) -> Iterator[Record]:
-    """Yields a record of each case that has no result, of the round that says most about the reason."""
-    measured = {cell.record.case_id for cell in index.cells}
-    for case, records in group_by(index.records, lambda record: record.case_id).items():
-        if case not in measured:
-            yield next((one for one in records if _tried(one)), records[0])
+    """Yields a record of each case that has no result and did not fail: it was skipped."""
+    known = {cell.record.case_id for cell in index.cells} | {*_failed(index)}
+    cases = group_by(index.records, lambda record: record.case_id)
+    yield from (records[0] for case, records in cases.items() if case not in known)
 
 
-def _tried(record: Record) -> bool:
-    return record.status in FAILED or record.beyond_limit
+def _failed(index: Index) -> dict[str, Record]:
+    """Returns by case the first record that was tried and gave no result, or that was skipped although other
+    rounds ran: too many workers were lost meanwhile.
+    """
+    measured = {record.case_id for record in index.records if record.status == "measured"}
+    found: dict[str, Record] = {}
+    for record in index.records:
+        gave_up = record.status == "skipped" and record.case_id in measured and not left_out(record)
+        if record.status in FAILED or record.beyond_limit or gave_up:
+            found.setdefault(record.case_id, record)
+    return found
 
 
 def left_out(record: Record) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from byteways.analyse.checks.common import FEW_ROUNDS, failures, judged, ordered, unjudged
+from byteways.analyse.checks.common import FEW_ROUNDS, failures, judged, ordered, sound, unjudged
 from byteways.analyse.checks.verdict import HIGH, MISSING, PASS, Judged
 from byteways.analyse.claim import Reference
 from byteways.analyse.compare import beside
@@ -121,7 +121,7 @@ def _selected(run: Index, limit: Limit) -> list[Cell]:
     fits: Callable[[int], bool] = size_filter(limit.size) if limit.size else lambda size: True
     return [
         cell
-        for cell in run.cells
+        for cell in sound(run)
         if fits(cell.record.size_bytes)
         and limit.of(cell) is not None
         and wanted(Case.from_json(vars(cell.record)), cell.record.sweep)

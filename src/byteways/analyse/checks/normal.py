@@ -35,6 +35,9 @@ LEAST_DEVIATION = 0.005
 SINGLE_DEVIATION = 0.02
 #: Degrees of freedom of an assumed deviation.
 ASSUMED_FREEDOM = 10.0
+#: Relative standard deviation between runs of one machine, and its degrees of freedom. Assumed: beside the
+#: rounds of a run, which are compared as well.
+OWN_DEVIATION, OWN_FREEDOM = 0.01, 30.0
 #: Least degrees of freedom of a family; a smaller one joins the next wider one.
 LEAST_FREEDOM = 6
 
@@ -131,9 +134,17 @@ class Normal:
             least = ASSUMED_DEVIATION  # by other programs, on machines that nobody here has seen
         return Spread(max(family.deviation, own, least), family.freedom)
 
-    def reference(self, key: str) -> Reference:
-        """Returns what a machine's result in a setting is expected to be."""
+    def reference(self, key: str, own: int | None = None) -> Reference:
+        """Returns what a machine's result in a setting is expected to be.
+
+        Args:
+            key: The setting.
+            own: The machine itself, if it is one of these: its earlier results then say more than others'.
+        """
         one = self.settings[key]
+        if sample := next((sample for sample in one.samples if sample.machine == own), None):
+            deviation = sqrt(OWN_DEVIATION**2 + _between_cases(one) ** 2)
+            return Reference("this machine before", sample.value, deviation, OWN_FREEDOM)
         spread = self.between(one)
         parts = spread.deviation, spread.of_median(len(one.samples)), _between_cases(one)
         value = median(sample.value for sample in one.samples)

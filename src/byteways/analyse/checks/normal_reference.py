@@ -12,6 +12,7 @@ from byteways.analyse.checks.common import (
     judged,
     left_out,
     ordered,
+    sound,
     unjudged,
     without_result,
 )
@@ -64,18 +65,21 @@ def against_normal(
             cause=f"{names[0]}: {kinds[0]}, {names[1]}: {kinds[1]}",
             hint=hint,
         )
-    found = {cell.record.case_id: setting_of(run, cell.record) for cell in run.cells}
-    known = [cell for cell in run.cells if not _obstacle(cell, found, normal, least_rounds)]
+    results = sound(run)
+    found = {cell.record.case_id: setting_of(run, cell.record) for cell in results}
+    known = [cell for cell in results if not _obstacle(cell, found, normal, least_rounds)]
+    places = (place for place, one in enumerate(normal.machines) if same_machine(one.uuids, one.name, run))
+    itself = next(places, None) if own else None
     cases: list[Judged] = []
-    for cell in run.cells:
+    for cell in results:
         if reason := _obstacle(cell, found, normal, least_rounds):
             cases.append(unjudged(cell, reason, run.topology))
             continue
-        reference = normal.reference(str(found[cell.record.case_id]))
+        reference = normal.reference(str(found[cell.record.case_id]), itself)
         claim = beside(cell, reference, kind="check", comparisons=len(known))
         cases.append(judged(cell, claim, tolerance, reference.name, run.topology))
     cases += failures(run)
-    cases += _unmeasured(run, normal, {one.case_id for one in cases})
+    cases += _unmeasured(run, normal)
     cases += _lost_links(run)
     if own:
         lost = list(_lost_parts(run, normal))
@@ -105,11 +109,10 @@ def _obstacle(cell: Cell, keys: Mapping[str, str | None], normal: Normal, least_
     return ""
 
 
-def _unmeasured(run: Index, normal: Normal, known: set[str]) -> Iterator[Judged]:
+def _unmeasured(run: Index, normal: Normal) -> Iterator[Judged]:
     """Yields cases that the run could not measure, and that machines with such devices and links can."""
     for record in without_result(run):
-        measurable = setting_of(run, record) in normal.settings and not left_out(record)
-        if measurable and record.case_id not in known:
+        if setting_of(run, record) in normal.settings and not left_out(record):
             yield absent(record, run.topology)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from byteways.analyse.checks.common import FEW_ROUNDS, failures, judged, ordered, unjudged
+from byteways.analyse.checks.common import FEW_ROUNDS, failures, judged, ordered, sound, unjudged
 from byteways.analyse.checks.verdict import HIGH, PASS, Judged
 from byteways.analyse.claim import Reference
 from byteways.analyse.compare import beside
@@ -28,7 +28,7 @@ def against_peak(run: Index, *, at_least: float) -> tuple[Judged, ...]:
         run: The run to check.
         at_least: Part of the nominal peak below which a path is LOW.
     """
-    paths = group_by((cell for cell in run.cells if _suitable(cell)), lambda cell: cell.record.path)
+    paths = group_by((cell for cell in sound(run) if _suitable(cell)), lambda cell: cell.record.path)
     rated = sum(any(cell.ranked and cell.peak for cell in cells) for cells in paths.values())
     found = [_path(paths[path], at_least, rated, run) for path in sorted(paths, key=label_order)]
     return ordered([*found, *failures(run)])

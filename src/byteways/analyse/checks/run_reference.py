@@ -11,6 +11,7 @@ from byteways.analyse.checks.common import (
     judged,
     left_out,
     ordered,
+    sound,
     unjudged,
     without_result,
 )
@@ -62,6 +63,8 @@ def against_run(
             f"{names[0]} and {names[1]} have no case in common", hint="check runs of one suite"
         )
     pairs, unlike = matched(reference, run)
+    intact = {cell.record.case_id for cell in sound(run)}
+    pairs = [pair for pair in pairs if pair[1].record.case_id in intact]
     claims = compare_all([(own, healthy) for healthy, own in pairs], kind="check")
     cases = [
         judged(own, claim, tolerance, names[1], reference.topology)
@@ -77,7 +80,7 @@ def against_run(
 def _only_in_run(run: Index, reference: Index, unlike: Mapping[str, str]) -> Iterator[Judged]:
     """Yields cases with a result that the reference does not have, or has of another definition."""
     there = {cell.record.case_id for cell in reference.cells}
-    for cell in run.cells:
+    for cell in sound(run):
         case = cell.record.case_id
         if reason := unlike.get(case) or ("" if case in there else "the reference has no result of it"):
             yield unjudged(cell, reason, run.topology)
@@ -85,8 +88,9 @@ def _only_in_run(run: Index, reference: Index, unlike: Mapping[str, str]) -> Ite
 
 def _missing(run: Index, reference: Index, allowed: bool) -> Iterator[Judged]:
     """Yields cases without a result: all that were tried, and all that the reference has."""
-    yield from failures(run)
-    known = {one.case_id for one in failures(run)} | {cell.record.case_id for cell in run.cells}
+    failed = failures(run)
+    yield from failed
+    known = {one.case_id for one in failed} | {cell.record.case_id for cell in run.cells}
     records = {record.case_id: record for record in without_result(run)}
     for cell in reference.cells:
         if (case := cell.record.case_id) in known:
