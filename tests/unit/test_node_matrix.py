@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,3 +124,11 @@ def test_a_title_names_a_size_below_what_a_link_needs(tmp_path: Path) -> None:
     build = Builder(sample_run.topology(2))
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 60.0, size=MIB)
     assert results(Index.of(RunFolder(build.write(tmp_path)))).endswith(" 60 GB/s at 1 MiB")
+
+
+def test_a_title_tells_how_unsure_a_rate_is(tmp_path: Path) -> None:
+    """Would catch '20 GB/s' where another run may well get 5."""
+    build = Builder(sample_run.topology(2), spread=0.4)
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 396.0)
+    text = results(Index.of(RunFolder(build.write(tmp_path))))
+    assert re.search(r"×18 \d+ \([\d.]+–[\d.]+\) GB/s$", text), text

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from byteways.analyse.compare import rank
-from byteways.analyse.phrases import SPREAD, listed, percent, rate
+from byteways.analyse.phrases import SPREAD, listed, percent, rate, with_span
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, is_plain, kind, limited_by_link
 from byteways.analyse.summary import Group, group_by
@@ -25,6 +25,8 @@ from byteways.units import format_size
 
 #: Bytes from which on a size need not be named: launch overhead no longer counts.
 LARGE = 16 * 2**20
+#: Part of a rate from which on the width of its interval is told with it.
+UNSURE = 0.2
 #: What a title leaves out of a model's name.
 _VENDORS = ("NVIDIA ", "AMD ", "Instinct ", "Intel(R) ")
 
@@ -117,7 +119,9 @@ def _routed(index: Index, lead: Group) -> bool:
 
 
 def _reached(index: Index, group: Group) -> str:
-    return f"{rate(group)} GB/s{_shares(index, [group])}{_size([group])}"
+    wide = group.high - group.low > UNSURE * group.value
+    told = with_span(group) if wide else rate(group)
+    return f"{told} GB/s{_shares(index, [group])}{_size([group])}"
 
 
 def _size(leads: Sequence[Group]) -> str:
