@@ -37,6 +37,7 @@ class Explorer:
     pair: str  # "gpu0>gpu1", shown first
     bidirectional: bool
     has_peaks: bool
+    accesses: bool  # whether both reads and writes were measured
 
 
 class _Words:
@@ -98,6 +99,7 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
         ">".join(_ends(first)),
         bool(both),
         any(cell.peak for cell in cells),
+        {"read", "write"} <= {cell.record.access for cell in single},
     )
 
 

@@ -32,9 +32,11 @@ from byteways.report.evidence import Evidence, evidence, places
 from byteways.report.explore import Explorer, explorer
 from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
 from byteways.report.node.drawing import Drawing, draw
+from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
 from byteways.report.pictures import of_picture
+from byteways.report.views import VIEWS
 from byteways.results.record import Record
 from byteways.results.simulated import mark_of, subject, worded
 from byteways.units import format_size
@@ -106,6 +108,14 @@ class PageTopic:
 
 
 @dataclass(frozen=True)
+class PageView:
+    """Charts above the tables of a section; `first_chart` is the index of the first one on the page."""
+
+    charts: tuple[Chart, ...]
+    first_chart: int
+
+
+@dataclass(frozen=True)
 class Page:
     """Everything the template places."""
 
@@ -135,6 +145,7 @@ class Page:
     latency: tuple[PageGrid, ...]
     latency_chart: Chart | None
     routes: tuple[PageGrid, ...]
+    views: Mapping[str, PageView]  # by the anchor of their section
     warnings: tuple[WarningGroup, ...]
     not_measured: tuple[Reason, ...]
     method: tuple[tuple[str, str], ...]
@@ -150,7 +161,8 @@ class Page:
         """All charts in page order; the template refers to them by index."""
         of_topics = tuple(chart for topic in self.topics for chart in topic.charts)
         latency = (self.latency_chart,) if self.latency_chart else ()
-        return self.curves + self.scaling + of_topics + latency
+        of_views = tuple(chart for view in self.views.values() for chart in view.charts)
+        return self.curves + self.scaling + of_topics + of_views + latency
 
 
 #: Findings beside the picture of the node.
@@ -174,6 +186,8 @@ def _worded(value: Any) -> Any:
         return worded(value, True)
     if isinstance(value, tuple):
         return tuple(_worded(item) for item in value)
+    if isinstance(value, dict):
+        return {name: _worded(item) for name, item in value.items()}
     if is_dataclass(value) and not isinstance(value, (type, Chart)):
         return replace(value, **{item.name: _worded(getattr(value, item.name)) for item in fields(value)})
     if isinstance(value, Chart):
@@ -190,6 +204,8 @@ def _page(whole: Run, beside: Run | None) -> Page:
     over_size = tuple(charts.over_size(family) for family in curves.over_size(found, run.topology))
     over_flows = tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items())
     best, first = all_tables.best, headline(run)
+    of_topics = _topics(run, found, len(over_size) + len(over_flows))
+    before = len(over_size) + len(over_flows) + sum(len(topic.charts) for topic in of_topics)
     found_out = findings(run)
     matrices = [*all_tables.matrices, *([all_tables.inside] if all_tables.inside else [])]
     return Page(
@@ -205,7 +221,9 @@ def _page(whole: Run, beside: Run | None) -> Page:
         else (),
         findings=tuple(found_out),
         evidence=tuple(evidence(found_out[:FIRST_FINDINGS], places(all_tables))),
-        drawing=draw(run.topology, link_rates(run, found_out)) if run.topology.devices else None,
+        drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
+        if run.topology.devices
+        else None,
         explorer=explorer(run, partial(worded, simulated=run.simulated)),
         devices=devices(run),
         topology_notes=run.topology.notes,
@@ -230,10 +248,11 @@ def _page(whole: Run, beside: Run | None) -> Page:
             )
             for row in all_tables.patterns
         ),
-        topics=_topics(run, found, len(over_size) + len(over_flows)),
+        topics=of_topics,
         latency=tuple(page_grid(grid) for grid in all_tables.latency),
         latency_chart=charts.over_working_set(*walked) if walked else None,
         routes=tuple(page_grid(grid) for grid in route_tables(found)),
+        views=_views(run, before),
         warnings=tuple(all_tables.warnings),
         not_measured=tuple(all_tables.not_measured),
         method=method(run, found),
@@ -289,6 +308,17 @@ def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...
         )
         first += len(drawn)
     return tuple(pages)
+
+
+def _views(index: Index, first: int) -> dict[str, PageView]:
+    """The views of a run by section; `first` is the index of their first chart."""
+    found: dict[str, PageView] = {}
+    for anchor, view in VIEWS.items():
+        drawn = tuple(view(index))
+        if drawn:
+            found[anchor] = PageView(drawn, first)
+            first += len(drawn)
+    return found
 
 
 def _best(entry: Ranking | None) -> PageBest | None:

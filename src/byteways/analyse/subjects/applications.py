@@ -70,7 +70,8 @@ def problem(cell: Cell) -> Hashable:
     return cell.record.pattern, ranks_of(cell), cell.record.size_bytes, executor, str(sorted(options.items()))
 
 
-def _title(cell: Cell) -> str:
+def title_of(cell: Cell) -> str:
+    """What results of one table have in common, for people."""
     what = "a field" if cell.record.pattern == "halo" else "particles"
     parts = [
         f"{cell.record.pattern} of {ranks_of(cell)} ranks",
@@ -108,7 +109,7 @@ def _table(members: Sequence[Cell]) -> Table:
             reason for cell in some if (reason := fell_back(cell.record.engine_evidence or ""))
         )
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
-    return Table(_title(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
 
 
 def _row_of(cell: Cell) -> tuple[Choice, str]:

@@ -24,6 +24,27 @@ BEYOND = 4
 
 def gpu_hierarchy(index: Index) -> Iterator[Finding]:
     """Reports the latency of each memory; for several link classes, the nearest and the farthest."""
+    levels = levels_of_gpus(index)
+    if not levels:
+        return
+    nearest = levels[0][1]
+    claims = [
+        compare(group, nearest, kind="latency", ways=len(levels), match=_walker, names=(place, levels[0][0]))
+        for place, group in levels[1:]
+    ]
+    parts = [f"{levels[0][0]} {short_time(nearest.value)}"]
+    for (place, group), claim in zip(levels[1:], claims, strict=True):
+        parts.append(f"{place} {short_time(group.value)}" + (f" ({multiple(claim)})" if claim.leads else ""))
+    title = f"Load latency on a GPU: {listed(parts)}"
+    walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=device_order)
+    who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"measured on {walkers[0]}"
+    size = levels[0][1].cells[0].record.size_bytes
+    detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
+    yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
+
+
+def levels_of_gpus(index: Index) -> list[tuple[str, Group]]:
+    """Returns each memory that GPUs reach with its latency, nearest first, at the most common working set."""
     walks = [
         cell
         for cell in chases(index.ranked)
@@ -31,7 +52,7 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
         and (cell.source.device.startswith("cpu") or cell.source.memory == "device")
     ]
     if not walks:
-        return
+        return []
     size = broadest_size(walks)
     caches = gpu_caches(index)
     by_place = group_by(
@@ -44,20 +65,7 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
         keys.sort(key=lambda key: pooled[key].value)
         ends = [keys[0], keys[-1]] if len(keys) > 1 else keys
         levels += [(f"{place} ({key[1]})" if len(keys) > 1 else place, pooled[key]) for key in ends]
-    levels.sort(key=lambda item: item[1].value)
-    nearest = levels[0][1]
-    claims = [
-        compare(group, nearest, kind="latency", ways=len(levels), match=_walker, names=(place, levels[0][0]))
-        for place, group in levels[1:]
-    ]
-    parts = [f"{levels[0][0]} {short_time(nearest.value)}"]
-    for (place, group), claim in zip(levels[1:], claims, strict=True):
-        parts.append(f"{place} {short_time(group.value)}" + (f" ({multiple(claim)})" if claim.leads else ""))
-    title = f"Load latency on a GPU: {listed(parts)}"
-    walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=device_order)
-    who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"measured on {walkers[0]}"
-    detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
-    yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
+    return sorted(levels, key=lambda item: item[1].value)
 
 
 def _walker(cell: Cell) -> str:
@@ -80,27 +88,33 @@ def _place(cell: Cell, cache_bytes: int) -> str:
 
 def cpu_caches(index: Index) -> Iterator[Finding]:
     """Reports the load latency of each cache level of the CPU."""
+    executor, steps = levels_of_cpu(index)
+    if len(steps) < 2:
+        return
+    parts = [f"{short_time(group.value)} {_over(name, group)}" for name, group in steps]
+    first, last = steps[0][1], steps[-1][1]
+    title = f"Load latency on {executor}: {listed(parts)}"
+    detail = "One dependent load, random cycle over the largest working set that each cache should hold; "
+    claim = compare(last, first, kind="latency", across=("size",), names=(steps[-1][0], steps[0][0]))
+    if claim.leads:
+        detail += f"the last takes {longer(claim)} the first."
+    else:
+        detail += f"{no_difference(('the first', 'the last'))}."
+    yield finding(title, detail, CPU_LATENCY, [group for _, group in steps], [claim])
+
+
+def levels_of_cpu(index: Index) -> tuple[str, list[tuple[str, Group]]]:
+    """Returns the first NUMA domain with walks, and its caches and memory with their latency."""
     walks = [
         cell
         for cell in chases(index.ranked)
         if cell.record.executor == cell.source.device and cell.source.device.startswith("cpu")
     ]
-    for executor, members in list(group_by(walks, lambda cell: cell.record.executor).items())[:1]:
-        if executor not in index.topology.names("cpu"):
-            continue
-        steps = cache_steps(index.topology.device(executor), members)
-        if len(steps) < 2:
-            continue
-        parts = [f"{short_time(group.value)} {_over(name, group)}" for name, group in steps]
-        first, last = steps[0][1], steps[-1][1]
-        title = f"Load latency on {executor}: {listed(parts)}"
-        detail = "One dependent load, random cycle over the largest working set that each cache should hold; "
-        claim = compare(last, first, kind="latency", across=("size",), names=(steps[-1][0], steps[0][0]))
-        if claim.leads:
-            detail += f"the last takes {longer(claim)} the first."
-        else:
-            detail += f"{no_difference(('the first', 'the last'))}."
-        yield finding(title, detail, CPU_LATENCY, [group for _, group in steps], [claim])
+    if not walks or walks[0].record.executor not in index.topology.names("cpu"):
+        return "", []
+    executor = walks[0].record.executor
+    own = [cell for cell in walks if cell.record.executor == executor]
+    return executor, cache_steps(index.topology.device(executor), own)
 
 
 def _over(name: str, group: Group) -> str:

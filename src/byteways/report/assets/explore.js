@@ -7,7 +7,7 @@
   const data = JSON.parse(source.textContent), cells = data.cells;
   const at = (id) => document.getElementById("explore-" + id);
   const SHOWN = 8, CURVES = 4;
-  const initial = { pair: source.dataset.pair, size: Number(source.dataset.size), way: -1, both: 0, share: 0 };
+  const initial = { pair: source.dataset.pair, size: Number(source.dataset.size), way: -1, access: "", both: 0, share: 0 };
   const state = Object.assign({}, initial);
   const orders = new Map(data.order.map((entry) => [entry.slice(0, 4).join(), entry]));
   const byPlace = new Map();
@@ -26,6 +26,7 @@
     const size = data.sizeNames.indexOf(told.get("size"));
     state.size = size < 0 ? initial.size : size;
     state.way = data.ways.indexOf(told.get("interface"));
+    state.access = ["read", "write"].includes(told.get("access")) ? told.get("access") : "";
     state.both = told.get("both") === "1" && cells.both.includes(1) ? 1 : 0;
     state.share = told.get("share") === "1" ? 1 : 0;
     return true;
@@ -33,6 +34,7 @@
   function keep() {
     const told = new URLSearchParams({ pair: state.pair, size: data.sizeNames[state.size] });
     if (state.way >= 0) told.set("interface", data.ways[state.way]);
+    if (state.access) told.set("access", state.access);
     if (state.both) told.set("both", "1");
     if (state.share) told.set("share", "1");
     history.replaceState(null, "", "#" + told);
@@ -42,8 +44,11 @@
     const found = orders.get([from, to, size, state.both].join());
     return found || (state.both ? orders.get([to, from, size, 1].join()) : undefined);
   }
+  // Reads and writes only, where asked for: the way's label says which it is.
+  const accesses = data.ways.map((way) => way.split(", ").find((part) => part === "read" || part === "write") || "");
+  const wanted = (n) => !state.access || accesses[cells.way[n]] === state.access;
   function cellOf(from, to) {
-    if (state.way < 0) { const entry = entryOf(from, to, state.size); return entry ? entry[4][0] : undefined; }
+    if (state.way < 0) { const entry = entryOf(from, to, state.size); return entry ? entry[4].find(wanted) : undefined; }
     const key = (a, b) => [a, b, state.size, state.both, state.way].join();
     const found = byPlace.get(key(from, to));
     return found === undefined && state.both ? byPlace.get(key(to, from)) : found;
@@ -124,8 +129,8 @@
     const head = make("tr"), body = make("tbody"), first = make("thead");
     [["Interface"], ["GB/s", "number"], ["Interval", "number"], ["% of peak", "number"], ["Against the fastest"], ["Engine"]].forEach(([text, name]) => heading(head, text, "col", name));
     first.append(head);
-    const more = entry[4].length > SHOWN ? entry[4].length - SHOWN : 0;
-    entry[4].slice(0, SHOWN).forEach((n, place) => {
+    const listed = entry[4].map((n, place) => [n, place]).filter(([n]) => wanted(n)), more = Math.max(0, listed.length - SHOWN);
+    listed.slice(0, SHOWN).forEach(([n, place]) => {
       const row = make("tr");
       heading(row, data.ways[cells.way[n]], "row");
       row.append(make("td", cells.text[n], "number"), make("td", cells.low[n] + "–" + cells.high[n], "number"),
@@ -135,14 +140,15 @@
       if (cells.way[n] === state.way) row.className = "chosen";
       body.append(row);
     });
-    if (more) {
-      const row = make("tr"), cell = make("td", more + " more in the tables below", "note");
-      cell.colSpan = 6;
-      row.append(cell);
-      body.append(row);
-    }
+    const last = make("tr"), cell = make("td"), link = make("button", more ? more + " more: all records of this pair and size" : "All records of this pair and size", "link");
+    link.type = "button";
+    link.addEventListener("click", () => window.byteways.records.show({ size_bytes: String(data.sizes[size]) }, name + ">" + other));
+    cell.colSpan = 6;
+    cell.append(link);
+    last.append(cell);
+    body.append(last);
     table.replaceChildren(first, body);
-    drawCurve(from, to, entry[4].slice(0, CURVES).map((n) => cells.way[n]));
+    drawCurve(from, to, listed.slice(0, CURVES).map(([n]) => cells.way[n]));
   }
 
   function series(from, to, way) {
@@ -183,9 +189,9 @@
   function drawAll() {
     at("way").value = state.way < 0 ? "" : String(state.way);
     at("size").value = String(state.size);
-    document.querySelectorAll("#explore [data-both], #explore [data-share]").forEach((button) => {
-      const name = "both" in button.dataset ? "both" : "share";
-      button.setAttribute("aria-pressed", String(Number(button.dataset[name]) === state[name]));
+    document.querySelectorAll("#explore [data-both], #explore [data-share], #explore [data-access]").forEach((button) => {
+      const name = ["both", "share", "access"].find((one) => one in button.dataset);
+      button.setAttribute("aria-pressed", String(button.dataset[name] === String(state[name])));
     });
     drawMap();
     light();
@@ -196,9 +202,10 @@
     keep();
     drawAll();
   }
-  at("way").addEventListener("change", (event) => select({ way: event.target.value === "" ? -1 : Number(event.target.value) }));
+  at("way").addEventListener("change", (event) => select({ way: event.target.value === "" ? -1 : Number(event.target.value), access: "" }));
   at("size").addEventListener("change", (event) => select({ size: Number(event.target.value) }));
   document.querySelectorAll("#explore [data-both]").forEach((b) => b.addEventListener("click", () => select({ both: Number(b.dataset.both) })));
+  document.querySelectorAll("#explore [data-access]").forEach((b) => b.addEventListener("click", () => select({ access: b.dataset.access, way: -1 })));
   document.querySelectorAll("#explore [data-share]").forEach((b) => b.addEventListener("click", () => select({ share: Number(b.dataset.share) })));
   const pairAt = (event) => (event.target.closest ? event.target.closest("button[data-pair]") : null);
   at("map").addEventListener("click", (event) => { const cell = pairAt(event); if (cell) select({ pair: cell.dataset.pair }); });

@@ -22,11 +22,23 @@
   let printing = false;
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   function paint(trace) {
+    if (trace.palette) return painted(trace);
     const tone = colour(trace.colour === -2 ? "--ink" : trace.colour < 0 ? "--soft" : "--c" + (trace.colour % 8));
-    const copy = Object.assign({}, trace, { line: Object.assign({ color: tone }, trace.line) });
+    const copy = Object.assign({}, trace, trace.type === "bar" ? {} : { line: Object.assign({ color: tone }, trace.line) });
     if (trace.marker) copy.marker = Object.assign({ color: tone }, trace.marker);
+    if (trace.marker && trace.marker.line) copy.marker.line = Object.assign({ color: tone }, trace.marker.line);
+    if (trace.error_x) copy.error_x = Object.assign({ color: colour("--ink") }, trace.error_x);
     if (trace.band) { copy.fillcolor = tone; copy.opacity = 0.16; }
     delete copy.colour; delete copy.band;
+    return copy;
+  }
+  // A map of named cells: one pale colour for each name, which stands in the cell, too.
+  function painted(trace) {
+    const part = (text, n) => Number.parseInt(text.slice(1 + 2 * n, 3 + 2 * n), 16), card = colour("--card");
+    const pale = (tone) => "rgb(" + [0, 1, 2].map((n) => Math.round(0.36 * part(tone, n) + 0.64 * part(card, n))).join() + ")";
+    const scale = Array.from({ length: trace.palette }, (_, n) => [n, n + 1].map((end) => [end / trace.palette, pale(colour("--c" + (n % 8)))])).flat();
+    const copy = Object.assign({}, trace, { colorscale: scale, zmin: -0.5, zmax: trace.palette - 0.5, textfont: { color: colour("--ink"), size: 11 } });
+    delete copy.palette;
     return copy;
   }
   // Rows of a legend whose entries stand side by side.
@@ -87,14 +99,18 @@
     const axis = (own) => Object.assign(
       { gridcolor: grid, linecolor: colour("--line"), zerolinecolor: grid, tickcolor: grid, automargin: true }, own,
       { title: Object.assign({ font: { size: 13, color: soft } }, own.title) });
+    // Bars keep room for their labels; a narrow screen scrolls them.
+    const scrolls = figure.rows > 0 && place.parentElement.clientWidth < NARROW;
+    place.style.width = scrolls ? NARROW + "px" : "";
+    if (scrolls) place.parentElement.tabIndex = 0; else place.parentElement.removeAttribute("tabindex");
     // Beside the plot a legend needs room; without it, it stands below, and the chart grows by its rows.
     const narrow = place.clientWidth < NARROW;
     const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
-    const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG;
-    const rows = packed(names, place.clientWidth - 80);
+    const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG || figure.rows > 0;
+    const rows = figure.rows && named < 2 ? 0 : packed(names, place.clientWidth - 80);
     const lower = 90 * (figure.layout.panels || 0); // panels of ratios below the plot
-    const plot = (narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
-    place.style.height = (below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 90 + 21 * named)) + "px";
+    const plot = figure.rows ? figure.rows + 12 : (narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
+    place.style.height = (figure.rows ? plot + 128 + row * rows : below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 60 + 29 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
       height: Number.parseFloat(place.style.height),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -111,9 +127,9 @@
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
   // A small chart of a few lines, both axes logarithmic, each line named at its end.
-  const curves = new Map();
+  const curves = new Map(), PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
   function drawCompact(place) {
-    const { lines, sizes, names } = curves.get(place), height = 256, wide = place.clientWidth;
+    const { lines, sizes, names } = curves.get(place), height = printing ? PAPER.height : 256, wide = printing ? PAPER.width : place.clientWidth;
     const values = lines.flatMap((line) => [...line.low, ...line.high]).filter((value) => value > 0).map(Math.log10);
     const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, plot = height - 60;
     const traces = [], labels = [];
@@ -132,7 +148,7 @@
     const ticks = sizes.map((_, index) => index).filter((index) => (last - index) % step === 0);
     const axis = { gridcolor: colour("--faint"), linecolor: colour("--line"), zeroline: false, type: "log" };
     const layout = {
-      height, showlegend: false, hovermode: "closest", margin: { l: 52, r: Math.min(190, wide * 0.36), t: 12, b: 48 },
+      height, width: printing ? PAPER.width : undefined, showlegend: false, hovermode: "closest", margin: { l: 52, r: Math.min(190, wide * 0.36), t: 12, b: 48 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") },
       xaxis: Object.assign({ tickvals: ticks.map((index) => sizes[index]), ticktext: ticks.map((index) => names[index]), tickangle: 0, title: { text: "size of the transfer", font: { size: 12, color: colour("--soft") } } }, axis),
       yaxis: Object.assign({ range: [low, high], dtick: high - low > 1.5 ? 1 : "D2", title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
@@ -153,6 +169,7 @@
     root.dataset.theme = "light";
     printing = true; // two charts a page
     places.filter((place) => !place.closest("details:not([open])")).forEach(draw);
+    curves.forEach((_, place) => draw(place));
   });
   window.addEventListener("afterprint", () => { printing = false; show(theme()); });
   let wide = root.clientWidth;

@@ -1,0 +1,113 @@
+"""The map of the best way: the fastest interface by size, kind of pair, link class and kind of host memory.
+
+As Figure 17 of schieffer2025 has it for one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+
+from byteways.analyse.compare import Ranking, rank
+from byteways.analyse.phrases import rate
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import APART, KINDS, kind, unidirectional
+from byteways.analyse.summary import Cell, group_by
+from byteways.analyse.wording import tied_interfaces
+from byteways.plan.interfaces import INTERFACES
+from byteways.report.charts import Chart, plain
+from byteways.units import format_size
+
+CAPTION = (
+    "What to see: where the best interface changes with the size (to the right) or with the memory (down). "
+    "Cold caches, one direction, each interface with its best settings; ≈ means that others are not "
+    "significantly slower. The kind of host memory follows the pair."
+)
+#: Pixels of a row, and letters of a line of its label.
+ROW, LABEL = 38, 34
+#: Fewer sizes than that show no change.
+LEAST_SIZES = 2
+
+
+def charts(index: Index) -> list[Chart]:
+    """Returns the map; none without a pair where interfaces can be compared."""
+    places = _places(index)
+    sizes = sorted({size for by_size in places.values() for size in by_size})
+    if not places:
+        return []
+    ranked = [[by_size.get(size) for size in sizes] for by_size in places.values()]
+    order = [
+        name
+        for name in INTERFACES
+        if any(one and one.variant.interface == name for row in ranked for one in row)
+    ]
+    data = [
+        {
+            "type": "heatmap",
+            "x": [format_size(size) for size in sizes],
+            "y": ["<br>".join(map(plain, wrap(name, LABEL))) + " " for name in places],
+            "z": [[order.index(one.variant.interface) if one else None for one in row] for row in ranked],
+            "text": [[plain(_short(one)) if one else "" for one in row] for row in ranked],
+            "texttemplate": "%{text}",
+            "hovertext": [[plain(_details(one)) if one else "" for one in row] for row in ranked],
+            "hovertemplate": "%{y}%{x}: %{hovertext}<extra></extra>",
+            "hoverongaps": False,
+            "showscale": False,
+            "xgap": 3,
+            "ygap": 3,
+            "palette": len(order),
+        }
+    ]
+    layout = {
+        "xaxis": {
+            "type": "category",
+            "title": {"text": "size of the transfer"},
+            "showgrid": False,
+            "tickangle": 0,
+        },
+        "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
+    }
+    return [
+        Chart(
+            "Best interface by size, pair and memory",
+            CAPTION,
+            {"data": data, "layout": layout, "rows": ROW * len(places)},
+        )
+    ]
+
+
+def _places(index: Index) -> dict[str, dict[int, Ranking]]:
+    """Returns rankings by label and size, of places where several interfaces can be told apart."""
+    order = list(KINDS)
+    cells = [
+        cell
+        for cell in unidirectional(index.cells)
+        if cell.stays and cell.ranked and cell.record.cache == "cold" and cell.record.interface not in APART
+    ]
+    groups = group_by(
+        cells, lambda cell: (order.index(kind(cell)), index.link_class(cell), cell.variant.host_memory)
+    )
+    found = {}
+    for (place, wires, memory), members in sorted(groups.items()):
+        by_size = {
+            size: ranking
+            for size, some in sorted(group_by(members, lambda cell: cell.record.size_bytes).items())
+            if _several(some) and (ranking := rank(some))
+        }
+        if len(by_size) >= LEAST_SIZES:
+            found[", ".join(part for part in (KINDS[order[place]], wires, memory) if part)] = by_size
+    return found
+
+
+def _several(members: Sequence[Cell]) -> bool:
+    return len({cell.record.interface for cell in members}) > 1
+
+
+def _short(ranking: Ranking) -> str:
+    return ranking.variant.interface + (" ≈" if tied_interfaces(ranking) else "")
+
+
+def _details(ranking: Ranking) -> str:
+    tied = tied_interfaces(ranking)
+    told = f"{ranking.variant.label()}, {rate(ranking.group)} GB/s"
+    return told + (f"; no significant difference from {', '.join(tied)}" if tied else "")

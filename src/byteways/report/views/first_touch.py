@@ -1,0 +1,45 @@
+"""First touch at a glance: bandwidth by memory and by the device that wrote the pages first."""
+
+from __future__ import annotations
+
+from byteways.analyse.grids import Grid, first_touch_tables
+from byteways.analyse.phrases import gb
+from byteways.analyse.results_index import Index
+from byteways.analyse.summary import Cell, group_by
+from byteways.report.charts import Chart
+from byteways.report.views.bars import Bar, Bars, of_bars
+from byteways.units import format_size
+
+CAPTION = (
+    "What to see: rows whose bars differ, where placement by the first touch decides. A row is a transfer "
+    "and the memory of its host buffer, a colour the device that touched its pages first."
+)
+
+
+def charts(index: Index) -> list[Chart]:
+    """Returns a chart for each set of devices that touched first; none where nothing can be compared."""
+    drawn = []
+    for touchers, grids in group_by(first_touch_tables(index.cells), lambda grid: grid.columns).items():
+        rows = [(grid, row) for grid in grids for row in grid.rows if sum(map(bool, row.cells)) > 1]
+        if not rows:
+            continue
+        series = [
+            Bars(f"first touch by {name}", tuple(_bar(row.cells[place]) for _, row in rows))
+            for place, name in enumerate(touchers)
+        ]
+        labels = [_label(grid, row.label) for grid, row in rows]
+        title = f"Memory and first touch by {', '.join(touchers)}"
+        drawn.append(of_bars(title, CAPTION, "GB/s", labels, series))
+    return drawn
+
+
+def _label(grid: Grid, memory: str) -> str:
+    size = f", {format_size(grid.size_bytes)}" if grid.size_bytes else ""
+    return f"{grid.title}{size}, {memory}"
+
+
+def _bar(cell: Cell | None) -> Bar | None:
+    if cell is None:
+        return None
+    details = f"{cell.record.path}: {gb(cell.value)} GB/s ({gb(cell.low)}–{gb(cell.high)})"
+    return Bar(cell.value / 1e9, cell.low / 1e9, cell.high / 1e9, gb(cell.value), details)
