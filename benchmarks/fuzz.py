@@ -69,6 +69,20 @@ class Target:
         return files
 
 
+#: Limits of every kind.
+LIMITS = b"""[[limit]]
+only = "interface=copy,path=gpu0>gpu1"
+size = "1MiB..1GiB"
+at_least = "380 GB/s"
+[[limit]]
+title = "any"
+only = ["interface=kernel", "executor=gpu*"]
+at_least = "70%"
+[[limit]]
+at_most = "2.5 us"
+"""
+
+
 def seed_run(folder: Path) -> Path:
     """A small simulated run."""
     words = ["run", "quick", "--machine", "h200-x4", "--only", "path=gpu0>gpu1", "--only", "path=cpu0>gpu0"]
@@ -135,6 +149,11 @@ def targets(work: Path) -> list[Target]:
         Target("run", [{name: (run.path / name).read_bytes() for name in kept}], read_run),
         Target("show", shown, read_shown),
         Target("ask", shown, partial(read_asked, run)),
+        Target(
+            "check",
+            [{**shown[0], "normal.json": learned_of(run), "limits.toml": LIMITS}],
+            partial(read_checked, run),
+        ),
         Target("xml", [{"topology.xml": nccl_xml_writer.write(run.topology).encode()}], read_xml),
     ]
 
@@ -188,6 +207,29 @@ def read_asked(healthy: RunFolder, folder: Path) -> None:
         json.dumps(compared.to_json(), allow_nan=False)
     for answer in answers(run, question("gpu0", "gpu*", "128MiB")):
         json.dumps(answer.to_json(), allow_nan=False)
+
+
+def learned_of(run: RunFolder) -> bytes:
+    """A small file of `check --learn`."""
+    from byteways.analyse.checks.learning import learned
+
+    return learned([(run, "healthy")]).text().encode()
+
+
+def read_checked(healthy: RunFolder, folder: Path) -> None:
+    """A run folder, a learned file and limits as `check` reads them, with every format of verdicts."""
+    from byteways.analyse.checks.check import Question, checked
+    from byteways.report.verdicts import junit, prometheus, slurm
+
+    run = RunFolder(folder)
+    healthy.manifest["run_id"] = "of the healthy run"
+    for against in ("peak", "limits.toml", "normal.json", str(healthy.path)):
+        path = str(folder / against) if "." in against else against
+        found = checked(run, "damaged", Question.of(path, mixed=True), healthy)
+        json.dumps(found.to_json(), allow_nan=False)
+        junit.junit(found)
+        prometheus.prometheus(found)
+        slurm.drain_line(found, found.host)
 
 
 # ---- running cases
@@ -291,7 +333,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzzes the readers of files.")
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", help="one target alone: suite, model, study, run, show, ask or xml")
+    parser.add_argument("--only", help="one target alone: suite, model, study, run, show, ask, check or xml")
     parser.add_argument("--case", help="TARGET:NUMBER, to run that one alone and show its traceback")
     parser.add_argument("--keep", type=Path, help="folder for the files of that case")
     arguments = parser.parse_args()

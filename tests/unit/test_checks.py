@@ -16,10 +16,14 @@ from byteways.analyse.compare import beside
 from byteways.analyse.results_index import Index
 from byteways.analyse.wording_check import drain_reason, suspicion
 from byteways.errors import BytewaysError
+from byteways.report.verdicts.junit import junit
+from byteways.report.verdicts.prometheus import prometheus
 from tests.report import sample_run
 from tests.report.run_builder import GIB, KIB, Builder
 from tests.unit.test_comparison import changed, folder_of, pairs_run
 
+#: 2026-01-02T03:05:01Z in seconds since 1970.
+ENDED = 1767323101
 PEER = [("gpu0:device", "gpu1:device", "gpu0")]
 
 
@@ -197,6 +201,27 @@ def test_json_is_complete(tmp_path: Path) -> None:
     assert data["cases"][0]["claim"]["kind"] == "check" and "gpu2" in data["cases"][0]["parts"]
 
 
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2026-01-02T03:05:01Z", 1767323101),
+        ("2026-01-02T03:05:01", 1767323101),
+        ("../..", None),
+        (None, None),
+    ],
+)
+def test_when_the_run_ended(tmp_path: Path, text: str | None, seconds: int | None) -> None:
+    """Catches a damaged time that ends the check, or one read in the zone of the reader."""
+    run, other = (
+        folder_of(pairs_run(), tmp_path / "a", finished_at=text),
+        folder_of(pairs_run(), tmp_path / "b"),
+    )
+    found = checked(run, "own", Question.of(str(other.path)), other)
+    assert (found.finished_at.timestamp() if found.finished_at else None) == seconds
+    assert ("byteways_check_run_timestamp_seconds" in prometheus(found)) == (seconds is not None)
+    assert ('timestamp="2026-01-02T03:05:01"' in junit(found)) == (seconds is not None)
+
+
 def peak(tmp_path: Path, build: Builder, at_least: str | None = None) -> Check:
     return checked(folder_of(build, tmp_path / "own"), "own", Question.of("peak", None, at_least))
 
@@ -293,6 +318,7 @@ def test_a_limit_that_is_met_is_no_note(tmp_path: Path) -> None:
         ("[[limit]]\nat_least = '0 GB/s'", "at_least = '0 GB/s' is no limit"),
         ("[[limit]]\nat_most = '1 GB/s'", "at_most = '1 GB/s' is no limit"),
         ("[[limit]]\nat_least = 380", "every value is a text"),
+        ("[[limit]]\nonly = 3\nat_least = '1 GB/s'", "every value is a text"),
         ("[[limit]]\nsize = '1GB'\nat_least = '1 GB/s'", "limit 1: '1GB' is decimal"),
         ("[[limit]]\nonly = 'inter=copy'\nat_least = '1 GB/s'", "unknown key 'inter'"),
         ("[[limit]]\nleast = '1 GB/s'", "limit 1: unknown key 'least'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 from byteways.analyse.checks.limits import against_limits, read_limits
@@ -138,9 +139,18 @@ def checked(run: Run, name: str, question: Question, reference: Run | None = Non
         name,
         question.against,
         str((index.manifest.get("host") or {}).get("name") or subject(index.manifest)),
-        index.manifest.get("finished_at"),
+        _time(index.manifest.get("finished_at")),
         cases,
         tuple(filter(None, marks)),
         links,
         notes,
     )
+
+
+def _time(text: str | None) -> datetime | None:
+    """Returns the time that a manifest tells; None if it is none, as in runs that were ended."""
+    try:
+        found = datetime.fromisoformat((text or "").replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)

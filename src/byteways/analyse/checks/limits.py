@@ -75,9 +75,9 @@ def _limit(entry: Mapping[str, Any], place: str) -> Limit:
         if key not in _KEYS:
             raise BytewaysError(f"{place}: unknown key '{key}'", hint=closest(key, _KEYS))
     only = entry.get("only", [])
-    only = [only] if isinstance(only, str) else only
+    only = only if isinstance(only, list) else [only]
     texts = [*only, *(entry[key] for key in ("title", "size", "at_least", "at_most") if key in entry)]
-    if not isinstance(only, list) or not all(isinstance(text, str) for text in texts):
+    if not all(isinstance(text, str) for text in texts):
         raise BytewaysError(f"{place}: every value is a text", hint='at_least = "380 GB/s"')
     given = [key for key in ("at_least", "at_most") if key in entry]
     if len(given) != 1:

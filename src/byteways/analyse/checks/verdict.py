@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -56,7 +57,7 @@ class Check:
     run: str
     against: str
     host: str
-    finished_at: str | None  # of the run, ISO 8601
+    finished_at: datetime | None  # of the run
     cases: tuple[Judged, ...]
     marks: tuple[str, ...] = ()  # lines that say what was simulated
     missing_links: tuple[str, ...] = ()  # of the reference's machine, which this one lacks

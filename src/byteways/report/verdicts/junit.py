@@ -26,7 +26,7 @@ def junit(check: Check) -> str:
         "errors": "0",
         "skipped": str(check.counts[UNKNOWN]),
         "time": "0",
-        **({"timestamp": check.finished_at[:19]} if check.finished_at else {}),
+        **({"timestamp": f"{check.finished_at:%Y-%m-%dT%H:%M:%S}"} if check.finished_at else {}),
     }
     for name, text in attributes.items():
         suite.set(name, _clean(text))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 
 from byteways.analyse.checks.verdict import Check, Judged
 
@@ -36,7 +35,7 @@ def prometheus(check: Check) -> str:
         ),
     ]
     if check.finished_at:
-        seconds = datetime.fromisoformat(check.finished_at.replace("Z", "+00:00")).timestamp()
+        seconds = check.finished_at.timestamp()
         families.append(
             ("run_timestamp_seconds", "When the run ended, in seconds since 1970.", [(common, seconds)])
         )
