@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples test test-hosts test-slow mutants notebooks lint format clean
+.PHONY: help setup develop run wheel examples pictures test test-hosts test-slow mutants notebooks lint format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -45,6 +45,9 @@ wheel: ## build the sdist and a wheel for glibc 2.28 into dist (PYTHONS='python3
 
 examples: $(VENV)/tools ## unpack the recorded runs of examples/recorded below examples
 	@$(BIN)/python scripts/unpack_examples.py
+
+pictures: develop examples ## draw the pictures of docs/images again (ARGS=readme for the README's); needs Chromium
+	@$(BIN)/python -m scripts.draw_pictures $(ARGS)
 
 test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k name' for fewer)
 	@$(PYTEST) --dist worksteal $(ARGS)

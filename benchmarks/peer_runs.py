@@ -87,35 +87,66 @@ def own_records(
     return records
 
 
-def ratio_text(ratios: Sequence[float]) -> str:
+def ratio_text(ratios: Sequence[float], wanted: tuple[float, float] | None = None) -> str:
     """Median of ratios with the 95 % interval of the mean of their logarithms (Student's t).
 
     Args:
         ratios: Two at least.
+        wanted: Between which the interval should lie; whether it does is part of the text.
     """
     logs = [math.log(one) for one in ratios]
     half = student(0.05, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
     centre = statistics.fmean(logs)
     low, high = math.exp(centre - half), math.exp(centre + half)
-    return f"ratio {statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})"
+    text = f"ratio {statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})"
+    if wanted is None:
+        return text
+    inside, outside = wanted[0] <= low and high <= wanted[1], high < wanted[0] or low > wanted[1]
+    return f"{text}: {'within' if inside else 'outside' if outside else 'not known to be within'} " + (
+        f"{wanted[0]:g} to {wanted[1]:g}"
+    )
 
 
-def in_turns(pairs: int, ours: Callable[[int], Times], theirs: Callable[[int], Times]) -> Iterator[str]:
+def in_turns(
+    pairs: int,
+    ours: Callable[[int], Times],
+    theirs: Callable[[int], Times],
+    wanted: tuple[float, float] | None = None,
+) -> Iterator[str]:
     """Runs both in turns; a line for each operation with both medians and the ratio of our time to theirs.
+
+    Every second pair begins with the other program, so that what slows down or speeds up in the meantime
+    favours neither.
 
     Args:
         pairs: How many runs of each, two at least.
         ours: A run of byteways, by number.
         theirs: A run of the other program; both have the same keys.
+        wanted: See ratio_text().
     """
     found: defaultdict[Key, list[tuple[float, float]]] = defaultdict(list)
     for number in range(pairs):
-        mine, other = ours(number), theirs(number)
+        if number % 2:
+            other, mine = theirs(number), ours(number)
+        else:
+            mine, other = ours(number), theirs(number)
         for key, value in other.items():
             found[key].append((mine[key], value))
+    yield from lines_of(found, wanted)
+
+
+def lines_of(
+    found: Mapping[Key, Sequence[tuple[float, float]]], wanted: tuple[float, float] | None = None
+) -> Iterator[str]:
+    """A line for each operation: both medians in ns and the ratio of our time to theirs.
+
+    Args:
+        found: Both times of each pair of runs.
+        wanted: See ratio_text().
+    """
     for (name, size), both in found.items():
         mine_ns, other_ns = (statistics.median(values) for values in zip(*both, strict=True))
-        text = ratio_text([a / b for a, b in both])
+        text = ratio_text([a / b for a, b in both], wanted)
         yield f"{name:10}{size:11}{mine_ns:12.0f} and {other_ns:12.0f} ns, {text}"
 
 

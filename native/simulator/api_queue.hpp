@@ -1,9 +1,11 @@
 // Implementation of the functions for streams, events, modules and launches, shared by both vendors.
 #pragma once
 #include <cstddef>
+#include <string>
 
 #include "simulator/api.hpp"
 #include "simulator/api_kernels.hpp"
+#include "simulator/simulated_world.hpp"
 
 namespace byteways::sim {
 
@@ -103,8 +105,9 @@ class QueueCalls {
 
   static int load(ModuleHandle* module, const void* image) {
     return answer([&] {
-      Vendor::current_gpu();
-      KernelModule* loaded = load_image(static_cast<const char*>(image));
+      const std::string gpu = "gpu" + std::to_string(Vendor::current_gpu());
+      const bool refused = SimulatedWorld::get().faults().find(Fault::Kind::no_kernels, gpu) != nullptr;
+      KernelModule* loaded = refused ? nullptr : load_image(static_cast<const char*>(image));
       require(loaded != nullptr, code::kInvalidImage);
       give(module, reinterpret_cast<ModuleHandle>(loaded));
     });

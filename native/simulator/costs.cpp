@@ -215,6 +215,7 @@ void Costs::add_cores(Operation& operation, const Transfer& transfer) {
       each = std::max(each, cores.cache_copy_bytes_per_s[level]);
       cached = true;
     }
+  if (remote && !cached) each *= transfer.part;
   operation.bytes += transfer.bytes;
   operation.flow.cap = each * std::max(1.0, transfer.threads);
   if (cached) return;

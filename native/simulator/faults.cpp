@@ -24,6 +24,7 @@ constexpr FaultShape kShapes[] = {
     {"hang", hang, '>', "", false},
     {"skip", skip, '>', "", false},
     {"no-memory", no_memory, 0, "above=", false},
+    {"no-kernels", no_kernels, 0, "", false},
     {"lost", lost, 0, "after=", false},
     {"slow", slow, '-', "=", true},
     {"down", down, '-', "", false},
@@ -116,7 +117,7 @@ void check_device(const Model& model, const std::string& spec, const Fault& faul
   }
   const bool of_link = fault.kind == slow || fault.kind == down || fault.kind == link_fails;
   const bool gpus_only = fault.kind == lost || fault.kind == stall || fault.kind == serialise ||
-                         fault.kind == throttle || fault.kind == false_peer;
+                         fault.kind == throttle || fault.kind == false_peer || fault.kind == no_kernels;
   if (is_one_of(device, "gpu", model.gpu.count)) return;
   if (!gpus_only && is_one_of(device, "cpu", model.cpu.domains)) return;
   if (of_link) return;  // an end may be a switch: links are checked where they are used

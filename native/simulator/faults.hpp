@@ -17,6 +17,7 @@ struct Fault {
     skip,
     lapse,
     no_memory,
+    no_kernels,
     lost,
     stall,
     early_return,

@@ -79,7 +79,16 @@ Kernels::Reach Kernels::reach(Operation& operation, Place executor, const void* 
   const bool away = !(costs_->memory_of(reached.place) == costs_->memory_of(executor));
   if (managed && away && model_->managed.remote_efficiency > 0)
     reached.part = model_->managed.remote_efficiency;
+  if (!block.toucher) block.toucher = executor;
+  if (executor.kind == Place::Kind::cpu && away) reached.part = std::min(reached.part, part_of_core(block));
   return reached;
+}
+
+double Kernels::part_of_core(const Block& block) const {
+  const bool allocator = is_device(block.kind) || is_plain(block.kind) || block.kind == Kind::registered;
+  const bool by_gpu = block.toucher && block.toucher->kind == Place::Kind::gpu;
+  const double part = model_->cpu.gpu_touched_part;
+  return allocator && by_gpu && part > 0 ? part : 1;
 }
 
 Slots Kernels::slots(const void* base, Word count, Word stride_bytes, std::uint64_t bytes) const {

@@ -82,6 +82,9 @@ class Kernels {
   };
   // Returns the place of the memory for the executor; migrations precede the operation.
   Reach reach(Operation& operation, Place executor, const void* data, std::uint64_t bytes);
+  // Part of its rate that a core has on a block in another domain's memory: less where a GPU has touched it
+  // first.
+  double part_of_core(const Block& block) const;
   Reach reach(Operation& operation, Place executor, const Range& range) {
     return reach(operation, executor, range.block->data + range.begin * kWordBytes, range.bytes());
   }

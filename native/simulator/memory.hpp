@@ -26,6 +26,9 @@ inline bool is_device(Kind kind) {
 }
 inline bool is_managed(Kind kind) { return kind == Kind::managed || kind == Kind::managed_coarse; }
 
+// Pages of the system: not those of a GPU's allocator.
+inline bool has_system_pages(Kind kind) { return !is_device(kind); }
+
 // A note by a kernel about words that it wrote, for kernels that read them. Writing any of the words deletes
 // it.
 struct Note {
@@ -42,6 +45,7 @@ struct Block {
   std::map<std::uint64_t, std::optional<Place>> prefetched;  // managed: last prefetch destination
   bool held = false;                                         // managed: kernels do not migrate the pages
   bool touched = true;                                       // false: the first write places the pages
+  std::optional<Place> toucher;      // executor of the first access since the allocation
   std::uint64_t physical = 0;        // vmm: number of the mapped physical memory, 0: none
   std::set<int> open_to;             // vmm: GPUs with access
   std::set<int> registered_by;       // ranks whose MPI has opened it

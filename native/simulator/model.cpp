@@ -80,6 +80,7 @@ void read_cpu(ModelParser& sheet, CpuModel& cpu) {
   cpu.team_ns = sheet.number("cpu.team_ns");
   cpu.core_multiply_adds_per_s = sheet.number("cpu.core_multiply_adds_per_s");
   cpu.core_remote_bytes_per_s = sheet.number("cpu.core_remote_bytes_per_s");
+  cpu.gpu_touched_part = sheet.number("cpu.gpu_touched_part");
   for (int level = 0; level < sheet.count("cpu.caches"); ++level) {
     const std::string key = at("cpu.caches", level);
     cpu.cache_bytes.push_back(sheet.whole(key + ".bytes"));
@@ -146,6 +147,9 @@ void read_mpi(ModelParser& sheet, MpiModel& mpi) {
   mpi.ipc_core_bytes = sheet.whole("mpi.ipc_core_bytes");
   mpi.ipc_core_ns = sheet.number("mpi.ipc_core_ns");
   mpi.copy_ns = sheet.number("mpi.copy_ns");
+  mpi.core_reductions = sheet.truth("mpi.core_reductions");
+  mpi.engine_ns = sheet.number("mpi.engine_ns");
+  mpi.engine_system_part = sheet.number("mpi.engine_system_part");
   mpi.registration_ns = sheet.number("mpi.registration_ns");
   mpi.registers_once = sheet.truth("mpi.registers_once");
   mpi.staging_bytes = sheet.whole("mpi.staging_bytes");

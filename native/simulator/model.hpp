@@ -83,13 +83,15 @@ struct CpuModel {
   std::string name, architecture;
   std::uint64_t memory_bytes = 0;  // of one domain
   double read_bytes_per_s = 0,
-         write_bytes_per_s = 0;            // of one domain's memory, when all of it reads or writes
-  double core_copy_bytes_per_s = 0;        // memcpy of one core between buffers in memory
-  double core_stream_bytes_per_s = 0;      // with non-temporal stores, which pass the caches
-  double core_multiply_adds_per_s = 0;     // in single precision, one after another
-  double call_ns = 0;                      // a copy of one core, before its first byte moves
-  double team_ns = 0;                      // several cores: to begin and to end one copy together
-  double core_remote_bytes_per_s = 0;      // memcpy of one core when either side is another domain's
+         write_bytes_per_s = 0;         // of one domain's memory, when all of it reads or writes
+  double core_copy_bytes_per_s = 0;     // memcpy of one core between buffers in memory
+  double core_stream_bytes_per_s = 0;   // with non-temporal stores, which pass the caches
+  double core_multiply_adds_per_s = 0;  // in single precision, one after another
+  double call_ns = 0;                   // a copy of one core, before its first byte moves
+  double team_ns = 0;                   // several cores: to begin and to end one copy together
+  double core_remote_bytes_per_s = 0;   // memcpy of one core when either side is another domain's
+  // Part of that where a GPU was the first to touch memory of malloc, or of the GPU's allocator; 0: all
+  double gpu_touched_part = 0;
   std::vector<std::uint64_t> cache_bytes;  // cpu.caches.N.bytes, ascending levels as one core sees them
   std::vector<double> cache_latency_ns;    // cpu.caches.N.latency_ns
   std::vector<double>
@@ -151,10 +153,14 @@ struct MpiModel {
   // hardly depends on the size; longer ones the GPU, each of whose copies takes copy_ns (0: as any other).
   std::uint64_t ipc_core_bytes = 0;
   double ipc_core_ns = 0, copy_ns = 0;
+  // A copy by an engine, from its request to its end, beyond its bytes (0: copy_ns), and the part of the
+  // engine's rate where the pages at either end are the system's and not those of a GPU's allocator (0: all).
+  double engine_ns = 0, engine_system_part = 0;
   double registration_ns = 0;       // opening a buffer of another rank's GPU …
   bool registers_once = true;       // … the first time only, or each time
   std::uint64_t staging_bytes = 0;  // of a piece that is staged in host memory
   bool gpu_aware = false;           // takes device memory
+  bool core_reductions = false;     // of an APU: cores sum device memory where no variable says otherwise
   bool ipc_by_engine = true;        // between GPUs: copies of engines, or of the runtime's kernels
 };
 

@@ -59,7 +59,8 @@ End Bytes::end(const void* data, std::uint64_t bytes, Place place) const {
   if (bytes > block->bytes - offset_in(*block, data))
     throw Failure(Code::invalid, "a message reaches beyond its block of memory");
   const Place owner = place_of(*block, offset_in(*block, data));
-  return {address, owner, owner.kind == Place::Kind::gpu};
+  return {address, owner, owner.kind == Place::Kind::gpu, has_system_pages(block->kind),
+          kernels_->part_of_core(*block)};
 }
 
 std::vector<std::byte> Bytes::read(const void* from, std::uint64_t bytes) const {

@@ -18,6 +18,8 @@ struct End {
   void* data = nullptr;  // null: a buffer of the library
   Place place;           // whose memory it is in
   bool device = false;   // a GPU's
+  bool system_pages = true;
+  double core_part = 1;  // of a core's rate in another domain's memory
 };
 
 class Bytes {

@@ -15,6 +15,9 @@ LibrarySettings LibrarySettings::of_process(const Model& model) {
   if (threshold != kUnset) settings.ipc_from_bytes = settings.direct_from_bytes = threshold;
   settings.registers_once =
       model.mpi.registers_once && number_of_variable("MPICH_GPU_IPC_CACHE_MAX_SIZE", 1) != 0;
+  const bool cores_sum = model.host_access && model.mpi.core_reductions;
+  settings.kernel_reductions = number_of_variable("MPICH_GPU_ALLREDUCE_USE_KERNEL", cores_sum ? 0 : 1) != 0;
+  settings.kernel_reductions |= !model.host_access;
   if (model.vendor == "amd") {
     settings.engines = number_of_variable("HSA_ENABLE_SDMA", 1) != 0;
     settings.peer_engines = settings.engines && number_of_variable("HSA_ENABLE_PEER_SDMA", 1) != 0;

@@ -13,6 +13,9 @@ struct LibrarySettings {
   // MPICH_GPU_IPC_THRESHOLD: only from this size on, and then also of sizes that would be sent eagerly.
   std::uint64_t ipc_from_bytes = 0, direct_from_bytes = std::numeric_limits<std::uint64_t>::max();
   bool registers_once = true;  // MPICH_GPU_IPC_CACHE_MAX_SIZE: 0 opens a buffer anew for each message
+  // MPICH_GPU_ALLREDUCE_USE_KERNEL: device memory is summed by kernels, or else by cores, where these reach
+  // it.
+  bool kernel_reductions = true;
   bool engines = true, peer_engines = true;  // HSA_ENABLE_SDMA, HSA_ENABLE_PEER_SDMA, of AMD's GPUs
 
   static LibrarySettings of_process(const Model& model);

@@ -67,7 +67,11 @@ std::unique_ptr<Operation> Transfers::copy_by_core(const Rank& rank, const End& 
     return operation;
   }
   Transfer transfer{Mechanism::core, rank.place, from.place, to.place, bytes, 2, 1};
-  if (cached) transfer.cached_bytes = 2 * bytes;  // of both buffers
+  // What another domain's core or GPU has written is not in this core's caches.
+  const Costs& costs = kernels_->costs();
+  const bool near = costs.memory_of(from.place) == costs.memory_of(rank.place);
+  if (cached && near) transfer.cached_bytes = 2 * bytes;  // of both buffers
+  transfer.part = std::min(from.core_part, to.core_part);
   if (bytes > 0) kernels_->costs().add(*operation, transfer);
   operation->never_ends = kernels_->hangs(from.place, to.place);
   return operation;
@@ -81,9 +85,13 @@ std::unique_ptr<Operation> Transfers::copy_by_gpu(Place gpu, const End& to, cons
   const bool within = to.place == from.place, host = !to.device || !from.device;
   const bool engine =
       !within && (host ? settings_.engines : settings_.peer_engines && model_->mpi.ipc_by_engine);
-  kernels_->costs().add(
-      *operation, Transfer{engine ? Mechanism::engine : Mechanism::blit, gpu, from.place, to.place, bytes});
-  if (model_->mpi.copy_ns > 0) operation->fixed = picoseconds(model_->mpi.copy_ns);
+  Transfer transfer{engine ? Mechanism::engine : Mechanism::blit, gpu, from.place, to.place, bytes};
+  const MpiModel& mpi = model_->mpi;
+  if (engine && mpi.engine_system_part > 0 && (from.system_pages || to.system_pages))
+    transfer.part = mpi.engine_system_part;
+  kernels_->costs().add(*operation, transfer);
+  if (mpi.copy_ns > 0) operation->fixed = picoseconds(mpi.copy_ns);
+  if (engine && mpi.engine_ns > 0) operation->fixed = picoseconds(mpi.engine_ns);
   operation->never_ends = kernels_->hangs(from.place, to.place);
   return operation;
 }
@@ -140,6 +148,7 @@ double Transfers::network_ns(double bytes) const {
 
 bool Transfers::is_short(double bytes) const {
   const MpiModel& mpi = model_->mpi;
+  if (model_->host_access) return bytes <= static_cast<double>(mpi.ipc_core_bytes);
   return mpi.core_device_bytes_per_s > 0 && bytes < static_cast<double>(settings_.direct_from_bytes);
 }
 
@@ -149,8 +158,9 @@ void Transfers::add(const Rank& rank, const End& to, const End& from, double byt
     return submit(core(rank), std::move(operation), 0, std::move(done));
   }
   auto operation = std::make_unique<Operation>();
-  Pass pass{to.device ? to.place : rank.place, {from.place, to.place}, to.place, bytes};
-  if (to.device) {
+  const bool by_kernel = to.device && settings_.kernel_reductions;
+  Pass pass{by_kernel ? to.place : rank.place, {from.place, to.place}, to.place, bytes};
+  if (by_kernel) {
     pass.threads = kThreadsPerProcessor * model_->gpu.multiprocessors;
     operation->threads = pass.threads;
   } else {
@@ -159,8 +169,8 @@ void Transfers::add(const Rank& rank, const End& to, const End& from, double byt
     operation->fixed = picoseconds(model_->cpu.call_ns);
   }
   kernels_->costs().add(*operation, pass);
-  submit(to.device ? device(rank, to.place) : core(rank), std::move(operation),
-         to.device ? model_->calls.enqueue_ns + model_->calls.launch_ns : 0, std::move(done));
+  submit(by_kernel ? device(rank, to.place) : core(rank), std::move(operation),
+         by_kernel ? model_->calls.enqueue_ns + model_->calls.launch_ns : 0, std::move(done));
 }
 
 void* Transfers::take_buffer(Place place, Kind kind, std::uint64_t bytes, bool real) {

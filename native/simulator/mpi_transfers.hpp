@@ -49,7 +49,7 @@ class Transfers {
   bool between_hosts(int a, int b) const { return model_->hosts > 1 && a != b; }
   // Time of a message between hosts that is too short for others to share the NICs with it.
   double network_ns(double bytes) const;
-  // Device memory that cores read and write themselves.
+  // Device memory that cores read and write themselves; those of an APU as far as its core copies messages.
   bool is_short(double bytes) const;
   // to += from, by whose memory it is.
   void add(const Rank& rank, const End& to, const End& from, double bytes, Done done);

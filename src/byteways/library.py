@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from byteways.analyse.answers import Answer, NoAnswer, answers
 from byteways.analyse.progress import damage, opened, progress, shortfall
 from byteways.analyse.results_index import Index
+from byteways.asking import asking
 from byteways.errors import BytewaysError
-from byteways.plan.question import PROCESS, question
+from byteways.plan.question import Question, question
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, mark_of, subject, worded
 from byteways.topology.model import Topology
@@ -99,34 +100,18 @@ class Run:
         records = [shown(record) for record in self.records]
         return frame(self.manifest, records, self._folder.samples if samples else None)
 
-    def best(
-        self,
-        source: str,
-        destination: str,
-        size: str | int,
-        *,
-        within: str = PROCESS,
-        memory: str | None = None,
-        pattern: str = "unidirectional",
-    ) -> Answer:
+    @asking(question)
+    def best(self, asked: Question) -> Answer:
         """Returns the best way for a size between devices of one kind and link class.
-
-        Args:
-            source: A device, a glob, `host`, a UUID or a PCI address.
-            destination: The same.
-            size: Bytes of one operation, or a text such as '1MiB'.
-            within: `process`, or `ranks`: from one process to another.
-            memory: Memory that an end must have; a glob, or None for any.
-            pattern: `unidirectional` or another pattern of transfers.
 
         Raises:
             BytewaysError: The devices are unknown, nothing was measured between them at this size, it cannot
                 be ranked, or they are connected by links of several classes: see answers().
         """
-        found = self.answers(source, destination, size, within=within, memory=memory, pattern=pattern)
+        found = answers(self._index, asked, str(self.path))
         if len(found) > 1:
             raise BytewaysError(
-                f"{source} and {destination} are connected in {len(found)} different ways",
+                f"{asked.source} and {asked.destination} are connected in {len(found)} different ways",
                 cause=", ".join(one.between for one in found),
                 hint="run.answers(…) has an answer for each",
             )
@@ -135,19 +120,14 @@ class Run:
             raise BytewaysError(f"no answer {only}", hint="measure again with 3 rounds or more")
         return only
 
-    def answers(
-        self,
-        source: str,
-        destination: str,
-        size: str | int,
-        *,
-        within: str = PROCESS,
-        memory: str | None = None,
-        pattern: str = "unidirectional",
-    ) -> list[Answer | NoAnswer]:
-        """Returns the best way for each kind of pair and link class; arguments and errors as of best()."""
-        asked = question(source, destination, size, within=within, memory=memory, pattern=pattern)
-        return answers(self._index, asked)
+    @asking(question)
+    def answers(self, asked: Question) -> list[Answer | NoAnswer]:
+        """Returns the best way for each kind of pair and link class.
+
+        Raises:
+            BytewaysError: The devices are unknown, or nothing was measured between them at this size.
+        """
+        return answers(self._index, asked, str(self.path))
 
     @cached_property
     def findings(self) -> list[Finding]:

@@ -16,6 +16,9 @@ from unittest import mock
 
 from byteways.cli import main
 
+#: Width of a terminal on which no line is wrapped.
+WIDE = "400"
+
 
 def byteways(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """The command line in a folder, with more environment variables; what a process of it would give."""

@@ -52,7 +52,8 @@ class Examples:
     def printed(self, command: str) -> list[str]:
         """Returns the lines that a command prints; raises AssertionError if it fails unexpectedly."""
         if command not in self._printed:
-            done = byteways(self._folder, *shlex.split(command.removesuffix(_STATUS)))
+            words = shlex.split(command.removesuffix(_STATUS))
+            done = byteways(self._folder, *words, COLUMNS="80")
             told = done.stderr if done.returncode == 2 else done.stdout
             assert command.endswith(_STATUS) or done.returncode == 0, f"{command}\n{done.stderr}"
             status = [str(done.returncode)] if command.endswith(_STATUS) else []

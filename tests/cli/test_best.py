@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,96 @@ def test_measured_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"simulated now into {kept}, in " in captured.err
     assert main(["best", "gpu0", "gpu1", "1MiB", str(kept)]) == 0
     assert capsys.readouterr().out.splitlines() == [mark, line]
+
+
+def test_no_answer_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches a machine that takes minutes to open, and a folder of nothing that is left behind."""
+    monkeypatch.setattr("byteways.plan.question.LIMIT_S", 0.0)
+    assert main(["best", "cpu0", "cpu0", "4KiB", "--out", str(tmp_path / "run")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(
+        "error: no answer within 0 s\n  caused by: the devices of this machine were"
+    )
+    assert captured.err.endswith("hint: measure without that limit: byteways run quick\n")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_answer_says_what_there_was_no_time_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches a question whose time is over and that has no answer, or one that hides what is missing."""
+    from byteways.cli.progress import Progress
+    from byteways.results.record import Record
+    from byteways.run.limit import Limit
+
+    ended = Progress.ended
+
+    def the_time_ends(self: Progress, record: Record) -> None:
+        ended(self, record)
+        if self.counts["measured"] == 2:
+            assert isinstance(self._interruption, Limit)
+            self._interruption._limit_s = 0.0
+
+    monkeypatch.setattr(Progress, "ended", the_time_ends)
+    assert main(["best", "cpu0", "cpu0", "4KiB", "--out", str(tmp_path / "run"), "--json"]) == 0
+    captured = capsys.readouterr()
+    told = json.loads(captured.out)
+    assert len(told["left_out"]) >= 4 and "memcpy with hugepage memory" in told["left_out"]
+    assert f"left out for lack of time: {told['left_out'][0]}" in captured.err
+    assert [answer["reason"] for answer in told["answers"]] == [
+        "not ranked: measured in 1 round, and a ranking needs 3"
+    ]
+    records = (tmp_path / "run" / "measurements.jsonl").read_text().splitlines()
+    assert len(records) == 2
+
+
+def _with_manifest(folder: Path, **changes: object) -> None:
+    file = folder / "run.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+def _of_one_identifier(folder: Path) -> None:
+    """GPUs of several PCI domains on one bus, whose UUIDs begin alike."""
+    file = folder / "run.json"
+    manifest = json.loads(file.read_text())
+    gpus = [device for device in manifest["topology"]["devices"] if device["name"].startswith("gpu")]
+    for number, device in enumerate(gpus):
+        device |= {"pci_address": f"000{number}:01:00.0", "uuid": f"GPU-aaaa{number}000"}
+    file.write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words", "said"),
+    [
+        (lambda run: _with_manifest(run, schema_version=3), "gpu0", "error: RUN has schema version 3, this"),
+        (lambda run: (run / "run.json").write_text("{"), "gpu0", "error: RUN/run.json is damaged\n"),
+        (lambda run: (run / "run.json").unlink(), "gpu0", "error: RUN is not a run folder\n"),
+        (lambda run: (run / "measurements.jsonl").unlink(), "gpu0", "error: RUN has no results\n"),
+        (
+            lambda run: (run / "measurements.jsonl").write_text(""),
+            "gpu0",
+            "error: the run has no results from gpu0 to gpu1\n"
+            "hint: measure it now: byteways best gpu0 gpu1 1GiB\n",
+        ),
+        (
+            _of_one_identifier,
+            "01:00.0",
+            "error: '01:00.0' is ambiguous\n  caused by: it fits gpu0, gpu1, gpu2",
+        ),
+        (_of_one_identifier, "GPU-aaaa", "error: 'GPU-aaaa' is ambiguous\n  caused by: it fits gpu0, gpu1"),
+    ],
+    ids=["other version", "damaged", "no manifest", "no journal", "empty", "PCI address", "UUID"],
+)
+def test_runs_that_cannot_answer(
+    spoil: Callable[[Path], object], words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches a damaged run or an ambiguous device that is answered, or refused without the reason."""
+    folder = sample_run.h200x4(sizes=(GIB,)).write(tmp_path / "run")
+    spoil(folder)
+    assert main(["best", words, "gpu1", "1GiB", str(folder)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err.replace(str(folder), "RUN")

@@ -87,7 +87,7 @@ def test_simulated_runs_are_marked(
     build.simulated = True
     other = str(folder_of(build, tmp_path / "simulated").path)
     assert main(["compare", runs[0], other]) == 2
-    assert "hint: --mixed compares them" in capsys.readouterr().err
+    assert "hint: --mixed (in Python: mixed=True) compares them" in capsys.readouterr().err
     assert main(["compare", runs[0], other, "--mixed"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{other}: SIMULATED by byteways")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import re
 from pathlib import Path
@@ -12,24 +10,23 @@ from typing import Any
 import pytest
 
 from byteways.cli import main
+from byteways.report.packing import unpacked_text
 from byteways.studies import names
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
 from tests.cli.called import byteways
+from tests.cli.reproduced import Reproduced, reproduced
 
 
 @pytest.fixture(scope="module")
-def pearson(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder with run R of pearson2023 on its model, and what was printed."""
-    folder = tmp_path_factory.mktemp("reproduce")
-    done = byteways(folder, "reproduce", "pearson2023", "--machine", "crusher-mi250x", "--out", "R")
-    assert done.returncode == 0, done.stderr
-    return folder, done.stdout
+def pearson(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
+    """Pearson2023 on its model."""
+    return reproduced(tmp_path_factory, "pearson2023-crusher-mi250x")
 
 
-def test_tables_and_claims_are_printed(pearson: tuple[Path, str]) -> None:
+def test_tables_and_claims_are_printed(pearson: Reproduced) -> None:
     """Would catch a study whose cases and figures do not meet: every ratio would be a dash."""
-    text = pearson[1]
+    text = pearson.stdout
     assert text.startswith("SIMULATED by byteways from the model crusher-mi250x (not measured)\n")
     assert "measured" not in text.replace("(not measured)", "")
     assert re.search(r"quad +explicit +1 GiB +0\.250 +0\.25\d +1\.0\d\d +OLCF Crusher", text)
@@ -41,26 +38,27 @@ def test_tables_and_claims_are_printed(pearson: tuple[Path, str]) -> None:
     assert "72+72" in text  # a known defect of the source, beside its figures
 
 
-def test_manifest_and_report_know_the_study(pearson: tuple[Path, str]) -> None:
+def test_manifest_and_report_know_the_study(pearson: Reproduced, tmp_path: Path) -> None:
     """Would catch a report without its section, whose first screen does not say what became of the claims."""
-    folder, _ = pearson
-    manifest = json.loads((folder / "R" / "run.json").read_text())
+    manifest = json.loads((pearson.folder / "R" / "run.json").read_text())
     assert manifest["study"] == {"key": "pearson2023", "title": load("pearson2023").title}
-    page = (folder / "R" / "report.html").read_text()
+    done = byteways(tmp_path, "report", str(pearson.folder / "R"), "--out", "page.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
     assert 'id="study"' in page and "Published vs simulated" in page
     head = page[page.index("<header>") : page.index("</header>")]
-    assert "Repeats Carl Pearson" in head and "32 claims" in head
+    assert "Repeats Carl Pearson" in head and "33 claims" in head
     findings = page[page.index('id="findings"') : page.index('id="machine"')]
     assert "Carl Pearson 2023" in findings and "are built into the model" in findings
     packed = re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1]  # type: ignore[index]
-    charts = json.loads(gzip.decompress(base64.b64decode(packed)))
+    charts = json.loads(unpacked_text(packed))
     named = [trace.get("name", "") for chart in charts for trace in chart["data"]]
-    assert {"explicit", "explicit, OLCF Frontier, published"} <= set(named)
+    assert {"explicit", "published, OLCF Frontier", "published, OLCF Crusher"} <= set(named)
 
 
-def test_a_finished_run_is_compared_again(pearson: tuple[Path, str]) -> None:
+def test_a_finished_run_is_compared_again(pearson: Reproduced) -> None:
     """Would catch a comparison that depends on anything but the run folder."""
-    folder, text = pearson
+    folder, text = pearson.folder, pearson.stdout
     again = byteways(folder, "reproduce", "pearson2023", "--from", "R")
     assert again.returncode == 0, again.stderr
     assert again.stdout.rsplit("\n\n", 1)[0] == text.rsplit("\n\n", 1)[0]
@@ -68,10 +66,9 @@ def test_a_finished_run_is_compared_again(pearson: tuple[Path, str]) -> None:
     assert "Published vs simulated: Claims" in shown.stdout
 
 
-def test_json_has_every_figure_and_claim(pearson: tuple[Path, str]) -> None:
+def test_json_has_every_figure_and_claim(pearson: Reproduced) -> None:
     """Would catch a figure or a claim that only the table shows."""
-    folder, _ = pearson
-    done = byteways(folder, "reproduce", "pearson2023", "--from", "R", "--json")
+    done = byteways(pearson.folder, "reproduce", "pearson2023", "--from", "R", "--json")
     answer: dict[str, Any] = json.loads(done.stdout)
     study = load("pearson2023")
     assert [one["id"] for one in answer["figures"]] == [figure.id for figure in study.figures]
@@ -80,9 +77,10 @@ def test_json_has_every_figure_and_claim(pearson: tuple[Path, str]) -> None:
     assert sum(answer["counts"].values()) == len(study.claims)
 
 
-def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
+def test_a_machine_without_a_class_of_links_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Would catch a claim about two dual links that is tested on NVLink."""
-    done = byteways(tmp_path, "reproduce", "pearson2023", "--machine", "h200-x4", "--out", "R", "--json")
+    run = reproduced(tmp_path_factory, "pearson2023-h200-x4")
+    done = byteways(run.folder, "reproduce", "pearson2023", "--from", "R", "--json")
     assert done.returncode == 0, done.stderr
     verdicts = {one["id"]: one for one in json.loads(done.stdout)["claims"]}
     assert verdicts["prefetch-hides-links"]["verdict"] == "cannot be tested here"
@@ -94,7 +92,7 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
     ]
     assert (
         "can run here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D, Table II; none of Fig. 2b, Fig. 2c"
-        in done.stderr
+        in run.stderr
     )
     assert verdicts["explicit-ceiling"]["verdict"] == "differs on this hardware"
     assert not {"built in", "does not hold here"} & {
@@ -145,8 +143,9 @@ def test_filters_and_resume_are_those_of_run(tmp_path: Path) -> None:
     """Would catch claims that are judged on the part that a filter leaves."""
     words = ("reproduce", "pearson2023", "--machine", "crusher-mi250x", "--only", "path=gpu0>gpu1")
     words += ("--only", "interface=store")
-    done = byteways(tmp_path, *words, "--size", "64MiB..1GiB", "--out", "R", "--no-report", "--json")
+    done = byteways(tmp_path, *words, "--size", "64MiB..1GiB", "--out", "R", "--json")
     assert done.returncode == 0, done.stderr
+    assert 'id="study"' in (tmp_path / "R" / "report.html").read_text()
     verdicts = {one["id"]: one for one in json.loads(done.stdout)["claims"]}
     assert verdicts["only-kernels-saturate"]["verdict"] == "built in"
     assert verdicts["explicit-ceiling"]["verdict"] == "cannot be tested here"

@@ -9,7 +9,9 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -192,6 +194,38 @@ def test_plain_progress_tells_what_went_wrong(capsys: pytest.CaptureFixture[str]
         progress.ended(record)
     expected = "[1/2] memcpy cpu0>cpu0 4 KiB: lost: worker ended by SIGSEGV (1:01 left)\n"
     assert capsys.readouterr().err == expected
+
+
+def test_live_progress_tells_the_case_the_last_result_and_the_time_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Would catch a line that shows how much is done, but not what is being measured or for how long."""
+    from byteways.cli import progress as module
+    from byteways.cli.screens import Status
+    from byteways.run.interruption import Interruption
+
+    class Screen:
+        drawn: ClassVar[list[Status]] = []
+
+        def start(self) -> None: ...
+        def stop(self) -> None: ...
+        def draw(self, status: Status) -> None:
+            self.drawn.append(status)
+
+        def line(self, text: str, style: str) -> None:
+            raise AssertionError(text)
+
+    monkeypatch.setattr(module, "REDRAW_S", 0.0)
+    planned, record = lost("")
+    good = replace(record, status="measured", reason=None, bandwidth_bytes_per_s=9.8e9)
+    with module.Progress(2, Interruption(), Screen()) as progress:
+        progress.began(planned, 0, 61.0)
+        progress.ended(good)
+        progress.began(planned, 1, 30.0)
+    first, second = Screen.drawn
+    assert (first.case, first.time_left, first.last) == ("memcpy cpu0>cpu0 4 KiB", "1:01", "")
+    assert (second.done, second.total, second.time_left) == (1, 2, "0:30")
+    assert second.last == "memcpy cpu0>cpu0 9.80 GB/s"
 
 
 def test_what_there_was_no_time_for_is_told_by_sweep(tmp_path: Path) -> None:

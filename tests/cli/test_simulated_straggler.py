@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.called import byteways
+from tests.cli.called import WIDE, byteways
 
 SUITE = """name = "toy"
 title = "Allreduces that begin together"
@@ -27,8 +27,8 @@ def test_a_planted_straggler_is_named(tmp_path: Path) -> None:
     """Catches a time of all ranks that one rank made, unseen, and a rank that is blamed for nothing."""
     (tmp_path / "toy.toml").write_text(SUITE)
     words = ("run", "toy.toml", "--machine", "elcap-mi300a", "--ranks", "4", "--no-report")
-    late = byteways(tmp_path, *words, "--out", "LATE", "--fault", "rank-late:2:ns=40000")
-    well = byteways(tmp_path, *words, "--out", "WELL")
+    late = byteways(tmp_path, *words, "--out", "LATE", "--fault", "rank-late:2:ns=40000", COLUMNS=WIDE)
+    well = byteways(tmp_path, *words, "--out", "WELL", COLUMNS=WIDE)
     assert (late.returncode, well.returncode) == (0, 0), late.stderr + well.stderr
     assert "Rank 2 (cpu2) begins up to 38.7 µs after the first rank, in 2 of 2 simulations" in late.stdout
     assert "straggler" not in well.stdout and "after the first rank" not in well.stdout

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from tests.cli.called import byteways
 from tests.cli.expected_of_studies import EXPECTED
-from tests.cli.texts_of_studies import FOLDER, RUNS, printed, text_of
+from tests.cli.reproduced import reproduced
+from tests.cli.texts_of_studies import FOLDER, RUNS, text_of
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_study_says_what_it_said(name: str, tmp_path: Path) -> None:
+def test_a_study_says_what_it_said(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Catches any figure, verdict, note or reason that changes with a change of something else; and cases and
     figures that no longer meet, or a verdict that changes with the models, where the text was renewed.
 
     Renew: python -m tests.cli.texts_of_studies
     """
-    said = printed(tmp_path, name)
-    assert text_of(tmp_path, said) == (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+    study = reproduced(tmp_path_factory, name)
+    assert text_of(study.folder, study.stdout) == (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     patterns, verdicts = EXPECTED.get(name, ((), {}))
-    assert [pattern for pattern in patterns if not re.search(pattern, said)] == []
+    assert [pattern for pattern in patterns if not re.search(pattern, study.stdout)] == []
     if verdicts:
-        again = byteways(tmp_path, "reproduce", RUNS[name][0], "--from", "R", "--json")
+        again = byteways(study.folder, "reproduce", RUNS[name][0], "--from", "R", "--json")
         found = {one["id"]: one["verdict"] for one in json.loads(again.stdout)["claims"]}
         assert {claim: found[claim] for claim in verdicts} == verdicts
 

@@ -8,6 +8,7 @@ writes the files of tests/cli/studies again, after a change of what is said that
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -47,16 +48,16 @@ RUNS: Mapping[str, tuple[str, str]] = {
 def text(name: str) -> str:
     """Reproduces a study: what is printed, and what is said of the run."""
     with tempfile.TemporaryDirectory() as folder:
-        return text_of(Path(folder), printed(Path(folder), name))
+        return text_of(Path(folder), reproduce(Path(folder), name).stdout)
 
 
-def printed(folder: Path, name: str) -> str:
-    """Reproduces a study into run R of a folder; returns what is printed."""
+def reproduce(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
+    """Reproduces a study into run R of a folder."""
     study, machine = RUNS[name]
     words = ("reproduce", study, *PARTS.get(study, ()), "--machine", machine, "--no-report", "--out", "R")
     done = byteways(folder, *words)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done
 
 
 def text_of(folder: Path, printed: str) -> str:

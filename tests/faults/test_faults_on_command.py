@@ -113,6 +113,20 @@ def test_allocation_fails(play: Play) -> None:
     assert any(record.path == "gpu0>gpu1" for record in found["measured"])
 
 
+def test_a_gpu_without_kernels(play: Play) -> None:
+    """Would catch a missing kernel that fails a run, or that nobody names."""
+    status, records, _ = play("no-kernels:gpu1", "--only", "sweep=pairs,path=gpu*>gpu2")
+    assert status == 1
+    without = {record.interface: record for record in records if touches(record, "gpu1")}
+    assert {name: record.status for name, record in without.items()} == {
+        "kernel": "skipped",
+        "copy": "failed",
+    }
+    assert "kernel is not available on gpu1: the driver refuses what" in (without["kernel"].reason or "")
+    assert (without["copy"].reason or "").endswith("on gpu1")  # kernels fill and check what copies move
+    assert all(record.status == "measured" for record in records if not touches(record, "gpu1"))
+
+
 def test_device_lost_in_the_middle(play: Play) -> None:
     """Would catch a lost GPU that ends the run, or cases of other GPUs that fail with it."""
     status, records, _ = play("lost:gpu2:after=600")

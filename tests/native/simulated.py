@@ -85,6 +85,7 @@ _CPU = {
     "team_ns": 5000.0,
     "core_multiply_adds_per_s": 2e9,
     "core_remote_bytes_per_s": 5 * GB,
+    "gpu_touched_part": 0.0,
     "memory_latency_ns": 90.0,
     "remote_latency_ns": 150.0,
     "memory_wait_ns": 0.0,
@@ -126,11 +127,14 @@ _MPI = {
     "ipc_core_bytes": 0,
     "ipc_core_ns": 0.0,
     "copy_ns": 0.0,
+    "engine_ns": 0.0,
+    "engine_system_part": 0.0,
     "registration_ns": 70000.0,
     "registers_once": 1,
     "staging_bytes": 256 * KIB,
     "gpu_aware": 1,
     "ipc_by_engine": 1,
+    "core_reductions": 0,
 }
 _XCCL = {
     "channels": 4,

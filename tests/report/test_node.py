@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from byteways.machines import library
 from byteways.machines.topology import topology_of
 from byteways.report.node.boxes import WIDTH, Box
 from byteways.report.node.drawing import THINNEST, Drawing, Stroke, draw
+from byteways.report.node.hosts import with_hosts
 from byteways.report.node.lines import LINE, Labels, straight
 from byteways.report.node.rates import LinkRate, link_rates
 from byteways.results.run_folder import RunFolder
@@ -260,3 +262,29 @@ def test_bundles_differ_from_single_links(tmp_path: Path) -> None:
     assert [one.strands for one in told] == [4, 2, 1]
     assert told[0].width > 1.9 * told[1].width > 3.6 * told[2].width
     assert [one.number for one in told] == ["150", "76", "38"]
+
+
+def test_two_hosts_have_a_row_with_what_passes_between_them(tmp_path: Path) -> None:
+    """Would catch a second host that is not seen, or the rate of another path between them."""
+    build = sample_run.Builder(replace(sample_run.topology(2), hosts=("host0", "host1")))
+    for device, rate in (("cpu0:pageable", 11.0), ("gpu0:device", 22.8)):
+        flow = (f"host0:{device}", f"host1:{device}", device.partition(":")[0])
+        build.measure("mpi", [flow], rate, peak=25.0)
+    index = Index.of(RunFolder(build.write(tmp_path)))
+    plain = draw(index.topology, link_rates(index, []))
+    drawn = with_hosts(plain, index)
+    assert [node.box.name for node in drawn.nodes[len(plain.nodes) :]] == ["host0", "network", "host1"]
+    strokes = drawn.strokes[len(plain.strokes) :]
+    assert [(stroke.number, stroke.shade) for stroke in strokes] == [("22.8", "good")] * 2
+    assert strokes[0].details.startswith("host0:gpu0>host1:gpu0: 22.8 GB/s (91 % of the peak), mpi")
+    assert all(node.box.bottom <= drawn.height for node in drawn.nodes)
+    assert min(node.box.y for node in drawn.nodes[len(plain.nodes) :]) > plain.height - 10
+
+
+def test_one_host_has_no_row(tmp_path: Path) -> None:
+    """Would catch a network below a single node."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 396.0)
+    index = Index.of(RunFolder(build.write(tmp_path)))
+    drawn = draw(index.topology, link_rates(index, []))
+    assert with_hosts(drawn, index) is drawn

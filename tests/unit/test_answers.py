@@ -173,6 +173,25 @@ def test_too_few_rounds(tmp_path: Path) -> None:
     assert str(found) == "gpu0>gpu1: not ranked: measured in 1 round, and a ranking needs 3"
 
 
+def test_hints_are_commands_that_can_be_copied(tmp_path: Path) -> None:
+    """Catches a hint with RUN in place of the folder, without the restrictions asked for, or unquoted."""
+    build = pair()
+    build.measure("copy", WRITE, 396.0)
+    folder = build.write(tmp_path / "run")
+    with pytest.raises(BytewaysError) as raised:
+        answers(RunFolder(folder), question("gpu*", "gpu1", "2MiB", memory="dev*"), "my run")
+    assert raised.value.hint == (
+        "nearest: byteways best 'gpu*' gpu1 1GiB 'my run' --memory 'dev*'; "
+        "or measure it now: byteways best 'gpu*' gpu1 2MiB --memory 'dev*'"
+    )
+    build.simulated = True
+    with pytest.raises(BytewaysError) as raised:
+        answers(RunFolder(build.write(tmp_path / "simulated")), question("gpu0", "gpu1", "2MiB"))
+    assert (raised.value.hint or "").endswith(
+        "or simulate it now: byteways best gpu0 gpu1 2MiB --machine toy"
+    )
+
+
 def test_simulated(tmp_path: Path) -> None:
     """Catches a simulated answer that speaks of measuring, or does not say what it rests on."""
     build = pair()
@@ -255,7 +274,7 @@ def test_nothing_between_these_devices(tmp_path: Path) -> None:
     assert "measured patterns: " in (raised.value.hint or "")
     with pytest.raises(BytewaysError) as raised:
         asked(pair(), tmp_path / "empty")
-    assert raised.value.hint == "measure it now: byteways best, without RUN"
+    assert raised.value.hint == "measure it now: byteways best gpu0 gpu1 1GiB"
 
 
 def test_void_results_are_no_answer(tmp_path: Path) -> None:

@@ -102,6 +102,28 @@ def test_the_native_core_is_told_everything() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("size", "ranks", "batches", "largest"),
+    [
+        (
+            1344000000,
+            4,
+            10,
+            2 * 104999 // 20 * 128 + 128,
+        ),  # 104,999.6 leave to two neighbours: 10,500 a message
+        (64000000, 4, 10, 500 * 128),
+        (64000000, 2, 10, 1000 * 128),  # one neighbour
+        (64000000, 4, 1000, 5 * 128),
+        (12800, 4, 1000, 128),  # one particle at least
+        (2**34, 2, 1, 2**24),  # what the native core takes at most
+    ],
+)
+def test_messages_of_batches(size: int, ranks: int, batches: int, largest: int) -> None:
+    """Catches messages that stay as small as they are where the problem grows, and a message of nothing."""
+    told = native_options("particles", size, ranks, {"batches": batches})
+    assert told["message_bytes"] == largest and "batches" not in told
+
+
 def case_of(transport: str, timed: str, pattern: str = "halo", ends: str = DEVICE, **more: int) -> Case:
     buffers = [Buffer.parse(f"{rank}/{ends.format(rank)}") for rank in range(4)]
     flow = Flow(buffers[0], buffers[0], "gpu0", others=tuple((one, one) for one in buffers[1:]))

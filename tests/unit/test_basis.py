@@ -85,10 +85,11 @@ def test_a_number_that_is_left_out_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("machine", names())
-@pytest.mark.parametrize("one", [COPY, PULL, HOST, STAGED, WALK, PREFETCH, TOUCH, CORE, CALL, STEP])
-def test_every_model_has_something_to_rest_on(machine: str, one: Case) -> None:
+def test_every_model_has_something_to_rest_on(machine: str) -> None:
     """Catches keys that models of one vendor or shape do not have."""
-    assert rests_on(one, load(machine))
+    model = load(machine)
+    cases = (COPY, PULL, HOST, STAGED, WALK, PREFETCH, TOUCH, CORE, CALL, STEP)
+    assert [one for one in cases if not rests_on(one, model)] == []
 
 
 def test_records_say_so() -> None:

@@ -50,7 +50,7 @@ def test_links_resolve() -> None:
     """Catches a page, picture, example or heading that was moved, renamed or never made."""
 
     def broken(text: str, page: Path) -> Iterator[str]:
-        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        for target in re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"src(?:set)?=\"([^\"]+)\"", text):
             if re.match(r"[a-z]+:", target):
                 continue
             path, _, anchor = target.partition("#")

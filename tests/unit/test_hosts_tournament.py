@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 from collections import Counter
 from pathlib import Path
@@ -178,7 +179,7 @@ def test_cases_of_a_pair() -> None:
         ("mpi-ping-pong", "n0:cpu0>n2:cpu0"),
     ]
     assert plan.notes == (
-        "sweep 's0': allreduce needs all ranks; hosts are measured in pairs",
+        "sweep 's0': hosts exchange messages in pairs, and these are operations of all ranks: allreduce",
         "sweep 's2' is within a host; hosts exchange messages only",
     )
     other = make_hosts_plan(suite, hosts(3)[::-1], PairRule(), topology, capabilities)
@@ -188,3 +189,20 @@ def test_cases_of_a_pair() -> None:
     case = plan.planned(plan.cases[1], (0, 2), 0).case
     assert (case.hosts, case.ranks, case.access) == (("n2", "n0"), (0, 1), "write")
     assert type(case).from_json(case.identity()) == case
+
+
+@pytest.mark.parametrize(
+    ("pattern", "cause"),
+    [
+        ("allreduce", "operations of all ranks: allreduce"),
+        (["allgather", "alltoall"], "operations of all ranks: allgather, alltoall"),
+    ],
+)
+def test_collectives_between_hosts_are_refused(pattern: str | list[str], cause: str) -> None:
+    """Catches a run of nothing, and a refusal that sends its reader to doctor."""
+    topology, capabilities = planning.two_cores
+    suite = planning.suite(f"{MESSAGES}pattern = {json.dumps(pattern)}")
+    with pytest.raises(BytewaysError, match="has no case between hosts") as caught:
+        make_hosts_plan(suite, hosts(2), PairRule(), topology, capabilities)
+    assert cause in (caught.value.cause or "")
+    assert (caught.value.hint or "").startswith("byteways run mpi --hosts FILE; without it, ")

@@ -16,18 +16,14 @@ def test_every_row_has_a_mover_and_every_mover_a_row() -> None:
 
 
 @pytest.mark.parametrize("interface", INTERFACES)
-def test_kernels_exist(interface: str) -> None:
-    """Catches a kernel that nothing registers: the interface would be skipped everywhere."""
-    kernels = INTERFACES[interface].kernels
-    assert set(kernels.get("cpu", ())) <= set(_core.host_kernels())
-    assert set(kernels.get("gpu", ())) <= set(_core.device_kernels())
-
-
-@pytest.mark.parametrize("interface", INTERFACES)
-def test_estimates_have_a_rate(interface: str) -> None:
-    """Catches a row without what planning needs of it, at which every plan with such a case would fail."""
+def test_a_row_has_what_planning_and_the_core_need(interface: str) -> None:
+    """Catches a kernel that nothing registers, which would be skipped everywhere, and a row without a rate,
+    at which every plan with such a case would fail.
+    """
     row = INTERFACES[interface]
     assert row.kernels
+    assert set(row.kernels.get("cpu", ())) <= set(_core.host_kernels())
+    assert set(row.kernels.get("gpu", ())) <= set(_core.device_kernels())
     if row.executed_by("cpu") and row.figure == "bandwidth":
         assert row.cpu_bytes_per_s > 0
 

@@ -67,6 +67,24 @@ def test_a_run(run: Run) -> None:
     assert re.fullmatch(r"<byteways run quick on .*: complete: \d+ of \d+ planned cases measured>", repr(run))
 
 
+def test_a_question_has_its_parameters_in_one_place(run: Run) -> None:
+    """Catches a method that completion and help() show without its parameters, or that takes others."""
+    from byteways.plan.question import question
+
+    words = inspect.signature(question).parameters
+    for method in (Run.best, Run.answers):
+        shown = inspect.signature(method)
+        assert [*shown.parameters] == ["self", *words]
+        assert shown.parameters["pattern"].default == "unidirectional"
+        told = inspect.getdoc(method) or ""
+        assert told.index("Returns the best way") < told.index("    source: A device") < told.index("Raises:")
+        assert "A word or the size is not valid" not in told
+    assert str(inspect.signature(Run.best).return_annotation) == "Answer"
+    assert [*inspect.signature(run.best).parameters] == [*words]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'patern'"):
+        run.best("gpu0", "gpu1", "1GiB", patern="ring")  # type: ignore[call-arg]
+
+
 def test_several_link_classes_have_several_answers(run: Run) -> None:
     """Catches an answer for one class of links that is taken for all of them."""
     with pytest.raises(BytewaysError) as raised:
@@ -88,7 +106,8 @@ def test_errors_show_their_cause_and_hint(run: Run) -> None:
         run.best("gpu0", "gpu1", "2MiB")
     assert raised.value.__notes__ == [
         "  caused by: measured sizes: 1 GiB",
-        "hint: nearest: byteways best gpu0 gpu1 1GiB RUN",
+        f"hint: nearest: byteways best gpu0 gpu1 1GiB {run.path}; "
+        "or measure it now: byteways best gpu0 gpu1 2MiB",
     ]
 
 

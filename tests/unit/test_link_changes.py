@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from byteways.analyse.link_changes import link_changes
+from byteways.machines.library import load
+from byteways.machines.topology import topology_of
 from byteways.report.node.changes import draw_changes
 from byteways.results.record import Record
 from tests.report.run_builder import Builder
@@ -57,6 +59,19 @@ def test_one_interface_is_enough(tmp_path: Path) -> None:
     assert changed(tmp_path, first, second) == {"gpu2-nvswitch": 0.505}
 
 
+def test_a_wide_link_is_blamed_though_narrow_transfers_cross_it(tmp_path: Path) -> None:
+    """Catches a slow bundle of four links that routed transfers hide, which a single link limits anyway."""
+    topology = topology_of(load("frontier-mi250x"))
+
+    def build(wide: float) -> Builder:
+        made = Builder(topology)
+        for a, b, rate in ((0, 1, wide), (1, 0, wide), (0, 2, 38.0), (0, 3, 38.0), (3, 0, 38.0)):
+            made.measure("kernel", [(f"gpu{a}:device", f"gpu{b}:device", f"gpu{a}")], rate, peak=200)
+        return made
+
+    assert changed(tmp_path, build(150.0), build(75.0)) == {"gpu0-gpu1": 0.5}
+
+
 def failed(record: Record) -> Record:
     nothing = dict.fromkeys(("time_ns", "bandwidth_bytes_per_s", "directions", "fraction_of_peak"))
     return replace(record, status="failed", reason="link down", samples_ns=(), **nothing)
@@ -72,7 +87,7 @@ def test_the_changed_link_stands_out(tmp_path: Path, same: bool) -> None:
     assert marked == ([] if same else ["gpu2 – nvswitch"])
     if not same:
         stroke = strokes["gpu2 – nvswitch"]
-        assert (stroke.shade, stroke.number) == ("poor", "-49.5 %")
+        assert (stroke.shade, stroke.number) == ("poor", "-49 %")
         assert stroke.width > 3 * strokes["gpu1 – nvswitch"].width
         assert "gpu2 > nvswitch: -49.5 %, 396 GB/s and 200 GB/s" in stroke.details
     assert strokes["gpu1 – nvswitch"].shade == "unknown"

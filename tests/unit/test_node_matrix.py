@@ -15,7 +15,7 @@ from byteways.cli.node_text import print_node
 from byteways.cli.terminal import console
 from byteways.results.run_folder import RunFolder
 from tests.report import rank_runs, sample_run
-from tests.report.run_builder import GB, Builder
+from tests.report.run_builder import GB, MIB, Builder
 
 
 def matrix_of(build: Builder, folder: Path) -> NodeMatrix | None:
@@ -90,6 +90,7 @@ def test_ranks_have_a_matrix_of_messages(tmp_path: Path) -> None:
     matrix = matrix_of(rank_runs.sent(), tmp_path)
     assert matrix is not None
     assert all("/" in name for name in matrix.names)
+    assert {what for what, _ in matrix.ways} == {"Between ranks"}
 
 
 def test_memory_that_a_package_shares_has_no_share(tmp_path: Path) -> None:
@@ -115,3 +116,10 @@ def test_a_title_spans_paths_that_differ(tmp_path: Path) -> None:
     copies(build, 6, 396.0, odd=(5,))
     text = results(Index.of(RunFolder(build.write(tmp_path))))
     assert text == "GPU pairs over NVLink4 ×18 198 to 396 GB/s, 44–88 % of peak"
+
+
+def test_a_title_names_a_size_below_what_a_link_needs(tmp_path: Path) -> None:
+    """Would catch the rate of a small transfer that reads like what the link can do."""
+    build = Builder(sample_run.topology(2))
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 60.0, size=MIB)
+    assert results(Index.of(RunFolder(build.write(tmp_path)))).endswith(" 60 GB/s at 1 MiB")

@@ -28,7 +28,7 @@ class Worker:
 
     def ask(self, message: Any, timeout_s: float) -> Any:
         self.did.append((message, timeout_s))
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer
 
@@ -98,7 +98,7 @@ def test_a_short_probe(lost: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     """Catches a worker that stays after the probe, and a loss without its explanation."""
     worker = Worker(WorkerLost("it died") if lost == "while it probes" else ANSWER)
 
-    def start(log: Path, command: Any) -> Worker:
+    def start(log: Path, command: Any, tick: Any) -> Worker:
         assert log.parent == tmp_path and command == ["mine"]
         if lost == "at the start":
             raise WorkerLost("no memory")
@@ -116,6 +116,15 @@ def test_a_short_probe(lost: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         with pytest.raises(BytewaysError, match="the simulated m could not be probed"):
             probe.probe(["mine"], "m")
     assert ("stop" in worker.did) == (lost != "at the start")
+
+
+def test_a_probe_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches ten seconds for a worker that hangs in a driver, after the time for it is over."""
+    worker = Worker(KeyboardInterrupt())
+    monkeypatch.setattr(probe, "WorkerProcess", lambda log, command, tick: worker)
+    with pytest.raises(KeyboardInterrupt):
+        probe.probe(["mine"])
+    assert worker.did[-2:] == ["kill", "stop"]
 
 
 class Simulation:

@@ -31,6 +31,7 @@ SPANS = {
     "width_cells": (1, 2**24),
     "crossing": (1, 250),
     "message_bytes": (128, 2**24),
+    "batches": (1, 1000),
 }
 ALL = {each.name: each for each in vars(options).values() if isinstance(each, Option)}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import mpi_slices
 import peer_runs
 import xccl_peer
 from benchmarks.peers import torch_allreduce
@@ -30,8 +31,22 @@ def test_interval_has_the_quantile_of_its_number_of_pairs() -> None:
     assert peer_runs.ratio_text([0.990050, 1.010050] * 3) == "ratio 1.000 (0.989 to 1.012)"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ((0.97, 1.03), ": within 0.97 to 1.03"),
+        ((0.0, 1.005), ": not known to be within 0 to 1.005"),
+        ((0.0, 0.98), ": outside 0 to 0.98"),
+        ((1.02, 1.03), ": outside 1.02 to 1.03"),
+    ],
+)
+def test_a_wanted_range_holds_the_whole_interval(wanted: tuple[float, float], said: str) -> None:
+    """Catches a median within a range that is told as proof, and one beyond it that is told as doubt."""
+    assert peer_runs.ratio_text([0.990050, 1.010050] * 3, wanted).endswith(f"(0.989 to 1.012){said}")
+
+
 def test_turns_pair_what_ran_together() -> None:
-    """Catches ratios of byteways' time below the line turned round, and runs that are not in turns."""
+    """Catches ratios turned round, and one program that is always the first of a pair."""
     order: list[str] = []
 
     def run(name: str, time_ns: float) -> dict[peer_runs.Key, float]:
@@ -39,10 +54,37 @@ def test_turns_pair_what_ran_together() -> None:
         return {("allreduce", 1024): time_ns * len(order)}
 
     lines = list(peer_runs.in_turns(2, lambda _: run("ours", 200.0), lambda _: run("theirs", 50.0)))
-    assert order == ["ours", "theirs"] * 2
-    # 200 / 100 and 600 / 200
-    assert lines[0].split()[:5] == ["allreduce", "1024", "400", "and", "150"]
-    assert "ratio 2.500" in lines[0]
+    assert order == ["ours", "theirs", "theirs", "ours"]
+    # 200 / 100 and 800 / 150
+    assert lines[0].split()[:5] == ["allreduce", "1024", "500", "and", "125"]
+    assert "ratio 3.667" in lines[0]
+
+
+def test_slices_take_turns() -> None:
+    """Catches a loop that always follows the same program, and times that change sides."""
+    order: list[tuple[str, int]] = []
+
+    def run(name: str, number: int) -> float:
+        order.append((name, number))
+        return {"ours": 1.0, "theirs": 2.0}[name]
+
+    found = mpi_slices.in_slices(3, lambda number: run("ours", number), lambda number: run("theirs", number))
+    assert found == [(1.0, 2.0)] * 3
+    assert order == [(name, number) for number in range(3) for name in ("ours", "theirs")[:: (-1) ** number]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "interface", "pattern"),
+    [
+        ("pong", "mpi-ping-pong", "unidirectional"),
+        ("window", "mpi", "unidirectional"),
+        ("allreduce", "mpi", "allreduce"),
+    ],
+)
+def test_slices_measure_what_the_loop_does(kind: str, interface: str, pattern: str) -> None:
+    """Catches a case of other ranks or sizes than the loop has."""
+    case = mpi_slices.case_of(kind, 64)
+    assert (case.interface, case.pattern, case.size_bytes, case.ranks) == (interface, pattern, 64, (0, 1))
 
 
 @pytest.mark.parametrize("text", ["1", "0", "x"])

@@ -177,15 +177,8 @@ REFUSED = [
     ),
     (H200X4, case("kernel", "cpu0:pinned", "gpu0:device", "cpu0"), "kernel runs on a GPU, and cpu0 is a CPU"),
     (H200X4, case("kernel", "cpu0:pageable", "gpu0:device", "gpu0"), "no pageable memory access"),
-    (H200X4, case("kernel", "cpu0:hugepage", "gpu0:device", "gpu0"), "no pageable memory access"),
     (H200X4, case("pointer-chase", "cpu0:pageable", "cpu0:pageable", "gpu0"), "no pageable memory access"),
-    (H200X4, case("pointer-chase", "gpu0:device", "gpu0:device", "cpu0"), "cannot address device memory"),
     (NO_PEER, case("kernel", "gpu0:device", "gpu1:device", "gpu0"), "no peer access: the driver refused it"),
-    (
-        NO_PEER,
-        case("pointer-chase", "gpu1:device", "gpu1:device", "gpu0"),
-        "no peer access: the driver refused it",
-    ),
     (NO_PEER, case("kernel", "gpu1:managed", "gpu0:device", "gpu0"), "no peer access"),
     (NO_PEER, case("kernel-bulk", "gpu1:device", "gpu1:device", "gpu1"), "sm_80 has no bulk copies"),
     (

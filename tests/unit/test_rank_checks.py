@@ -19,7 +19,7 @@ from byteways.run import rank_faults
 from byteways.run.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
-from byteways.run.rank_faults import Watch, devices_blamed
+from byteways.run.rank_faults import Watch, blamed, devices_blamed, with_place
 from byteways.run.rank_places import local_name, own_place
 from byteways.topology.model import Topology
 from tests.unit.test_ranks import host
@@ -209,6 +209,51 @@ def test_a_loss_counts_against_the_device_that_is_named(reason: str, blamed: tup
     alone = replace(case, interface="copy", flows=(Flow(*case.flows[0].buffers, "gpu0"),))
     without = [replace(end, rank=None) for end in alone.flows[0].buffers]
     assert devices_blamed(replace(alone, flows=(Flow(*without, "gpu0"),)), reason) == ("gpu0",)
+
+
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        ("=   PID 4711 RUNNING AT node7\n", "; rank 1 (process 4711 on node7) ended first"),
+        ("=   PID 12 RUNNING AT node7\n", "; process 12 on node7 ended first"),
+        (
+            "process rank 0 with PID 0 on node node7 exited on signal 9",
+            "; rank 0 (process 4710 on node7) ended",
+        ),
+        ("process rank 2 with PID 0 on node node7 exited on signal 9", "; rank 2 ended first"),
+        (
+            "srun: error: node7: task 0: Terminated\nsrun: error: node7: task 1: Killed",
+            "; rank 1 (process 4711 on node7) ended first",
+        ),
+        ("srun: error: node7: tasks 0-1: Killed", ""),
+        ("", ""),
+    ],
+)
+def test_what_a_launcher_says_of_a_rank(printed: str, said: str) -> None:
+    """Catches a rank that ends before it has told its number and that nobody names."""
+    ranks = [{"host": "node7", "pid": 4710 + rank} for rank in range(2)]
+    found = blamed(ranks, lambda _: "S", printed)
+    assert found.startswith(said) and bool(found) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (
+            "rank 1 failed in set-up: no kernel",
+            "rank 1 (gpu1, process 22 on far) failed in set-up: no kernel",
+        ),
+        ("rank 0: no kernel", "rank 0 (process 11 on near): no kernel"),
+        ("rank 7 failed in warm-up: x", "rank 7 failed in warm-up: x"),
+        ("rank 0 waits for rank 1", "rank 0 waits for rank 1"),
+    ],
+)
+def test_a_rank_that_fails_is_named_with_its_place(reason: str, said: str) -> None:
+    """Catches a failure on one of many hosts that says neither host nor device, so that its device counts as
+    good.
+    """
+    ranks = [{"host": "near", "pid": 11, "device": None}, {"host": "far", "pid": 22, "device": "gpu1"}]
+    assert with_place(reason, ranks) == said
 
 
 def test_local_ranks_start_and_tell_their_places(tmp_path: Path) -> None:

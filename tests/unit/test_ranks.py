@@ -376,26 +376,6 @@ def test_a_missing_launcher_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> 
         find_launcher('mpi "', {"PATH": "/nonexistent"})
 
 
-@pytest.mark.parametrize(
-    ("printed", "said"),
-    [
-        ("=   PID 4711 RUNNING AT node7\n", "; rank 1 (process 4711 on node7) ended first"),
-        ("=   PID 12 RUNNING AT node7\n", "; process 12 on node7 ended first"),
-        (
-            "process rank 0 with PID 0 on node node7 exited on signal 9",
-            "; rank 0 (process 4710 on node7) ended",
-        ),
-        ("process rank 2 with PID 0 on node node7 exited on signal 9", "; rank 2 ended first"),
-        ("", ""),
-    ],
-)
-def test_what_a_launcher_says_of_a_rank(printed: str, said: str) -> None:
-    """Catches a rank that ends before it has told its number and that nobody names."""
-    ranks = [{"host": "node7", "pid": 4710 + rank} for rank in range(2)]
-    found = blamed(ranks, lambda _: "S", printed)
-    assert found.startswith(said) and bool(found) == bool(said)
-
-
 SIZES = [
     ("allreduce", 1, 4),
     ("allreduce", 7, 4),

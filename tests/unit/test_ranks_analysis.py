@@ -101,6 +101,10 @@ def test_all_interfaces_are_on_one_chart_for_each_pattern(tmp_path: Path) -> Non
     labels = [line.label for line in plot.lines]
     assert labels == ["copy, write", "kernel, write, IPC", "MPI, warm"]
     assert [each.y for each in plot.lines[2].points] == [200.0, 200.0]
+    alone = Builder(run_builder.topology(2))
+    alone.measure("copy", [there], 300.0, size=MIB)
+    index = Index(RunFolder(alone.write(tmp_path / "alone")))
+    assert "all-interfaces" not in {one.anchor for one in topics(index, index.cells)}
 
 
 def test_messages_stay_out_of_other_tables(tmp_path: Path) -> None:

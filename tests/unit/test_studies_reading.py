@@ -53,7 +53,7 @@ MISTAKES = [
     ("study.toml", 'interface = "stream-add"', 'interface = "stream-ad"', "interface stream-ad of line"),
     ("study.toml", 'lines = ["STREAM copy"', 'lines = ["STREAM kopy"', "line STREAM kopy of figure scan"),
     ("study.toml", 'places = ["own"]', 'places = ["home"]', "place home of figure scan"),
-    ("study.toml", 'places = ["own"]', "places = []", "figure scan without places"),
+    ("study.toml", 'places = ["own"]\n[fig', "places = []\n[fig", "figure scan without places"),
     ("study.toml", "[places]", "[places", "Expected"),
     ("study.toml", 'says = "STREAM copy"', "says = [1]", "line 'copy' has says = [1]: expected a string"),
     ("study.toml", "threads = [128, 256, 512, 1024]", "threads = [[]]", "expected a table with one list"),
@@ -157,6 +157,54 @@ MISTAKES += [
         ),
         ('["STREAM triad@own/2GiB"]', '["STREAM copy@own/2GiB"]', "", "has neither 'about' nor 'at_least'"),
     )
+]
+#: Mistakes in how a figure is drawn.
+SCAN = 'y = ["linear", "log"]\n\n[[figures]]\nid = "scan-a100"'
+QUOTIENT = 'against = [{ name = "A100 / MI250 GCD", of = "A100", to = "MI250 GCD" }]'
+DRAWING = "drawing of figure 'scan'"
+MISTAKES += [
+    ("study.toml", SCAN, SCAN.replace("\n", f"\n{keys}\n", 1), cause)
+    for keys, cause in (
+        ("scale = 1", f"{DRAWING} has the unknown key 'scale'"),
+        ('plot = "pie"', f"{DRAWING} has plot = 'pie': expected one of lines, bars, matrix, tiles"),
+        ('x = "log2"', f"{DRAWING} has x = 'log2': expected one of log, linear"),
+        ('unit = "GB"', f"{DRAWING} has unit = 'GB': expected one of GiB/s"),
+        ('rows = "up"', f"{DRAWING} has rows = 'up': expected one of downwards, upwards"),
+        ('apart = ["copy"]', f"{DRAWING} has apart = 'copy', which is none of its groups"),
+        (
+            'series = [{ name = "copy", lines = ["STREAM copy"], places = ["A100"] }]',
+            "STREAM copy at A100, which figure scan draws and does not have",
+        ),
+        (
+            'series = [{ name = "all", lines = ["STREAM *"] }]',
+            "series 'all' of figure scan has 4 values, and 1 are drawn",
+        ),
+        (
+            'series = [{ name = "one", lines = ["STREAM add"] }, { name = "one", lines = ["STREAM copy"] }]',
+            f"{DRAWING} has two series of one name",
+        ),
+        (
+            'series = [{ name = "one", lines = ["STREAM add"], dash = "wavy" }]',
+            "series 'one' of the drawing of figure 'scan' has dash = 'wavy'",
+        ),
+    )
+]
+MISTAKES += [
+    (
+        "study.toml",
+        QUOTIENT,
+        QUOTIENT.replace('of = "A100"', 'of = "H200"'),
+        "has of = 'H200', which is no series of it",
+    ),
+    (
+        "study.toml",
+        'plot = "matrix"\nunit = "GiB/s"',
+        'plot = "matrix"\nunit = "GiB/s"\n[[figures]]\nid = "more"\ntitle = "x"\nlocator = "x"\n'
+        'kind = "curve"\nunit = "ns"\nlines = ["STREAM add"]\nplaces = ["own"]\n'
+        'drawing = { unit = "GiB/s" }\n',
+        "the drawing of figure 'more' has unit = 'GiB/s', and its values are in ns",
+    ),
+    ("study.toml", 'y = ["linear", "log"]', 'y = "double"', "has y = 'double': expected one of log, linear"),
 ]
 
 

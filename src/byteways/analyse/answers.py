@@ -5,6 +5,7 @@ The alternatives are ranked by compare.py, separately for each kind of pair and 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
@@ -28,11 +29,11 @@ from byteways.analyse.selection import (
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.wording_answers import answer, doubt, next_best
 from byteways.errors import BytewaysError
-from byteways.plan.case import is_managed
+from byteways.plan.case import Case, PlannedCase, is_managed
 from byteways.plan.interfaces import figure_of
 from byteways.plan.options import TIMING
 from byteways.plan.question import PROCESS, RANKS, Question, is_host
-from byteways.results.simulated import mark_of, worded
+from byteways.results.simulated import mark_of, model_of, worded
 from byteways.topology.device_names import devices_named
 from byteways.units import format_size
 
@@ -166,8 +167,13 @@ class NoAnswer:
         return {"between": self.between, "reason": self.reason}
 
 
-def answers(run: Run, asked: Question) -> list[Answer | NoAnswer]:
+def answers(run: Run, asked: Question, name: str = "RUN") -> list[Answer | NoAnswer]:
     """Returns the best way for each kind of pair and class of links that the question covers.
+
+    Args:
+        run: The results.
+        asked: The question.
+        name: The run's folder as the user writes it, for hints.
 
     Raises:
         BytewaysError: A device is unknown or ambiguous; nothing was measured between these devices, or not
@@ -176,10 +182,10 @@ def answers(run: Run, asked: Question) -> list[Answer | NoAnswer]:
     index = Index.of(run)
     between = [cell for cell in _between(index, asked) if _fits(cell, asked)]
     if not between:
-        raise _no_results(index, asked)
+        raise _no_results(index, asked, name)
     sized = [cell for cell in between if cell.record.size_bytes == asked.size_bytes]
     if not sized:
-        raise _other_sizes(asked, {cell.record.size_bytes for cell in between})
+        raise _other_sizes(index, asked, {cell.record.size_bytes for cell in between}, name)
     order = list(KINDS)
     found: list[Answer | NoAnswer] = []
     places = group_by(sized, lambda cell: (order.index(kind(cell)), _wires(index, cell)))
@@ -193,6 +199,29 @@ def answers(run: Run, asked: Question) -> list[Answer | NoAnswer]:
             Answer(asked, named, ranking, mark) if ranking else NoAnswer(named, _not_ranked(compared))
         )
     return found
+
+
+def left_out(run: Run, planned: Iterable[PlannedCase]) -> list[str]:
+    """Returns the ways of a plan that lack rounds for want of time: `copy (submit=batch)`, once each.
+
+    Args:
+        run: What was measured of the plan.
+        planned: All cases and rounds, also those that were planned out of the time.
+    """
+    tried = {(one.case_id, one.round) for one in run.records if one.told_status != "left out"}
+    able = (one for one in planned if one.reason is None or one.spare)
+    missing = (one.case for one in able if one.key not in tried)
+    return list(dict.fromkeys(map(_setting, missing)))
+
+
+def _setting(case: Case) -> str:
+    """`copy with pageable memory (submit=batch)`, `memcpy`."""
+    ends = case.flows[0].source.memory, case.flows[0].destination.memory
+    memory = " > ".join(dict.fromkeys(one for one in ends if one != "device"))
+    told = [f"{name}={value}" for name, value in (*case.options.items(), *case.environment.items())]
+    held = f" with {memory} memory" if memory else ""
+    options = f" ({', '.join(told)})" if told else ""
+    return f"{case.interface}{held}{options}"
 
 
 def _ends(index: Index, asked: Question) -> tuple[Collection[str], Collection[str]]:
@@ -266,7 +295,7 @@ def _operand(rival: Rival | None) -> Operand | None:
     return operand(rival.group) if rival is not None else None
 
 
-def _no_results(index: Index, asked: Question) -> BytewaysError:
+def _no_results(index: Index, asked: Question, name: str) -> BytewaysError:
     """Returns the error with the reason: voided, not measured, or other devices, patterns or memory."""
     restricted = "" if asked.pattern == "unidirectional" else f"{asked.pattern} "
     what = f"the run has no {restricted}results {asked.between}"
@@ -277,12 +306,14 @@ def _no_results(index: Index, asked: Question) -> BytewaysError:
     cells = _between(index, asked)
     if index.void and not cells:
         return BytewaysError(
-            what, cause="some results are beyond a physical limit and void", hint="byteways show RUN"
+            what,
+            cause="some results are beyond a physical limit and void",
+            hint=f"byteways show {shlex.quote(name)}",
         )
     if not cells:
         paths = _common([cell.record.path for cell in index.cells])
-        hint = f"measured paths: {paths}; or measure it now: byteways best, without RUN"
-        return BytewaysError(what, hint=hint if paths else "measure it now: byteways best, without RUN")
+        there = f"measured paths: {paths}; or " if paths else ""
+        return BytewaysError(what, hint=there + _now(index, asked))
     processes = [cell for cell in cells if within_a_process(cell) == (asked.within == PROCESS)]
     if not processes:
         other = RANKS if asked.within == PROCESS else PROCESS
@@ -299,12 +330,18 @@ def _common(values: Sequence[Hashable]) -> str:
     return ", ".join(map(str, named[:_NAMED])) + (", …" if len(named) > _NAMED else "")
 
 
-def _other_sizes(asked: Question, sizes: Collection[int]) -> BytewaysError:
+def _now(index: Index, asked: Question) -> str:
+    """`measure it now: byteways best …`; a simulated run is of a model, which is simulated again."""
+    model = model_of(index.manifest)
+    verb, machine = ("simulate", f" --machine {shlex.quote(model)}") if model else ("measure", "")
+    return f"{verb} it now: {asked.command()}{machine}"
+
+
+def _other_sizes(index: Index, asked: Question, sizes: Collection[int], name: str) -> BytewaysError:
     nearest = min(sizes, key=lambda size: (abs(log2(size / asked.size_bytes)), -size))
     told = ", ".join(format_size(size) for size in sorted(sizes))
-    written = format_size(nearest).replace(" ", "")
     return BytewaysError(
         f"{format_size(asked.size_bytes)} was not measured {asked.between}",
         cause=f"measured sizes: {told}",
-        hint=f"nearest: byteways best {asked.source} {asked.destination} {written} RUN",
+        hint=f"nearest: {asked.command(name, nearest)}; or {_now(index, asked)}",
     )

@@ -36,6 +36,8 @@ from byteways.plan.options import TIMING
 LEAD = 0.01
 #: The same if samples are unsteady, so that intervals are too narrow.
 MISJUDGED_LEAD = 0.1
+#: Widest half of an interval of logarithms: a factor of 10^43, which says nothing and is still a number.
+WIDEST = 100.0
 
 
 #: Fields of results that a claim lists as different or shared.
@@ -186,13 +188,13 @@ def beside(cell: Cell, reference: Reference, *, kind: str, comparisons: int) -> 
     own, expected = cell.spread.of_median(cell.rounds) ** 2, reference.deviation**2
     total = own + expected
     freedom = total**2 / (own**2 / cell.spread.freedom + expected**2 / reference.freedom)
-    half = student(for_many(comparisons), freedom) * sqrt(total)
+    half = min(student(for_many(comparisons), freedom) * sqrt(total), WIDEST)
     ratio = log(cell.value / reference.value)
     least = MISJUDGED_LEAD if cell.misjudged else LEAD
     effect = _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
-    around = student(1 - CONFIDENCE, reference.freedom) * reference.deviation
-    ends = {"low": reference.value * exp(-around), "high": reference.value * exp(around)}
-    other = replace(cell, value=reference.value, **ends)
+    around = min(student(1 - CONFIDENCE, reference.freedom) * reference.deviation, WIDEST)
+    low, high = reference.value * exp(-around), reference.value * exp(around)
+    other = replace(cell, value=reference.value, low=low, high=high)
     return _claim(cell, other, (kind, "", comparisons), [effect], "", ("", reference.name))
 
 

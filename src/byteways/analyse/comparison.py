@@ -116,7 +116,7 @@ def check(runs: Sequence[Run], names: Sequence[str], *, mixed: bool) -> None:
         raise BytewaysError(
             "simulated and measured runs are not compared unasked",
             cause=", ".join(named),
-            hint="--mixed compares them, and says so",
+            hint="--mixed (in Python: mixed=True) compares them, and says so",
         )
 
 
@@ -133,7 +133,8 @@ def _common(
     reasons = Counter(others.values())
     if not pairs:
         why = "; ".join(f"{reason} ({number})" for reason, number in reasons.items())
-        raise BytewaysError(f"no case of {names[0]} and {names[1]} can be compared", cause=why)
+        hint = "measure both runs again with one version of byteways and 3 rounds: byteways run --rounds 3"
+        raise BytewaysError(f"no case of {names[0]} and {names[1]} can be compared", cause=why, hint=hint)
     return pairs, reasons
 
 

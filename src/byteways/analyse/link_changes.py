@@ -2,7 +2,7 @@
 
 A transfer crosses several links, and one of them slows it down. A link is blamed for no more than the least
 change of the transfers of one interface over it, in one direction: the links of the other GPUs carry
-transfers that did not change.
+transfers that did not change. Transfers that a narrower link limits say nothing of a wider one.
 """
 
 from __future__ import annotations
@@ -57,13 +57,15 @@ def link_changes(compared: ComparedCases, topology: Topology) -> list[LinkChange
     """Returns every link of the first run's topology with its change, in the topology's order."""
     over: dict[tuple[Link, str], list[Pair]] = {}
     for pair in _plain(compared.pairs, topology):
-        for link, direction in _crossed(topology, pair.first.source.device, pair.first.destination.device):
-            over.setdefault((link, direction), []).append(pair)
+        crossed = [*_crossed(topology, pair.first.source.device, pair.first.destination.device)]
+        narrowest = min((_width(link) for link, _ in crossed), default=0.0)
+        for link, direction in crossed:
+            if _width(link) == narrowest:
+                over.setdefault((link, direction), []).append(pair)
     lost: dict[Link, list[str]] = {}
     for record in compared.lost:
         source, _, destination = record.path.partition(">")
-        crossed = [link for link, _ in _crossed(topology, source, destination)]
-        for link in crossed:
+        for link, _ in _crossed(topology, source, destination):
             lost.setdefault(link, []).append(
                 f"{record.interface} {record.path}: {record.status}, {record.reason}"
             )
@@ -110,6 +112,10 @@ def _crossed(topology: Topology, source: str, destination: str) -> Iterator[tupl
     nodes = nodes_of(source, way)
     for link, start, end in zip(way, nodes, nodes[1:], strict=False):
         yield link, f"{start} > {end}"
+
+
+def _width(link: Link) -> float:
+    return link.peak_bytes_per_s or float("inf")
 
 
 def _shared(direction: str, pairs: Sequence[Pair]) -> Iterator[SharedChange]:

@@ -14,6 +14,7 @@ from byteways.analyse.compare import rank
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
+    KINDS,
     broadest_size,
     is_plain,
     kind,
@@ -26,6 +27,8 @@ from byteways.analyse.summary import Cell, Variant, group_by
 
 #: Row and column of the host memory nearest to each GPU.
 HOST = "host"
+#: Stands for the kind of pair where nothing was measured within one process.
+BETWEEN_RANKS = "Between ranks"
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class NodeMatrix:
     cells: Mapping[tuple[str, str], Cell]
     shares: Mapping[tuple[str, str], float]  # of the nominal peak, where a link is the limit
     odd: frozenset[tuple[str, str]]  # pairs that a finding calls outliers among equal links
-    ways: tuple[tuple[str, str], ...]  # kind of pair (selection.KINDS), label of the way that it shows
+    ways: tuple[tuple[str, str], ...]  # kind of pair (of KINDS, or BETWEEN_RANKS), label of its way
 
 
 def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
@@ -70,14 +73,20 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
         for pair, members in group_by(alike, lambda cell: _ends(cell, gpus and not between_ranks)).items():
             same = [cell for cell in members if cell.variant == chosen]
             best[pair] = max(same or members, key=lambda cell: cell.value)
-            ways[what, best[pair].variant.label()] = None
+            ways[BETWEEN_RANKS if between_ranks else what, best[pair].variant.label()] = None
     names = sorted({end for pair in best for end in pair}, key=_order)
     shares = {
         pair: cell.fraction
         for pair, cell in best.items()
         if cell.fraction is not None and limited_by_link(index.topology, cell)
     }
-    return NodeMatrix(size, tuple(names), best, shares, _odd(findings, best), tuple(ways))
+    return NodeMatrix(size, tuple(names), best, shares, _odd(findings, best), _ordered(ways))
+
+
+def _ordered(ways: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Returns the ways by kind of pair in the order of KINDS."""
+    kinds = [*KINDS]
+    return tuple(sorted(ways, key=lambda way: kinds.index(way[0]) if way[0] in kinds else len(kinds)))
 
 
 def _plain(index: Index, cell: Cell, gpus: bool) -> bool:

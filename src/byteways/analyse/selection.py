@@ -56,7 +56,7 @@ def limited_by_link(topology: Topology, cell: Cell) -> bool:
     A copy within one memory, even of a package that a CPU and a GPU share, has a peak that no link explains.
     """
     ends = cell.source.device, cell.destination.device
-    if not {*ends} <= {*topology.names()}:  # a device of another host
+    if cell.source.host != cell.destination.host or not {*ends} <= {*topology.names()}:  # between hosts
         return cell.peak is not None
     return cell.peak is not None and any(
         link.peak_bytes_per_s == cell.peak for link in routes.route(topology, *ends)

@@ -21,7 +21,10 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, is_plain, kind, limited_by_link
 from byteways.analyse.summary import Group, group_by
 from byteways.topology.model import Topology
+from byteways.units import format_size
 
+#: Bytes from which on a size need not be named: launch overhead no longer counts.
+LARGE = 16 * 2**20
 #: What a title leaves out of a model's name.
 _VENDORS = ("NVIDIA ", "AMD ", "Instinct ", "Intel(R) ")
 
@@ -75,7 +78,7 @@ def _pairs(index: Index, leads: Sequence[Group]) -> str:
         over = f" over {classes[0]}" if classes[0] else ""
         return f"GPU pairs{over} {_reached(index, leads[0])}"
     rates = ", ".join(rate(lead) for lead in leads)
-    return f"GPU pairs over {_shortened(classes)}: {rates} GB/s{_shares(index, leads)}"
+    return f"GPU pairs over {_shortened(classes)}: {rates} GB/s{_shares(index, leads)}{_size(leads)}"
 
 
 def _shortened(classes: Sequence[str]) -> str:
@@ -114,4 +117,10 @@ def _routed(index: Index, lead: Group) -> bool:
 
 
 def _reached(index: Index, group: Group) -> str:
-    return f"{rate(group)} GB/s{_shares(index, [group])}"
+    return f"{rate(group)} GB/s{_shares(index, [group])}{_size([group])}"
+
+
+def _size(leads: Sequence[Group]) -> str:
+    """` at 1 MiB` where the size is too small for what a link can reach; '' otherwise."""
+    sizes = sorted({lead.cells[0].record.size_bytes for lead in leads})
+    return f" at {listed([format_size(size) for size in sizes])}" if sizes[0] < LARGE else ""

@@ -16,8 +16,11 @@ from byteways.errors import BytewaysError, ExitStatus
 
 if TYPE_CHECKING:
     from byteways.analyse.answers import Answer, NoAnswer
+    from byteways.plan.case import PlannedCase
     from byteways.plan.question import Question
     from byteways.results.run_folder import RunFolder
+    from byteways.run.interruption import Interruption
+    from byteways.run.limit import Limit
     from byteways.run.simulation import Simulation
     from byteways.topology.model import Topology
 
@@ -70,12 +73,16 @@ def best(
     for notice in (shortfall(folder), damage(folder)):
         if notice:
             say(f"warning: {run}: {notice}")
-    _print(folder, answers(folder, asked), as_json, None)
+    _print(folder, answers(folder, asked, str(run)), as_json, None)
     return ExitStatus.GOOD
 
 
 def _print(
-    folder: RunFolder, found: Sequence[Answer | NoAnswer], as_json: bool, measured_s: float | None
+    folder: RunFolder,
+    found: Sequence[Answer | NoAnswer],
+    as_json: bool,
+    measured_s: float | None,
+    left_out: Sequence[str] = (),
 ) -> None:
     """Prints an answer a line, or JSON; a simulated run is marked above."""
     from byteways.results.simulated import is_simulated, mark_of
@@ -85,6 +92,7 @@ def _print(
             "simulated": is_simulated(folder.manifest),
             "mark": mark_of(folder.manifest) or None,
             "measured_now_s": measured_s,
+            "left_out": [*left_out],
             "answers": [one.to_json() for one in found],
         }
         echo(json.dumps(outcome, indent=1, allow_nan=False))
@@ -96,46 +104,78 @@ def _print(
 
 
 def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) -> int:
-    """Measures the question and answers it."""
-    from byteways.analyse.answers import answers
+    """Measures the question and answers it, on a real machine within LIMIT_S."""
+    from byteways.analyse.answers import answers, left_out
+    from byteways.plan.question import LIMIT_S
     from byteways.results.simulated import worded
     from byteways.run.conductor import Interrupted
+    from byteways.run.limit import Limit
     from byteways.run.private_folder import private_folder
     from byteways.run.simulation import simulation_of
 
     began = time.monotonic()
     simulation = simulation_of(machine, None)
+    # A simulated answer must not depend on the speed of this machine.
+    limit = Limit(None if simulation else LIMIT_S, began)
     with private_folder() as own:
         try:
-            folder = _measured(asked, simulation, out or own / "best")
+            folder, planned = _measured(asked, simulation, out or own / "best", limit)
         except Interrupted as stopped:
+            if limit.over:
+                raise _no_time(LIMIT_S) from stopped
             say(f"interrupted by {stopped}")
             return ExitStatus.INTERRUPTED
         took_s = time.monotonic() - began
         kept = f" into {out}" if out else ""
         say(worded(f"measured now{kept}, in {took_s:.1f} s", simulation is not None))
-        _print(folder, answers(folder, asked), as_json, round(took_s, 1))
+        missing = left_out(folder, planned)
+        if missing:
+            say(f"left out for lack of time: {', '.join(missing)}")
+        _print(folder, answers(folder, asked), as_json, round(took_s, 1), missing)
     return ExitStatus.GOOD
 
 
-def _measured(asked: Question, simulation: Simulation | None, folder: Path) -> RunFolder:
+def _no_time(limit_s: float) -> BytewaysError:
+    return BytewaysError(
+        f"no answer within {limit_s:g} s",
+        cause="the devices of this machine were still being opened",
+        hint="measure without that limit: byteways run quick",
+    )
+
+
+def _measured(
+    asked: Question, simulation: Simulation | None, folder: Path, limit: Limit
+) -> tuple[RunFolder, Sequence[PlannedCase]]:
+    """Measures until all is measured or the time is over; returns the run and its plan.
+
+    Raises:
+        Interrupted: By a signal, or the time was over before anything was planned.
+    """
     from byteways.cli.progress import Progress, stderr_screen
     from byteways.plan.question import suite_of
-    from byteways.run.interruption import Interruption
+    from byteways.results.run_folder import MANIFEST, RunFolder
+    from byteways.run import plan_file
+    from byteways.run.conductor import Interrupted
     from byteways.run.now import measure_now
     from byteways.run.options import Options
 
-    suite = suite_of(asked, _topology(asked, simulation))
     command_line = ["byteways", *sys.argv[1:]]
 
     def display(cases: int, interruption: Interruption) -> Progress:
         return Progress(cases, interruption, stderr_screen())
 
-    with Interruption() as interruption:
-        return measure_now(suite, Options(), folder, command_line, display, interruption, simulation)
+    with limit:
+        suite = suite_of(asked, _topology(asked, simulation, limit))
+        try:
+            run = measure_now(suite, Options(), folder, command_line, display, limit, simulation)
+        except Interrupted:
+            if not limit.over or not (folder / MANIFEST).exists():
+                raise
+            run = RunFolder(folder)
+    return run, plan_file.read(folder, suite).cases
 
 
-def _topology(asked: Question, simulation: Simulation | None) -> Topology:
+def _topology(asked: Question, simulation: Simulation | None, limit: Limit) -> Topology:
     """Returns the machine's topology; a worker is asked for the order of GPUs only where it matters."""
     from byteways.run.opening import topology_of
     from byteways.run.probe import probe
@@ -145,5 +185,5 @@ def _topology(asked: Question, simulation: Simulation | None) -> Topology:
     if simulation is not None:
         return simulation.topology()
     if any(IDENTIFIER.fullmatch(word.strip()) for word in (asked.source, asked.destination)):
-        return topology_of(probe(), None)
+        return topology_of(probe(tick=limit.check), None)
     return discover()

@@ -24,6 +24,7 @@ VERBS = {
     "reproduce": "Repeat a published experiment and check its claims.",
     "best": "Say which way is best for a size between two devices.",
     "compare": "Compare runs, case by case or by link class.",
+    "check": "Check a run against what is normal, a run, peaks or limits.",
     "show": "Show the results of a run.",
     "report": "Rewrite the HTML report of a run.",
     "export": "Export the results of a run as CSV, Parquet or JSON.",

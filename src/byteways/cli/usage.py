@@ -29,7 +29,7 @@ _VERBS: Mapping[str, str] = {
     **dict.fromkeys(("bench", "benchmark", "measure", "test"), "byteways run"),
     **dict.fromkeys(("diff", "cmp"), "byteways compare"),
     **dict.fromkeys(("topology", "devices", "info"), "byteways topo"),
-    **dict.fromkeys(("ask", "advise", "fastest"), "byteways best"),
+    **dict.fromkeys(("ask", "advise"), "byteways best"),
 }
 
 

@@ -9,7 +9,15 @@ from typing import Any, NoReturn
 
 from byteways.errors import BytewaysError
 from byteways.machines.model import ASSUMED, FITTED, Fact, Fit, MachineModel, Source, Value
-from byteways.machines.schema import ARRAYS, FIT_KEYS, MOST_CORES, TABLES, Key, needed_tables
+from byteways.machines.schema import (
+    ARRAYS,
+    FIT_KEYS,
+    MOST_CORES,
+    OPTIONAL_TABLES,
+    TABLES,
+    Key,
+    needed_tables,
+)
 from byteways.plan.toml_lines import Place, key_lines, line_of
 from byteways.plan.words import closest
 
@@ -135,6 +143,9 @@ def read_machine(data: Mapping[str, Any], *, text: str, file: str) -> MachineMod
     for table in needed_tables(str(facts["vendor"].value)):
         if table and not any(key.startswith(f"{table}.") for key in facts):
             reader.fail(tuple(table.split(".")), "missing table")
+    for table in OPTIONAL_TABLES:
+        if not any(key.startswith(f"{table}.") for key in facts):
+            facts |= {f"{table}.{key}": Fact(_least(kind)) for key, kind in TABLES[table].items()}
     name = str(facts["name"].value)
     if not _NAME.fullmatch(name):
         reader.fail(("name",), f"'{name}' is not a valid name", "use lower-case letters, digits and hyphens")
@@ -228,6 +239,13 @@ def _check_devices(reader: _Reader, model: MachineModel) -> None:
         limits = [model.whole(f"staging.{way}.{i}.up_to_bytes") for i in range(model.count(f"staging.{way}"))]
         if limits[-1] != 0 or 0 in limits[:-1] or limits[:-1] != sorted(set(limits[:-1])):
             reader.fail(("staging", way), "sizes must increase; only the last step leaves out up_to_bytes")
+
+
+def _least(kind: Key) -> Value:
+    """Returns the value of a key in a table that is missing: its default, or the least that it may have."""
+    if kind.neutral is not None:
+        return kind.neutral
+    return False if kind.kind == "truth" else int(kind.least) if kind.kind == "whole" else kind.least
 
 
 def _children(name: str) -> tuple[str, ...]:

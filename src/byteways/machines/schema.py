@@ -125,6 +125,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "team_ns": _NUMBER,
         "core_multiply_adds_per_s": _SPEED,
         "core_remote_bytes_per_s": _SPEED,
+        "gpu_touched_part": Key("number", 0.0, most=1.0),
         "memory_latency_ns": _POSITIVE,
         "remote_latency_ns": _POSITIVE,
         "memory_wait_ns": Key("number", 0.0),
@@ -178,11 +179,14 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "ipc_core_bytes": Key("whole", 0),
         "ipc_core_ns": Key("number", 0.0),
         "copy_ns": Key("number", 0.0),
+        "engine_ns": Key("number", 0.0),
+        "engine_system_part": Key("number", 0.0, most=1.0),
         "registration_ns": _NUMBER,
         "registers_once": _TRUTH,
         "staging_bytes": Key("whole", least=4096),
         "gpu_aware": _TRUTH,
         "ipc_by_engine": _TRUTH,
+        "core_reductions": Key("truth", False),
     },
     "xccl": {
         "channels": Key("whole", least=1),
@@ -211,6 +215,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "cache_line_bytes": Key("whole", 0),
     },
 }
+#: Tables that a model may lack: no message of MPI is simulated then (run/simulated_ranks.py).
+OPTIONAL_TABLES = ("mpi",)
 ARRAYS = ("cpu.caches", "links", "staging.to", "staging.from")
 #: Tables for readers or for discovery, not for the simulator.
 OFF_THE_SHEET = ("title", "sources", "fit", "topology")
@@ -224,7 +230,8 @@ _TYPES = {"number": "number", "whole": "integer", "truth": "boolean"}
 def needed_tables(vendor: str) -> tuple[str, ...]:
     """Returns the tables that a model of this vendor must have."""
     rates = tuple(f"rates.{name}" for name in NEEDED_RATES[vendor])
-    return (*(name for name in TABLES if not name.startswith("rates.")), *rates)
+    always = (name for name in TABLES if not name.startswith("rates.") and name not in OPTIONAL_TABLES)
+    return (*always, *rates)
 
 
 def _key_schema(key: Key) -> dict[str, Any]:
@@ -258,7 +265,7 @@ def _table_schema(name: str) -> dict[str, Any]:
         path = f"{name}.{child}" if name else child
         schema = _table_schema(path)
         properties[child] = {"type": "array", "items": schema, "minItems": 1} if path in ARRAYS else schema
-        if name != "rates":
+        if name != "rates" and path not in OPTIONAL_TABLES:
             required.append(child)
     return _closed(properties, required)
 

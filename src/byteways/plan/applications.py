@@ -18,6 +18,8 @@ HALO, PARTICLES = APPLICATIONS
 CELL_BYTES, PARTICLE_BYTES = 8, 128
 #: Neighbours of a rank in a grid: the memory of messages has room for all.
 MOST_NEIGHBOURS = 4
+#: Largest message that the native core takes.
+_MOST_MESSAGE_BYTES = MESSAGE_BYTES.span.most if MESSAGE_BYTES.span else 0
 #: Transports that hand device memory to a library or to peers, so that a GPU must execute.
 OF_GPUS = ("mpi-staged", "xccl", "hybrid", "copies", "kernels")
 OF_PEERS = ("copies", "kernels")
@@ -89,6 +91,18 @@ def leaving(size_bytes: int, options: Options) -> int:
     return max(MOST_NEIGHBOURS, particles * int(options.get("crossing", CROSSING.usual)) // 1000)
 
 
+def _largest_message(leaving: int, batches: int, ranks: int, options: Options) -> int:
+    """Returns bytes of the largest message where each rank sends one a batch to every neighbour.
+
+    Messages are of irregular sizes, half of the largest on average (native/interfaces/particles/trips.cpp).
+    """
+    columns = columns_of(ranks, options)
+    rows = ranks // columns
+    neighbours = 2 * ((columns - 1) * rows + columns * (rows - 1)) / ranks  # of a rank, on average
+    particles = round(2 * leaving / (batches * max(1.0, neighbours)))
+    return min(max(1, particles) * PARTICLE_BYTES, _MOST_MESSAGE_BYTES)
+
+
 def columns_of(ranks: int, options: Options) -> int:
     """Returns the ranks in a row of the grid: as square as possible and rather wide, like MPI_Dims_create.
 
@@ -133,6 +147,8 @@ def native_options(interface: str, size_bytes: int, ranks: int, options: Options
     if interface == PARTICLES:
         crossing = int(options.get("crossing", CROSSING.usual))
         most = int(options.get("message_bytes", MESSAGE_BYTES.usual))
+        if "batches" in options:
+            most = _largest_message(leaving(size_bytes, options), int(options["batches"]), ranks, options)
         return {**common, "crossing": crossing, "message_bytes": most}
     tile = tile_of(size_bytes, options)
     return {

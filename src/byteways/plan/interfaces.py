@@ -200,7 +200,7 @@ INTERFACES: Mapping[str, Interface] = {
         "Quicksilver's pattern: a pass over all particles, and many small messages of those that cross",
         ("particles_track", "particles_pack", "particles_unpack"),
         "particles",
-        *(opt.CROSSING, opt.MESSAGE_BYTES),
+        *(opt.CROSSING, opt.MESSAGE_BYTES, opt.BATCHES),
     ),
     "direct": between_ranks(
         "collectives over peer memory: by our kernels, or by the vendor's copies",

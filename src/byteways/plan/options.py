@@ -95,6 +95,10 @@ WIDTH_CELLS = Option("width_cells", Span(1, 2**24, "cells in a row of a tile"))
 #: Of a rank's particles, those that cross to others in a trip.
 CROSSING = Option("crossing", Span(1, 250, "of a thousand particles"), usual=10)
 MESSAGE_BYTES = Option("message_bytes", Span(128, 2**24, "bytes of a message", step=128), usual=65536)
+#: Parts of the particles that a code tracks one after another, each with its own message to every
+#: neighbour: in place of message_bytes, so that messages grow with the problem. Quicksilver has ten
+#: (nBatches).
+BATCHES = Option("batches", Span(1, 1000, "parts of the particles"))
 #: Which rank has which GPU; without GPUs, which NUMA domain: in the machine's order, filling a package and
 #: domain before the next, spread over them, or backwards.
 ORDERS = ("devices", "packed", "spread", "reversed")

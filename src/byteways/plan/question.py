@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -22,7 +23,9 @@ from byteways.units import format_size, parse_size
 PROCESS, RANKS = "process", "ranks"
 #: Where the buffers may be: all in one process, or a process at each end.
 WITHIN = (PROCESS, RANKS)
-#: Seconds for the measurement of a question, so that with start and end it takes less than ten.
+#: Seconds in which a question is measured and answered: what is not measured by then is left out.
+LIMIT_S = 10.0
+#: Seconds for the measurement alone, so that with start and end all of it fits on most machines.
 BUDGET_S = 6.0
 #: Seconds of samples for each way: three rounds of what `quick` gives a case.
 CASE_BUDGET_S = 0.3
@@ -43,6 +46,18 @@ class Question:
     @property
     def between(self) -> str:
         return f"from {self.source} to {self.destination}"
+
+    def command(self, run: str | None = None, size_bytes: int | None = None) -> str:
+        """Returns the command that asks this of a run, or measures it; optionally with another size."""
+        size = format_size(size_bytes or self.size_bytes).replace(" ", "")
+        words = ["byteways", "best", self.source, self.destination, size, *([run] if run else [])]
+        for option, value, usual in (
+            ("--within", self.within, PROCESS),
+            ("--memory", self.memory, None),
+            ("--pattern", self.pattern, "unidirectional"),
+        ):
+            words += [option, value] if value is not None and value != usual else []
+        return shlex.join(words)
 
 
 def question(
@@ -73,8 +88,8 @@ def question(
             hint = f"--within {RANKS} compares all of MPI, NCCL and RCCL"
         raise BytewaysError(f"unknown --within '{within}'", hint=hint)
     for end in (source, destination):
-        if not set(end) & _GLOB and not called("device", end) and (hint := placed(end, OF_QUESTION)):
-            raise BytewaysError(f"'{end}' is no device", hint=hint)
+        if not set(end) & _GLOB and not called("device", end) and (belongs := placed(end, OF_QUESTION)):
+            raise BytewaysError(f"'{end}' is no device", hint=belongs)
     try:
         size_bytes = parse_size(str(size))
     except ValueError as error:

@@ -32,6 +32,7 @@ from byteways.report.evidence import Evidence, evidence, places
 from byteways.report.explore import Explorer, explorer
 from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
 from byteways.report.node.drawing import Drawing, draw
+from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
 from byteways.report.pictures import of_picture
@@ -220,7 +221,9 @@ def _page(whole: Run, beside: Run | None) -> Page:
         else (),
         findings=tuple(found_out),
         evidence=tuple(evidence(found_out[:FIRST_FINDINGS], places(all_tables))),
-        drawing=draw(run.topology, link_rates(run, found_out)) if run.topology.devices else None,
+        drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
+        if run.topology.devices
+        else None,
         explorer=explorer(run, partial(worded, simulated=run.simulated)),
         devices=devices(run),
         topology_notes=run.topology.notes,

@@ -78,8 +78,10 @@ def _main(stroke: Stroke, picture: Picture, systems: Sequence[str]) -> Iterator[
 
 
 def _ours(stroke: Stroke, picture: Picture) -> dict[str, Any]:
+    alone = {"showlegend": False} if stroke.name in picture.groups or len(picture.strokes) == 1 else {}
     own = {
         **_own(stroke),
+        **alone,
         "x": [short(spot.x) for spot in stroke.ours],
         "y": [short(spot.y) for spot in stroke.ours],
         "text": [plain(spot.text) for spot in stroke.ours],

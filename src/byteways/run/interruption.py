@@ -28,6 +28,7 @@ class Interruption:
     def __init__(self, at_once: Callable[[], None] = lambda: None) -> None:
         self.requested: str | None = None  # name of the signal
         self.at_once = at_once
+        self.hurried = False  # whether a finished worker is killed instead of waiting until it has exited
         self._before: dict[int, object] = {}
 
     def check(self) -> None:

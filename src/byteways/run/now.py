@@ -86,6 +86,8 @@ def measure_now(
         with displays(len(execution.remaining), interruption) as display:
             execution.measure(display, on_start, display.begins_round)
     finally:
+        if interruption.hurried:
+            interruption.at_once()
         execution.close()
     if execution.state == "interrupted":
         raise Interrupted(interruption.requested or "SIGINT")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,21 +61,29 @@ def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
     return BytewaysError("this machine could not be probed", cause=loss.reason, hint=hint)
 
 
-def probe(command: Sequence[str] | None = None, model: str = "") -> Probe:
+def probe(
+    command: Sequence[str] | None = None, model: str = "", tick: Callable[[], None] = lambda: None
+) -> Probe:
     """Probes this machine or a simulated one with a short-lived worker.
 
     Args:
         command: The worker's command; None: from the settings.
         model: Name of the simulated machine; '' for a real one.
+        tick: Called while waiting; an exception from it ends the wait.
 
     Raises:
         BytewaysError: The worker did not survive.
     """
     with private_folder() as folder:
         try:
-            worker = WorkerProcess(folder / "worker.log", command=command)
+            worker = WorkerProcess(folder / "worker.log", command=command, tick=tick)
             try:
                 return probe_with(worker)
+            except WorkerLost:
+                raise
+            except BaseException:  # from `tick`: nobody waits for the worker to exit by itself
+                worker.kill()
+                raise
             finally:
                 worker.stop()
         except WorkerLost as loss:

@@ -18,7 +18,7 @@ from typing import Any
 
 from byteways.run.private_folder import PrivateFolder
 from byteways.run.protocol import Channel, ConnectionClosed
-from byteways.run.rank_faults import Watch, blamed
+from byteways.run.rank_faults import Watch, blamed, with_place
 from byteways.settings import WORKER_ENVIRONMENT, worker_command
 
 #: Python on a cold network file system takes seconds to start; no healthy worker takes this long.
@@ -157,6 +157,9 @@ class WorkerProcess:
         # What happens from now on, before the next request, is the reason if that one finds the worker dead.
         self._log_start = self._log_size()
         self._kills_before = out_of_memory_kills()
+        outcome = answer.get("outcome")
+        if isinstance(outcome, dict) and isinstance(outcome.get("reason"), str):
+            outcome["reason"] = with_place(outcome["reason"], self.hello.get("ranks", ()))
         return answer
 
     def dismiss(self) -> None:

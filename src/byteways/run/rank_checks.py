@@ -19,6 +19,8 @@ from byteways.topology.model import Topology
 
 #: Seconds for all ranks to open their runtimes: several processes that open the same GPUs take turns.
 PLACES_S = 120.0
+#: srun(1), --mpi: without the interface that the library was built for, each task is a job of its own.
+UNCONNECTED = "srun --mpi=list; then --launcher 'srun -n {ranks} --cpu-bind=none --mpi=…'; doctor shows MPI"
 
 
 def check_ranks(
@@ -54,7 +56,8 @@ def check_ranks(
     except WorkerLost as loss:
         line = " ".join(job.launcher.command(job.ranks, ["…"]))
         what = f"the {job.ranks} ranks did not start: {line}"
-        raise BytewaysError(what, cause=loss.reason, hint="byteways doctor shows MPI") from loss
+        hint = UNCONNECTED if job.launcher.name == "Slurm" else "byteways doctor shows MPI"
+        raise BytewaysError(what, cause=loss.reason, hint=hint) from loss
     if problem := wrong_places(places, ranks, gpus, topology):
         raise problem
 

@@ -17,6 +17,8 @@ STOPPED_S = 10.0
 LOOK_S = 1.0
 #: The device of the rank that a reason names (_named()), or one that a driver or the simulator calls lost.
 _DEVICE_TOLD = re.compile(r"\brank \d+ \(([a-z]+\d+), process |\b(gpu\d+) does not answer")
+#: srun's line on a task that ends; those that it then ends itself are `Terminated`.
+_OF_SLURM = re.compile(r"srun: error: \S+: task (\d+): (?!Terminated)")
 #: What the letters of a process's state say (proc_pid_stat(5)); None: there is no such process.
 _OUT_OF_ACTION = {"T": "stopped", "t": "stopped", "Z": "gone", "X": "gone", None: "gone"}
 
@@ -75,8 +77,8 @@ def blamed(
     for number, state in enumerate(states):
         if state in ("T", "t"):
             return f"; {_named(number, ranks[number])} is stopped"
-    # Open MPI prints the rank, MPICH the process id.
-    told = re.search(r"process rank (\d+) .*?(exited|killed|aborted)", printed)
+    # Open MPI and Slurm print the rank, MPICH the process id.
+    told = re.search(r"process rank (\d+) .*?(exited|killed|aborted)", printed) or _OF_SLURM.search(printed)
     if told:
         number = int(told[1])
         which = _named(number, ranks[number]) if number < len(ranks) else f"rank {number}"
@@ -88,6 +90,21 @@ def blamed(
         return f"; process {told[1]} on {told[2]} ended first"  # before it said which rank it is
     gone = [_named(number, ranks[number]) for number, state in enumerate(states) if state in (None, "Z")]
     return f"; {gone[0]} is gone" if len(gone) == 1 else ""
+
+
+def of_rank(rank: int, reason: str) -> str:
+    """Returns why this rank failed, with its number: what other ranks learn of it names it already."""
+    return reason if re.search(r"\brank \d", reason) else f"rank {rank}: {reason}"
+
+
+def with_place(reason: str, ranks: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the reason of a failed case with device, process and host of the rank that it begins with."""
+
+    def placed(told: re.Match[str]) -> str:
+        number = int(told[1])
+        return _named(number, ranks[number]) if number < len(ranks) else told[0]
+
+    return re.sub(r"^rank (\d+)(?= failed in |: )", placed, reason)
 
 
 def devices_blamed(case: Case, reason: str) -> tuple[str, ...]:

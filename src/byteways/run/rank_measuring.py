@@ -24,6 +24,7 @@ from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.mpi_library import unloaded_reader
 from byteways.run.rank_ends import Ends, device_of, own_ends
+from byteways.run.rank_faults import of_rank
 from byteways.run.rank_outcome import outcome_of_ranks
 from byteways.run.rank_places import local_name
 from byteways.run.rank_session import open_session
@@ -270,10 +271,9 @@ class RankMeasurer(MeasurerOfRanks):
         ends = self._named_here(self._ends(case), request.get("uuids", {}))
         device = self._executor(case, ends, request.get("uuids", {}))
         try:
-            if reason := self._not_registered(case, device):
-                return {"status": "skipped", "reason": reason}
-            failure = ""
+            failure = refused = ""
             try:
+                refused = self._not_registered(case, device)
                 buffers = self._take(case, [ends])[0]
                 library = self._library(case, device)
             except self._core.Error as error:
@@ -282,6 +282,8 @@ class RankMeasurer(MeasurerOfRanks):
             failed = [(at, text.decode()) for at, text in enumerate(told) if text not in (b"", _USED)]
             if failed:
                 return {"status": "failed", "reason": f"rank {case.ranks[failed[0][0]]}: {failed[0][1]}"}
+            if refused:
+                return {"status": "skipped", "reason": refused}
             newness = self._newness(case, _USED not in told)
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
             peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
@@ -297,8 +299,8 @@ class RankMeasurer(MeasurerOfRanks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))
             return outcome
-        except self._core.UnsupportedError as error:
-            return {"status": "failed", "reason": str(error)}
+        except self._core.UnsupportedError as error:  # others may have what this rank lacks
+            return {"status": "failed", "reason": of_rank(mine, str(error))}
         except self._core.Error as error:
             return {"status": "failed", "reason": str(error)}
 
@@ -359,7 +361,8 @@ class RankMeasurer(MeasurerOfRanks):
             return None
         for vendor in sorted({device.runtime for device in self._session.devices} - {"host"}):
             if self._mpi.says_device_support(vendor) is False:
-                return f"{self._mpi.report.version} says that it takes no memory of {_VENDORS[vendor]} GPUs"
+                library = self._mpi.report.version or "the simulated MPI"
+                return f"{library} says that it takes no memory of {_VENDORS[vendor]} GPUs"
         return None
 
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:

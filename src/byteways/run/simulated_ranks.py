@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer, Case
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.variables import reader_of
 from byteways.results.library_choice import choice_of
 from byteways.run.library_choices import has_choice
@@ -24,7 +26,17 @@ if TYPE_CHECKING:
 
 
 #: Variables that the simulated MPI reads (native/simulator/mpi_settings.cpp); beside them those of ROCm.
-MPI_READS = ("MPICH_GPU_IPC_CACHE_MAX_SIZE", "MPICH_GPU_IPC_ENABLED", "MPICH_GPU_IPC_THRESHOLD")
+MPI_READS = (
+    "MPICH_GPU_ALLREDUCE_USE_KERNEL",
+    "MPICH_GPU_IPC_CACHE_MAX_SIZE",
+    "MPICH_GPU_IPC_ENABLED",
+    "MPICH_GPU_IPC_THRESHOLD",
+)
+
+
+#: A sheet's line where the model has no table [mpi]: no MPI sends in no time. The reason to skip its cases.
+_WITHOUT_MPI = re.compile(r"^mpi\.send_ns\t0(\.0)?$", re.MULTILINE)
+NO_MPI = "the machine model has no numbers of MPI ([mpi])"
 
 
 class SimulatedRanks:
@@ -46,9 +58,14 @@ class SimulatedRanks:
         A rank that failed may have left memory or queues behind, with which the machine cannot restart: a new
         process continues.
         """
-        if reason := _without_effect(request["case"]["environment"]):
+        case = Case.from_json(request["case"])
+        reason = _without_effect(case.environment)
+        needs_mpi = INTERFACES[case.interface].between == "mpi" and case.transport != "xccl"
+        if needs_mpi and _WITHOUT_MPI.search(self._machine[1]):
+            reason = NO_MPI
+        if reason:
             return {"status": "skipped", "reason": reason}, False
-        if not has_choice(Case.from_json(request["case"])):
+        if not has_choice(case):
             return self._measure(request)
         with LibraryLog.of_simulation() as log:  # it takes no time of the simulated machine
             outcome, failed = self._measure(request)

@@ -17,6 +17,8 @@ PLOT_OF = {
     **dict.fromkeys(("map", "matrix", "hops", "grid"), "matrix"),
 }
 SCALES = ("log", "linear")
+#: Units of axes beside the figure's own, GB/s: how many of them are one GB/s.
+PER_GB = {"GiB/s": 1e9 / 2**30}
 DASHES = ("solid", "dashed", "dotted")
 #: What bars are labelled with: their part of the nominal peak, or their speed over the first series.
 LABELS = ("", "of peak", "speed-up")
@@ -69,6 +71,7 @@ class Drawing:
     y: tuple[str, ...] = ("linear",)  # scales of values; the same data are drawn once for each
     tracks: tuple[Track, ...] = ()
     groups: tuple[str, ...] = ()  # of bars
+    alone: bool = False  # each track is the only bar of its group, which has its name
     apart: tuple[str, ...] = ()  # groups with an axis of their own
     levels: tuple[Level, ...] = ()  # of y
     marks: tuple[Level, ...] = ()  # of x
@@ -78,6 +81,7 @@ class Drawing:
     label: str = ""  # one of LABELS
     rows: str = "downwards"  # one of ORDERS_OF_ROWS
     diagonal: bool = True  # whether a matrix shows pairs of a device with itself
+    unit: str = ""  # of the values, one of PER_GB; '': the figure's
     against: tuple[Against, ...] = ()
 
 

@@ -10,6 +10,7 @@ from byteways.studies.drawing import (
     DASHES,
     LABELS,
     ORDERS_OF_ROWS,
+    PER_GB,
     PLOT_OF,
     PLOTS,
     SCALES,
@@ -36,7 +37,7 @@ from byteways.units import parse_size
 _DRAWING = Keys(
     {},
     {
-        **dict.fromkeys(("plot", "x", "label", "rows"), TEXT),
+        **dict.fromkeys(("plot", "x", "label", "rows", "unit"), TEXT),
         "y": ONE_OR_TEXTS,
         **dict.fromkeys(("groups", "apart"), TEXTS),
         **dict.fromkeys(("series", "levels", "marks", "against"), LIST_OF_TABLES),
@@ -64,6 +65,9 @@ def read_drawing(what: str, entry: Mapping[str, Any], figure: Figure) -> Drawing
     _words(what, "x", (entry.get("x", "log"),), SCALES)
     _words(what, "y", scales, SCALES)
     _words(what, "label", (entry.get("label", ""),), LABELS)
+    _words(what, "unit", (entry.get("unit", ""),), ("", *PER_GB))
+    if "unit" in entry and figure.unit != "GB/s":
+        raise ValueError(f"{what} has unit = '{entry['unit']}', and its values are in {figure.unit}")
     _words(what, "rows", (entry.get("rows", "downwards"),), ORDERS_OF_ROWS)
     tracks = tuple(_tracks(what, entry, figure, plot))
     groups = tuple(entry.get("groups", ())) or _groups(figure, plot)
@@ -74,6 +78,7 @@ def read_drawing(what: str, entry: Mapping[str, Any], figure: Figure) -> Drawing
         scales,
         tracks,
         groups,
+        _alone(entry, figure, plot),
         tuple(entry.get("apart", ())),
         tuple(_level(what, one, _LEVEL) for one in entry.get("levels", ())),
         tuple(_level(what, one, _MARK) for one in entry.get("marks", ())),
@@ -83,9 +88,10 @@ def read_drawing(what: str, entry: Mapping[str, Any], figure: Figure) -> Drawing
         entry.get("label", ""),
         entry.get("rows", "downwards"),
         entry.get("diagonal", True),
+        entry.get("unit", ""),
         against,
     )
-    _check(what, drawing, figure)
+    _check(what, drawing)
     return drawing
 
 
@@ -111,12 +117,9 @@ def _tracks(what: str, entry: Mapping[str, Any], figure: Figure, plot: str) -> I
         for place in figure.places:
             for name in figure.lines:
                 yield Track(f"{name}, {place}" if many else name, (Cell(name, place),), name)
-    elif plot == "bars" and len(figure.places) > 1:
+    elif plot == "bars":
         for name in figure.lines:
             yield Track(name, tuple(Cell(name, place) for place in figure.places), name)
-    elif plot == "bars":
-        cells = tuple(Cell(name, place) for name in figure.lines for place in figure.places)
-        yield Track(figure.title, cells, figure.id)
     elif plot == "tiles":
         for name in dict.fromkeys(name for one in figure.contests for name in one.lines):
             yield Track(name, (Cell(name, figure.places[0]),), name)
@@ -151,6 +154,11 @@ def _groups(figure: Figure, plot: str) -> tuple[str, ...]:
     return figure.places if len(figure.places) > 1 else figure.lines
 
 
+def _alone(entry: Mapping[str, Any], figure: Figure, plot: str) -> bool:
+    """Whether each line is a bar of its own: lines at one place, without series."""
+    return plot == "bars" and "series" not in entry and not figure.ratios and len(figure.places) == 1
+
+
 def _level(what: str, entry: Mapping[str, Any], keys: Keys) -> Level:
     keys.check(f"a mark of {what}", entry)
     at = entry["at"]
@@ -166,20 +174,24 @@ def _against(what: str, entry: Mapping[str, Any], tracks: Sequence[Track]) -> Ag
     return Against(entry["name"], entry["of"], entry["to"])
 
 
-def _check(what: str, drawing: Drawing, figure: Figure) -> None:
-    """Raises ValueError for series that are not of the figure, or with other numbers of values."""
+def _check(what: str, drawing: Drawing) -> None:
+    """Raises ValueError for series of one name, and for a group that is none."""
     names = [track.name for track in drawing.tracks]
     if len(names) != len(set(names)):
         raise ValueError(f"{what} has two series of one name")
     if unknown := [group for group in drawing.apart if group not in drawing.groups]:
         raise ValueError(f"{what} has apart = '{unknown[0]}', which is none of its groups")
-    lines = {one.name for one in figure.ratios} or set(figure.lines)
-    wanted = {"lines": 1, "bars": len(drawing.groups)}.get(drawing.plot)
+
+
+def wrong_drawing(figure: Figure) -> Iterator[str]:
+    """Yields the values that a drawing shows and its figure does not have, and series of a wrong length."""
+    drawing = figure.drawing
+    lines = {one.name for one in figure.ratios} or {*figure.lines}
+    wanted = {"lines": 1, "bars": 1 if drawing.alone else len(drawing.groups)}.get(drawing.plot)
     for track in drawing.tracks:
         for cell in track.cells:
             if cell.line not in lines or cell.place not in figure.places:
-                raise ValueError(f"{what} draws {cell.line} at {cell.place}, which the figure does not have")
+                yield f"{cell.line} at {cell.place}, which figure {figure.id} draws and does not have"
         if wanted is not None and len(track.cells) != wanted:
-            raise ValueError(
-                f"series '{track.name}' of {what} has {len(track.cells)} values, and {wanted} are drawn"
-            )
+            count = len(track.cells)
+            yield f"series '{track.name}' of figure {figure.id} has {count} values, and {wanted} are drawn"

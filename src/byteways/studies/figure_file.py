@@ -7,7 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from byteways.studies.drawing_file import read_drawing
+from byteways.studies.drawing_file import read_drawing, wrong_drawing
 from byteways.studies.shapes import LIST_OF_TABLES, NUMBERS, QUANTITY, SOME_TEXTS, TABLE, TEXT, TEXTS, Keys
 from byteways.studies.study import KINDS, UNITS, Contest, Figure, Line, Place, Quotient, Study
 from byteways.units import parse_size
@@ -113,6 +113,7 @@ def wrong_in(figure: Figure, study: Study) -> Iterator[str]:
             yield _unfit(line, place, figure)
         if figure.kind == "grid" and not line.cell:
             yield f"line {line.name} of figure {figure.id} has no 'sources' and 'destinations'"
+    yield from wrong_drawing(figure)
 
 
 def _pairs(figure: Figure, study: Study) -> Iterator[tuple[Line, Place]]:

@@ -129,7 +129,7 @@ def _grouped(
 ) -> tuple[list[Stroke], float]:
     """Returns the bars of some groups, side by side around whole numbers, and their width."""
     drawing, unit = one.figure.drawing, _unit_of(one)
-    count = len(drawing.tracks)
+    count = 1 if drawing.alone else len(drawing.tracks)
     width = FILLED / count
     first: dict[str, float] = {}  # ours of the first series by group
     strokes = []
@@ -137,8 +137,11 @@ def _grouped(
         ours: list[Spot] = []
         published: dict[str, tuple[Spot, ...]] = {}
         for at, group in enumerate(groups):
-            x = at + (index - (count - 1) / 2) * width
-            rows = _rows_of(track.cells[drawing.groups.index(group)], one)
+            if drawing.alone and group != track.name:
+                continue
+            x = at + (0 if drawing.alone else (index - (count - 1) / 2) * width)
+            cell = track.cells[0 if drawing.alone else drawing.groups.index(group)]
+            rows = _rows_of(cell, one)
             known = [row for row in rows if (row.line, row.place) not in one.repeated]
             found = next((row for row in known if row.ours is not None), None)
             if found is not None and found.ours is not None:
@@ -315,11 +318,11 @@ def _unit_of(one: FigureOutcome) -> str:
 
 
 def _unit(unit: str) -> str:
-    return "fraction of the nominal peak" if unit == "of peak" else unit
+    return {"of peak": "fraction of the nominal peak", "×": "speed-up, ×"}.get(unit, unit)
 
 
 def _said(value: float, unit: str) -> str:
-    return f"{number(value, unit)} {_unit(unit)}"
+    return f"{number(value, unit)} {'×' if unit == '×' else _unit(unit)}"
 
 
 def _caption(one: FigureOutcome, strokes: Sequence[Stroke], words: str) -> str:

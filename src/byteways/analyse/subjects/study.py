@@ -12,6 +12,7 @@ from byteways.analyse.studies.numbers import number, size_of
 from byteways.analyse.studies.outcome import FigureOutcome, StudyOutcome, outcome_of
 from byteways.analyse.studies.pictures import colours_of, pictures
 from byteways.analyse.studies.rows import Row
+from byteways.analyse.studies.scaled import in_drawn_unit
 from byteways.analyse.studies.verdicts import BUILT_IN, SHOWN
 from byteways.analyse.subjects.study_matrices import matrices
 from byteways.analyse.summary import Cell, Run
@@ -50,7 +51,7 @@ def topic_of(outcome: StudyOutcome) -> Topic:
         (_claims(outcome), *(table for some in tables for table in some), *_about(study)),
         exhibits=tuple(
             _exhibit(one, some, pictures(one, outcome, colours))
-            for one, some in zip(outcome.figures, tables, strict=True)
+            for one, some in zip(map(in_drawn_unit, outcome.figures), tables, strict=True)
             if some
         ),
         chips=tuple(map(_chip, outcome.verdicts)),

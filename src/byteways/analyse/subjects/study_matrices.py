@@ -12,7 +12,7 @@ from byteways.analyse.studies.rows import Row
 from byteways.analyse.topic import Table
 from byteways.units import format_size
 
-#: Decimals of all values of a matrix, by the greatest.
+#: Decimals of all values of a matrix, by the least.
 DECIMALS = ((1000.0, 0), (100.0, 1), (0.0, 2))
 #: Head of the first column, by what rows and columns are.
 _PAIRS, _SIZES, _PLACES = "from \\ to", "method", "method \\ place"
@@ -87,12 +87,12 @@ def _table(
     least: float,
 ) -> Table:
     """Returns a matrix of `numbers` [source, target], shaded from `least` to the greatest of them."""
-    most = max(value for row in numbers for value in row if value is not None)
+    values = [value for row in numbers for value in row if value is not None]
     rows = tuple(
-        (source, *("–" if value is None else _said(value, unit, most) for value in row))
+        (source, *("–" if value is None else _said(value, unit, min(values)) for value in row))
         for source, row in zip(sources, numbers, strict=True)
     )
-    span = most - least
+    span = max(values) - least
     heat = tuple(
         (None, *(None if value is None else (value - least) / (span or 1.0) for value in row))
         for row in numbers
@@ -108,13 +108,13 @@ def _band(ratio: float) -> str:
     return "above" if ratio > 1 else "below"
 
 
-def _said(value: float, unit: str, most: float) -> str:
-    """Formats a value with as many decimals as all of the matrix have, whose greatest is `most`."""
+def _said(value: float, unit: str, lowest: float) -> str:
+    """Formats a value with as many decimals as all of the matrix have, whose least is `lowest`."""
     if not unit:
         return f"{value:.2f}"
     if unit == "of peak":
         return f"{value:.3f}"
-    return f"{value:.{next(digits for least, digits in DECIMALS if most >= least)}f}"
+    return f"{value:.{next(digits for least, digits in DECIMALS if lowest >= least)}f}"
 
 
 def _of_one_system(rows: Sequence[Row]) -> list[Row]:

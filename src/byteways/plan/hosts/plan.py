@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from byteways.errors import BytewaysError
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
@@ -13,7 +14,6 @@ from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.rule import Meetings, PairRule, Tournament
 from byteways.plan.hosts.templates import of_pair, templates, within_one_host
 from byteways.plan.legality import refusal
-from byteways.plan.planner import NoCaseError
 from byteways.plan.suite_types import Suite
 from byteways.topology.model import Capabilities, Topology
 
@@ -125,5 +125,9 @@ def make_hosts_plan(
         raise nothing_matches(asked, only, sizes)
     notes += [f"{count} cases of each pair cannot run: {reason}" for reason, count in reasons.items()]
     if not found:
-        raise NoCaseError(suite, topology, notes)
+        raise BytewaysError(
+            f"suite '{suite.name}' has no case between hosts",
+            cause="; ".join(notes) or "it has no sweep of messages between ranks",
+            hint=f"byteways run mpi --hosts FILE; without it, byteways run {suite.name} measures one host",
+        )
     return HostsPlan(suite, tuple(hosts), rule, tuple(found.values()), tuple(notes))

@@ -45,9 +45,11 @@ def templates(sweep: Sweep, topology: Topology, notes: list[str]) -> list[Case]:
         options = {name: values for name, values in sweep.options.items() if name != RANK_ORDER.name}
         sweep = replace(sweep, options=options)
     cases: dict[str, Case] = {}
+    if of_all := [pattern for pattern in sweep.patterns if pattern not in PATTERNS]:
+        of_pairs = "hosts exchange messages in pairs, and these are operations of all ranks"
+        notes.append(f"sweep '{sweep.name}': {of_pairs}: {', '.join(of_all)}")
     for pattern in sweep.patterns:
         if pattern not in PATTERNS:
-            notes.append(f"sweep '{sweep.name}': {pattern} needs all ranks; hosts are measured in pairs")
             continue
         ends = list(_ends(sweep, topology))
         most = (len(cases) + 2 * len(ends) * len(sweep.interfaces)) * bounds.choices(sweep)

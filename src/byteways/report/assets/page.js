@@ -111,7 +111,7 @@
     const rows = figure.rows && named < 2 ? 0 : packed(names, place.clientWidth - 80);
     const lower = 90 * (figure.layout.panels || 0); // panels of ratios below the plot
     const plot = figure.rows ? figure.rows + 12 : (narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
-    place.style.height = (figure.rows ? plot + 128 + row * rows : below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 90 + 21 * named)) + "px";
+    place.style.height = (figure.rows ? plot + 128 + row * rows : below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 60 + 29 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
       height: Number.parseFloat(place.style.height),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",

@@ -93,7 +93,7 @@
   if (node) offer(document.querySelector(".picture .legend"), () => heading, (kind) => picture(node, heading, kind));
   if (document.getElementById("plotly")) {
     document.querySelectorAll(".chart").forEach((place) => {
-      const title = place.closest("figure").querySelector("h3").textContent;
+      const title = place.dataset.title || place.closest("figure").querySelector("h3").textContent;
       offer(place, () => title, (kind) => plot(place, title, kind));
     });
     const curve = document.getElementById("explore-curve"), told = () => document.getElementById("explore-title").textContent;

@@ -46,12 +46,18 @@ def _marked(one: LinkChange) -> bool:
 
 def _stroke(line: Line, one: LinkChange, places: Labels) -> Stroke:
     pair, marked = one.pair, _marked(one)
-    number = "failed" if one.lost else f"{change(pair.speed)} %" if pair and marked else ""
+    number = "failed" if one.lost else _short(pair.speed) if pair and marked else ""
     width = _width(pair) if marked else SAME
     slower = bool(one.lost) or (pair is not None and pair.slower)
     x, y = places.place(line, f"⚠ {number}" if slower else number, width) if number else (0.0, 0.0)
     name = f"{one.link.a} – {one.link.b}"
     return Stroke(name, line.path, width, _shade(one), 1, number, x, y, slower, _details(one))
+
+
+def _short(speed: float) -> str:
+    """`-50 %`, `+3.2 %`: there is little room beside a link."""
+    percent = 100 * (speed - 1)
+    return f"{percent:+.0f} %" if abs(percent) >= 10 else f"{percent:+.1f} %"
 
 
 def _width(pair: Pair | None) -> float:

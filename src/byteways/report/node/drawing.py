@@ -77,7 +77,7 @@ class Drawing:
     strokes: tuple[Stroke, ...]
     classes: tuple[LinkClass, ...]
     numbered: bool  # whether every stroke has its number
-    hosts: int  # equal hosts, of which one is drawn
+    hosts: int  # how many there are; one is drawn
 
     @property
     def shades(self) -> tuple[str, ...]:
@@ -141,7 +141,8 @@ def _scale(rates: Sequence[LinkRate]) -> _Scale:
     return _Scale(fastest, WIDEST_OF_MANY if len(rates) > CROWDED else WIDEST)
 
 
-def _shade(fraction: float | None) -> str:
+def shade_of(fraction: float | None) -> str:
+    """Returns the colour of a share of the peak; `unknown` without one."""
     if fraction is None:
         return "unknown"
     return next(name for least, name in SHADES if fraction >= least)
@@ -159,7 +160,7 @@ def _stroke(at: Arrangement, rate: LinkRate, scale: _Scale, numbered: bool, plac
         f"{link.a} – {link.b}",
         line.path,
         width,
-        _shade(rate.fraction) if best else "none",
+        shade_of(rate.fraction) if best else "none",
         strands if width >= 2 * strands else 1,
         number,
         x,

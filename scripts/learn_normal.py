@@ -1,0 +1,127 @@
+"""Writes what `byteways check` takes for normal, from the recorded runs of examples/ and published values.
+
+    python scripts/learn_normal.py
+
+Results of one round count beside those of other machines: they only widen what machines vary by. Of the
+published values (benchmarks/published and the studies) those count that fix the same things as one of our
+cases: bandwidths of copies and kernels at 16 MiB and more, where it matters little how a program times; no
+approximate values, no second prints, and no options. The nodes are those of the machine models.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "benchmarks")]
+
+from byteways.analyse.checks.learning import learned  # noqa: E402
+from byteways.analyse.checks.machines import links_of  # noqa: E402
+from byteways.analyse.checks.normal import FILE, Machine, Normal, Sample, Setting  # noqa: E402
+from byteways.analyse.checks.setting import family_of, setting_of  # noqa: E402
+from byteways.analyse.comparison import gpus  # noqa: E402
+from byteways.analyse.results_index import Index  # noqa: E402
+from byteways.machines.library import load as load_model  # noqa: E402
+from byteways.machines.topology import topology_of  # noqa: E402
+from byteways.plan.case import Case, Flow, PlannedCase  # noqa: E402
+from byteways.results.record import Record  # noqa: E402
+from byteways.results.run_folder import RunFolder  # noqa: E402
+from byteways.run.recording import unmeasured  # noqa: E402
+from byteways.topology.model import Topology  # noqa: E402
+from published_values import Value, load, machines  # type: ignore[import-not-found]  # noqa: E402
+from unpack_examples import EXAMPLES, unpack  # noqa: E402
+
+PLACE = ROOT / "src/byteways/analyse/checks" / FILE
+#: Words of the tables for what a record counts.
+COUNTS = {"one direction": "per-direction", "sum of both directions": "sum-of-directions"}
+LEAST_BYTES = 16 * 2**20
+
+
+class Sheet:
+    """A node of a machine model as a run without records, to name the settings of published values."""
+
+    def __init__(self, name: str) -> None:
+        self.topology: Topology = topology_of(load_model(name))
+        self.manifest: Mapping[str, object] = {"topology": self.topology.to_json()}
+        self.records: list[Record] = []
+        self.damaged_lines = 0
+
+
+def recorded_runs() -> Iterator[tuple[RunFolder, str]]:
+    """Every measured run of examples/, with the name that its source has in the file."""
+    unpack()
+    for manifest in sorted(EXAMPLES.rglob("run.json")):
+        run = RunFolder(manifest.parent)
+        yield run, manifest.parent.relative_to(EXAMPLES.parent).as_posix()
+
+
+def usable(value: Value) -> bool:
+    """Whether a published value fixes the same things as one of our cases."""
+    known = value.method in ("copy", "kernel") and value.pattern in ("unidirectional", "bidirectional")
+    plain = not value.options and not value.same_as and value.exactness != "approximate"
+    large = value.size_bytes is not None and value.size_bytes >= LEAST_BYTES
+    return known and plain and large and value.metric == "bandwidth" and value.counts in COUNTS
+
+
+def record_of(value: Value) -> Record:
+    """The case of a published value."""
+    there = Flow(value.source, value.destination, value.executor)
+    flows: tuple[Flow, ...] = (there,)
+    if value.pattern == "bidirectional":
+        back = value.destination.device if value.executor == value.source.device else value.source.device
+        flows = (there, Flow(value.destination, value.source, back))
+    size = value.size_bytes or 0
+    case = Case(value.method, value.pattern, flows, size, environment=dict(value.environment))
+    planned = PlannedCase(case, "published", 0, 1.0, 0.01)
+    return unmeasured(planned, 1, "skipped", "published")
+
+
+def with_published(normal: Normal) -> Normal:
+    """Adds the published values, a machine per source and system."""
+    nodes, settings = list(normal.machines), dict(normal.settings)
+    for name in machines():
+        sheet = Sheet(name)
+        index = Index(sheet)
+        systems: dict[tuple[str, str], dict[str, list[Value]]] = defaultdict(lambda: defaultdict(list))
+        for value in filter(usable, load(name)):
+            if key := setting_of(index, record_of(value)):
+                systems[value.source_key, value.system][key].append(value)
+        for (source, system), found in systems.items():
+            places = ", ".join(dict.fromkeys(value.locator for some in found.values() for value in some))
+            links = {**links_of(sheet.topology)}
+            models = {**gpus(sheet.topology)}
+            nodes.append(Machine(system, f"{source}: {places}", published=True, gpus=models, links=links))
+            for key, some in found.items():
+                _add(settings, key, some, len(nodes) - 1)
+    return Normal(normal.version, tuple(nodes), settings)
+
+
+def _add(settings: dict[str, Setting], key: str, some: list[Value], place: int) -> None:
+    numbers = [value.value for value in some]
+    sample = Sample(place, median(numbers), min(numbers), max(numbers), len(numbers), 0)
+    known = settings.get(key)
+    counts = COUNTS[some[0].counts]
+    family = family_of(record_of(some[0]))
+    if known is None:
+        settings[key] = Setting(family, counts, None, {}, (sample,))
+    elif known.counts == counts:
+        settings[key] = replace(known, samples=(*known.samples, sample))
+
+
+def text() -> str:
+    """The content of the file."""
+    return with_published(learned([*recorded_runs()], least_rounds=1)).text()
+
+
+def main() -> int:
+    PLACE.write_text(text(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""Checks a run: what the user asks, and which reference answers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from byteways.analyse.checks.limits import against_limits, read_limits
+from byteways.analyse.checks.normal import NORMAL, read_normal
+from byteways.analyse.checks.normal_reference import against_normal
+from byteways.analyse.checks.peak_reference import AT_LEAST, against_peak
+from byteways.analyse.checks.run_reference import against_run
+from byteways.analyse.checks.verdict import TOLERANCE, Check
+from byteways.analyse.results_index import Index
+from byteways.analyse.summary import Run
+from byteways.errors import BytewaysError
+from byteways.plan.words import closest
+from byteways.results.simulated import mark_of, subject
+
+PEAK = "peak"
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a run is checked against."""
+
+    kind: str  # normal, learned, peak, limits, run
+    against: str
+    tolerance: float = TOLERANCE
+    at_least: float = AT_LEAST
+    allow_missing: bool = False
+    mixed: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        against: str,
+        tolerance: str | None = None,
+        at_least: str | None = None,
+        *,
+        allow_missing: bool = False,
+        mixed: bool = False,
+    ) -> Question:
+        """Parses the command line.
+
+        Raises:
+            BytewaysError: The reference is neither a word nor a file or folder, a part is no percentage, or
+                an option does not belong to the reference.
+        """
+        kind = _kind(against)
+        if at_least is not None and kind != PEAK:
+            raise BytewaysError("--at-least is a part of the peak", hint="--against peak")
+        if tolerance is not None and kind in (PEAK, "limits"):
+            raise BytewaysError(f"--tolerance does not change {kind}", hint="raise or lower the limit itself")
+        return cls(
+            kind,
+            against,
+            TOLERANCE if tolerance is None else _part("--tolerance", tolerance),
+            AT_LEAST if at_least is None else _part("--at-least", at_least),
+            allow_missing,
+            mixed,
+        )
+
+
+def _kind(against: str) -> str:
+    if against in (NORMAL, PEAK):
+        return against
+    path = Path(against)
+    if path.is_dir():
+        return "run"
+    if path.suffix == ".toml":
+        return "limits"
+    if path.suffix == ".json" or path.is_file():
+        return "learned"
+    hint = f"{closest(against, (NORMAL, PEAK))}, a run folder, limits.toml, or a file that --learn wrote"
+    raise BytewaysError(f"unknown reference '{against}'", hint=hint)
+
+
+def _part(option: str, text: str) -> float:
+    found = _PART.fullmatch(text)
+    if found is None or not 0 <= float(found[1]) <= 100:
+        raise BytewaysError(f"{option} '{text}' is no percentage", hint=f"{option} 5%")
+    return float(found[1]) / 100
+
+
+def checked(run: Run, name: str, question: Question, reference: Run | None = None) -> Check:
+    """Judges a run.
+
+    Args:
+        run: The run to check.
+        name: What it is called.
+        question: What it is checked against.
+        reference: The other run, if that is what it is checked against.
+
+    Raises:
+        BytewaysError: The run has no records, the reference cannot be read, or both cannot be compared.
+    """
+    index = Index.of(run)
+    if not index.records:
+        raise BytewaysError(f"{name} has no results to check", hint="measure first: byteways run")
+    marks = [mark_of(index.manifest)]
+    links: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    if question.kind == "run":
+        if reference is None:
+            raise ValueError("a check against a run needs that run")
+        other = Index.of(reference)
+        marks = [f"{name}: {marks[0]}" if marks[0] else ""]
+        if mark := mark_of(other.manifest):
+            marks.append(f"{question.against}: {mark}")
+        cases, links = against_run(
+            index,
+            other,
+            (name, question.against),
+            tolerance=question.tolerance,
+            allow_missing=question.allow_missing,
+            mixed=question.mixed,
+        )
+    elif question.kind == PEAK:
+        cases = against_peak(index, at_least=question.at_least)
+    elif question.kind == "limits":
+        cases = against_limits(index, read_limits(Path(question.against)))
+    else:
+        path = None if question.kind == NORMAL else Path(question.against)
+        normal = read_normal(path)
+        cases, notes = against_normal(
+            index,
+            normal,
+            (name, question.against),
+            tolerance=question.tolerance,
+            allow_missing=question.allow_missing,
+            mixed=question.mixed,
+            own=path is not None,
+        )
+    return Check(
+        name,
+        question.against,
+        str((index.manifest.get("host") or {}).get("name") or subject(index.manifest)),
+        index.manifest.get("finished_at"),
+        cases,
+        tuple(filter(None, marks)),
+        links,
+        notes,
+    )

@@ -1,0 +1,111 @@
+"""Checks a run against another run: the same machine or one like it, when it was healthy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from byteways.analyse.checks.common import (
+    absent,
+    failures,
+    judged,
+    left_out,
+    ordered,
+    sound,
+    unjudged,
+    without_result,
+)
+from byteways.analyse.checks.verdict import MISSING, Judged
+from byteways.analyse.compare import compare_all
+from byteways.analyse.comparison import check as comparable
+from byteways.analyse.comparison import gpus, matched
+from byteways.analyse.results_index import Index
+from byteways.analyse.suspects import missing_links
+from byteways.errors import BytewaysError
+
+
+def against_run(
+    run: Index,
+    reference: Index,
+    names: tuple[str, str],
+    *,
+    tolerance: float,
+    allow_missing: bool = False,
+    mixed: bool = False,
+) -> tuple[tuple[Judged, ...], tuple[str, ...]]:
+    """Judges every case of either run; all claims hold simultaneously (compare.compare_all).
+
+    Args:
+        run: The run to check.
+        reference: The run of a healthy machine.
+        names: What they are called, in this order.
+        tolerance: Least relative difference that is LOW or HIGH.
+        allow_missing: Whether cases that the run did not plan, or left out for lack of time, may be missing.
+        mixed: Whether a simulated run may be judged by a measured one, or the reverse.
+
+    Returns:
+        The verdicts, the worst first; and the links that the run's machine lacks.
+
+    Raises:
+        BytewaysError: Both are the same run, one is simulated and the other measured, their GPUs are of
+            different models, or they have no case in common.
+    """
+    comparable((reference, run), names[::-1], mixed=mixed)
+    models, others = gpus(reference.topology), gpus(run.topology)
+    if {*models} != {*others}:
+        raise BytewaysError(
+            f"{names[0]} and {names[1]} have different GPUs",
+            cause=f"{', '.join(others) or 'none'}; {', '.join(models) or 'none'}",
+            hint="byteways compare --by link-class compares parts of the peak",
+        )
+    if not {record.case_id for record in run.records} & {record.case_id for record in reference.records}:
+        raise BytewaysError(
+            f"{names[0]} and {names[1]} have no case in common", hint="check runs of one suite"
+        )
+    pairs, unlike = matched(reference, run)
+    intact = {cell.record.case_id for cell in sound(run)}
+    pairs = [pair for pair in pairs if pair[1].record.case_id in intact]
+    claims = compare_all([(own, healthy) for healthy, own in pairs], kind="check")
+    cases = [
+        judged(own, claim, tolerance, names[1], reference.topology)
+        for (_, own), claim in zip(pairs, claims, strict=True)
+    ]
+    links = missing_links(reference.topology, run.topology)
+    rest = chain(
+        _only_in_run(run, reference, unlike), _missing(run, reference, allow_missing), _lost(run, reference)
+    )
+    return ordered([*cases, *rest]), links
+
+
+def _only_in_run(run: Index, reference: Index, unlike: Mapping[str, str]) -> Iterator[Judged]:
+    """Yields cases with a result that the reference does not have, or has of another definition."""
+    there = {cell.record.case_id for cell in reference.cells}
+    for cell in sound(run):
+        case = cell.record.case_id
+        if reason := unlike.get(case) or ("" if case in there else "the reference has no result of it"):
+            yield unjudged(cell, reason, run.topology)
+
+
+def _missing(run: Index, reference: Index, allowed: bool) -> Iterator[Judged]:
+    """Yields cases without a result: all that were tried, and all that the reference has."""
+    failed = failures(run)
+    yield from failed
+    known = {one.case_id for one in failed} | {cell.record.case_id for cell in run.cells}
+    records = {record.case_id: record for record in without_result(run)}
+    for cell in reference.cells:
+        if (case := cell.record.case_id) in known:
+            continue
+        record = records.get(case)
+        if record is not None and not (allowed and left_out(record)):
+            yield absent(record, reference.topology)
+        elif record is None and not allowed:
+            yield absent(cell.record, reference.topology, "the run does not have this case")
+
+
+def _lost(run: Index, reference: Index) -> Iterator[Judged]:
+    """Yields GPUs and links of the reference's machine that this one lacks."""
+    for model, number in (gpus(reference.topology) - gpus(run.topology)).items():
+        total = gpus(reference.topology)[model]
+        yield Judged(MISSING, f"{number} of {total} {model}", reason="the machine does not have it")
+    for name in missing_links(reference.topology, run.topology):
+        yield Judged(MISSING, f"link {name}", reason="the machine does not have it", parts=frozenset({name}))

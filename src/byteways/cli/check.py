@@ -1,0 +1,185 @@
+"""`byteways check`: is this normal? PASS, LOW, HIGH or UNKNOWN for each case of a run and for all of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from byteways.cli.terminal import echo, say
+from byteways.errors import BytewaysError, ExitStatus
+
+if TYPE_CHECKING:
+    from byteways.analyse.checks.verdict import Check
+    from byteways.results.run_folder import RunFolder
+
+#: Most rows that are printed without --all.
+MOST_ROWS = 30
+
+
+def check(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="The run folder to check; with --learn those to learn from.", metavar="RUN…"),
+    ],
+    against: Annotated[
+        str,
+        typer.Option(
+            "--against",
+            help="'normal': what such machines give; a run folder; 'peak'; a TOML file of limits; or a file "
+            "that --learn wrote.",
+        ),
+    ] = "normal",
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            "--tolerance",
+            help="Least difference from a run or from normal results that is LOW or HIGH. [default: 5%]",
+        ),
+    ] = None,
+    at_least: Annotated[
+        str | None,
+        typer.Option(
+            "--at-least", help="With --against peak: part of it that a path must reach. [default: 70%]"
+        ),
+    ] = None,
+    allow_missing: Annotated[
+        bool,
+        typer.Option(
+            "--allow-missing", help="Cases that the run did not plan, or had no time for, may be missing."
+        ),
+    ] = False,
+    mixed: Annotated[
+        bool, typer.Option("--mixed", help="Judge a simulated run by measured results, or the reverse.")
+    ] = False,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", help="Write the verdicts as JUnit XML.", metavar="FILE")
+    ] = None,
+    prometheus: Annotated[
+        Path | None,
+        typer.Option("--prometheus", help="Write metrics for the node exporter.", metavar="FILE"),
+    ] = None,
+    slurm: Annotated[
+        bool, typer.Option("--slurm", help="Print only the command that drains a node that failed.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all verdicts with their claims as JSON.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print every case.")] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Learn what is normal from these runs, into the file of --out.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="With --learn: the file to write.", metavar="FILE")
+    ] = None,
+) -> int:
+    """Judge each case of a run; exit with status 1 if any is LOW or MISSING."""
+    from byteways.analyse.checks.check import Question, checked
+
+    if learn:
+        return _learn(runs, out)
+    if out is not None:
+        raise BytewaysError("--out is for --learn", hint="--junit, --prometheus or --json write verdicts")
+    if len(runs) > 1:
+        raise BytewaysError("one run is checked at a time", hint="--against RUN names the reference")
+    if slurm and as_json:
+        raise BytewaysError("--slurm and --json both print to standard output", hint="leave out one of them")
+    question = Question.of(against, tolerance, at_least, allow_missing=allow_missing, mixed=mixed)
+    folder = _opened(runs[0])
+    reference = _opened(Path(against)) if question.kind == "run" else None
+    found = checked(folder, str(runs[0]), question, reference)
+    _write(found, junit, prometheus)
+    if as_json:
+        echo(json.dumps(found.to_json(), indent=1, allow_nan=False))
+    elif slurm:
+        _print_drain_line(found)
+    else:
+        _print(found, every)
+    return _status(found)
+
+
+def _status(found: Check) -> int:
+    """Returns the exit status: a run of which nothing can be judged has not passed."""
+    from byteways.analyse.checks.verdict import UNKNOWN
+    from byteways.analyse.wording_check import nothing_judged
+
+    if found.verdict == UNKNOWN:
+        raise nothing_judged(found)
+    return ExitStatus.FAILED if found.failed else ExitStatus.GOOD
+
+
+def _opened(run: Path) -> RunFolder:
+    from byteways.analyse.progress import damage, opened, shortfall
+
+    folder = opened(run)
+    for notice in (shortfall(folder), damage(folder)):
+        if notice:
+            say(f"warning: {run}: {notice}")
+    return folder
+
+
+def _learn(runs: list[Path], out: Path | None) -> int:
+    from byteways.analyse.checks.learning import learned
+    from byteways.analyse.phrases import count
+
+    if out is None:
+        raise BytewaysError("--learn needs a file to write", hint="byteways check --learn RUN… --out FILE")
+    found = learned([(_opened(run), str(run)) for run in runs])
+    write_file(out, found.text(), "--out")
+    say(f"{out}: {count(len(found.settings), 'setting')} of {count(len(found.machines), 'machine')}")
+    return ExitStatus.GOOD
+
+
+def _write(found: Check, junit: Path | None, prometheus: Path | None) -> None:
+    from byteways.report.verdicts import junit as junit_format
+    from byteways.report.verdicts import prometheus as prometheus_format
+
+    if junit is not None:
+        write_file(junit, junit_format.junit(found), "--junit")
+    if prometheus is not None:
+        write_file(prometheus, prometheus_format.prometheus(found), "--prometheus")
+
+
+def write_file(path: Path, text: str, option: str) -> None:
+    """Writes a file that others may read at any time: they see the old content or the new.
+
+    Raises:
+        BytewaysError: It cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        hint = f"name another file with {option}"
+        raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint=hint) from error
+
+
+def _print_drain_line(found: Check) -> None:
+    from byteways.report.verdicts.slurm import drain_line
+
+    if line := drain_line(found, os.environ.get("SLURMD_NODENAME") or found.host.partition(".")[0]):
+        echo(line)
+
+
+def _print(found: Check, every: bool) -> None:
+    from byteways.analyse.checks.verdict import HIGH
+    from byteways.analyse.wording_check import HEADINGS, reasons, row, summary, suspicion
+    from byteways.cli.layout import Lines, Table, show
+
+    for mark in found.marks:
+        echo(mark)
+    chosen = [one for one in found.cases if every or one.failing or one.verdict == HIGH]
+    shown = chosen if every else chosen[:MOST_ROWS]
+    lines = [summary(found), suspicion(found), *found.notes, *reasons(found)]
+    if len(shown) < len(chosen):
+        lines.append(f"{len(chosen) - len(shown)} more: --all")
+    blocks: list[Table | Lines] = [Lines("result", tuple(filter(None, lines)))]
+    if shown:
+        right = frozenset(HEADINGS[2:6])
+        blocks.append(Table("cases, the worst first", HEADINGS, tuple(map(row, shown)), right))
+    show(blocks)

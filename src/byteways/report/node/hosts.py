@@ -1,0 +1,83 @@
+"""A row below the picture of a node: this host, the network, the other hosts, and what passes between."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from byteways.analyse.phrases import percent
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import device_order
+from byteways.analyse.subjects.messages import is_latency, messages
+from byteways.analyse.summary import Cell
+from byteways.report.node.boxes import HEIGHT, MARGIN, WIDTH, Box
+from byteways.report.node.drawing import THINNEST, Drawing, Node, Stroke, shade_of
+from byteways.report.node.lines import Labels, straight
+from byteways.report.node.rates import gb_per_s
+from byteways.units import format_size
+
+#: Width of the boxes and of the stroke of the fastest message between hosts; space above the row.
+BOX, STROKE, ABOVE = 116.0, 6.0, 22.0
+NETWORK = "network"
+
+
+def with_hosts(drawing: Drawing, index: Index) -> Drawing:
+    """Returns the picture with a row for the hosts; unchanged with one host."""
+    cells = [
+        cell
+        for cell in messages(index.cells)
+        if cell.record.pattern == "unidirectional"
+        and not is_latency(cell)
+        and cell.source.host != cell.destination.host
+    ]
+    named = {end.host for cell in cells for end in (cell.source, cell.destination) if end.host}
+    hosts = list(index.topology.hosts) or sorted(named, key=device_order)
+    if len(hosts) < 2:
+        return drawing
+    best = max(cells, key=lambda cell: cell.value, default=None)
+    others = hosts[1] if len(hosts) == 2 else f"{len(hosts) - 1} more"
+    row = _row(drawing.height + ABOVE - MARGIN, (hosts[0], NETWORK, others))
+    equal = "equal to the host above" if index.topology.hosts else "not drawn"
+    facts = ("the host drawn above", "network between the hosts", f"{others}: {equal}")
+    nodes = tuple(Node(box, f"{box.name}: {told}") for box, told in zip(row, facts, strict=True))
+    strokes = tuple(_stroke(first, second, best) for first, second in pairwise(row))
+    return replace(
+        drawing,
+        height=row[0].bottom + MARGIN,
+        nodes=(*drawing.nodes, *nodes),
+        strokes=(*drawing.strokes, *strokes),
+        hosts=len(hosts),
+    )
+
+
+def _row(top: float, names: tuple[str, str, str]) -> list[Box]:
+    middles = (MARGIN + BOX / 2, WIDTH / 2, WIDTH - MARGIN - BOX / 2)
+    kinds = ("host", "fabric", "host")
+    return [
+        Box(name, kind, middle - BOX / 2, top, BOX, HEIGHT)
+        for name, kind, middle in zip(names, kinds, middles, strict=True)
+    ]
+
+
+def _stroke(first: Box, second: Box, best: Cell | None) -> Stroke:
+    """Returns the stroke between a host and the network; both have the rate between two hosts."""
+    line = straight(first, second)
+    number = gb_per_s(best) if best else ""
+    x, y = Labels((first, second)).place(line, number, STROKE)
+    details = f"{first.name} – {second.name}: no message between hosts was measured"
+    if best is not None:
+        share = f" ({percent(best.fraction)} of the peak)" if best.fraction is not None else ""
+        size = format_size(best.record.size_bytes)
+        details = f"{best.record.path}: {number} GB/s{share}, {best.variant.label()} at {size}"
+    return Stroke(
+        f"{first.name} – {second.name}",
+        line.path,
+        STROKE if best else THINNEST,
+        shade_of(best.fraction) if best else "none",
+        1,
+        number,
+        x,
+        y,
+        False,
+        details,
+    )

@@ -1,0 +1,1 @@
+"""Formats in which other programs read the verdicts of a check, one a file."""

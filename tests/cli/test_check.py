@@ -1,0 +1,230 @@
+"""`byteways check`: what it prints and writes, exit statuses, mistakes; files by their own validators."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import xmlschema
+from junitparser import JUnitXml
+from prometheus_client.parser import text_string_to_metric_families
+
+from byteways.cli import main
+from byteways.report.verdicts.junit import junit
+from byteways.report.verdicts.prometheus import prometheus
+from byteways.report.verdicts.slurm import drain_line
+from tests.cli.called import byteways
+from tests.report.run_builder import HOSTILE
+from tests.unit.test_checks import against
+from tests.unit.test_comparison import folder_of, pairs_run
+
+SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "report" / "junit.xsd")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """A healthy run, one like it, and one whose gpu2 is slow and that lost a case."""
+    base = tmp_path_factory.mktemp("check")
+    slow = pairs_run(lambda a, b: 200.0 if "gpu2" in (a, b) else 396.0)
+    slow.lose("failed", "CUDA_ERROR_UNKNOWN", "copy", [("cpu0:pinned", "gpu1:device", "gpu1")])
+    slow.measure("copy", [("cpu0:pinned", "gpu0:device", "gpu0")], 55.0)
+    builds = {"healthy": pairs_run(), "like": pairs_run(lambda a, b: 397.0), "slow": slow}
+    return tuple(str(folder_of(build, base / name).path) for name, build in builds.items())  # type: ignore[return-value]
+
+
+def test_a_slow_run(runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a verdict without reason, rows that pass among those that fail, or a status of success."""
+    healthy, _, slow = runs
+    assert main(["check", slow, "--against", healthy]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "result"
+    assert lines[1] == f"  LOW: of 26 cases 12 LOW, 1 MISSING, 12 PASS, 1 UNKNOWN; against {healthy}"
+    assert lines[2] == "  12 of 13 failing cases involve gpu2, and 12 of the 12 cases with it fail"
+    assert lines[3] == "  1 case UNKNOWN: the reference has no result of it"
+    assert sum(line.startswith("  LOW ") for line in lines) == 12
+    (missing,) = [line for line in lines if line.startswith("  MISSING")]
+    assert missing.endswith("failed: CUDA_ERROR_UNKNOWN")
+    assert not any(line.startswith("  PASS") for line in lines)
+    assert main(["check", slow, "--against", healthy, "--all"]) == 1
+    assert sum(line.startswith("  PASS") for line in capsys.readouterr().out.splitlines()) == 12
+
+
+def test_a_healthy_run(runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a healthy machine that fails, or a table of nothing."""
+    assert main(["check", runs[1], "--against", runs[0]]) == 0
+    assert capsys.readouterr().out == f"result\n  PASS: of 24 cases 24 PASS; against {runs[0]}\n"
+
+
+def test_files_are_valid(runs: tuple[str, str, str], tmp_path: Path) -> None:
+    """Catches files that continuous integration or a node exporter cannot read, or that say otherwise."""
+    xml, metrics = tmp_path / "j.xml", tmp_path / "p.prom"
+    words = ["--junit", str(xml), "--prometheus", str(metrics)]
+    assert main(["check", runs[2], "--against", runs[0], *words]) == 1
+    SCHEMA.validate(str(xml))
+    (suite,) = JUnitXml.fromfile(str(xml))
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (26, 13, 0, 1)
+    assert sum(bool(case.result) and case.result[0].type == "LOW" for case in suite) == 12
+    families = {one.name: one for one in text_string_to_metric_families(metrics.read_text())}
+    assert families["byteways_check_passed"].samples[0].value == 0
+    cases = {one.labels["verdict"]: one.value for one in families["byteways_check_cases"].samples}
+    assert cases == {"low": 12, "missing": 1, "high": 0, "pass": 12, "unknown": 1}
+    ratios = families["byteways_check_speed_ratio"].samples
+    assert len(ratios) == 24 and min(one.value for one in ratios) == pytest.approx(200 / 396)
+    assert len(families["byteways_check_failing"].samples) == 13
+    assert families["byteways_check_run_timestamp_seconds"].samples[0].value == 1767323101
+    assert main(["check", runs[1], "--against", runs[0], *words]) == 0
+    SCHEMA.validate(str(xml))
+    families = {one.name: one for one in text_string_to_metric_families(metrics.read_text())}
+    assert families["byteways_check_passed"].samples[0].value == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["j.xml", "p.prom"]
+
+
+def test_hostile_names(tmp_path: Path) -> None:
+    """Catches a name that ends an attribute, a label or a shell word."""
+    found = against(tmp_path, pairs_run(lambda a, b: 200.0), pairs_run())
+    name = f'{HOSTILE}"\\\n\x00\ud800'
+    cases = tuple(replace(one, case=name) for one in found.cases)
+    found = replace(found, cases=cases, against=name, host=HOSTILE)
+    SCHEMA.validate(junit(found))
+    told = list(text_string_to_metric_families(prometheus(found)))
+    assert {sample.labels["against"] for one in told for sample in one.samples} == {name}
+    assert shlex.split(drain_line(found, HOSTILE))[2] == f"nodename={HOSTILE}"
+
+
+def test_slurm(
+    runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a command that Slurm does not take, of another node, or one that drains a healthy node."""
+    monkeypatch.setenv("SLURMD_NODENAME", "n17")
+    assert main(["check", runs[2], "--against", runs[0], "--slurm"]) == 1
+    said = capsys.readouterr().out
+    reason = "reason=byteways check LOW: 13 of 26 cases fail, gpu2 in 12 of them"
+    assert shlex.split(said) == ["scontrol", "update", "nodename=n17", "state=drain", reason]
+    monkeypatch.delenv("SLURMD_NODENAME")
+    assert main(["check", runs[2], "--against", runs[0], "--slurm"]) == 1
+    assert "nodename=fixture " in capsys.readouterr().out
+    assert main(["check", runs[1], "--against", runs[0], "--slurm"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_json(runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches JSON that differs from what is printed."""
+    assert main(["check", runs[2], "--against", runs[0], "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["verdict"], told["counts"]["LOW"], len(told["cases"])) == ("LOW", 12, 26)
+
+
+def test_learn_and_check(
+    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches a file of --learn that --against does not read, or by which no machine is judged."""
+    file = str(tmp_path / "normal.json")
+    builds = [pairs_run(lambda a, b: 395.0), pairs_run()]
+    learned = [str(folder_of(build, tmp_path / f"run{n}").path) for n, build in enumerate(builds)]
+    assert main(["check", "--learn", *learned, "--out", file]) == 0
+    assert capsys.readouterr().err == f"{file}: 2 settings of 1 machine\n"
+    assert main(["check", runs[0], "--against", file]) == 0
+    out = capsys.readouterr().out
+    assert f"PASS: of 24 cases 24 PASS; against {file}" in out
+    assert main(["check", runs[0], "--against", file, "--all"]) == 0
+    assert capsys.readouterr().out.count("this machine before") == 24
+    slow = folder_of(pairs_run(lambda a, b: 100.0), tmp_path / "slow").path
+    assert main(["check", str(slow), "--against", file]) == 1
+    assert "LOW: of 24 cases 24 LOW" in capsys.readouterr().out
+
+
+def test_nothing_to_judge_by(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a machine that passes because nobody knows what is normal for it."""
+    build = pairs_run(rounds=1)
+    own = str(folder_of(build, tmp_path / "own").path)
+    assert main(["check", own, "--prometheus", str(tmp_path / "p.prom")]) == 2
+    captured = capsys.readouterr()
+    assert "UNKNOWN: of 24 cases 24 UNKNOWN; against normal" in captured.out
+    assert captured.err.startswith(f"error: no case of {own} can be judged by normal\n  caused by: 24 cases")
+    assert "hint: learn what is normal here: byteways check --learn" in captured.err
+    assert 'byteways_check_passed{against="normal"} 0.0' in (tmp_path / "p.prom").read_text()
+
+
+def test_damaged_runs(runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches lost lines that make a check pass, and other formats that are read all the same."""
+    build = pairs_run()
+    folder = folder_of(build, tmp_path / "damaged").path
+    journal = folder / "measurements.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join([*lines[:-3], "not json\n"]))
+    assert main(["check", str(folder), "--against", runs[0]]) == 1
+    captured = capsys.readouterr()
+    assert "1 damaged line(s)" in captured.err
+    assert "MISSING: of 24 cases 1 MISSING, 23 PASS" in captured.out
+    newer = folder_of(build, tmp_path / "newer").path
+    manifest = json.loads((newer / "run.json").read_text())
+    (newer / "run.json").write_text(json.dumps({**manifest, "schema_version": 9}))
+    assert main(["check", str(newer)]) == 2
+    assert "has schema version 9" in capsys.readouterr().err
+    empty = pairs_run()
+    empty.records = []
+    assert main(["check", str(folder_of(empty, tmp_path / "empty").path)]) == 2
+    assert "has no results to check" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere"], "nowhere is not a run folder"),
+        (["RUN", "--against", "nromal"], "unknown reference 'nromal'"),
+        (["RUN", "--against", "RUN"], "are the same run"),
+        (["RUN", "--against", "nowhere.toml"], "cannot read the limits 'nowhere.toml'"),
+        (["RUN", "--against", "nowhere.json"], "cannot read the reference nowhere.json"),
+        (["RUN", "RUN"], "one run is checked at a time"),
+        (["RUN", "--out", "x"], "--out is for --learn"),
+        (["RUN", "--learn"], "--learn needs a file to write"),
+        (["RUN", "--slurm", "--json"], "--slurm and --json both print"),
+        (["RUN", "--tolerance", "5"], "--tolerance '5' is no percentage"),
+        (["RUN", "--against", "peak", "--junit", "/nowhere/j.xml"], "cannot write /nowhere/j.xml"),
+        (["RUN", "--learn", "--out", "/nowhere/n.json"], "cannot write /nowhere/n.json"),
+    ],
+)
+def test_mistakes(
+    runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    """Catches a traceback, or output beside an error."""
+    assert main(["check", *(runs[0] if word == "RUN" else word for word in words)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ") and said in captured.err
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a healthy simulated run `A`, small."""
+    base = tmp_path_factory.mktemp("simulated")
+    assert byteways(base, "run", "quick", *SMALL, "--out", "A").returncode == 0
+    yield base
+
+
+SMALL = ("--machine", "h200-x4", "--only", "interface=copy|kernel,path=gpu*>gpu*,pattern=unidirectional")
+
+
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        ("slow:gpu0-nvswitch:0.5", "gpu0-nvswitch"),
+        ("down:gpu0-nvswitch", "gpu0-nvswitch"),
+        ("corrupt:gpu0>gpu1:word=7", "gpu0-gpu1"),
+        ("skip:gpu0>gpu1", "gpu0-gpu1"),
+        ("false-peer:gpu0>gpu1", "gpu0-gpu1"),
+    ],
+)
+def test_faults_are_found(simulated: Path, fault: str, named: str) -> None:
+    """Catches a fault that passes, or whose device or link is not the first that is named."""
+    out = f"faulty-{fault.partition(':')[0]}"
+    byteways(simulated, "run", "quick", *SMALL, "--fault", fault, "--out", out)
+    found = byteways(simulated, "check", out, "--against", "A")
+    assert found.returncode == 1
+    lines = found.stdout.splitlines()
+    assert lines[0].startswith(f"{out}: SIMULATED") and lines[1].startswith("A: SIMULATED")
+    assert f"involve {named}, and " in lines[4]

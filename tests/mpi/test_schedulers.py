@@ -1,0 +1,98 @@
+"""Ranks inside an allocation of Slurm or Flux: programs that take the words of `srun` and `flux run`, refuse
+others, and start the ranks as those do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from byteways.results.run_folder import RunFolder
+from tests.cli.called import byteways
+from tests.mpi import jobs
+from tests.mpi.test_runs import SUITE
+
+#: Starts tasks through MPICH, which gives them what a scheduler's PMI would, under the scheduler's variables
+#: (srun(1), OUTPUT ENVIRONMENT VARIABLES; flux-environment(7)).
+CONNECTED = 'exec {mpiexec} -n "$ranks" sh -c \'export {variables}; exec "$@"\' task "$@"\n'
+#: Tasks that no PMI connects: srun without the --mpi that the library needs.
+APART = """at=0
+while [ "$at" -lt "$ranks" ]; do
+  SLURM_PROCID=$at "$@" &
+  at=$((at + 1))
+done
+wait
+"""
+SRUN = """#!/bin/sh
+echo "srun $1 $2 $3 $4" >> {log}
+while :; do
+  case "$1" in
+    -n) ranks=$2; shift 2;;
+    --cpu-bind=none|--kill-on-bad-exit=1) shift;;
+    -*) echo "srun: unrecognized option '$1'" >&2; exit 1;;
+    *) break;;
+  esac
+done
+"""
+FLUX = """#!/bin/sh
+echo "flux $1 $2 $3" >> {log}
+test "$1" = run || { echo "flux: ERROR: no such command $1" >&2; exit 1; }
+test "$2" = -n || { echo "flux-run: ERROR: unrecognized argument $2" >&2; exit 1; }
+ranks=$3; shift 3
+"""
+VARIABLES = {
+    "srun": "SLURM_PROCID=$PMI_RANK SLURM_NTASKS=$PMI_SIZE SLURM_STEP_ID=0",
+    "flux": "FLUX_TASK_RANK=$PMI_RANK FLUX_JOB_SIZE=$PMI_SIZE FLUX_JOB_ID=f1",
+}
+ALLOCATION = {"srun": {"SLURM_JOB_ID": "7"}, "flux": {"FLUX_URI": "local:///run/flux/local"}}
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """run(name, program) within an allocation: exit status, what was said, and how the program was called."""
+    jobs.require(jobs.MPICH)
+
+    def called(name: str, program: str) -> tuple[int, str, str]:
+        folder, log = tmp_path / "bin", tmp_path / "log"
+        folder.mkdir()
+        (folder / name).write_text(program.replace("{log}", str(log)), encoding="utf-8")
+        (folder / name).chmod(0o755)
+        (tmp_path / "toy.toml").write_text(SUITE, encoding="utf-8")
+        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+        words = ("run", "toy.toml", "--only", "sweep=latency|smallest-collectives", "--ranks", "2")
+        variables = {**jobs.ENVIRONMENT, **ALLOCATION[name], "BYTEWAYS_GPUS": "0"}
+        # The library of the launcher below: outside of an allocation mpiexec in PATH tells it.
+        variables["BYTEWAYS_LIBMPI"] = str(jobs.WHEELS / "mpich/lib/libmpi.so.12")
+        done = byteways(tmp_path, *words, "--out", "R", "--no-report", **variables)
+        return done.returncode, done.stderr, log.read_text(encoding="utf-8") if log.exists() else ""
+
+    return called
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "line"),
+    [("srun", SRUN, "srun -n 2 --cpu-bind=none --kill-on-bad-exit=1"), ("flux", FLUX, "flux run -n 2")],
+)
+def test_ranks_are_started_by_the_scheduler(
+    run: Run, tmp_path: Path, name: str, head: str, line: str
+) -> None:
+    """Catches a line that the scheduler's launcher refuses, and ranks that do not meet under it."""
+    tail = CONNECTED.format(mpiexec=jobs.MPICH.mpiexec, variables=VARIABLES[name])
+    status, said, called = run(name, head + tail)
+    assert status == 0, said
+    records = RunFolder(tmp_path / "R").records
+    assert len(records) == 1 + 3 and all(one.status == "measured" and one.verified for one in records)
+    assert set(called.splitlines()) == {line}
+
+
+def test_tasks_that_no_pmi_connects(run: Run, tmp_path: Path) -> None:
+    """Catches a run of single ranks beside each other, and a message that does not say what srun lacks."""
+    status, said, _ = run("srun", SRUN + APART)
+    assert status == 2
+    assert "the 2 ranks did not start: " in said and "MPI has 1 of 2 ranks" in said
+    assert "hint: srun --mpi=list" in said
+    assert not (tmp_path / "R").exists()
