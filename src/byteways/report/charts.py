@@ -17,6 +17,8 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "triangle-down")
 #: A peak this many times the greatest value is not drawn: it would flatten all curves.
 FAR_PEAK = 4.0
+#: Lines of a small chart that are named at their ends.
+MOST_DIRECT = 4
 #: Ratio of values above which the axis is logarithmic.
 WIDE = 100.0
 
@@ -104,7 +106,17 @@ def over_size(family: Family) -> Chart:
         caption += f" The dotted line is the nominal peak, {nominal} per direction."
     elif peak:
         caption += f" The nominal peak, {nominal} per direction, is far above."
-    return Chart(family.title, caption, {"data": data, "layout": layout})
+    direct = _fastest(family)
+    if len(direct) < len(family.series):
+        caption += f" Drawn are the {len(direct)} fastest of {len(family.series)} at the largest size."
+    kept = [trace for trace in data if trace["colour"] in direct]
+    return Chart(family.title, caption, {"data": kept, "layout": layout, "direct": True})
+
+
+def _fastest(family: Family) -> set[int]:
+    """Returns as many series as can be labelled directly, those highest at their largest size."""
+    order = sorted(range(len(family.series)), key=lambda index: -family.series[index].points[-1].value)
+    return set(order[:MOST_DIRECT])
 
 
 def _level(y: float) -> dict[str, Any]:

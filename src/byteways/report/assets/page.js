@@ -95,6 +95,7 @@
   function drawNow(place) {
     if (curves.has(place)) return drawCompact(place);
     const figure = figures[Number(place.dataset.chart)];
+    if (figure.direct) { curves.set(place, direct(figure)); return drawCompact(place); }
     const ink = colour("--ink"), grid = colour("--faint"), soft = colour("--soft");
     const axis = (own) => Object.assign(
       { gridcolor: grid, linecolor: colour("--line"), zerolinecolor: grid, tickcolor: grid, automargin: true }, own,
@@ -126,15 +127,26 @@
     Object.keys(figure.layout).filter((name) => /^yaxis\d+$/.test(name)).forEach((name) => { layout[name] = axis(figure.layout[name]); });
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
+  // The lines of a figure with their intervals: a band goes along the upper ends and back along the lower ones.
+  function direct(figure) {
+    const bands = new Map(figure.data.filter((trace) => trace.band).map((trace) => [trace.colour, trace.y]));
+    const lines = figure.data.filter((trace) => !trace.band).map((trace) => {
+      const band = bands.get(trace.colour), count = trace.x.length;
+      return { name: trace.name, x: trace.x, y: trace.y, high: band.slice(0, count), low: band.slice(count).reverse() };
+    });
+    const sizes = Array.from(new Set(lines.flatMap((line) => line.x))).sort((a, b) => a - b), units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    const names = sizes.map((size) => { const power = Math.min(4, Math.floor(Math.log2(size) / 10)); return Number((size / 1024 ** power).toPrecision(3)) + " " + units[power]; });
+    return { lines, sizes, names, levels: (figure.layout.shapes || []).map((shape, n) => ({ at: shape.y0, name: figure.layout.annotations[n].text })) };
+  }
   // A small chart of a few lines, both axes logarithmic, each line named at its end.
-  const curves = new Map(), PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
+  const curves = new Map(), BESIDE = 28, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
   function drawCompact(place) {
-    const { lines, sizes, names } = curves.get(place), height = printing ? PAPER.height : 256, wide = printing ? PAPER.width : place.clientWidth;
-    const values = lines.flatMap((line) => [...line.low, ...line.high]).filter((value) => value > 0).map(Math.log10);
+    const { lines, sizes, names, levels = [] } = curves.get(place), height = printing ? PAPER.height : 256, wide = printing ? PAPER.width : place.clientWidth;
+    const values = lines.flatMap((line) => [...line.low, ...line.high]).concat(levels.map((level) => level.at)).filter((value) => value > 0).map(Math.log10);
     const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, plot = height - 60;
     const traces = [], labels = [];
     lines.forEach((line, index) => {
-      const tone = colour("--c" + index), name = escaped(line.label);
+      const tone = colour("--c" + index), name = line.name || escaped(line.label); // a figure's names are escaped already
       traces.push({ x: line.x.concat([...line.x].reverse()), y: line.high.concat([...line.low].reverse()), fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: tone, opacity: 0.16, hoverinfo: "skip" });
       traces.push({ x: line.x, y: line.y, mode: "lines+markers", line: { color: tone, width: 2, dash: ["solid", "dash", "dot", "dashdot"][index] }, marker: { color: tone, size: 6, symbol: ["circle", "square", "diamond", "cross"][index] },
         text: line.x.map((x, n) => names[sizes.indexOf(x)] + ": " + line.y[n] + " GB/s (" + line.low[n] + "–" + line.high[n] + ")"), hovertemplate: "%{text}<extra>" + name + "</extra>" });
@@ -146,15 +158,21 @@
     const over = Math.max(0, floor - 15 - plot);
     const step = Math.ceil(sizes.length * LABEL / Math.max(wide - 230, LABEL)), last = sizes.length - 1;
     const ticks = sizes.map((_, index) => index).filter((index) => (last - index) % step === 0);
-    const axis = { gridcolor: colour("--faint"), linecolor: colour("--line"), zeroline: false, type: "log" };
+    const axis = { gridcolor: colour("--faint"), linecolor: colour("--line"), zeroline: false, type: "log", exponentformat: "none" };
     const layout = {
       height, width: printing ? PAPER.width : undefined, showlegend: false, hovermode: "closest", margin: { l: 52, r: Math.min(190, wide * 0.36), t: 12, b: 48 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") },
       xaxis: Object.assign({ tickvals: ticks.map((index) => sizes[index]), ticktext: ticks.map((index) => names[index]), tickangle: 0, title: { text: "size of the transfer", font: { size: 12, color: colour("--soft") } } }, axis),
       yaxis: Object.assign({ range: [low, high], dtick: high - low > 1.5 ? 1 : "D2", title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
-      annotations: labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: (label.at - over) / plot, yanchor: "middle", showarrow: false, text: label.name, font: { size: 11.5, color: label.tone } })),
+      shapes: levels.map((level) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: level.at, y1: level.at, line: { dash: "dot", width: 1, color: colour("--soft") } })),
+      annotations: levels.map((level) => ({ xref: "paper", x: 0.01, xanchor: "left", y: Math.log10(level.at), yanchor: "bottom", showarrow: false, text: level.name, font: { size: 11, color: colour("--soft") } })).concat(labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: (label.at - over) / plot, yanchor: "middle", showarrow: false, text: fitting(label.name), font: { size: 11.5, color: label.tone } }))),
     };
     return window.Plotly.react(place, traces, layout, { displayModeBar: false, responsive: true });
+  }
+  // As much of a name as has room beside the plot; the whole one is in the tip.
+  function fitting(name) {
+    const letters = name.match(/&\w+;|./gu) || [];
+    return letters.length > BESIDE ? letters.slice(0, BESIDE - 1).join("") + "…" : name;
   }
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const compact = library() && ((place, lines, sizes, names) => { curves.set(place, { lines, sizes, names }); return draw(place); });
