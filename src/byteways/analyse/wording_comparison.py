@@ -23,6 +23,13 @@ FAIL_IF = "Exit with status 1 if any case is: 'slower > 3%', 'faster > 3%', 'dif
 _CONDITION = re.compile(r"(slower|faster|different)\s*>\s*(\d+(?:\.\d+)?)\s*%", re.IGNORECASE)
 
 
+def headline(compared: ComparedCases) -> str:
+    """'103 of 267 cases slower, none faster'."""
+    of = count(len(compared.pairs), "case")
+    failed = f", {len(compared.lost)} failed" if compared.lost else ""
+    return f"{len(compared.slower) or 'none'} of {of} slower, {len(compared.faster) or 'none'} faster{failed}"
+
+
 def summary(compared: ComparedCases) -> str:
     """'89 cases compared: 35 slower, none faster, 54 without significant difference'."""
     same = len(compared.pairs) - len(compared.slower) - len(compared.faster)

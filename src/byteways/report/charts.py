@@ -108,7 +108,7 @@ def over_size(family: Family) -> Chart:
         caption += f" The nominal peak, {nominal} per direction, is far above."
     direct = _fastest(family)
     if len(direct) < len(family.series):
-        caption += f" Drawn are the {len(direct)} fastest of {len(family.series)} at the largest size."
+        caption += f" Drawn are {len(direct)} of {len(family.series)}: the highest at the largest size."
     kept = [trace for trace in data if trace["colour"] in direct]
     return Chart(family.title, caption, {"data": kept, "layout": layout, "direct": True})
 

@@ -15,7 +15,7 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, concurrent, label_order, unidirectional
 from byteways.analyse.summary import Run
 from byteways.analyse.title import machine
-from byteways.analyse.wording_comparison import change, interval, row, summary, suspicion, values
+from byteways.analyse.wording_comparison import change, headline, interval, row, summary, suspicion, values
 from byteways.report.node.changes import draw_changes
 from byteways.report.node.drawing import Drawing
 from byteways.report.numbers import moment
@@ -79,7 +79,7 @@ def from_comparison(runs: Sequence[Run], compared: Comparison) -> ComparedPage:
         return worded(text, simulated)
 
     return ComparedPage(
-        f"{machine(first.topology)}: {_result(compared)}",
+        f"{machine(first.topology)}: {headline(compared)}",
         told(summary(compared)),
         told(suspicion(compared)),
         (_side("first", compared.names[0], runs[0]), _side("second", compared.names[1], runs[1])),
@@ -92,13 +92,6 @@ def from_comparison(runs: Sequence[Run], compared: Comparison) -> ComparedPage:
         tuple(told(text) for text in _notes(compared)),
         _map(compared.pairs, links),
     )
-
-
-def _result(compared: Comparison) -> str:
-    """`103 of 267 cases slower, none faster`."""
-    of = count(len(compared.pairs), "case")
-    failed = f", {len(compared.lost)} failed" if compared.lost else ""
-    return f"{len(compared.slower) or 'none'} of {of} slower, {len(compared.faster) or 'none'} faster{failed}"
 
 
 def _side(role: str, name: str, run: Run) -> Side:

@@ -159,14 +159,15 @@ def _gap(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     notes, aim = unlike(check, sheet, decided), wanted(check)
     gap, total = one.number - other.number, whole.number - base.number
     said = f"{_text(gap, unit)} of {_text(total, unit)} ({one.name}, less {other.name}, in {whole.name})"
-    if whole.high <= base.low:  # there is no difference to explain
+    least, most = whole.low - base.high, whole.high - base.low
+    if most <= 0:  # there is no difference to explain
         return Finding(False, f"{said}; expected {aim.words} of a positive difference", decided, True, notes)
-    if whole.low <= base.high:
+    if least <= 0:
         return Finding(None, f"{said}; expected {aim.words}", decided, notes=notes)
     ends = [
         gap_end / total_end
         for gap_end in (one.low - other.high, one.high - other.low)
-        for total_end in (whole.low - base.high, whole.high - base.low)
+        for total_end in (least, most)
     ]
     holds = aim.holds([(min(ends), max(ends))])
     detail = f"{said}, {100 * gap / total:.3g} %; expected {aim.words}"

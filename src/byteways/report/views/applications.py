@@ -21,7 +21,7 @@ from byteways.units import short_time
 
 CAPTION = (
     "What to see: how much of an iteration is exchange, and which transport makes it short. A row is the "
-    "transport, the memory of the data and of the messages; shorter is better."
+    "transport, the memory of the data and of the messages; less is better."
 )
 #: Ways of one problem that are drawn, the fastest first; the table has all.
 MOST = 12

@@ -13,15 +13,15 @@ from byteways.analyse.phrases import rate
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, kind, unidirectional
 from byteways.analyse.summary import Cell, group_by
-from byteways.analyse.wording import tied_interfaces
+from byteways.analyse.wording import ALIKE, tied_interfaces
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart, plain
 from byteways.units import format_size
 
 CAPTION = (
     "What to see: where the best interface changes with the size (to the right) or with the memory (down). "
-    "Cold caches, one direction, each interface with its best settings; ≈ means that others are not "
-    "significantly slower. The kind of host memory follows the pair."
+    "Cold caches, one direction, each interface with its best settings; ≈ means "
+    f"{ALIKE} from others. The kind of host memory follows the pair."
 )
 #: Pixels of a row, and letters of a line of its label.
 ROW, LABEL = 38, 34
@@ -110,4 +110,4 @@ def _short(ranking: Ranking) -> str:
 def _details(ranking: Ranking) -> str:
     tied = tied_interfaces(ranking)
     told = f"{ranking.variant.label()}, {rate(ranking.group)} GB/s"
-    return told + (f"; no significant difference from {', '.join(tied)}" if tied else "")
+    return told + (f"; {ALIKE} from {', '.join(tied)}" if tied else "")
