@@ -125,6 +125,4 @@ def in_notebook() -> bool:
     """Whether a notebook's kernel runs this, which can draw without a terminal."""
     if "ipykernel" not in sys.modules:
         return False
-    from rich.console import Console
-
-    return bool(Console().is_jupyter)
+    return bool(console().is_jupyter)
