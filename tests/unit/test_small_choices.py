@@ -158,8 +158,10 @@ def test_pages_of_the_first_domain(pages: dict[int, int], warned: bool) -> None:
 
 def test_variables_without_effect_cost_no_worker() -> None:
     """Catches simulated ranks that leave their process because a case was skipped."""
-    case = {"environment": {"UCX_TLS": "sm"}}
-    outcome, leaves = SimulatedRanks(None, "", "").measure({"case": case})  # type: ignore[arg-type]
+    ends = (Buffer("cpu0", "pageable"), Buffer("cpu1", "pageable", rank=1))
+    case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8, environment={"UCX_TLS": "sm"})
+    asked = {"case": case.identity()}
+    outcome, leaves = SimulatedRanks(None, "", "").measure(asked)  # type: ignore[arg-type]
     assert (outcome["status"], leaves) == ("skipped", False)
 
 
