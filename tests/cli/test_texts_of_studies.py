@@ -12,8 +12,13 @@ from tests.cli.expected_of_studies import EXPECTED
 from tests.cli.reproduced import reproduced
 from tests.cli.texts_of_studies import FOLDER, RUNS, text_of
 
+#: Of these no other test needs the run.
+SLOW = ("memcpy-peer-mi300x-8", "schieffer2024-frontier-mi250x")
 
-@pytest.mark.parametrize("name", RUNS)
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in RUNS]
+)
 def test_a_study_says_what_it_said(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Catches any figure, verdict, note or reason that changes with a change of something else; and cases and
     figures that no longer meet, or a verdict that changes with the models, where the text was renewed.

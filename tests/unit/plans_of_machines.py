@@ -55,7 +55,7 @@ TOUCHED = ({"source": 8 << 30, "destination": 8 << 30}, {"source": 1 << 20, "des
 SIZES = (0, 8, 16, 24, 4096, 3 << 20, 1 << 30, 200 << 30)
 OPTION_SIZE = 1 << 20
 #: Of the flows of plain memory so many get each size, option and variable.
-SOME = 12
+SOME = 8
 
 
 def digest(lines: Iterable[str]) -> str:
