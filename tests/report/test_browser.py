@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,24 +24,6 @@ pytestmark = [
 CHARTS = 13
 UNFOLD = "document.getElementById('unfold').click()"
 FIRST_CELL = "document.querySelector('#matrices .grid tbody tr td:nth-child(3) span').textContent"
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(sample_run.h200x4().write(tmp_path_factory.mktemp("gpu")))
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Browser]:
-    with Browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def browser(shared: Browser, report: Path) -> Browser:
-    """The browser with the report freshly opened."""
-    shared.open(report)
-    return shared
 
 
 def background(browser: Browser) -> str:
@@ -298,112 +280,3 @@ def test_paper_has_the_essentials(browser: Browser, tmp_path: Path) -> None:
     browser.pdf(tmp_path / "report.pdf")
     pages = (tmp_path / "report.pdf").read_bytes().count(b"/Type /Page\n")
     assert 1 <= pages <= 2
-
-
-TITLE = "document.getElementById('explore-title').textContent"
-ROWS = "Array.from(document.querySelectorAll('#explore-ways tbody th'), th => th.textContent)"
-
-
-def map_of(browser: Browser, pair: str) -> str:
-    return f"document.querySelector('#explore-map button[data-pair=\"{pair}\"]')"
-
-
-def test_a_pair_is_one_click(browser: Browser) -> None:
-    """Would catch a map whose cells select nothing, or ranked ways of another pair."""
-    browser.evaluate(f"{map_of(browser, 'gpu2>gpu3')}.click()")
-    assert browser.evaluate(TITLE) == "gpu2 > gpu3 at 1 GiB, NVLink4 ×18"
-    assert browser.evaluate(ROWS) == [
-        "copy, write",
-        "copy, read",
-        "kernel, read",
-        "kernel, write",
-        "kernel-bulk, read",
-    ]
-    assert browser.evaluate(f"{map_of(browser, 'gpu2>gpu3')}.getAttribute('aria-pressed')") == "true"
-    browser.evaluate("byteways.ready()")
-    lit = "Array.from(document.querySelectorAll('svg.node .link.selected'), link => link.dataset.link)"
-    assert sorted(browser.evaluate(lit)) == ["gpu2 – nvswitch", "gpu3 – nvswitch"]
-    curves = "document.querySelectorAll('#explore-curve .scatterlayer .trace').length"
-    assert browser.evaluate(curves) >= 4
-    assert browser.console == []
-
-
-def test_a_link_of_the_picture_selects_its_pair(browser: Browser) -> None:
-    """Would catch a picture that only shows."""
-    link = "document.querySelector('svg.node .link[data-link=\"gpu1 – cpu0\"]')"
-    browser.evaluate(f"{link}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
-    assert browser.evaluate(TITLE).startswith("gpu1 > cpu0 at 1 GiB, PCIe 5.0 ×16")
-
-
-def test_switches_of_the_map(browser: Browser) -> None:
-    """Would catch a switch that changes colours or headings only."""
-    cell = map_of(browser, "gpu0>gpu1")
-    assert browser.evaluate(f"{cell}.textContent") == "396"
-    browser.evaluate("document.querySelector('[data-share=\"1\"]').click()")
-    assert browser.evaluate(f"{cell}.textContent") == "88.0"
-    browser.evaluate("document.querySelector('[data-share=\"0\"]').click()")
-    browser.evaluate("document.querySelector('[data-both=\"1\"]').click()")
-    assert browser.evaluate(f"{cell}.textContent") == "784"
-    assert browser.evaluate(TITLE) == "gpu0 and gpu1 at 1 GiB, NVLink4 ×18, sum of both directions"
-    browser.evaluate("document.querySelector('[data-both=\"0\"]').click()")
-    browser.evaluate(
-        "(() => { const list = document.getElementById('explore-way');"
-        "list.value = Array.from(list.options).find(o => o.text === 'kernel, read').value;"
-        "list.dispatchEvent(new Event('change')); })()"
-    )
-    assert browser.evaluate(f"{cell}.textContent") == "375"
-
-
-def test_reads_or_writes_only(browser: Browser) -> None:
-    """Would catch a switch that leaves the map, the ways or their verdicts as they were, or mixes them up."""
-    browser.evaluate("byteways.select({pair: 'gpu0>gpu1'})")
-    browser.evaluate("document.querySelector('[data-access=read]').click()")
-    assert browser.evaluate(f"{map_of(browser, 'gpu0>gpu1')}.textContent") == "394"
-    assert browser.evaluate(ROWS) == ["copy, read", "kernel, read", "kernel-bulk, read"]
-    first = "document.querySelector('#explore-ways tbody tr').cells[4].textContent"
-    assert browser.evaluate(first) != "fastest"
-    assert "access=read" in browser.evaluate("location.hash")
-    browser.evaluate("document.querySelector('[data-access=\"\"]').click()")
-    assert browser.evaluate(f"{map_of(browser, 'gpu0>gpu1')}.textContent") == "396"
-
-
-def test_the_records_of_a_pair_are_one_click(browser: Browser) -> None:
-    """Would catch a link that shows the records of another pair or size."""
-    browser.evaluate("byteways.select({pair: 'gpu2>gpu3'})")
-    browser.evaluate("document.querySelector('#explore-ways button.link').click()")
-    browser.evaluate("byteways.records.build()")
-    for _ in range(50):
-        if browser.evaluate("byteways.records.state.search") == "gpu2>gpu3":
-            break
-        browser.evaluate("new Promise(done => setTimeout(done, 100))")
-    shown = "document.getElementById('records-count').textContent"
-    assert browser.evaluate(shown) == "15 of 1,770 records"  # five ways in three rounds
-    assert browser.evaluate("document.querySelector('#data > details').open") is True
-    assert browser.console == []
-
-
-def test_the_address_keeps_the_selection(shared: Browser, report: Path) -> None:
-    """Would catch a link to a question that opens another one, or a foreign address that breaks the page."""
-    shared.open(report)
-    shared.evaluate("byteways.select({pair: 'cpu0>gpu3', share: 1})")
-    kept = shared.evaluate("location.hash")
-    shared.evaluate("location.hash = '#pair=gpu9%3E<img>&size=7'")
-    shared.evaluate("new Promise(done => setTimeout(done, 50))")
-    assert shared.evaluate(TITLE).startswith("cpu0 > gpu3 at 1 GiB")
-    shared.evaluate("location.hash = ''")
-    shared.evaluate("byteways.select({pair: 'gpu0>gpu1', share: 0})")
-    shared.evaluate(f"location.hash = {kept!r}")
-    shared.evaluate("new Promise(done => setTimeout(done, 50))")
-    assert shared.evaluate(TITLE).startswith("cpu0 > gpu3 at 1 GiB")
-    assert shared.evaluate("byteways.state.share") == 1
-    assert shared.console == []
-
-
-def test_the_map_by_keyboard(browser: Browser) -> None:
-    """Would catch cells that only a pointer reaches."""
-    browser.evaluate(f"{map_of(browser, 'gpu0>gpu1')}.focus()")
-    browser.press("ArrowDown")
-    browser.press("ArrowRight")
-    browser.press("Enter")
-    assert browser.evaluate("byteways.state.pair") == "gpu1>gpu2"
-    assert browser.evaluate("document.activeElement.dataset.pair") == "gpu1>gpu2"

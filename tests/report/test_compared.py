@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,12 +63,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     slow = pairs_run(lambda a, b: 200.0 if "gpu2" in (a, b) else 396.0)
     runs = [folder_of(pairs_run(), base / "healthy"), folder_of(slow, base / "slow")]
     return write_comparison(runs, names=["healthy", "slow"])
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Browser]:
-    with Browser() as browser:
-        yield browser
 
 
 @pytest.fixture
