@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +15,8 @@ from junitparser import JUnitXml
 from prometheus_client.parser import text_string_to_metric_families
 
 from byteways.cli import main
+from byteways.cli.check import write_file
+from byteways.errors import BytewaysError
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
 from byteways.report.verdicts.slurm import drain_line
@@ -228,3 +231,22 @@ def test_faults_are_found(simulated: Path, fault: str, named: str) -> None:
     lines = found.stdout.splitlines()
     assert lines[0].startswith(f"{out}: SIMULATED") and lines[1].startswith("A: SIMULATED")
     assert f"involve {named}, and " in lines[4]
+
+
+def test_what_is_no_regular_file_is_written_to(tmp_path: Path) -> None:
+    """Catches a device, FIFO or link that is replaced by a file: root would lose /dev/null."""
+    fifo, link, target = (tmp_path / name for name in ("fifo", "link", "target"))
+    os.mkfifo(fifo)
+    link.symlink_to(target)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_file(fifo, "verdicts", "--junit")
+        assert os.read(reader, 100) == b"verdicts" and fifo.is_fifo()
+    finally:
+        os.close(reader)
+    for text in ("old", "new"):
+        write_file(link, text, "--junit")
+        assert link.is_symlink() and target.read_text() == text
+    with pytest.raises(BytewaysError, match="cannot write /dev/full"):
+        write_file(Path("/dev/full"), "verdicts", "--junit")
+    assert Path("/dev/full").is_char_device()

@@ -146,13 +146,19 @@ def _write(found: Check, junit: Path | None, prometheus: Path | None) -> None:
 def write_file(path: Path, text: str, option: str) -> None:
     """Writes a file that others may read at any time: they see the old content or the new.
 
+    A link stays, and its target is written. A device or a FIFO (`/dev/stdout`) is written to, never replaced.
+
     Raises:
         BytewaysError: It cannot be written.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
         draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        draft.replace(target)
     except OSError as error:
         draft.unlink(missing_ok=True)
         hint = f"name another file with {option}"
