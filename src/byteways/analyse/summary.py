@@ -73,7 +73,7 @@ class Cell:
     def rounds(self) -> int:
         return len(self.records)
 
-    @property
+    @cached_property
     def ranked(self) -> bool:
         """Whether it may be ranked, compared, fitted and quoted: enough rounds, and batches long enough for
         the timer (intervals of shorter ones are too narrow).
@@ -180,7 +180,7 @@ class Cell:
             " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
         )
 
-    @property
+    @cached_property
     def stays(self) -> bool:
         """Whether pages stay where the path says: not managed, and first touched by their owner."""
         ends = self.source, self.destination
@@ -191,7 +191,7 @@ class Cell:
         records = (record for part in self.sum_of or (self,) for record in part.records)
         return tuple(dict.fromkeys(warning.id for record in records for warning in record.warnings))
 
-    @property
+    @cached_property
     def partial(self) -> bool:
         """Whether concurrent flows overlapped for less than half of the time in which any ran."""
         return any(
@@ -209,7 +209,7 @@ class Cell:
             found.append(PARTIAL)
         return tuple(found)
 
-    @property
+    @cached_property
     def misjudged(self) -> bool:
         """Whether the CI is too narrow: samples are few, drifting, bimodal or serialised."""
         return self.partial or bool(MISJUDGED & set(self.warning_ids))
