@@ -27,6 +27,7 @@ from byteways.analyse.claim import (
     cells_of,
     operand,
 )
+from byteways.analyse.families import comparisons_within, pairs_of
 from byteways.analyse.repeatability import CONFIDENCE, Rounds, Spread, exceeded, for_many, spreads, student
 from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
 from byteways.plan.interfaces import figure_of
@@ -84,8 +85,9 @@ def compare(
         first: The subject of the claim.
         second: The result it is compared with.
         kind: The kind of claim.
-        ways: Number of alternatives: the interval holds for all pairs of them simultaneously.
-        comparisons: The number of comparisons itself, if not that of all pairs of alternatives.
+        ways: Number of alternatives: the interval holds for all pairs of them simultaneously, and at least
+            for those of the family of the two results (families.py).
+        comparisons: The number of comparisons itself, whatever the families.
         across: Elements of `_LIKE` in which the two differ intentionally.
         match: Key that pairs results of first and second; None compares every one with every one.
         names: Names of both, instead of descriptions of their settings.
@@ -99,7 +101,9 @@ def compare(
         partners = group_by(others, match)
         pairs = [(one, other) for one in ones for other in partners.get(match(one), ())]
     pairs = [(one, other) for one, other in pairs if one is not other]
-    comparisons = comparisons or max(ways * (ways - 1) // 2, 1)
+    if comparisons is None:
+        within = [] if quantity else [comparisons_within(*pair) for pair in pairs]
+        comparisons = max([pairs_of(ways), *within])
     ranked = [(one, other) for one, other in pairs if one.ranked and other.ranked]
     reason = _obstacle(pairs, ranked, across)
     effects = [] if reason else [_effect(one, other, comparisons) for one, other in ranked]
