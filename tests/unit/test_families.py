@@ -7,8 +7,9 @@ from dataclasses import replace
 from math import exp
 from pathlib import Path
 
-from byteways.analyse.compare import compare, rank
+from byteways.analyse.compare import compare
 from byteways.analyse.findings import findings
+from byteways.analyse.ranking import rank
 from byteways.analyse.summary import cells, pool
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder

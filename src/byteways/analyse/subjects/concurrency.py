@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from byteways.analyse.claim import Claim
-from byteways.analyse.compare import Ranking, compare, rank, summed
+from byteways.analyse.compare import compare, summed
 from byteways.analyse.finding import Finding, finding, if_assumed, worth
 from byteways.analyse.phrases import count, gb, listed, of_peak, rate, way
+from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import Cell, Group, group_by, pool
