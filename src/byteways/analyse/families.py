@@ -7,15 +7,41 @@ results only, so that a pair has one verdict, whichever finding tells it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.options import TIMING
 
-if TYPE_CHECKING:
-    from byteways.analyse.summary import Cell, Variant
+class Alternative(Protocol):
+    """A result as a member of a family."""
+
+    @property
+    def job(self) -> Hashable: ...  # what all results of its family share
+    @property
+    def variant(self) -> Hashable: ...  # how it does the job
+    @property
+    def ranked(self) -> bool: ...
+    @property
+    def families(self) -> Families: ...  # those of its run
+
+
+class Families:
+    """The families of a run."""
+
+    def __init__(self, members: Iterable[Alternative] = ()) -> None:
+        self.members = list(members)
+
+    @cached_property
+    def _variants(self) -> dict[Hashable, set[Hashable]]:
+        found: dict[Hashable, set[Hashable]] = {}
+        for one in self.members:
+            if one.ranked:
+                found.setdefault(one.job, set()).add(one.variant)
+        return found
+
+    def comparisons(self, job: Hashable) -> int:
+        """Returns the number of pairs of alternatives for a job; at least 1."""
+        return pairs_of(len(self._variants.get(job, ())))
 
 
 def pairs_of(alternatives: int) -> int:
@@ -23,48 +49,11 @@ def pairs_of(alternatives: int) -> int:
     return max(alternatives * (alternatives - 1) // 2, 1)
 
 
-def job(cell: Cell) -> Hashable:
-    """Returns what all results of a family share."""
-    record = cell.record
-    interface = INTERFACES[record.interface]
-    return (
-        cell.kind,
-        cell.stays,
-        record.pattern,
-        record.size_bytes,
-        record.cache,
-        record.counts,
-        record.options.get(TIMING.name, TIMING.default),
-        interface.figure,
-        interface.between_ranks,
-    )
-
-
-class Families:
-    """The families of a run, by what their results share."""
-
-    def __init__(self) -> None:
-        self.cells: list[Cell] = []
-
-    @cached_property
-    def _alternatives(self) -> dict[Hashable, set[Variant]]:
-        found: dict[Hashable, set[Variant]] = {}
-        for cell in self.cells:
-            if cell.ranked:
-                found.setdefault(job(cell), set()).add(cell.variant)
-        return found
-
-    def comparisons(self, cell: Cell) -> int:
-        """Returns the number of pairs of alternatives in the family of this result."""
-        return pairs_of(len(self._alternatives.get(job(cell), ())))
-
-
-def comparisons_within(one: Cell, other: Cell) -> int:
+def comparisons_within(one: Alternative, other: Alternative) -> int:
     """Returns the number of comparisons in the family of two alternatives; 1 if they are none of one family.
 
     Results of one variant on two paths are no alternatives.
     """
-    families = one.families
-    if families is None or families is not other.families or one.variant == other.variant:
+    if one.families is not other.families or one.variant == other.variant or one.job != other.job:
         return 1
-    return families.comparisons(one) if job(one) == job(other) else 1
+    return one.families.comparisons(one.job)

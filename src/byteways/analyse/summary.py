@@ -16,7 +16,8 @@ from byteways.analyse.families import Families
 from byteways.analyse.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
 from byteways.analyse.rounds import UNSETTLED, figure, interval, rounds_of
 from byteways.plan.case import Buffer, is_managed
-from byteways.plan.interfaces import OF_ALL
+from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.plan.options import TIMING
 from byteways.results.record import Record
 from byteways.topology.model import Topology
 from byteways.units import format_size
@@ -69,7 +70,7 @@ class Cell:
     spread: Spread
     common: frozenset[str] = frozenset()  # timing options that all cells of the run share
     sum_of: tuple[Cell, ...] = ()  # the summands (compare.summed)
-    families: Families | None = field(default=None, repr=False, compare=False)  # those of its run
+    families: Families = field(default_factory=Families, repr=False, compare=False)  # those of its run
 
     @property
     def rounds(self) -> int:
@@ -136,6 +137,14 @@ class Cell:
     def kind(self) -> str:
         """Kind of pair (selection.KINDS)."""
         return kind_of_pair(self.source.device, self.destination.device)
+
+    @cached_property
+    def job(self) -> Hashable:
+        """What results share that may replace each other (families.py), but for the link class."""
+        record, interface = self.record, INTERFACES[self.record.interface]
+        timing = record.options.get(TIMING.name, TIMING.default)
+        moved = record.pattern, record.size_bytes, record.cache, record.counts
+        return self.kind, self.stays, *moved, timing, interface.figure, interface.between_ranks
 
     @property
     def peak(self) -> float | None:
@@ -329,11 +338,12 @@ def cells(records: Iterable[Record]) -> list[Cell]:
         if not any(record.beyond_limit for record in same)
     ]
     families = Families()
-    families.cells += [
+    found = [
         _cell(case, spread, common, families)
         for case, spread in zip(cases, spreads([rounds_of(case) for case in cases]), strict=True)
     ]
-    return list(families.cells)
+    families.members += found
+    return found
 
 
 def _cell(case: tuple[Record, ...], spread: Spread, common: frozenset[str], families: Families) -> Cell:
