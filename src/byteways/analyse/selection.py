@@ -21,14 +21,8 @@ KINDS = {
 }
 
 
-def kind_of_pair(source: str, destination: str) -> str:
-    """Returns a key of KINDS from device names (`cpu0`, `gpu3`)."""
-    ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
-    return ends[0] if source == destination else "-".join(ends)
-
-
 def kind(cell: Cell) -> str:
-    return kind_of_pair(cell.source.device, cell.destination.device)
+    return cell.kind
 
 
 def link_class(topology: Topology, cell: Cell) -> str:
