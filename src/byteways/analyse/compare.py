@@ -244,15 +244,12 @@ def _claim(
 ) -> Claim:
     kind, quantity, comparisons = what
     everything = (*cells_of(first), *cells_of(second))
-    differs = tuple(
-        what
-        for what, read in _READ.items()
-        if set(map(read, cells_of(first))) != set(map(read, cells_of(second)))
-    )
+    here, there = _said_of(cells_of(first)), _said_of(cells_of(second))
+    differs = tuple(what for what, own, other in zip(_READ, here, there, strict=True) if own != other)
     scope = tuple(
-        (what, str(next(iter(found))))
-        for what, read in _READ.items()
-        if len(found := set(map(read, everything))) == 1
+        (what, str(next(iter(own))))
+        for what, own, other in zip(_READ, here, there, strict=True)
+        if len(own) == 1 and own == other
     )
     agree = sum(effect.leads for effect in effects)
     against = sum(effect.trails for effect in effects)
@@ -275,6 +272,12 @@ def _claim(
         reason,
         tuple(dict.fromkeys(what for cell in everything for what in cell.rests_on)),
     )
+
+
+def _said_of(cells: Sequence[Cell]) -> tuple[frozenset[object], ...]:
+    """Returns the values of each of `_READ`."""
+    told = [tuple(read(cell) for read in _READ.values()) for cell in cells]
+    return tuple(map(frozenset, zip(*told, strict=True)))
 
 
 def _verdict(pairs: int, agree: int, against: int) -> str:
