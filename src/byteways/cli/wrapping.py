@@ -24,7 +24,7 @@ def width_of(text: str) -> int:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Splits a text into lines of at most `width` columns: between words, and within words that are longer."""
+    """Splits a text into lines of at most `width` columns, between words and within longer ones."""
     if width_of(text) <= width and "\n" not in text and "\t" not in text:
         return [text]
     lines = [""]
