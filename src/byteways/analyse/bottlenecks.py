@@ -184,15 +184,16 @@ class _Members:
 
 
 def _most_seen(members: Sequence[_Members], seen: Sequence[Seen]) -> float:
-    """Returns the greatest load of a resource's member in any record of the run."""
-    return max(
-        (
-            sum(one.carried[index][2] for index in member.of(one.carried))
-            for one in seen
-            for member in members
-        ),
-        default=0.0,
-    )
+    """Returns the greatest load of a resource's member in any record of the run; `seen` has those with the
+    greatest sums first, which no member's load exceeds.
+    """
+    most = 0.0
+    for one in seen:
+        if one.total <= most:
+            break
+        loads = (sum(one.carried[index][2] for index in member.of(one.carried)) for member in members)
+        most = max(most, *loads)
+    return most
 
 
 def _score(chosen: Sequence[_Candidate], cases: Sequence[Together], held: Sequence[int]) -> tuple[int, int]:

@@ -243,17 +243,11 @@ def _claim(
     names: tuple[str, str],
 ) -> Claim:
     kind, quantity, comparisons = what
-    everything = (*cells_of(first), *cells_of(second))
-    differs = tuple(
-        what
-        for what, read in _READ.items()
-        if set(map(read, cells_of(first))) != set(map(read, cells_of(second)))
-    )
-    scope = tuple(
-        (what, str(next(iter(found))))
-        for what, read in _READ.items()
-        if len(found := set(map(read, everything))) == 1
-    )
+    ones, others = cells_of(first), cells_of(second)
+    everything = (*ones, *others)
+    fields = [(what, {*map(read, ones)}, {*map(read, others)}) for what, read in _READ.items()]
+    differs = tuple(what for what, own, other in fields if own != other)
+    scope = tuple((what, str(next(iter(own)))) for what, own, other in fields if len(own | other) == 1)
     agree = sum(effect.leads for effect in effects)
     against = sum(effect.trails for effect in effects)
     by_rate = figure_of(everything[0].record.interface) == "bandwidth"

@@ -105,10 +105,16 @@ class Seen:
     def carried(self) -> tuple[Carried, ...]:
         return _carried(self.flows, self.rates)
 
+    @cached_property
+    def total(self) -> float:
+        return sum(self.rates)
+
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predicted concurrent cases, the number of unpredictable ones, and all observed loads."""
+    """Predicted concurrent cases, the number of unpredictable ones, and all observed loads, the greatest sums
+    first.
+    """
 
     cases: tuple[Together, ...]
     lacking: int  # cases with a flow that was not measured alone
@@ -134,7 +140,8 @@ def predictions(index: Index) -> Predictions:
             lacking += 1
             continue
         found.append(_together(cell, flows, alone, rates, ways))
-    return Predictions(tuple(found), lacking, tuple(ways.seen))
+    seen = sorted(ways.seen, key=lambda one: -one.total)
+    return Predictions(tuple(found), lacking, tuple(seen))
 
 
 def _together_long(cell: Cell) -> bool:

@@ -27,6 +27,9 @@ PARTIAL = "partial overlap"
 #: Warnings for which the CI is too narrow; a difference then counts from a tenth on.
 MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
 
+#: Buffers of a flow in a record.
+_ENDS = ("source", "second_source", "destination")
+
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
@@ -76,7 +79,7 @@ class Cell:
     def rounds(self) -> int:
         return len(self.records)
 
-    @property
+    @cached_property
     def ranked(self) -> bool:
         """Whether it may be ranked, compared, fitted and quoted: enough rounds, and batches long enough for
         the timer (intervals of shorter ones are too narrow).
@@ -166,7 +169,7 @@ class Cell:
         told = [record.time_ns.median for record in self.middle if record.time_ns]
         return fmean(told) if told else None
 
-    @property
+    @cached_property
     def rests_on(self) -> tuple[str, ...]:
         """Kinds of the model's numbers behind a simulated case."""
         return tuple(dict.fromkeys(what for record in self.records for what in record.rests_on or ()))
@@ -196,7 +199,13 @@ class Cell:
             " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
         )
 
-    @property
+    @cached_property
+    def by_ipc(self) -> bool:
+        """Whether a buffer is another process's."""
+        ends = (str(flow.get(end, "")) for flow in self.record.flows for end in _ENDS)
+        return any(end.endswith(":ipc") for end in ends)
+
+    @cached_property
     def stays(self) -> bool:
         """Whether pages stay where the path says: not managed, and first touched by their owner."""
         ends = self.source, self.destination
@@ -207,7 +216,7 @@ class Cell:
         records = (record for part in self.sum_of or (self,) for record in part.records)
         return tuple(dict.fromkeys(warning.id for record in records for warning in record.warnings))
 
-    @property
+    @cached_property
     def partial(self) -> bool:
         """Whether concurrent flows overlapped for less than half of the time in which any ran."""
         return any(
@@ -225,7 +234,7 @@ class Cell:
             found.append(PARTIAL)
         return tuple(found)
 
-    @property
+    @cached_property
     def misjudged(self) -> bool:
         """Whether the CI is too narrow: samples are few, drifting, bimodal or serialised."""
         return self.partial or bool(MISJUDGED & set(self.warning_ids))
