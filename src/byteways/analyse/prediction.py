@@ -105,16 +105,10 @@ class Seen:
     def carried(self) -> tuple[Carried, ...]:
         return _carried(self.flows, self.rates)
 
-    @cached_property
-    def total(self) -> float:
-        return sum(self.rates)
-
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predicted concurrent cases, the number of unpredictable ones, and all observed loads, the greatest sums
-    first.
-    """
+    """Predicted concurrent cases, the number of unpredictable ones, and all observed loads."""
 
     cases: tuple[Together, ...]
     lacking: int  # cases with a flow that was not measured alone
@@ -140,8 +134,7 @@ def predictions(index: Index) -> Predictions:
             lacking += 1
             continue
         found.append(_together(cell, flows, alone, rates, ways))
-    seen = sorted(ways.seen, key=lambda one: -one.total)
-    return Predictions(tuple(found), lacking, tuple(seen))
+    return Predictions(tuple(found), lacking, tuple(ways.seen))
 
 
 def _together_long(cell: Cell) -> bool:
