@@ -20,8 +20,8 @@ CAPTION = (
 )
 #: … of two runs.
 OF_TWO = (
-    "What to see: rows whose marks lie apart. The percentage is the change of speed: a minus is more latency; "
-    f"“=” is {ALIKE}. Of equal cases, the one that changed most."
+    "What to see: rows whose marks lie apart. The percentage is the change of speed: a minus is more "
+    f"latency; “=” is {ALIKE}. Of equal cases, the one that changed most."
 )
 
 
