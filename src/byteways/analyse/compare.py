@@ -243,14 +243,11 @@ def _claim(
     names: tuple[str, str],
 ) -> Claim:
     kind, quantity, comparisons = what
-    everything = (*cells_of(first), *cells_of(second))
-    here, there = _said_of(cells_of(first)), _said_of(cells_of(second))
-    differs = tuple(what for what, own, other in zip(_READ, here, there, strict=True) if own != other)
-    scope = tuple(
-        (what, str(next(iter(own))))
-        for what, own, other in zip(_READ, here, there, strict=True)
-        if len(own) == 1 and own == other
-    )
+    ones, others = cells_of(first), cells_of(second)
+    everything = (*ones, *others)
+    fields = [(what, {*map(read, ones)}, {*map(read, others)}) for what, read in _READ.items()]
+    differs = tuple(what for what, own, other in fields if own != other)
+    scope = tuple((what, str(next(iter(own)))) for what, own, other in fields if len(own | other) == 1)
     agree = sum(effect.leads for effect in effects)
     against = sum(effect.trails for effect in effects)
     by_rate = figure_of(everything[0].record.interface) == "bandwidth"
@@ -272,12 +269,6 @@ def _claim(
         reason,
         tuple(dict.fromkeys(what for cell in everything for what in cell.rests_on)),
     )
-
-
-def _said_of(cells: Sequence[Cell]) -> tuple[frozenset[object], ...]:
-    """Returns the values of each of `_READ`."""
-    told = [tuple(read(cell) for read in _READ.values()) for cell in cells]
-    return tuple(map(frozenset, zip(*told, strict=True)))
 
 
 def _verdict(pairs: int, agree: int, against: int) -> str:

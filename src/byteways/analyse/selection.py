@@ -72,7 +72,7 @@ def between_ranks(cell: Cell) -> bool:
 
 def uses_ipc(cell: Cell) -> bool:
     """Whether a buffer is another process's: no alternative for a single process."""
-    return cell.uses_ipc
+    return cell.by_ipc
 
 
 def within_a_process(cell: Cell) -> bool:

@@ -170,15 +170,10 @@ class Cell:
         told = [record.time_ns.median for record in self.middle if record.time_ns]
         return fmean(told) if told else None
 
-    @property
+    @cached_property
     def rests_on(self) -> tuple[str, ...]:
         """Kinds of the model's numbers behind a simulated case."""
         return tuple(dict.fromkeys(what for record in self.records for what in record.rests_on or ()))
-
-    @cached_property
-    def uses_ipc(self) -> bool:
-        """Whether a buffer is another process's."""
-        return any(str(flow.get(end, "")).endswith(":ipc") for flow in self.record.flows for end in _ENDS)
 
     @cached_property
     def arrives(self) -> bool:
@@ -215,6 +210,12 @@ class Cell:
             ),
             " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
         )
+
+    @cached_property
+    def by_ipc(self) -> bool:
+        """Whether a buffer is another process's."""
+        ends = (str(flow.get(end, "")) for flow in self.record.flows for end in _ENDS)
+        return any(end.endswith(":ipc") for end in ends)
 
     @cached_property
     def stays(self) -> bool:
