@@ -14,7 +14,7 @@ from byteways.analyse.headline import Gap, Lead, headline
 from byteways.analyse.obstacles import Reason, WarningGroup
 from byteways.analyse.phrases import rate
 from byteways.analyse.picture import Chip
-from byteways.analyse.progress import damage, shortfall
+from byteways.analyse.progress import notices
 from byteways.analyse.ranking import Ranking
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.routes import route_tables
@@ -213,7 +213,7 @@ def _page(whole: Run, beside: Run | None) -> Page:
         about=_about(run),
         mark=mark_of(manifest),
         study=repeated(run),
-        notices=tuple(notice for notice in (shortfall(whole), damage(whole)) if notice),
+        notices=notices(whole),
         facts=facts(run),
         lead_sizes=first.size_names if first else (),
         leads=tuple((label, tuple(map(_lead, leads, first.sizes))) for label, leads in first.rows)
