@@ -30,7 +30,7 @@ _Pair = tuple[str, str]
 
 
 def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
-    """Prints the matrix; of nodes too wide for the console, how many devices it leaves out."""
+    """Prints the matrix; of a node too wide for the console, how wide it is and how to see it."""
     from rich.text import Text
 
     from byteways.analyse.phrases import listed
@@ -38,7 +38,10 @@ def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
     from byteways.units import format_size
 
     grids = _grids(matrix)
-    if max(len(line.plain) for _, lines in grids for line in lines) > console.width:
+    needed = max(len(line.plain) for _, lines in grids for line in lines)
+    if needed > console.width:
+        told = f"the matrix of {len(matrix.names)} devices needs {needed} columns, here are {console.width}"
+        console.print(f"\nNode: {told}; COLUMNS={needed} before the command prints it")
         return
     at = listed([format_size(size) for size in matrix.sizes])
     for unit, lines in grids:

@@ -12,7 +12,6 @@ from byteways.report.explore import question
 
 #: How a link names the part of the page.
 NAMES = {
-    "explore": "Any path",
     "patterns": "Patterns",
     "first-touch": "First touch",
     "latency": "Latency",
@@ -39,21 +38,21 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Place:
-    """The section of a case, and what its link leads to."""
+    """What a link leads to, and what it says."""
 
-    section: str
     anchor: str
+    words: str
 
 
 def places(tables: Tables, cells: Iterable[Cell]) -> dict[str, Place]:
     """Returns where the page shows each case, by case id."""
-    of_map = {cell.record.case_id: Place("explore", told) for cell in cells if (told := question(cell))}
-    shown = dict(of_map)
+    asked = ((cell.record, question(cell)) for cell in cells)
+    shown = {record.case_id: Place(anchor, record.path) for record, anchor in asked if anchor}
     for anchor, some in (("first-touch", tables.first_touch), ("latency", tables.latency)):
         for grid in some:
-            shown.update((cell.record.case_id, Place(anchor, anchor)) for cell in grid.members())
+            shown.update((cell.record.case_id, Place(anchor, NAMES[anchor])) for cell in grid.members())
     for row in tables.patterns:  # the map has both directions at once, too
-        shown.setdefault(row.cell.record.case_id, Place("patterns", "patterns"))
+        shown.setdefault(row.cell.record.case_id, Place("patterns", NAMES["patterns"]))
     return shown
 
 
@@ -71,9 +70,9 @@ def _evidence(finding: Finding, shown: Mapping[str, Place]) -> Evidence:
     operands = [*finding.results, *(side for claim in finding.claims for side in (claim.first, claim.second))]
     ids = [case for one in operands for case in one.case_ids]
     other = "data" if ids else _of_text(finding)
-    place = next((shown[case] for case in ids if case in shown), Place(other, other))
+    place = next((shown[case] for case in ids if case in shown), Place(other, NAMES[other]))
     paths = tuple(dict.fromkeys(path for one in operands[:2] for path in one.paths))
-    return Evidence(finding.title, finding.detail, place.anchor, NAMES[place.section], paths)
+    return Evidence(finding.title, finding.detail, place.anchor, place.words, paths)
 
 
 def _of_text(finding: Finding) -> str:
