@@ -133,8 +133,6 @@ class Page:
     explorer: Explorer | None
     devices: tuple[tuple[str, ...], ...]
     topology_notes: tuple[str, ...]
-    matrices: tuple[PageGrid, ...]
-    host: tuple[PageGrid, ...]
     curves: tuple[Chart, ...]
     best_sizes: tuple[str, ...]
     best: tuple[tuple[str, tuple[PageBest | None, ...]], ...]
@@ -207,7 +205,6 @@ def _page(whole: Run, beside: Run | None) -> Page:
     of_topics = _topics(run, found, len(over_size) + len(over_flows))
     before = len(over_size) + len(over_flows) + sum(len(topic.charts) for topic in of_topics)
     found_out = findings(run)
-    matrices = [*all_tables.matrices, *([all_tables.inside] if all_tables.inside else [])]
     return Page(
         title=_title(run),
         about=_about(run),
@@ -220,15 +217,13 @@ def _page(whole: Run, beside: Run | None) -> Page:
         if first
         else (),
         findings=tuple(found_out),
-        evidence=tuple(evidence(found_out[:FIRST_FINDINGS], places(all_tables))),
+        evidence=tuple(evidence(found_out[:FIRST_FINDINGS], places(all_tables, found))),
         drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
         if run.topology.devices
         else None,
         explorer=explorer(run, partial(worded, simulated=run.simulated)),
         devices=devices(run),
         topology_notes=run.topology.notes,
-        matrices=tuple(page_grid(grid) for grid in matrices),
-        host=tuple(page_grid(grid) for grid in all_tables.host),
         curves=over_size,
         best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
         best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
