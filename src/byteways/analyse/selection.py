@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from byteways.analyse.summary import Cell, Variant, group_by
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
-from byteways.plan.rows import moves_rows
+from byteways.plan.interfaces import INTERFACES, figure_of
 from byteways.topology import routes
 from byteways.topology.model import Topology
 
@@ -87,7 +86,7 @@ def unidirectional(found: Iterable[Cell]) -> list[Cell]:
     All count arriving bytes. Excluded, with their own tables: STREAM kernels, which count reads and writes,
     pitched rows, which are different work, messages between ranks, and memory of other processes.
     """
-    return [cell for cell in found if _arrives(cell) and within_a_process(cell)]
+    return [cell for cell in found if cell.arrives and within_a_process(cell)]
 
 
 #: Options that leave gaps between the bytes: a different job.
@@ -126,17 +125,7 @@ def is_plain_job(cell: Cell) -> bool:
 
 def by_ipc(found: Iterable[Cell]) -> list[Cell]:
     """Returns the same of memory of another process."""
-    return [cell for cell in found if _arrives(cell) and uses_ipc(cell)]
-
-
-def _arrives(cell: Cell) -> bool:
-    """Whether it is the bandwidth of a single flow of contiguous bytes."""
-    return (
-        cell.record.pattern == "unidirectional"
-        and figure_of(cell.record.interface) == "bandwidth"
-        and not counts_as_stream(cell.record.interface)
-        and not moves_rows(cell.record.interface)
-    )
+    return [cell for cell in found if cell.arrives and uses_ipc(cell)]
 
 
 def chases(found: Iterable[Cell]) -> list[Cell]:

@@ -182,6 +182,8 @@ def _worded(value: Any) -> Any:
     """Replaces claims of measuring in all texts of a simulated run's page."""
     if isinstance(value, str):
         return worded(value, True)
+    if isinstance(value, Finding):  # its claims are not shown
+        return replace(value, title=worded(value.title, True), detail=worded(value.detail, True))
     if isinstance(value, tuple):
         return tuple(_worded(item) for item in value)
     if isinstance(value, dict):
