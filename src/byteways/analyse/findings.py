@@ -51,8 +51,8 @@ def told_apart(found: Sequence[Finding]) -> list[Finding]:
     return [told[id(one)] for one in found]
 
 
-#: A number with its unit; not part of a name (`gpu0`, `×18`).
-_NUMBER = re.compile(r"(?<![\w×])\d[\d.]*(?: (?:[KMGT]i?)?B(?:/s)?\b| [nµm]?s\b| %)?")
+#: A figure with its unit: neither part of a name (`gpu0`, `×18`) nor a size, which tell what it is of.
+_NUMBER = re.compile(r"(?<![\w.×])\d+(?:\.\d+)?(?![\w.]| [KMGT]?i?B\b)(?: (?:GB/s|%|[nµm]?s)(?!\w))?")
 #: Data warnings at the end of a sentence.
 _WARNINGS = re.compile(r" \([a-z ,-]+(?:: \d+ of \d+ results)?[^()]*\)$")
 
