@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from byteways.analyse.finding import Finding
-from byteways.analyse.ranking import rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     KINDS,
