@@ -124,11 +124,12 @@ class PingPong final : public MessageMover {
 
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
     const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
+    const bool begins = rank() == 0;
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
-      if (rank() == 0) mpi_.send(sent(k), bytes, kByte, role_.other, kData);
+      if (begins) mpi_.send(sent(k), bytes, kByte, role_.other, kData);
       mpi_.receive(received(k), bytes, kByte, role_.other, kData);
       deliver(k, 1);
-      if (rank() == 1) mpi_.send(sent(k), bytes, kByte, role_.other, kData);
+      if (!begins) mpi_.send(sent(k), bytes, kByte, role_.other, kData);
     }
   }
 };

@@ -10,7 +10,6 @@ extern "C" {
 
 // Handles of the library, whatever these are there. 0 is none.
 using BytewaysComm = std::uint64_t;
-using BytewaysRequest = std::uint64_t;
 
 // Elements of a buffer.
 enum BytewaysElement : int { kByte = 0, kFloat = 1, kUnsigned64 = 2, kUnsigned32 = 3 };
@@ -22,12 +21,19 @@ enum BytewaysThreads : int { kSingle = 0, kFunneled = 1, kSerialized = 2, kMulti
 // Whether the library says that it takes device memory of a vendor.
 enum BytewaysSupport : int { kUnknown = -1, kNo = 0, kYes = 1 };
 
-inline constexpr int kMpiTableVersion = 2;
+// Of a request, and what its memory is aligned to.
+inline constexpr int kMostRequestBytes = 8;
+
+inline constexpr int kMpiTableVersion = 3;
 
 // Counts are in elements. A source of nullptr stands for in-place (MPI_IN_PLACE) in collectives; in scatter,
 // where the root's block stays in the source, a destination of nullptr. Reductions add.
+//
+// Requests stay in the library's own form, `request_bytes` each, so that the callers' list of them is what
+// the library waits for: a conversion of every request would be timed with every message.
 struct BytewaysMpi {
-  int version;  // kMpiTableVersion, else the shim is of another build
+  int version;        // kMpiTableVersion, else the shim is of another build
+  int request_bytes;  // at most kMostRequestBytes
 
   // One thread of a rank calls MPI, whatever the level.
   int (*init)(int thread_level);
@@ -47,11 +53,13 @@ struct BytewaysMpi {
   int (*send)(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm);
   int (*receive)(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm);
   int (*start_send)(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm,
-                    BytewaysRequest* request);
+                    void* request);
   int (*start_receive)(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm,
-                       BytewaysRequest* request);
-  int (*wait_all)(int count, BytewaysRequest* requests);
-  int (*test_all)(int count, BytewaysRequest* requests, int* done);
+                       void* request);
+  int (*wait_all)(int count, void* requests);
+  int (*test_all)(int count, void* requests, int* done);
+  // After a failure: moves the requests that are still under way to the front, and returns how many they are.
+  int (*unfinished)(int count, void* requests);
 
   int (*barrier)(BytewaysComm comm);
   int (*broadcast)(void* data, std::int64_t count, int element, int root, BytewaysComm comm);

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from byteways.analyse.compare import rank
 from byteways.analyse.finding import Finding
+from byteways.analyse.ranking import rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     KINDS,

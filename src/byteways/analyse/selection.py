@@ -21,14 +21,8 @@ KINDS = {
 }
 
 
-def kind_of_pair(source: str, destination: str) -> str:
-    """Returns a key of KINDS from device names (`cpu0`, `gpu3`)."""
-    ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
-    return ends[0] if source == destination else "-".join(ends)
-
-
 def kind(cell: Cell) -> str:
-    return kind_of_pair(cell.source.device, cell.destination.device)
+    return cell.kind
 
 
 def link_class(topology: Topology, cell: Cell) -> str:
@@ -63,8 +57,6 @@ def limited_by_link(topology: Topology, cell: Cell) -> bool:
     )
 
 
-#: Buffers of a flow in a record.
-_ENDS = ("source", "second_source", "destination")
 #: Interfaces with their own tables, charts and findings for unidirectional results.
 APART = ("route",)
 
@@ -81,8 +73,7 @@ def between_ranks(cell: Cell) -> bool:
 
 def uses_ipc(cell: Cell) -> bool:
     """Whether a buffer is another process's: no alternative for a single process."""
-    ends = (str(flow.get(end, "")) for flow in cell.record.flows for end in _ENDS)
-    return any(end.endswith(":ipc") for end in ends)
+    return cell.by_ipc
 
 
 def within_a_process(cell: Cell) -> bool:

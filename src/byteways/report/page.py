@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from byteways.analyse import curves
-from byteways.analyse.compare import Ranking
 from byteways.analyse.finding import Finding
 from byteways.analyse.findings import findings
 from byteways.analyse.headline import Gap, Lead, headline
@@ -16,6 +15,7 @@ from byteways.analyse.obstacles import Reason, WarningGroup
 from byteways.analyse.phrases import rate
 from byteways.analyse.picture import Chip
 from byteways.analyse.progress import damage, shortfall
+from byteways.analyse.ranking import Ranking
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated

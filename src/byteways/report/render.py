@@ -50,6 +50,7 @@ def render(page: Page) -> str:
         interfaces=list(INTERFACES.items()),
         style=_asset("page.css"),
         script=_asset("page.js"),
+        parts=_asset("parts.js"),
         explore=_asset("explore.js"),
         explorer_json=script_json(page.explorer.data) if page.explorer else "",
         plotly_packed=_plotly() if page.charts else "",
@@ -73,7 +74,12 @@ def render_compared(page: ComparedPage) -> str:
             style=_asset("page.css"),
             own_style=_asset("compared.css"),
             script=_asset("page.js"),
+            parts=_asset("parts.js"),
             own_script=_asset("compared.js"),
+            two_runs=_asset("two_runs.js"),
+            save=_asset("save.js"),
+            plotly_packed=_plotly() if page.charts else "",
+            charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
             map_json=script_json(page.map),
         )
     )

@@ -4,7 +4,7 @@
 (function () {
   const source = document.getElementById("explorer");
   if (!source) return;
-  const data = JSON.parse(source.textContent), cells = data.cells;
+  const data = JSON.parse(source.textContent), cells = data.cells, parts = window.byteways.parts, { make, heading } = parts;
   const at = (id) => document.getElementById("explore-" + id);
   const SHOWN = 8, CURVES = 4;
   const initial = { pair: source.dataset.pair, size: Number(source.dataset.size), way: -1, access: "", both: 0, share: 0 };
@@ -55,56 +55,24 @@
   }
   const shown = (n) => (state.share ? (cells.share[n] === null ? "–" : cells.share[n].toFixed(1)) : cells.text[n]);
   const value = (n) => (state.share ? cells.share[n] : cells.rate[n]);
-  function make(tag, text, name) {
-    const made = document.createElement(tag);
-    if (text !== undefined) made.textContent = text;
-    if (name) made.className = name;
-    return made;
-  }
-  function heading(row, text, scope, name) {
-    const made = make("th", text, name);
-    made.scope = scope;
-    row.append(made);
-  }
-
   function drawMap() {
-    const table = at("map"), focused = table.contains(document.activeElement);
     const across = [];
     for (const from of data.devices.keys()) for (const to of data.devices.keys()) {
       const n = cellOf(from, to);
       if (n !== undefined && from !== to && value(n) !== null) across.push(value(n));
     }
     const top = state.share ? 100 : Math.max(...across, 0) || 1;
-    const head = make("tr"), body = make("tbody");
-    heading(head, "from \\ to", "col");
-    data.devices.forEach((name) => heading(head, name, "col"));
-    data.devices.forEach((name, from) => {
-      const row = make("tr");
-      heading(row, name, "row");
-      data.devices.forEach((other, to) => {
-        const n = cellOf(from, to), cell = make("td");
-        row.append(cell);
-        if (n === undefined) { cell.textContent = "·"; cell.className = "none"; return; }
-        const button = make("button", shown(n)), pair = name + ">" + other;
-        button.type = "button";
-        button.dataset.pair = pair;
-        button.tabIndex = pair === state.pair ? 0 : -1;
-        button.setAttribute("aria-pressed", String(pair === state.pair));
-        button.setAttribute("aria-label", name + " to " + other + ": " + shown(n) + (state.share ? " % of peak" : " GB/s"));
-        if (from !== to && value(n) !== null) button.style.setProperty("--v", Math.min(100, 100 * value(n) / top).toFixed(0));
-        cell.append(button);
-      });
-      body.append(row);
+    parts.drawMap(at("map"), data.devices, state.pair, state.share ? "% of peak" : "GB/s", (from, to) => {
+      const n = cellOf(from, to);
+      if (n === undefined) return null;
+      const button = make("button", shown(n));
+      button.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": " + shown(n) + (state.share ? " % of peak" : " GB/s"));
+      if (from !== to && value(n) !== null) button.style.setProperty("--v", Math.min(100, 100 * value(n) / top).toFixed(0));
+      return button;
     });
-    if (!body.querySelector("button[tabindex='0']") && body.querySelector("button")) body.querySelector("button").tabIndex = 0;
-    const first = make("thead");
-    first.append(head);
-    table.className = "map" + (data.devices.length > 10 ? " many" : "");
-    table.replaceChildren(make("caption", state.share ? "% of peak" : "GB/s", "hidden"), first, body);
     const scale = at("scale");
     scale.querySelector(".from").textContent = "0";
     scale.querySelector(".to").textContent = (state.share ? "100 % of peak" : Number(top.toPrecision(3)) + " GB/s") + "; within one device: not shaded";
-    if (focused) { const back = table.querySelector("button[tabindex='0']"); if (back) back.focus(); }
   }
 
   // The size of the selection, or the nearest one that the pair has.
@@ -166,11 +134,10 @@
   }
 
   // The picture of the node shows the links of the pair, and selects one.
-  const strokes = Array.from(document.querySelectorAll("svg.node .link[data-link]"));
   function light() {
     const [name, other] = state.pair.split(">");
     const links = data.links[state.pair] || data.links[other + ">" + name] || [];
-    strokes.forEach((stroke) => stroke.classList.toggle("selected", links.includes(stroke.dataset.link)));
+    parts.strokes.forEach((stroke) => stroke.classList.toggle("selected", links.includes(stroke.dataset.link)));
   }
   function pairOf(link) {
     const ends = link.split(" – "), pairs = Object.keys(data.links);
@@ -178,14 +145,6 @@
     const over = pairs.filter((pair) => data.links[pair].includes(link));
     return whole.find((pair) => pair === ends.join(">")) || whole[0] || over.find((pair) => pair.startsWith(ends[0] + ">")) || over[0];
   }
-  strokes.forEach((stroke) => {
-    if (!pairOf(stroke.dataset.link)) return;
-    stroke.setAttribute("role", "button");
-    const pick = () => select({ pair: pairOf(stroke.dataset.link) });
-    stroke.addEventListener("click", pick);
-    stroke.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(); } });
-  });
-
   function drawAll() {
     at("way").value = state.way < 0 ? "" : String(state.way);
     at("size").value = String(state.size);
@@ -207,17 +166,8 @@
   document.querySelectorAll("#explore [data-both]").forEach((b) => b.addEventListener("click", () => select({ both: Number(b.dataset.both) })));
   document.querySelectorAll("#explore [data-access]").forEach((b) => b.addEventListener("click", () => select({ access: b.dataset.access, way: -1 })));
   document.querySelectorAll("#explore [data-share]").forEach((b) => b.addEventListener("click", () => select({ share: Number(b.dataset.share) })));
-  const pairAt = (event) => (event.target.closest ? event.target.closest("button[data-pair]") : null);
-  at("map").addEventListener("click", (event) => { const cell = pairAt(event); if (cell) select({ pair: cell.dataset.pair }); });
-  at("map").addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key], cell = pairAt(event);
-    if (!step || !cell) return;
-    event.preventDefault();
-    const rows = at("map").tBodies[0].rows;
-    let row = cell.closest("tr").sectionRowIndex, column = cell.closest("td").cellIndex, next = null;
-    do { row += step[0]; column += step[1]; next = rows[row] && rows[row].cells[column]; } while (next && !next.querySelector("button"));
-    if (next && next.querySelector("button")) { cell.tabIndex = -1; next.firstChild.tabIndex = 0; next.firstChild.focus(); }
-  });
+  parts.onMap(at("map"), (pair) => select({ pair }));
+  parts.onLinks(pairOf, (pair) => select({ pair }));
   window.addEventListener("hashchange", () => { if (restore()) drawAll(); });
   const asked = restore();
   drawAll();
