@@ -62,6 +62,11 @@ def _named(lines: list[str]) -> str:
     return f" ({', '.join([*lines[:NAMED], *more])})" if lines else ""
 
 
+def notices(run: Run) -> tuple[str, ...]:
+    """Returns what shortfall() and damage() say; empty of a complete run."""
+    return tuple(filter(None, (shortfall(run), damage(run))))
+
+
 def opened(path: Path) -> RunFolder:
     """Opens the run in this folder.
 

@@ -115,8 +115,12 @@ def is_plain(topology: Topology, cell: Cell) -> bool:
 
     The memories stay where they are, and the host's is nearest to the GPU.
     """
-    plain = cell.record.cache == "cold" and cell.stays and cell.record.interface not in APART
-    return plain and does_the_job(cell) and by_nearest(cell, topology)
+    return cell.record.cache == "cold" and is_plain_job(cell) and by_nearest(cell, topology)
+
+
+def is_plain_job(cell: Cell) -> bool:
+    """Whether it is a plain job, not split over other routes, on memories that stay where they are."""
+    return cell.stays and cell.record.interface not in APART and does_the_job(cell)
 
 
 def by_ipc(found: Iterable[Cell]) -> list[Cell]:
