@@ -336,5 +336,5 @@
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
   window.addEventListener("load", () => setTimeout(() => idle().then(filled).then(idle).then(ready), 100));
-  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, filled };
+  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, get filled() { return filled(); } };
 })();
