@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from byteways.analyse.compare import rank
+from byteways.analyse.ranking import rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, by_nearest, is_plain_job, kind, unidirectional
 from byteways.analyse.summary import Cell, Variant, group_by

@@ -35,7 +35,7 @@ FIRST = 3
 #: What to see in the curves.
 CURVES = (
     "What to see: where the dashed line leaves the solid one, and at which sizes. One chart for each kind of "
-    "pair, link class and cache state: the path that changed most, by its fastest ways in the first run. The "
+    "pair, link class and cache state: the path that changed most, by its best ways in the first run. The "
     "largest changes come first; Any path has the curves of the other pairs."
 )
 

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from byteways.analyse.claim import LEADS, TIE
-from byteways.analyse.compare import Ranking, rank
 from byteways.analyse.phrases import supported
+from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     broadest_size,

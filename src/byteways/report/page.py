@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 
 from byteways.analyse import curves
-from byteways.analyse.compare import Ranking
 from byteways.analyse.finding import Finding
 from byteways.analyse.findings import findings
 from byteways.analyse.headline import Gap, Lead, headline
 from byteways.analyse.obstacles import Reason, WarningGroup
 from byteways.analyse.phrases import rate
 from byteways.analyse.picture import Chip
-from byteways.analyse.progress import damage, shortfall
+from byteways.analyse.progress import notices
+from byteways.analyse.ranking import Ranking
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated
@@ -182,6 +182,8 @@ def _worded(value: Any) -> Any:
     """Replaces claims of measuring in all texts of a simulated run's page."""
     if isinstance(value, str):
         return worded(value, True)
+    if isinstance(value, Finding):  # its claims are not shown
+        return replace(value, title=worded(value.title, True), detail=worded(value.detail, True))
     if isinstance(value, tuple):
         return tuple(_worded(item) for item in value)
     if isinstance(value, dict):
@@ -210,7 +212,7 @@ def _page(whole: Run, beside: Run | None) -> Page:
         about=_about(run),
         mark=mark_of(manifest),
         study=repeated(run),
-        notices=tuple(notice for notice in (shortfall(whole), damage(whole)) if notice),
+        notices=notices(whole),
         facts=facts(run),
         lead_sizes=first.size_names if first else (),
         leads=tuple((label, tuple(map(_lead, leads, first.sizes))) for label, leads in first.rows)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from byteways.analyse.compared import Pair
+from byteways.analyse.wording import ALIKE
 from byteways.analyse.wording_comparison import change, interval, values
 from byteways.report.charts import Chart
 
@@ -38,5 +39,5 @@ def said(pair: Pair) -> str:
 def details(pair: Pair) -> str:
     """Returns the case with both values, the change of speed and its interval."""
     first, second = values(pair)
-    told = said(pair) if pair.claim.differ else "no significant difference"
+    told = said(pair) if pair.claim.differ else ALIKE
     return f"{pair.case}: {first} and {second}, {told} ({interval(pair)})"

@@ -8,6 +8,7 @@ from byteways.analyse.compared import Pair, most_changed
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.latency import levels_of_cpu, levels_of_gpus
 from byteways.analyse.summary import Cell, Group
+from byteways.analyse.wording import ALIKE
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_dots
 from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
@@ -19,8 +20,8 @@ CAPTION = (
 )
 #: … of two runs.
 OF_TWO = (
-    "What to see: rows whose marks lie apart. The percentage is the change of speed, so that a longer "
-    "latency has a minus; “=” is no significant difference. Of equal cases, the one that changed most."
+    "What to see: rows whose marks lie apart. The percentage is the change of speed: a minus is more "
+    f"latency; “=” is {ALIKE}. Of equal cases, the one that changed most."
 )
 
 
