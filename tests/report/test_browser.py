@@ -9,6 +9,7 @@ import pytest
 
 from byteways.report import write_report
 from byteways.results.record import Warning
+from tests.cli.called import byteways
 from tests.report import rank_runs, sample_run
 from tests.report.browser import Browser, find_chromium
 from tests.report.run_builder import Builder
@@ -254,6 +255,20 @@ def test_essentials_are_six_screens(shared: Browser, tmp_path: Path, gpus: int) 
         if width == 1400:
             assert shared.evaluate("document.documentElement.scrollHeight") <= 6 * height
     shared.call("Emulation.clearDeviceMetricsOverride")
+
+
+def test_the_findings_of_a_large_node_fit_a_phone(shared: Browser, tmp_path: Path) -> None:
+    """Would catch a third finding, or a picture, that has to be scrolled to: this node has the longest of both."""
+    assert byteways(tmp_path, "run", "quick", "--machine", "frontier-mi250x", "--out", "run").returncode == 0
+    screen(shared, 390, 844)
+    shared.open(tmp_path / "run" / "report.html")
+    bottoms = (
+        "Array.from(document.querySelectorAll('.findings.top li'), li => li.getBoundingClientRect().bottom)"
+    )
+    found = shared.evaluate(bottoms)
+    shared.call("Emulation.clearDeviceMetricsOverride")
+    assert len(found) == 3
+    assert max(found) <= 844
 
 
 def test_a_finding_leads_to_its_evidence(browser: Browser) -> None:
