@@ -258,14 +258,12 @@ def test_essentials_are_six_screens(shared: Browser, tmp_path: Path, gpus: int) 
 
 
 def test_the_findings_of_a_large_node_fit_a_phone(shared: Browser, tmp_path: Path) -> None:
-    """Would catch a third finding, or a picture, that has to be scrolled to: this node has the longest of both."""
+    """Would catch a third finding that has to be scrolled to: this node's are the longest."""
     assert byteways(tmp_path, "run", "quick", "--machine", "frontier-mi250x", "--out", "run").returncode == 0
     screen(shared, 390, 844)
     shared.open(tmp_path / "run" / "report.html")
-    bottoms = (
-        "Array.from(document.querySelectorAll('.findings.top li'), li => li.getBoundingClientRect().bottom)"
-    )
-    found = shared.evaluate(bottoms)
+    items = "document.querySelectorAll('.findings.top li')"
+    found = shared.evaluate(f"Array.from({items}, (item) => item.getBoundingClientRect().bottom)")
     shared.call("Emulation.clearDeviceMetricsOverride")
     assert len(found) == 3
     assert max(found) <= 844
