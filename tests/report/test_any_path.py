@@ -85,6 +85,10 @@ def test_another_direction_has_its_own_sizes(shared: Browser, tmp_path: Path) ->
         assert shared.evaluate(size) == chosen
         shared.evaluate(f"document.querySelector('[data-{switch}=\"0\"]').click()")
     assert shared.evaluate(size) == "1 GiB"
+    shared.evaluate("byteways.select({size: 0})")  # 1 MiB, which most pairs lack
+    assert shared.evaluate(f"{map_of(shared, 'gpu0>gpu1')}.textContent") == "·"
+    shared.evaluate(f"{map_of(shared, 'gpu0>gpu1')}.click()")
+    assert shared.evaluate(TITLE) == "gpu0 > gpu1 at 1 GiB, NVLink4 ×18 (the nearest size)"
     hidden = "document.querySelector('#explore-curve + .save').checkVisibility()"
     assert shared.evaluate("document.getElementById('explore-curve').hidden") is True
     assert shared.evaluate(hidden) is False  # no buttons for a chart that is not there

@@ -71,7 +71,12 @@
     const shade = (own) => (logs ? 12 + 88 * Math.log(own / least) / Math.log(top / least) : 100 * own / top);
     parts.drawMap(at("map"), data.devices, state.pair, state.share ? "% of peak" : "GB/s", (from, to) => {
       const n = cellOf(from, to);
-      if (n === undefined) return null;
+      if (n === undefined) { // the pair may have other sizes, reads or interfaces
+        if (sizeFor(from, to) === undefined) return null;
+        const other = make("button", "·", "other");
+        other.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": not with these settings");
+        return other;
+      }
       const button = make("button", shown(n));
       button.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": " + shown(n) + (state.share ? " % of peak" : " GB/s"));
       if (from !== to && value(n) !== null) button.style.setProperty("--v", Math.min(100, shade(value(n))).toFixed(0));
