@@ -13,7 +13,7 @@ from tests.report import sample_run
 from tests.report.run_builder import Builder
 
 PAIR = [("0/gpu0:device", "1/gpu1:device", "gpu0")]
-HOSTS = [("node1/gpu0:device", "node2/gpu0:device", "gpu0")]
+HOSTS = [("node1:gpu0:device", "node2:gpu0:device", "gpu0")]
 DEADLOCK = "MPI_Allgather: error 1001 (allgather: deadlock: rank 0 waits for rank 1 in allgather; rank 1 {})"
 
 
@@ -51,6 +51,8 @@ def test_names() -> None:
     assert blamed_names(simulated, [record]) == {record.case_id: frozenset({"rank 1 (gpu1)"})}
     other = failed(DEADLOCK.format("is dead"), [("0/gpu1:device", "1/gpu0:device", "gpu1")])
     assert blamed_names(simulated, [record, other])[other.case_id] == {"rank 1"}  # another GPU in each case
+    between = failed(DEADLOCK.format("is dead"), HOSTS)
+    assert blamed_names(real, [between])[between.case_id] == {"host node2"}
     assert blamed_names(real, [failed("worker ended by SIGSEGV")]) == {}
 
 
