@@ -30,7 +30,7 @@ from byteways.run.library_log import LibraryLog
 from byteways.run.pace import Pace
 from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
-from byteways.run.rank_faults import devices_blamed, together
+from byteways.run.rank_faults import Culprit, blamed_for, culprits_of
 from byteways.run.recording import measured, unmeasured
 from byteways.settings import worker_command
 from byteways.topology.model import Topology
@@ -39,8 +39,9 @@ from byteways.topology.model import Topology
 #: loss costs a deadline.
 LOSSES_PER_DEVICE = 3
 
-#: Executor and environment: variables that crash workers must not cost the cases without them.
-Blame = tuple[str, tuple[tuple[str, str], ...]]
+#: What a loss counts against (rank_faults.py), and the environment: variables that crash workers must not
+#: cost the cases without them.
+Blame = tuple[Culprit, tuple[tuple[str, str], ...]]
 
 
 class Interrupted(Exception):  # noqa: N818 - a state, not a mistake
@@ -336,20 +337,16 @@ class Conductor:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        for device in devices_blamed(planned.case, reason):
-            blame = device, _settings(planned)
-            self._losses[blame] += 1
-            self._last_loss[blame] = reason
+        blame = blamed_for(planned.case, reason), _settings(planned)
+        self._losses[blame] += 1
+        self._last_loss[blame] = reason
 
     def _given_up(self, planned: PlannedCase) -> str | None:
-        """Returns why the case is skipped: too many workers lost on its executor (any settings), or between
-        ranks on one of its devices or all of them together.
-        """
-        case = planned.case
-        for device in (*case.devices, together(case)) if case.ranks else case.executors:
-            for blame in ((device, ()), (device, _settings(planned))):
+        """Returns why the case is skipped: too many workers lost on its executors or one of its devices."""
+        for culprit in culprits_of(planned.case):
+            for blame in ((culprit, ()), (culprit, _settings(planned))):
                 if (lost := self._losses[blame]) >= LOSSES_PER_DEVICE:
-                    where = " ".join([device, *(f"{name}={value}" for name, value in blame[1])])
+                    where = " ".join([culprit[1], *(f"{name}={value}" for name, value in blame[1])])
                     return f"{lost} workers were lost on {where}, the last one: {self._last_loss[blame]}"
         return None
 
