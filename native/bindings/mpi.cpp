@@ -127,6 +127,7 @@ void bind_library(nb::module_& m) {
       .def_prop_ro("report", &Mpi::report)
       .def_prop_ro("abi", &Mpi::abi)
       .def_prop_ro("world", &Mpi::world)
+      .def("plain_world", &Mpi::plain_world)
       .def("says_device_support", &Mpi::says_device_support, "vendor"_a)
       .def("finalize", &Mpi::finalize, Unlocked())
       .def("abort", &Mpi::abort, "code"_a, Unlocked());

@@ -11,17 +11,37 @@
 
 namespace byteways {
 
-// The parts of a buffer that operations take in turn. A copy of it in a loop stays in registers, whatever the
-// loop calls.
+// The parts of a buffer that operations take in turn.
 struct RankSlots {
   std::byte* first = nullptr;  // nullptr: this rank has no buffer
   std::uint64_t stride_bytes = 0, rotation = 1;
 
-  // Called before each operation of under a microsecond, so that one slot takes no division.
   std::byte* at(std::uint64_t operation) const {
-    if (rotation == 1 || first == nullptr) return first;
-    return first + operation % rotation * stride_bytes;
+    return first == nullptr ? nullptr : first + operation % rotation * stride_bytes;
   }
+};
+
+// The slots of operations one after the other. Stepped on before each operation of under a microsecond, so it
+// takes no division.
+class SlotWalk {
+ public:
+  SlotWalk(const RankSlots& slots, std::uint64_t first_operation)
+      : next_(slots.at(first_operation)),
+        rotates_(next_ != nullptr && slots.rotation > 1),
+        stride_bytes_(slots.stride_bytes),
+        first_(slots.first),
+        last_(rotates_ ? first_ + (slots.rotation - 1) * stride_bytes_ : nullptr) {}
+  std::byte* next() {
+    std::byte* const slot = next_;
+    if (rotates_) next_ = slot == last_ ? first_ : slot + stride_bytes_;
+    return slot;
+  }
+
+ private:
+  std::byte* next_;
+  bool rotates_;
+  std::uint64_t stride_bytes_;
+  std::byte *first_, *last_;
 };
 
 class RankMover : public Mover {

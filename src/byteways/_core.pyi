@@ -372,6 +372,9 @@ class Mpi:
     def abi(self) -> str: ...
     @property
     def world(self) -> Communicator: ...
+    def plain_world(self) -> Communicator | None:
+        """MPI_COMM_WORLD itself, as programs use it; None where somebody else has started MPI."""
+
     def says_device_support(self, vendor: str) -> bool | None:
         """Whether the library says that it takes memory of GPUs ("cuda", "hip"); None: it does not say."""
 

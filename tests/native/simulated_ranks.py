@@ -20,6 +20,7 @@ _MEMBERS: dict[str, tuple[Any, ...]] = {
     "describe": (_I, _P, _I),
     "device_support": (ctypes.c_char_p, _REF(_I)),
     "world": (),
+    "plain_world": (),
     "rank": (_U, _REF(_I)),
     "size": (_U, _REF(_I)),
     "split": (_U, _I, _I, _REF(_U)),

@@ -40,10 +40,9 @@ class MpiCollective final : public CollectiveMover {
   template <class Act>
   static void repeat(const MpiCollective& mover, std::uint64_t first, std::uint64_t count) {
     const Call call = mover.call_;
-    const RankSlots from = mover.inputs(), to = mover.outputs();
+    SlotWalk from(mover.inputs(), first), to(mover.outputs(), first);
     const bool in_place = mover.in_place();
-    for (std::uint64_t k = first; k < first + count; ++k)
-      Act{}(call, in_place ? nullptr : from.at(k), to.at(k));
+    for (std::uint64_t k = 0; k < count; ++k) Act{}(call, in_place ? nullptr : from.next(), to.next());
   }
 
  private:

@@ -70,16 +70,16 @@ Communicator Communicator::split_by_host() const {
 }
 
 void Communicator::fail(const char* call, int error, Requests& requests) const {
-  const int left = table(call).unfinished(requests.count(), requests.room_.data());
-  requests.count_ = static_cast<std::size_t>(left);
+  const BytewaysMpi& mpi = table(call);
+  requests.keep_first(mpi.unfinished(requests.count_, requests.room_.data()), mpi.request_bytes);
   library_->fail(call, error);
 }
 
 bool Communicator::test(Requests& requests) const {
   int done = 0;
-  if (const int error = table("MPI_Testall").test_all(requests.count(), requests.room_.data(), &done))
+  if (const int error = table("MPI_Testall").test_all(requests.count_, requests.room_.data(), &done))
     fail("MPI_Testall", error, requests);
-  if (done != 0) requests.count_ = 0;
+  if (done != 0) requests.keep_first(0, 0);
   return done != 0;
 }
 
@@ -131,6 +131,12 @@ Mpi::Mpi(const MpiOptions& options) {
     throw Error("MPI_Init_thread", "wrong launcher",
                 "a launcher started " + std::to_string(started) + " ranks, of which " + report_.version +
                     " (" + report_.path + ") knows one: use the mpiexec of that library");
+}
+
+std::optional<Communicator> Mpi::plain_world() const {
+  const BytewaysComm comm = library_->table("MPI_COMM_WORLD").plain_world();
+  if (comm == 0) return std::nullopt;
+  return Communicator(library_, comm, false);
 }
 
 std::optional<bool> Mpi::says_device_support(const std::string& vendor) const {

@@ -26,15 +26,22 @@ class Requests {
  private:
   friend class Communicator;
   // Room for one more.
-  void* next(int request_bytes) {
-    const std::size_t bytes = count_ * static_cast<std::size_t>(request_bytes);
-    if (bytes == room_.size() * kMostRequestBytes) room_.resize(2 * room_.size() + 8);
-    return reinterpret_cast<std::byte*>(room_.data()) + bytes;
+  void* next() {
+    if (used_bytes_ == room_.size() * kMostRequestBytes) room_.resize(2 * room_.size() + 8);
+    return reinterpret_cast<std::byte*>(room_.data()) + used_bytes_;
   }
-  int count() const { return static_cast<int>(count_); }
+  void keep(int request_bytes) {
+    used_bytes_ += static_cast<std::size_t>(request_bytes);
+    ++count_;
+  }
+  void keep_first(int count, int request_bytes) {
+    used_bytes_ = static_cast<std::size_t>(count) * static_cast<std::size_t>(request_bytes);
+    count_ = count;
+  }
 
   std::vector<std::uint64_t> room_;  // of requests one after the other, as the library has them
-  std::size_t count_ = 0;
+  std::size_t used_bytes_ = 0;
+  int count_ = 0;
 };
 static_assert(kMostRequestBytes == sizeof(std::uint64_t));
 
@@ -84,21 +91,19 @@ class Communicator final : public Ranks {
   void start_send(Requests& requests, const void* data, std::int64_t count, BytewaysElement element, int to,
                   int tag) const {
     const BytewaysMpi& mpi = table("MPI_Isend");
-    void* const request = requests.next(mpi.request_bytes);
-    check("MPI_Isend", mpi.start_send(data, count, element, to, tag, comm_, request));
-    ++requests.count_;
+    check("MPI_Isend", mpi.start_send(data, count, element, to, tag, comm_, requests.next()));
+    requests.keep(mpi.request_bytes);
   }
   void start_receive(Requests& requests, void* data, std::int64_t count, BytewaysElement element, int from,
                      int tag) const {
     const BytewaysMpi& mpi = table("MPI_Irecv");
-    void* const request = requests.next(mpi.request_bytes);
-    check("MPI_Irecv", mpi.start_receive(data, count, element, from, tag, comm_, request));
-    ++requests.count_;
+    check("MPI_Irecv", mpi.start_receive(data, count, element, from, tag, comm_, requests.next()));
+    requests.keep(mpi.request_bytes);
   }
   void wait(Requests& requests) const {
-    if (const int error = table("MPI_Waitall").wait_all(requests.count(), requests.room_.data()))
+    if (const int error = table("MPI_Waitall").wait_all(requests.count_, requests.room_.data()))
       fail("MPI_Waitall", error, requests);
-    requests.count_ = 0;
+    requests.keep_first(0, 0);
   }
   bool test(Requests& requests) const;  // whether all are done
 
@@ -163,6 +168,9 @@ class Mpi {
   const LibraryReport& report() const { return report_; }
   const std::string& abi() const { return abi_; }  // "standard", "mpich", "openmpi"; empty: simulated
   const Communicator& world() const { return *world_; }
+  // MPI_COMM_WORLD itself, as programs use it; none where somebody else has started MPI, whose messages are
+  // in it.
+  std::optional<Communicator> plain_world() const;
   // Whether the library says that it takes device memory of "cuda" or "hip"; none: it does not say.
   std::optional<bool> says_device_support(const std::string& vendor) const;
   // Ends MPI once all ranks have called this; later calls throw Error.

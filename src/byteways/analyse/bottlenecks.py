@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 
 from byteways.analyse.prediction import Carried, Predictions, Seen, Together
 from byteways.analyse.resources import Resource, Uses, resources
@@ -32,7 +31,7 @@ class Bottleneck:
 
     resource: Resource
     names: tuple[str, ...]
-    bytes_per_s: float  # its load, the median over the cases that it limits
+    bytes_per_s: float  # its greatest load in any record: a limit that one of them passes would be none
     cases: tuple[Together, ...]
     example: Together  # the slowest of the cases with the fewest other bottlenecks
 
@@ -126,10 +125,9 @@ def _explain(
         mine = [index for index in explained if one in holding[index]]
         if not mine:
             continue
-        full = [load for index in mine for load in one.loads[index] if load >= FULL * one.capacity]
         example = min(mine, key=lambda index: (len(holding[index]), cases[index].kept))
         held_back = tuple(cases[index] for index in mine)
-        bottlenecks.append(Bottleneck(one.resource, one.names, median(full), held_back, cases[example]))
+        bottlenecks.append(Bottleneck(one.resource, one.names, one.capacity, held_back, cases[example]))
     rest_ = tuple(cases[index] for index in held if index not in explained)
     return Explanation(setting, tuple(bottlenecks), rest_)
 

@@ -66,7 +66,7 @@ def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
         groups[first],
         tuple(rivals),
         plain[0] if _settings(first) and plain else None,
-        tuple(one for one in narrow if one.claim.trails),
+        tuple(sorted((one for one in narrow if one.claim.trails), key=lambda one: -one.group.value)),
     )
 
 

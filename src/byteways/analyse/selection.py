@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from byteways.analyse.summary import Cell, Variant, group_by
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
-from byteways.plan.rows import moves_rows
+from byteways.plan.interfaces import INTERFACES, figure_of
 from byteways.topology import routes
 from byteways.topology.model import Topology
 
@@ -87,7 +86,7 @@ def unidirectional(found: Iterable[Cell]) -> list[Cell]:
     All count arriving bytes. Excluded, with their own tables: STREAM kernels, which count reads and writes,
     pitched rows, which are different work, messages between ranks, and memory of other processes.
     """
-    return [cell for cell in found if _arrives(cell) and within_a_process(cell)]
+    return [cell for cell in found if cell.arrives and within_a_process(cell)]
 
 
 #: Options that leave gaps between the bytes: a different job.
@@ -116,23 +115,17 @@ def is_plain(topology: Topology, cell: Cell) -> bool:
 
     The memories stay where they are, and the host's is nearest to the GPU.
     """
-    plain = cell.record.cache == "cold" and cell.stays and cell.record.interface not in APART
-    return plain and does_the_job(cell) and by_nearest(cell, topology)
+    return cell.record.cache == "cold" and is_plain_job(cell) and by_nearest(cell, topology)
+
+
+def is_plain_job(cell: Cell) -> bool:
+    """Whether it is a plain job, not split over other routes, on memories that stay where they are."""
+    return cell.stays and cell.record.interface not in APART and does_the_job(cell)
 
 
 def by_ipc(found: Iterable[Cell]) -> list[Cell]:
     """Returns the same of memory of another process."""
-    return [cell for cell in found if _arrives(cell) and uses_ipc(cell)]
-
-
-def _arrives(cell: Cell) -> bool:
-    """Whether it is the bandwidth of a single flow of contiguous bytes."""
-    return (
-        cell.record.pattern == "unidirectional"
-        and figure_of(cell.record.interface) == "bandwidth"
-        and not counts_as_stream(cell.record.interface)
-        and not moves_rows(cell.record.interface)
-    )
+    return [cell for cell in found if cell.arrives and uses_ipc(cell)]
 
 
 def chases(found: Iterable[Cell]) -> list[Cell]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import fmean, median
 from typing import Any, Protocol, TypeVar
 
@@ -16,8 +16,9 @@ from byteways.analyse.families import Families
 from byteways.analyse.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
 from byteways.analyse.rounds import UNSETTLED, figure, interval, rounds_of
 from byteways.plan.case import Buffer, is_managed
-from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.plan.interfaces import INTERFACES, OF_ALL, counts_as_stream, figure_of
 from byteways.plan.options import TIMING
+from byteways.plan.rows import moves_rows
 from byteways.results.record import Record
 from byteways.topology.model import Topology
 from byteways.units import format_size
@@ -175,6 +176,17 @@ class Cell:
         return tuple(dict.fromkeys(what for record in self.records for what in record.rests_on or ()))
 
     @cached_property
+    def arrives(self) -> bool:
+        """Whether it is the bandwidth of a single flow of contiguous bytes."""
+        interface = self.record.interface
+        return (
+            self.record.pattern == "unidirectional"
+            and figure_of(interface) == "bandwidth"
+            and not counts_as_stream(interface)
+            and not moves_rows(interface)
+        )
+
+    @cached_property
     def source(self) -> Buffer:
         return Buffer.parse(self.record.source)
 
@@ -185,7 +197,7 @@ class Cell:
     @cached_property
     def variant(self) -> Variant:
         record = self.record
-        return Variant(
+        return _same(
             record.interface,
             record.access,
             _memory(self.source),
@@ -277,7 +289,7 @@ class Variant:
     def managed(self) -> bool:
         return any(memory.startswith("managed") for memory in (self.source, self.destination))
 
-    @property
+    @cached_property
     def host_memory(self) -> str:
         """The memory kind other than plain GPU memory; empty if both are plain.
 
@@ -290,6 +302,13 @@ class Variant:
 
     def label(self, *, memory: bool = True, access: bool = True) -> str:
         """`copy, write`, `kernel-bulk, read, pinned, blocks=8`."""
+        return self._label if memory and access else self._described(memory, access)
+
+    @cached_property
+    def _label(self) -> str:
+        return self._described(memory=True, access=True)
+
+    def _described(self, memory: bool, access: bool) -> str:
         parts = [self.interface]
         if access and self.access != "local":
             parts.append(self.access)
@@ -305,6 +324,10 @@ def kind_of_pair(source: str, destination: str) -> str:
     """Returns a key of selection.KINDS from device names (`cpu0`, `gpu3`)."""
     ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
     return ends[0] if source == destination else "-".join(ends)
+
+
+#: A run has some hundred variants and many thousands of cells: equal ones are one object, with its texts.
+_same = lru_cache(maxsize=1 << 14)(Variant)
 
 
 def gpu_caches(run: Run) -> dict[str, int]:

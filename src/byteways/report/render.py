@@ -6,6 +6,7 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from byteways.analyse.standing import RULE
 from byteways.analyse.wording_comparison import HEADINGS
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.compared import ComparedPage
@@ -48,6 +49,7 @@ def render(page: Page) -> str:
     return template.render(
         page=page,
         interfaces=list(INTERFACES.items()),
+        rule=RULE,
         style=_asset("page.css"),
         script=_asset("page.js"),
         parts=_asset("parts.js"),

@@ -2,6 +2,7 @@
 #pragma once
 #include <climits>
 #include <cstdint>
+#include <type_traits>
 
 #include "runtimes/mpi/shims/own_codes.hpp"
 #include "runtimes/mpi/table.hpp"
@@ -70,23 +71,25 @@ class Elements {
   bool made_ = false;
 };
 
-// Calls act(count, type) as a message wants them, and returns its error. Apart from the call of a plain
-// message, which is timed.
-template <class Act>
-[[gnu::noinline, gnu::cold]] int with_made_type(std::int64_t count, int element, Act act) {
+// Calls act(count, type, arguments…) as a message wants the two, and returns its error. What a plain message
+// takes is timed: `act` captures nothing, so that arguments stay in the registers in which they came.
+template <class Act, class... Arguments>
+[[gnu::noinline, gnu::cold]] int with_made_type(Act act, std::int64_t count, int element,
+                                                Arguments... arguments) {
   const Elements message(count, element);
-  return message.error() != 0 ? message.error() : act(1, message.type());
+  return message.error() != 0 ? message.error() : act(1, message.type(), arguments...);
 }
-template <class Act>
-int with_elements(std::int64_t count, int element, const Act& act) {
-  if (!is_plain(count, element)) return with_made_type(count, element, act);
-  return act(static_cast<int>(count), kTypes[element]);
+template <class Act, class... Arguments>
+int with_elements(Act act, std::int64_t count, int element, Arguments... arguments) {
+  static_assert(std::is_empty_v<Act>);
+  if (!is_plain(count, element)) return with_made_type(act, count, element, arguments...);
+  return act(static_cast<int>(count), kTypes[element], arguments...);
 }
 
 // The same of a reduction, which takes no types that were made.
-template <class Act>
-int with_summands(std::int64_t count, int element, const Act& act) {
-  if (is_plain(count, element)) return act(static_cast<int>(count), kTypes[element]);
+template <class Act, class... Arguments>
+int with_summands(Act act, std::int64_t count, int element, Arguments... arguments) {
+  if (is_plain(count, element)) return act(static_cast<int>(count), kTypes[element], arguments...);
   return !is_known(element) ? kNoSuchElement : count < 0 ? kBadCount : kReductionTooLarge;
 }
 

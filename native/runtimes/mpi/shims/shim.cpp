@@ -166,6 +166,7 @@ int device_support(const char* vendor, int* support) {
 // ---- Communicators
 
 BytewaysComm world() { return own_world == abi::kNoComm ? 0 : number_of(own_world); }
+BytewaysComm plain_world() { return started_here ? number_of(abi::kWorld) : 0; }
 int rank_in(BytewaysComm comm, int* rank) { return MPI_Comm_rank(comm_of(comm), rank); }
 int size_of(BytewaysComm comm, int* size) { return MPI_Comm_size(comm_of(comm), size); }
 
@@ -196,29 +197,34 @@ int free_comm(BytewaysComm comm) {
 // ---- Messages between two ranks
 
 int send(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm) {
-  return with_elements(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Send(data, number, type, to, tag, comm_of(comm));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, int rank, int mark,
+                            MPI_Comm in) { return MPI_Send(from, number, type, rank, mark, in); };
+  return with_elements(kCall, count, element, data, to, tag, comm_of(comm));
 }
 
 int receive(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm) {
-  return with_elements(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Recv(data, number, type, from, tag, comm_of(comm), abi::kIgnoreStatus);
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, void* to, int rank, int mark, MPI_Comm in) {
+    return MPI_Recv(to, number, type, rank, mark, in, abi::kIgnoreStatus);
+  };
+  return with_elements(kCall, count, element, data, from, tag, comm_of(comm));
 }
 
 int start_send(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm,
                void* request) {
-  return with_elements(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Isend(data, number, type, to, tag, comm_of(comm), static_cast<MPI_Request*>(request));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, int rank, int mark, MPI_Comm in,
+                            void* made) {
+    return MPI_Isend(from, number, type, rank, mark, in, static_cast<MPI_Request*>(made));
+  };
+  return with_elements(kCall, count, element, data, to, tag, comm_of(comm), request);
 }
 
 int start_receive(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm,
                   void* request) {
-  return with_elements(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Irecv(data, number, type, from, tag, comm_of(comm), static_cast<MPI_Request*>(request));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, void* to, int rank, int mark, MPI_Comm in,
+                            void* made) {
+    return MPI_Irecv(to, number, type, rank, mark, in, static_cast<MPI_Request*>(made));
+  };
+  return with_elements(kCall, count, element, data, from, tag, comm_of(comm), request);
 }
 
 // Calls `act` with room for statuses, and returns the first failure of a request by its own code: "look into
@@ -260,57 +266,66 @@ int unfinished(int count, void* requests) {
 int barrier(BytewaysComm comm) { return MPI_Barrier(comm_of(comm)); }
 
 int broadcast(void* data, std::int64_t count, int element, int root, BytewaysComm comm) {
-  return with_elements(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Bcast(data, number, type, root, comm_of(comm));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, void* all, int first, MPI_Comm in) {
+    return MPI_Bcast(all, number, type, first, in);
+  };
+  return with_elements(kCall, count, element, data, root, comm_of(comm));
 }
 
 int reduce(const void* source, void* destination, std::int64_t count, int element, int root,
            BytewaysComm comm) {
-  return with_summands(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Reduce(in_place_or(source), destination, number, type, abi::kSum, root, comm_of(comm));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, int last,
+                            MPI_Comm in) { return MPI_Reduce(from, to, number, type, abi::kSum, last, in); };
+  return with_summands(kCall, count, element, in_place_or(source), destination, root, comm_of(comm));
 }
 
 int allreduce(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm) {
-  return with_summands(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Allreduce(in_place_or(source), destination, number, type, abi::kSum, comm_of(comm));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, MPI_Comm in) {
+    return MPI_Allreduce(from, to, number, type, abi::kSum, in);
+  };
+  return with_summands(kCall, count, element, in_place_or(source), destination, comm_of(comm));
 }
 
 int reduce_scatter(const void* source, void* destination, std::int64_t count, int element,
                    BytewaysComm comm) {
-  return with_summands(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Reduce_scatter_block(in_place_or(source), destination, number, type, abi::kSum, comm_of(comm));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, MPI_Comm in) {
+    return MPI_Reduce_scatter_block(from, to, number, type, abi::kSum, in);
+  };
+  return with_summands(kCall, count, element, in_place_or(source), destination, comm_of(comm));
 }
 
 int allgather(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm) {
-  return with_elements(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Allgather(in_place_or(source), number, type, destination, number, type, comm_of(comm));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, MPI_Comm in) {
+    return MPI_Allgather(from, number, type, to, number, type, in);
+  };
+  return with_elements(kCall, count, element, in_place_or(source), destination, comm_of(comm));
 }
 
 int gather(const void* source, void* destination, std::int64_t count, int element, int root,
            BytewaysComm comm) {
-  return with_elements(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Gather(in_place_or(source), number, type, destination, number, type, root, comm_of(comm));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, int last,
+                            MPI_Comm in) {
+    return MPI_Gather(from, number, type, to, number, type, last, in);
+  };
+  return with_elements(kCall, count, element, in_place_or(source), destination, root, comm_of(comm));
 }
 
 // In place, the root's own block stays where it is: its destination is none.
 int scatter(const void* source, void* destination, std::int64_t count, int element, int root,
             BytewaysComm comm) {
-  void* const to = destination == nullptr ? abi::kInPlace : destination;
-  return with_elements(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Scatter(source, number, type, to, number, type, root, comm_of(comm));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, int first,
+                            MPI_Comm in) {
+    return MPI_Scatter(from, number, type, to, number, type, first, in);
+  };
+  return with_elements(kCall, count, element, source, destination == nullptr ? abi::kInPlace : destination,
+                       root, comm_of(comm));
 }
 
 int alltoall(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm) {
-  return with_elements(count, element, [=](int number, MPI_Datatype type) {
-    return MPI_Alltoall(in_place_or(source), number, type, destination, number, type, comm_of(comm));
-  });
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, MPI_Comm in) {
+    return MPI_Alltoall(from, number, type, to, number, type, in);
+  };
+  return with_elements(kCall, count, element, in_place_or(source), destination, comm_of(comm));
 }
 
 static_assert(sizeof(MPI_Request) <= kMostRequestBytes);
@@ -325,6 +340,7 @@ constexpr BytewaysMpi kTable = {
     .describe = describe,
     .device_support = device_support,
     .world = world,
+    .plain_world = plain_world,
     .rank = rank_in,
     .size = size_of,
     .split = split,

@@ -218,15 +218,17 @@ def _best(members: Sequence[Cell]) -> list[tuple[str, Group]]:
 def _places(where: str, members: Sequence[Cell], others: str = "") -> Finding:
     (best, first), *rest = _best(members)
     claims = [_beside(place, group, best, first, len(rest) + 1) for place, group in rest]
+    level = [claim for claim in claims if not claim.leads]
     near = [place for (place, _), claim in zip(rest, claims, strict=True) if not claim.leads]
     far = [(*one, claim) for one, claim in zip(rest, claims, strict=True) if claim.leads]
     title = f"{where}, one-way latency is {_half_time(first)}"
-    title += f"; {no_difference([best, *near])}" if near else f" {best}"
+    title += f"; {no_difference([best, *near], level).removesuffix(',')}" if near else f" {best}"
     if far:
         said = [f"{longer_by(claim)} {place} ({_half_time(group)})" for place, group, claim in far]
         title += f", {listed(said)}"
     slow, fast = max(first.cells, key=lambda cell: cell.value), min(first.cells, key=lambda cell: cell.value)
-    detail = f"Half of a round trip, median of {count(len(first.cells), 'pair')}."
+    whose = f"median of {len(first.cells)} pairs" if len(first.cells) > 1 else " and ".join(sides(fast))
+    detail = f"Half of a round trip, {whose}."
     if compare(slow, fast, ways=len(first.cells), match=None).leads:
         detail += f" From {_said(fast)} to {_said(slow)}."
     figures = (first, *(group for _, group in rest))
