@@ -29,7 +29,7 @@ def collective(pattern: str = "allreduce", size_bytes: int = 1024, ranks: int = 
     ],
 )
 def test_ranks_per_core(job: Job | None, cores: int, ranks: int, factor: float) -> None:
-    """Catches ranks that count as hanging where time slices make them slow, and longer deadlines of others."""
+    """Catches ranks that count as hanging where time slices make them slow, and other limits that grow."""
     assert Crowding(job, cores).factor(collective(ranks=ranks)) == factor
 
 
