@@ -72,8 +72,8 @@ def test_sixteen_gpus_fit_80_columns(tmp_path: Path) -> None:
     lines = printed(matrix_of(build, tmp_path))
     assert max(map(len, lines)) <= 80
     assert [line for line in lines if line.startswith("Node")] == [
-        "Node: best way of each pair at 1 GiB, GB/s",
-        "Node: best way of each pair at 1 GiB, % of peak",
+        "Node: best way by kind of pair and link at 1 GiB, GB/s",
+        "Node: best way by kind of pair and link at 1 GiB, % of peak",
     ]
     assert lines[2].split() == ["from", *map(str, range(16)), "host"]
     assert lines[3].split() == ["gpu0", "·", *["396"] * 3, "396!198", *["396"] * 10, "·"]

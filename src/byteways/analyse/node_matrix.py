@@ -12,6 +12,7 @@ from statistics import median
 
 from byteways.analyse.compare import rank
 from byteways.analyse.finding import Finding
+from byteways.analyse.phrases import sentence
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     KINDS,
@@ -24,6 +25,7 @@ from byteways.analyse.selection import (
 )
 from byteways.analyse.subjects.messages import is_latency, messages
 from byteways.analyse.summary import Cell, Variant, group_by
+from byteways.analyse.wording import faster_elsewhere
 
 #: Row and column of the host memory nearest to each GPU.
 HOST = "host"
@@ -41,6 +43,7 @@ class NodeMatrix:
     shares: Mapping[tuple[str, str], float]  # of the nominal peak, where a link is the limit
     odd: frozenset[tuple[str, str]]  # pairs that a finding calls outliers among equal links
     ways: tuple[tuple[str, str], ...]  # kind of pair (of KINDS, or BETWEEN_RANKS), label of its way
+    faster: tuple[str, ...] = ()  # sentences on ways that few of such pairs have, and are faster there
 
 
 def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
@@ -67,9 +70,13 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     size = broadest_size(cells)
     cells = [cell for cell in cells if cell.record.size_bytes == size]
     best: dict[tuple[str, str], Cell] = {}
+    faster: dict[str, None] = {}
     ways: dict[tuple[str, str], None] = {}
     for (what, _), alike in group_by(cells, lambda cell: (kind(cell), _class(index, cell))).items():
-        chosen = _chosen(alike)
+        ranking = rank(alike)
+        chosen = ranking.variant if ranking else _commonest(alike)
+        if ranking and (said := faster_elsewhere(ranking, " GB/s")):
+            faster[sentence(said)] = None
         for pair, members in group_by(alike, lambda cell: _ends(cell, gpus and not between_ranks)).items():
             same = [cell for cell in members if cell.variant == chosen]
             best[pair] = max(same or members, key=lambda cell: cell.value)
@@ -80,7 +87,7 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
         for pair, cell in best.items()
         if cell.fraction is not None and limited_by_link(index.topology, cell)
     }
-    return NodeMatrix(size, tuple(names), best, shares, _odd(findings, best), _ordered(ways))
+    return NodeMatrix(size, tuple(names), best, shares, _odd(findings, best), _ordered(ways), tuple(faster))
 
 
 def _ordered(ways: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -116,11 +123,8 @@ def _class(index: Index, cell: Cell) -> str:
     return index.link_class(cell) if {cell.source.device, cell.destination.device} <= known else ""
 
 
-def _chosen(alike: Sequence[Cell]) -> Variant:
-    """Returns the best way by the ranking; without one, the greatest median of those on most paths."""
-    ranking = rank(alike)
-    if ranking:
-        return ranking.variant
+def _commonest(alike: Sequence[Cell]) -> Variant:
+    """Returns, where nothing can be ranked, the way with the greatest median of those on most paths."""
     ways = group_by(alike, lambda cell: cell.variant)
     return max(ways, key=lambda same: (len(ways[same]), median(cell.value for cell in ways[same])))
 

@@ -41,7 +41,7 @@ def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
     at = format_size(matrix.size_bytes)
     for unit, lines in grids:
         console.print()
-        title = f"Node: best way of each pair at {at}, {unit}"
+        title = f"Node: best way by kind of pair and link at {at}, {unit}"
         console.print(Text(worded(title, simulated), style="bold"), soft_wrap=True)
         for line in lines:
             console.print(line, soft_wrap=True)
@@ -148,6 +148,7 @@ def _notes(matrix: NodeMatrix) -> list[str]:
     for what, label in matrix.ways:
         kinds.setdefault(what, []).append(label)
     notes = [f"{KINDS.get(what, what)}: {'; '.join(labels)}" for what, labels in kinds.items()]
+    notes += matrix.faster
     if matrix.odd:
         notes.append(f"{ODD} an outlier among equal links")
     return notes
