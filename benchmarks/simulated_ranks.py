@@ -34,7 +34,7 @@ _BEFORE = (
 _MEMBERS = (
     *_BEFORE,
     *("split", "split_by_host", "free_comm"),
-    *("send", "receive", "start_send", "start_receive", "wait_all", "test_all"),
+    *("send", "receive", "start_send", "start_receive", "wait_all", "test_all", "unfinished"),
     *(
         "barrier",
         "broadcast",
@@ -47,6 +47,8 @@ _MEMBERS = (
         "alltoall",
     ),
 )
+#: Of native/runtimes/mpi/table.hpp, whose members these are.
+TABLE_VERSION = 3
 _P, _L, _U = c_void_p, c_int64, c_uint64
 _BUFFERS = (_P, _P, _L, c_int, _U)
 _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
@@ -64,7 +66,7 @@ _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
 
 
 class _Table(ctypes.Structure):
-    _fields_ = [("version", c_int), *((name, c_void_p) for name in _MEMBERS)]
+    _fields_ = [("version", c_int), ("request_bytes", c_int), *((name, c_void_p) for name in _MEMBERS)]
 
 
 class _UniqueId(ctypes.Structure):
@@ -80,6 +82,8 @@ class World:
         self.size = 1 if operation.message == "one_process" else operation.ranks
         self.library.byteways_mpi_table.restype = ctypes.POINTER(_Table)
         self._table = self.library.byteways_mpi_table().contents
+        if self._table.version != TABLE_VERSION:
+            raise CallError(f"the table of MPI has version {self._table.version}, not {TABLE_VERSION}")
         self.world = ctypes.CFUNCTYPE(_U)(self._table.world)()
         self.id = _UniqueId()
         self.xccl("GetUniqueId", byref(self.id))

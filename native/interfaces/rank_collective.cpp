@@ -49,13 +49,17 @@ CollectiveMover::CollectiveMover(Session& session, const Flow& flow, const std::
                 (in_place_ ? ", in place" : ""));
 }
 
-std::byte* CollectiveMover::input(std::uint64_t operation) const {
-  return in_place_ ? destination_slot(operation) + input_in_place().offset_bytes : source_slot(operation);
+RankSlots CollectiveMover::inputs() const {
+  if (!in_place_) return source_slots();
+  RankSlots slots = destination_slots();
+  slots.first += input_in_place().offset_bytes;
+  return slots;
 }
 
-std::byte* CollectiveMover::output(std::uint64_t operation) const {
-  const bool own = in_place_ && rule_.received == Received::sum_of_block;
-  return destination_slot(operation) + (own ? own_block() : 0);
+RankSlots CollectiveMover::outputs() const {
+  RankSlots slots = destination_slots();
+  if (in_place_ && rule_.received == Received::sum_of_block) slots.first += own_block();
+  return slots;
 }
 
 // As nccl-tests: the input of an allgather is this rank's block of the output, and the output of a

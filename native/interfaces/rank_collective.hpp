@@ -37,9 +37,9 @@ class CollectiveMover : public RankMover {
   // the words are checked.
   std::uint64_t element_bytes() const { return flow_.size_bytes % kWord == 0 ? kWord : kWord / 2; }
   bool in_place() const { return in_place_; }
-  // What an operation reads and writes on this rank.
-  std::byte* input(std::uint64_t operation) const;
-  std::byte* output(std::uint64_t operation) const;
+  // What operations read and write on this rank.
+  RankSlots inputs() const;
+  RankSlots outputs() const;
   Part input_in_place() const override;
 
  private:

@@ -11,6 +11,39 @@
 
 namespace byteways {
 
+// The parts of a buffer that operations take in turn.
+struct RankSlots {
+  std::byte* first = nullptr;  // nullptr: this rank has no buffer
+  std::uint64_t stride_bytes = 0, rotation = 1;
+
+  std::byte* at(std::uint64_t operation) const {
+    return first == nullptr ? nullptr : first + operation % rotation * stride_bytes;
+  }
+};
+
+// The slots of operations one after the other. Stepped on before each operation of under a microsecond, so it
+// takes no division.
+class SlotWalk {
+ public:
+  SlotWalk(const RankSlots& slots, std::uint64_t first_operation)
+      : next_(slots.at(first_operation)),
+        rotates_(next_ != nullptr && slots.rotation > 1),
+        stride_bytes_(slots.stride_bytes),
+        first_(slots.first),
+        last_(rotates_ ? first_ + (slots.rotation - 1) * stride_bytes_ : nullptr) {}
+  std::byte* next() {
+    std::byte* const slot = next_;
+    if (rotates_) next_ = slot == last_ ? first_ : slot + stride_bytes_;
+    return slot;
+  }
+
+ private:
+  std::byte* next_;
+  bool rotates_;
+  std::uint64_t stride_bytes_;
+  std::byte *first_, *last_;
+};
+
 class RankMover : public Mover {
  public:
   void meet() override { ranks().barrier(); }
@@ -55,19 +88,16 @@ class RankMover : public Mover {
   void require_buffers(bool sends, bool receives) const;
   const Ranks& ranks() const { return *flow_.ranks; }
   int rank() const { return flow_.ranks->rank(); }
-  std::byte* source_slot(std::uint64_t operation) const { return slot(source_, operation); }
-  std::byte* destination_slot(std::uint64_t operation) const { return slot(destination_, operation); }
+  RankSlots source_slots() const { return {source_, stride_bytes_, traits_.rotation}; }
+  RankSlots destination_slots() const { return {destination_, stride_bytes_, traits_.rotation}; }
+  std::byte* source_slot(std::uint64_t operation) const { return source_slots().at(operation); }
+  std::byte* destination_slot(std::uint64_t operation) const { return destination_slots().at(operation); }
   void note_evidence(const std::string& how);
 
   Session* session_;
   Flow flow_;
 
  private:
-  // Called before each operation of under a microsecond, so that one slot takes no division.
-  std::byte* slot(std::byte* first, std::uint64_t operation) const {
-    if (first == nullptr || traits_.rotation == 1) return first;
-    return first + operation % traits_.rotation * stride_bytes_;
-  }
   std::uint64_t key_of(int rank) const;
   Verification look(std::uint64_t first_operation, std::uint64_t count, std::uint64_t stride);
   struct Words {  // of an arrival

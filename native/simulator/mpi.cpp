@@ -168,12 +168,12 @@ void Mpi::wait(Call& call, const std::vector<std::shared_ptr<Request>>& requests
     if (!request->error.empty()) throw Failure(Code::internal, request->error);
 }
 
-BytewaysRequest Mpi::keep(std::shared_ptr<Request> request) {
+RequestHandle Mpi::keep(std::shared_ptr<Request> request) {
   requests_[++handles_] = std::move(request);
   return handles_;
 }
 
-std::shared_ptr<Request> Mpi::known(BytewaysRequest handle) const {
+std::shared_ptr<Request> Mpi::known(RequestHandle handle) const {
   const auto found = requests_.find(handle);
   if (found == requests_.end()) throw Failure(Code::invalid, "there is no such request");
   return found->second;

@@ -37,6 +37,10 @@ struct Call {
   static Transfers& transfers();
 };
 
+// A request as callers hold it; 0 is none.
+using RequestHandle = std::uint64_t;
+static_assert(sizeof(RequestHandle) <= kMostRequestBytes);
+
 class Mpi {
  public:
   static Mpi& of_process();
@@ -60,9 +64,9 @@ class Mpi {
   // Throws the failure of the first that failed.
   void wait(Call& call, const std::vector<std::shared_ptr<Request>>& requests);
 
-  BytewaysRequest keep(std::shared_ptr<Request> request);
-  std::shared_ptr<Request> known(BytewaysRequest handle) const;
-  void forget(BytewaysRequest handle) { requests_.erase(handle); }
+  RequestHandle keep(std::shared_ptr<Request> request);
+  std::shared_ptr<Request> known(RequestHandle handle) const;
+  void forget(RequestHandle handle) { requests_.erase(handle); }
 
  private:
   Mpi();
@@ -80,8 +84,8 @@ class Mpi {
   std::map<BytewaysComm, Comm> comms_;
   std::map<std::tuple<BytewaysComm, std::uint64_t, int>, BytewaysComm> parts_;
   std::map<std::pair<int, BytewaysComm>, std::uint64_t> collectives_;
-  BytewaysRequest handles_ = 0;
-  std::map<BytewaysRequest, std::shared_ptr<Request>> requests_;
+  RequestHandle handles_ = 0;
+  std::map<RequestHandle, std::shared_ptr<Request>> requests_;
   std::vector<std::string> texts_;
 };
 

@@ -91,6 +91,7 @@ int device_support(const char* vendor, int* support) {
 }
 
 BytewaysComm world() { return Mpi::kWorld; }
+BytewaysComm plain_world() { return 0; }  // a part is as fast
 
 int rank(BytewaysComm comm, int* rank) {
   return local("rank", [&](Call& call) { *rank = library().rank(call, comm); });
@@ -151,47 +152,55 @@ int receive(void* data, std::int64_t count, int element, int from, int tag, Byte
   });
 }
 int start_send(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm,
-               BytewaysRequest* request) {
+               void* request) {
   return library().run("start_send", CallKind::message, comm, [&](Call& call) {
-    *request = library().keep(send_in(call, data, count, element, to, tag, comm));
+    *static_cast<RequestHandle*>(request) =
+        library().keep(send_in(call, data, count, element, to, tag, comm));
   });
 }
 int start_receive(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm,
-                  BytewaysRequest* request) {
+                  void* request) {
   return library().run("start_receive", CallKind::message, comm, [&](Call& call) {
-    *request = library().keep(receive_in(call, data, count, element, from, tag, comm));
+    *static_cast<RequestHandle*>(request) =
+        library().keep(receive_in(call, data, count, element, from, tag, comm));
   });
 }
 
-std::vector<std::shared_ptr<Request>> take_all(int count, const BytewaysRequest* requests) {
+std::vector<std::shared_ptr<Request>> take_all(int count, const RequestHandle* requests) {
   std::vector<std::shared_ptr<Request>> known;
   for (int each = 0; each < count; ++each)
     if (requests[each] != 0) known.push_back(library().known(requests[each]));
   return known;
 }
-void forget_all(int count, BytewaysRequest* requests) {
+void forget_all(int count, RequestHandle* requests) {
   for (int each = 0; each < count; ++each) library().forget(std::exchange(requests[each], 0));
 }
 
-int wait_all(int count, BytewaysRequest* requests) {
+int wait_all(int count, void* requests) {
+  auto* const handles = static_cast<RequestHandle*>(requests);
   return library().run("wait_all", CallKind::message, 0, [&](Call& call) {
     Timeline::of_process().enter(call.lock, Call::transfers().model().calls.clock_ns);
-    const auto known = take_all(count, requests);
-    forget_all(count, requests);
+    const auto known = take_all(count, handles);
+    forget_all(count, handles);
     library().wait(call, known);
   });
 }
-int test_all(int count, BytewaysRequest* requests, int* done) {
+int test_all(int count, void* requests, int* done) {
+  auto* const handles = static_cast<RequestHandle*>(requests);
   return library().run("test_all", CallKind::message, 0, [&](Call& call) {
     Timeline::of_process().enter(call.lock, Call::transfers().model().calls.query_ns);
     Timeline::of_process().catch_up();
-    const auto known = take_all(count, requests);
+    const auto known = take_all(count, handles);
     const bool all = std::all_of(known.begin(), known.end(), [](const auto& each) { return each->done; });
     *done = all ? 1 : 0;
     if (!all) return;
-    forget_all(count, requests);
+    forget_all(count, handles);
     library().wait(call, known);
   });
+}
+int unfinished(int count, void* requests) {
+  auto* const handles = static_cast<RequestHandle*>(requests);
+  return static_cast<int>(std::remove(handles, handles + count, RequestHandle{0}) - handles);
 }
 
 // --- collectives
@@ -248,11 +257,36 @@ int alltoall(const void* source, void* destination, std::int64_t count, int elem
 
 extern "C" BYTEWAYS_EXPORTED const BytewaysMpi* byteways_mpi_table() {
   using namespace byteways::sim::mpi;
-  static constexpr BytewaysMpi table{
-      kMpiTableVersion, init,    finalize,  abort_all,  library_version, describe,
-      device_support,   world,   rank,      size,       split,           split_by_host,
-      free_comm,        send,    receive,   start_send, start_receive,   wait_all,
-      test_all,         barrier, broadcast, reduce,     allreduce,       reduce_scatter,
-      allgather,        gather,  scatter,   alltoall};
+  static constexpr BytewaysMpi table{kMpiTableVersion,
+                                     sizeof(RequestHandle),
+                                     init,
+                                     finalize,
+                                     abort_all,
+                                     library_version,
+                                     describe,
+                                     device_support,
+                                     world,
+                                     plain_world,
+                                     rank,
+                                     size,
+                                     split,
+                                     split_by_host,
+                                     free_comm,
+                                     send,
+                                     receive,
+                                     start_send,
+                                     start_receive,
+                                     wait_all,
+                                     test_all,
+                                     unfinished,
+                                     barrier,
+                                     broadcast,
+                                     reduce,
+                                     allreduce,
+                                     reduce_scatter,
+                                     allgather,
+                                     gather,
+                                     scatter,
+                                     alltoall};
   return &table;
 }

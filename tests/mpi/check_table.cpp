@@ -254,6 +254,7 @@ void check_failures(Mpi& mpi) {
     Requests requests;
     world.start_receive(requests, few.data(), 2, kFloat, 0, 1);
     fails("truncated later", [&] { world.wait(requests); });
+    expect(requests.empty(), "a failed request is no longer under way");
   }
   world.barrier();
   mpi.finalize();

@@ -20,6 +20,7 @@ _MEMBERS: dict[str, tuple[Any, ...]] = {
     "describe": (_I, _P, _I),
     "device_support": (ctypes.c_char_p, _REF(_I)),
     "world": (),
+    "plain_world": (),
     "rank": (_U, _REF(_I)),
     "size": (_U, _REF(_I)),
     "split": (_U, _I, _I, _REF(_U)),
@@ -31,6 +32,7 @@ _MEMBERS: dict[str, tuple[Any, ...]] = {
     "start_receive": (_P, _L, _I, _I, _I, _U, _REF(_U)),
     "wait_all": (_I, _P),
     "test_all": (_I, _P, _REF(_I)),
+    "unfinished": (_I, _P),
     "barrier": (_U,),
     "broadcast": (_P, _L, _I, _I, _U),
     "reduce": (_P, _P, _L, _I, _I, _U),
@@ -47,7 +49,7 @@ ELEMENTS = {BYTE: ctypes.c_ubyte, FLOAT: ctypes.c_float, UNSIGNED64: ctypes.c_ui
 
 
 class _Table(ctypes.Structure):
-    _fields_ = [("version", _I), *((name, _P) for name in _MEMBERS)]
+    _fields_ = [("version", _I), ("request_bytes", _I), *((name, _P) for name in _MEMBERS)]
 
 
 class MpiError(Exception):

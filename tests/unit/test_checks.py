@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.checks.check import Question, checked
-from byteways.analyse.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, Check
+from byteways.analyse.checks.check import Check, Question, checked
+from byteways.analyse.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN
 from byteways.analyse.claim import Reference
 from byteways.analyse.compare import beside
 from byteways.analyse.results_index import Index

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.analyse.compare import compare, rank
+from byteways.analyse.compare import compare
 from byteways.analyse.finding import finding
 from byteways.analyse.findings import told_apart
 from byteways.analyse.headline import Lead
 from byteways.analyse.phrases import differ, with_span
+from byteways.analyse.ranking import rank
 from byteways.analyse.subjects.odd_pairs import odd_of
 from byteways.analyse.subjects.transfers import _basis
 from byteways.analyse.summary import Cell, cells, pool

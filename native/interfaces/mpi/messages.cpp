@@ -45,9 +45,26 @@ class MessageMover : public RankMover {
     if (role_.receives) in_ = std::make_unique<Staging>(session, executor(), flow.size_bytes, messages);
   }
 
-  // What message k is sent from, and received into.
-  std::byte* sent(std::uint64_t k) const { return out_ ? out_->filled(k, source_slot(k)) : source_slot(k); }
-  std::byte* received(std::uint64_t k) const { return in_ ? in_->slot(k) : destination_slot(k); }
+  // Where messages are, one after the other: the data themselves, or what they are staged in.
+  struct Memory {
+    SlotWalk data;
+    Staging* staging;
+  };
+  struct Sources : Memory {
+    // Filled with message k.
+    std::byte* next(std::uint64_t k) {
+      std::byte* const slot = data.next();
+      return staging == nullptr ? slot : staging->filled(k, slot);
+    }
+  };
+  struct Targets : Memory {
+    std::byte* next(std::uint64_t k) {
+      std::byte* const slot = data.next();
+      return staging == nullptr ? slot : staging->slot(k);
+    }
+  };
+  Sources sources(std::uint64_t first) const { return {{{source_slots(), first}, out_.get()}}; }
+  Targets targets(std::uint64_t first) const { return {{{destination_slots(), first}, in_.get()}}; }
   // After messages [first, first + count) are there.
   void deliver(std::uint64_t first, std::uint64_t count) const {
     if (!in_) return;
@@ -96,11 +113,8 @@ class Messages final : public MessageMover {
  private:
   void exchange(std::uint64_t first, std::uint64_t count) {
     Requests& sends = acknowledged_ ? pending_ : sends_;
-    const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
-    for (std::uint64_t k = first; role_.receives && k < first + count; ++k)
-      mpi_.start_receive(pending_, received(k), bytes, kByte, role_.other, kData);
-    for (std::uint64_t k = first; role_.sends && k < first + count; ++k)
-      mpi_.start_send(sends, sent(k), bytes, kByte, role_.other, kData);
+    if (role_.receives) start_receives(first, count);
+    if (role_.sends) start_sends(sends, first, count);
     if (!acknowledged_ && rank() == 0) mpi_.wait(sends);
     mpi_.wait(pending_);
     if (!acknowledged_ && rank() != 0) mpi_.wait(sends);
@@ -109,6 +123,19 @@ class Messages final : public MessageMover {
     std::byte word[8] = {};
     if (role_.receives) mpi_.send(word, word_bytes_, kByte, role_.other, kAcknowledged);
     if (role_.sends) mpi_.receive(word, word_bytes_, kByte, role_.other, kAcknowledged);
+  }
+
+  void start_receives(std::uint64_t first, std::uint64_t count) {
+    const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
+    Targets to = targets(first);
+    for (std::uint64_t k = first; k < first + count; ++k)
+      mpi_.start_receive(pending_, to.next(k), bytes, kByte, role_.other, kData);
+  }
+  void start_sends(Requests& sends, std::uint64_t first, std::uint64_t count) {
+    const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
+    Sources from = sources(first);
+    for (std::uint64_t k = first; k < first + count; ++k)
+      mpi_.start_send(sends, from.next(k), bytes, kByte, role_.other, kData);
   }
 
   std::uint64_t window_;
@@ -124,11 +151,14 @@ class PingPong final : public MessageMover {
 
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
     const auto bytes = static_cast<std::int64_t>(flow_.size_bytes);
+    const bool begins = rank() == 0;
+    Sources from = sources(first_operation);
+    Targets to = targets(first_operation);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
-      if (rank() == 0) mpi_.send(sent(k), bytes, kByte, role_.other, kData);
-      mpi_.receive(received(k), bytes, kByte, role_.other, kData);
+      if (begins) mpi_.send(from.next(k), bytes, kByte, role_.other, kData);
+      mpi_.receive(to.next(k), bytes, kByte, role_.other, kData);
       deliver(k, 1);
-      if (rank() == 1) mpi_.send(sent(k), bytes, kByte, role_.other, kData);
+      if (!begins) mpi_.send(from.next(k), bytes, kByte, role_.other, kData);
     }
   }
 };

@@ -103,7 +103,7 @@ class XcclCollective final : public XcclMover<CollectiveMover> {
   }
 
   void call(Stream& stream, std::uint64_t k, int) override {
-    function_({*xccl_, input(k), output(k), flow_.size_bytes / element_bytes(),
+    function_({*xccl_, inputs().at(k), outputs().at(k), flow_.size_bytes / element_bytes(),
                block_bytes() / element_bytes(), element_bytes(), stream});
   }
 

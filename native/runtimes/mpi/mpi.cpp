@@ -15,27 +15,15 @@ constexpr std::size_t kBlock = 256;
 
 }  // namespace
 
-class MpiLibrary {
- public:
-  explicit MpiLibrary(const BytewaysMpi* opened) : table_(opened) {}
+// ---- MpiLibrary
 
-  const BytewaysMpi& table(const char* call) const {
-    if (ended_) throw Error(call, "finalized", "MPI has been finalized");
-    return *table_;
-  }
-  void check(const char* call, int error) const {
-    if (error == 0) return;
-    std::array<char, 1024> text{};
-    if (table_->describe(error, text.data(), static_cast<int>(text.size())) != 0) text[0] = '\0';
-    throw Error(call, "error " + std::to_string(error), text.data());
-  }
-  bool ended() const { return ended_; }
-  void end() { ended_ = true; }
+void MpiLibrary::fail_ended(const char* call) { throw Error(call, "finalized", "MPI has been finalized"); }
 
- private:
-  const BytewaysMpi* table_;
-  bool ended_ = false;
-};
+void MpiLibrary::fail(const char* call, int error) const {
+  std::array<char, 1024> text{};
+  if (table_->describe(error, text.data(), static_cast<int>(text.size())) != 0) text[0] = '\0';
+  throw Error(call, "error " + std::to_string(error), text.data());
+}
 
 // ---- Communicator
 
@@ -68,9 +56,6 @@ void Communicator::release() noexcept {
   owned_ = false;
 }
 
-const BytewaysMpi& Communicator::table(const char* call) const { return library_->table(call); }
-void Communicator::check(const char* call, int error) const { library_->check(call, error); }
-
 std::optional<Communicator> Communicator::split(int color, int key) const {
   BytewaysComm part = 0;
   check("MPI_Comm_split", table("MPI_Comm_split").split(comm_, color, key, &part));
@@ -84,85 +69,18 @@ Communicator Communicator::split_by_host() const {
   return Communicator(library_, part, true);
 }
 
-void Communicator::send(const void* data, std::int64_t count, BytewaysElement element, int to,
-                        int tag) const {
-  check("MPI_Send", table("MPI_Send").send(data, count, element, to, tag, comm_));
-}
-
-void Communicator::receive(void* data, std::int64_t count, BytewaysElement element, int from, int tag) const {
-  check("MPI_Recv", table("MPI_Recv").receive(data, count, element, from, tag, comm_));
-}
-
-void Communicator::start_send(Requests& requests, const void* data, std::int64_t count,
-                              BytewaysElement element, int to, int tag) const {
-  BytewaysRequest request = 0;
-  check("MPI_Isend", table("MPI_Isend").start_send(data, count, element, to, tag, comm_, &request));
-  requests.pending_.push_back(request);
-}
-
-void Communicator::start_receive(Requests& requests, void* data, std::int64_t count, BytewaysElement element,
-                                 int from, int tag) const {
-  BytewaysRequest request = 0;
-  check("MPI_Irecv", table("MPI_Irecv").start_receive(data, count, element, from, tag, comm_, &request));
-  requests.pending_.push_back(request);
-}
-
-void Communicator::wait(Requests& requests) const {
-  auto& pending = requests.pending_;
-  const int error = table("MPI_Waitall").wait_all(static_cast<int>(pending.size()), pending.data());
-  std::erase(pending, BytewaysRequest{0});
-  check("MPI_Waitall", error);
+void Communicator::fail(const char* call, int error, Requests& requests) const {
+  const BytewaysMpi& mpi = table(call);
+  requests.keep_first(mpi.unfinished(requests.count_, requests.room_.data()), mpi.request_bytes);
+  library_->fail(call, error);
 }
 
 bool Communicator::test(Requests& requests) const {
-  auto& pending = requests.pending_;
   int done = 0;
-  const int error = table("MPI_Testall").test_all(static_cast<int>(pending.size()), pending.data(), &done);
-  if (error != 0 || done != 0) std::erase(pending, BytewaysRequest{0});
-  check("MPI_Testall", error);
+  if (const int error = table("MPI_Testall").test_all(requests.count_, requests.room_.data(), &done))
+    fail("MPI_Testall", error, requests);
+  if (done != 0) requests.keep_first(0, 0);
   return done != 0;
-}
-
-void Communicator::barrier() const { check("MPI_Barrier", table("MPI_Barrier").barrier(comm_)); }
-
-void Communicator::broadcast(void* data, std::int64_t count, BytewaysElement element, int root) const {
-  check("MPI_Bcast", table("MPI_Bcast").broadcast(data, count, element, root, comm_));
-}
-
-void Communicator::reduce(const void* source, void* destination, std::int64_t count, BytewaysElement element,
-                          int root) const {
-  check("MPI_Reduce", table("MPI_Reduce").reduce(source, destination, count, element, root, comm_));
-}
-
-void Communicator::allreduce(const void* source, void* destination, std::int64_t count,
-                             BytewaysElement element) const {
-  check("MPI_Allreduce", table("MPI_Allreduce").allreduce(source, destination, count, element, comm_));
-}
-
-void Communicator::reduce_scatter(const void* source, void* destination, std::int64_t count,
-                                  BytewaysElement element) const {
-  constexpr const char* kCall = "MPI_Reduce_scatter_block";
-  check(kCall, table(kCall).reduce_scatter(source, destination, count, element, comm_));
-}
-
-void Communicator::allgather(const void* source, void* destination, std::int64_t count,
-                             BytewaysElement element) const {
-  check("MPI_Allgather", table("MPI_Allgather").allgather(source, destination, count, element, comm_));
-}
-
-void Communicator::gather(const void* source, void* destination, std::int64_t count, BytewaysElement element,
-                          int root) const {
-  check("MPI_Gather", table("MPI_Gather").gather(source, destination, count, element, root, comm_));
-}
-
-void Communicator::scatter(const void* source, void* destination, std::int64_t count, BytewaysElement element,
-                           int root) const {
-  check("MPI_Scatter", table("MPI_Scatter").scatter(source, destination, count, element, root, comm_));
-}
-
-void Communicator::alltoall(const void* source, void* destination, std::int64_t count,
-                            BytewaysElement element) const {
-  check("MPI_Alltoall", table("MPI_Alltoall").alltoall(source, destination, count, element, comm_));
 }
 
 std::string Communicator::broadcast_bytes(std::string mine, int root) const {
@@ -213,6 +131,12 @@ Mpi::Mpi(const MpiOptions& options) {
     throw Error("MPI_Init_thread", "wrong launcher",
                 "a launcher started " + std::to_string(started) + " ranks, of which " + report_.version +
                     " (" + report_.path + ") knows one: use the mpiexec of that library");
+}
+
+std::optional<Communicator> Mpi::plain_world() const {
+  const BytewaysComm comm = library_->table("MPI_COMM_WORLD").plain_world();
+  if (comm == 0) return std::nullopt;
+  return Communicator(library_, comm, false);
 }
 
 std::optional<bool> Mpi::says_device_support(const std::string& vendor) const {

@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from byteways.analyse.compare import Ranking, rank
 from byteways.analyse.phrases import SPREAD, listed, percent, rate, with_span
+from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, is_plain, kind, limited_by_link
 from byteways.analyse.summary import Group, group_by

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from byteways.analyse.claim import MIXED, NOT_COMPARED, TIE, Claim
-from byteways.analyse.compare import Ranking, Rival, unsteady
+from byteways.analyse.compare import unsteady
 from byteways.analyse.phrases import (
     DIFFERENCE,
     GREATEST_FACTOR,
@@ -25,6 +25,7 @@ from byteways.analyse.phrases import (
     way,
     with_span,
 )
+from byteways.analyse.ranking import Ranking, Rival
 from byteways.analyse.summary import Group
 from byteways.units import format_size, three_digits
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from byteways.analyse.claim import LEADS, MIXED, TIE, TRAILS
-from byteways.analyse.compare import Ranking, Rival, unsteady
+from byteways.analyse.compare import unsteady
 from byteways.analyse.phrases import listed, of_peak, rate, way
+from byteways.analyse.ranking import Ranking, Rival
 from byteways.analyse.wording import agreement, faster, faster_elsewhere, no_difference, tied_interfaces
 
 #: How sure an answer is.

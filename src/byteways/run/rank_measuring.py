@@ -308,10 +308,18 @@ class RankMeasurer(MeasurerOfRanks):
         """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""
         members = case.members
         if members not in self._groups:
-            mine = self._world.rank
-            color, key = (0, members.index(mine)) if mine in members else (-1, 0)
-            self._groups[members] = self._world.split(color, key)
+            self._groups[members] = self._plain_world(members) or self._part(members)
         return self._groups[members]
+
+    def _plain_world(self, members: tuple[int, ...]) -> Communicator | None:
+        """Returns MPI_COMM_WORLD for cases of all ranks, as a program would use it: others may be slower."""
+        everybody = members == tuple(range(self._world.size))
+        return self._mpi.plain_world() if everybody and self._mpi is not None else None
+
+    def _part(self, members: tuple[int, ...]) -> Communicator | ProcessRanks | ThreadRanks | None:
+        mine = self._world.rank
+        color, key = (0, members.index(mine)) if mine in members else (-1, 0)
+        return self._world.split(color, key)
 
     def _number(self, case: Case) -> int:
         """Returns the number by which the case knows this rank."""

@@ -18,7 +18,8 @@
 namespace {
 
 namespace own = byteways::mpi;
-using own::Elements;
+using own::with_elements;
+using own::with_summands;
 
 MPI_Comm own_world = abi::kNoComm;  // a copy, so that no message of others is taken for one of byteways
 bool started_here = false;
@@ -43,13 +44,7 @@ Handle handle_of(std::uint64_t number) {
     return static_cast<Handle>(static_cast<std::uint32_t>(number));
 }
 
-MPI_Comm comm_of(BytewaysComm number) { return number == 0 ? abi::kNoComm : handle_of<MPI_Comm>(number); }
-MPI_Request request_of(BytewaysRequest number) {
-  return number == 0 ? abi::kNoRequest : handle_of<MPI_Request>(number);
-}
-BytewaysRequest number_of_request(MPI_Request request) {
-  return request == abi::kNoRequest ? 0 : number_of(request);
-}
+MPI_Comm comm_of(BytewaysComm number) { return handle_of<MPI_Comm>(number); }
 
 int give_text(std::string_view from, char* text, int room) {
   if (room < 1) return 0;
@@ -171,6 +166,7 @@ int device_support(const char* vendor, int* support) {
 // ---- Communicators
 
 BytewaysComm world() { return own_world == abi::kNoComm ? 0 : number_of(own_world); }
+BytewaysComm plain_world() { return started_here ? number_of(abi::kWorld) : 0; }
 int rank_in(BytewaysComm comm, int* rank) { return MPI_Comm_rank(comm_of(comm), rank); }
 int size_of(BytewaysComm comm, int* size) { return MPI_Comm_size(comm_of(comm), size); }
 
@@ -201,59 +197,46 @@ int free_comm(BytewaysComm comm) {
 // ---- Messages between two ranks
 
 int send(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm) {
-  const Elements message(count, element);
-  if (message.error() != 0) return message.error();
-  return MPI_Send(data, message.count(), message.type(), to, tag, comm_of(comm));
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, int rank, int mark,
+                            MPI_Comm in) { return MPI_Send(from, number, type, rank, mark, in); };
+  return with_elements(kCall, count, element, data, to, tag, comm_of(comm));
 }
 
 int receive(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm) {
-  const Elements message(count, element);
-  if (message.error() != 0) return message.error();
-  return MPI_Recv(data, message.count(), message.type(), from, tag, comm_of(comm), abi::kIgnoreStatus);
+  constexpr auto kCall = [](int number, MPI_Datatype type, void* to, int rank, int mark, MPI_Comm in) {
+    return MPI_Recv(to, number, type, rank, mark, in, abi::kIgnoreStatus);
+  };
+  return with_elements(kCall, count, element, data, from, tag, comm_of(comm));
 }
 
 int start_send(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm,
-               BytewaysRequest* request) {
-  const Elements message(count, element);
-  *request = 0;
-  if (message.error() != 0) return message.error();
-  MPI_Request made = abi::kNoRequest;
-  const int error = MPI_Isend(data, message.count(), message.type(), to, tag, comm_of(comm), &made);
-  *request = error == 0 ? number_of_request(made) : 0;
-  return error;
+               void* request) {
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, int rank, int mark, MPI_Comm in,
+                            void* made) {
+    return MPI_Isend(from, number, type, rank, mark, in, static_cast<MPI_Request*>(made));
+  };
+  return with_elements(kCall, count, element, data, to, tag, comm_of(comm), request);
 }
 
 int start_receive(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm,
-                  BytewaysRequest* request) {
-  const Elements message(count, element);
-  *request = 0;
-  if (message.error() != 0) return message.error();
-  MPI_Request made = abi::kNoRequest;
-  const int error = MPI_Irecv(data, message.count(), message.type(), from, tag, comm_of(comm), &made);
-  *request = error == 0 ? number_of_request(made) : 0;
-  return error;
+                  void* request) {
+  constexpr auto kCall = [](int number, MPI_Datatype type, void* to, int rank, int mark, MPI_Comm in,
+                            void* made) {
+    return MPI_Irecv(to, number, type, rank, mark, in, static_cast<MPI_Request*>(made));
+  };
+  return with_elements(kCall, count, element, data, from, tag, comm_of(comm), request);
 }
 
-// Calls `act` with the library's requests and statuses, and returns the first failure of a request by its own
-// code: "look into the statuses" says nothing.
+// Calls `act` with room for statuses, and returns the first failure of a request by its own code: "look into
+// the statuses" says nothing. Without statuses MPICH 5.0 and Open MPI 5.0 answer that all is well when a
+// message was too long.
 template <class Act>
-int with_requests(int count, BytewaysRequest* numbers, const Act& act) {
+int with_statuses(int count, const Act& act) {
   constexpr int kUsual = 64;  // without an allocation between a clock's two readings
-  MPI_Request few[kUsual];
-  MPI_Status few_statuses[kUsual];
-  std::vector<MPI_Request> many;
-  std::vector<MPI_Status> many_statuses;
-  MPI_Request* requests = few;
-  MPI_Status* statuses = few_statuses;
-  if (count > kUsual) {
-    many.resize(static_cast<std::size_t>(count));
-    many_statuses.resize(static_cast<std::size_t>(count));
-    requests = many.data();
-    statuses = many_statuses.data();
-  }
-  for (int k = 0; k < count; ++k) requests[k] = request_of(numbers[k]);
-  const int error = act(requests, statuses);
-  for (int k = 0; k < count; ++k) numbers[k] = number_of_request(requests[k]);
+  MPI_Status few[kUsual];
+  std::vector<MPI_Status> many(count > kUsual ? static_cast<std::size_t>(count) : 0);
+  MPI_Status* const statuses = count > kUsual ? many.data() : few;
+  const int error = act(statuses);
   if (error != abi::kErrorInStatus) return error;
   const auto own = [](const MPI_Status& status) {
     return status.MPI_ERROR != 0 && status.MPI_ERROR != abi::kErrorPending;
@@ -262,19 +245,20 @@ int with_requests(int count, BytewaysRequest* numbers, const Act& act) {
   return failed == statuses + count ? error : failed->MPI_ERROR;
 }
 
-int wait_all(int count, BytewaysRequest* requests) {
-  if (wait_singly && count == 1)
-    return with_requests(count, requests,
-                         [](MPI_Request* own, MPI_Status*) { return MPI_Wait(own, abi::kIgnoreStatus); });
-  return with_requests(count, requests, [count](MPI_Request* own, MPI_Status* statuses) {
-    return MPI_Waitall(count, own, statuses);
-  });
+int wait_all(int count, void* requests) {
+  auto* const own = static_cast<MPI_Request*>(requests);
+  if (wait_singly && count == 1) return MPI_Wait(own, abi::kIgnoreStatus);
+  return with_statuses(count, [=](MPI_Status* statuses) { return MPI_Waitall(count, own, statuses); });
 }
 
-int test_all(int count, BytewaysRequest* requests, int* done) {
-  return with_requests(count, requests, [count, done](MPI_Request* own, MPI_Status* statuses) {
-    return MPI_Testall(count, own, done, statuses);
-  });
+int test_all(int count, void* requests, int* done) {
+  auto* const own = static_cast<MPI_Request*>(requests);
+  return with_statuses(count, [=](MPI_Status* statuses) { return MPI_Testall(count, own, done, statuses); });
+}
+
+int unfinished(int count, void* requests) {
+  auto* const own = static_cast<MPI_Request*>(requests);
+  return static_cast<int>(std::remove(own, own + count, abi::kNoRequest) - own);
 }
 
 // ---- Collectives
@@ -282,68 +266,73 @@ int test_all(int count, BytewaysRequest* requests, int* done) {
 int barrier(BytewaysComm comm) { return MPI_Barrier(comm_of(comm)); }
 
 int broadcast(void* data, std::int64_t count, int element, int root, BytewaysComm comm) {
-  const Elements message(count, element);
-  if (message.error() != 0) return message.error();
-  return MPI_Bcast(data, message.count(), message.type(), root, comm_of(comm));
+  constexpr auto kCall = [](int number, MPI_Datatype type, void* all, int first, MPI_Comm in) {
+    return MPI_Bcast(all, number, type, first, in);
+  };
+  return with_elements(kCall, count, element, data, root, comm_of(comm));
 }
 
 int reduce(const void* source, void* destination, std::int64_t count, int element, int root,
            BytewaysComm comm) {
-  const Elements block(count, element);
-  if (block.reduction_error() != 0) return block.reduction_error();
-  return MPI_Reduce(in_place_or(source), destination, block.count(), block.type(), abi::kSum, root,
-                    comm_of(comm));
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, int last,
+                            MPI_Comm in) { return MPI_Reduce(from, to, number, type, abi::kSum, last, in); };
+  return with_summands(kCall, count, element, in_place_or(source), destination, root, comm_of(comm));
 }
 
 int allreduce(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm) {
-  const Elements block(count, element);
-  if (block.reduction_error() != 0) return block.reduction_error();
-  return MPI_Allreduce(in_place_or(source), destination, block.count(), block.type(), abi::kSum,
-                       comm_of(comm));
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, MPI_Comm in) {
+    return MPI_Allreduce(from, to, number, type, abi::kSum, in);
+  };
+  return with_summands(kCall, count, element, in_place_or(source), destination, comm_of(comm));
 }
 
 int reduce_scatter(const void* source, void* destination, std::int64_t count, int element,
                    BytewaysComm comm) {
-  const Elements block(count, element);
-  if (block.reduction_error() != 0) return block.reduction_error();
-  return MPI_Reduce_scatter_block(in_place_or(source), destination, block.count(), block.type(), abi::kSum,
-                                  comm_of(comm));
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, MPI_Comm in) {
+    return MPI_Reduce_scatter_block(from, to, number, type, abi::kSum, in);
+  };
+  return with_summands(kCall, count, element, in_place_or(source), destination, comm_of(comm));
 }
 
 int allgather(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm) {
-  const Elements block(count, element);
-  if (block.error() != 0) return block.error();
-  return MPI_Allgather(in_place_or(source), block.count(), block.type(), destination, block.count(),
-                       block.type(), comm_of(comm));
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, MPI_Comm in) {
+    return MPI_Allgather(from, number, type, to, number, type, in);
+  };
+  return with_elements(kCall, count, element, in_place_or(source), destination, comm_of(comm));
 }
 
 int gather(const void* source, void* destination, std::int64_t count, int element, int root,
            BytewaysComm comm) {
-  const Elements block(count, element);
-  if (block.error() != 0) return block.error();
-  return MPI_Gather(in_place_or(source), block.count(), block.type(), destination, block.count(),
-                    block.type(), root, comm_of(comm));
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, int last,
+                            MPI_Comm in) {
+    return MPI_Gather(from, number, type, to, number, type, last, in);
+  };
+  return with_elements(kCall, count, element, in_place_or(source), destination, root, comm_of(comm));
 }
 
 // In place, the root's own block stays where it is: its destination is none.
 int scatter(const void* source, void* destination, std::int64_t count, int element, int root,
             BytewaysComm comm) {
-  const Elements block(count, element);
-  if (block.error() != 0) return block.error();
-  void* const to = destination == nullptr ? abi::kInPlace : destination;
-  return MPI_Scatter(source, block.count(), block.type(), to, block.count(), block.type(), root,
-                     comm_of(comm));
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, int first,
+                            MPI_Comm in) {
+    return MPI_Scatter(from, number, type, to, number, type, first, in);
+  };
+  return with_elements(kCall, count, element, source, destination == nullptr ? abi::kInPlace : destination,
+                       root, comm_of(comm));
 }
 
 int alltoall(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm) {
-  const Elements block(count, element);
-  if (block.error() != 0) return block.error();
-  return MPI_Alltoall(in_place_or(source), block.count(), block.type(), destination, block.count(),
-                      block.type(), comm_of(comm));
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, void* to, MPI_Comm in) {
+    return MPI_Alltoall(from, number, type, to, number, type, in);
+  };
+  return with_elements(kCall, count, element, in_place_or(source), destination, comm_of(comm));
 }
+
+static_assert(sizeof(MPI_Request) <= kMostRequestBytes);
 
 constexpr BytewaysMpi kTable = {
     .version = kMpiTableVersion,
+    .request_bytes = sizeof(MPI_Request),
     .init = init,
     .finalize = finalize,
     .abort = abort_all,
@@ -351,6 +340,7 @@ constexpr BytewaysMpi kTable = {
     .describe = describe,
     .device_support = device_support,
     .world = world,
+    .plain_world = plain_world,
     .rank = rank_in,
     .size = size_of,
     .split = split,
@@ -362,6 +352,7 @@ constexpr BytewaysMpi kTable = {
     .start_receive = start_receive,
     .wait_all = wait_all,
     .test_all = test_all,
+    .unfinished = unfinished,
     .barrier = barrier,
     .broadcast = broadcast,
     .reduce = reduce,

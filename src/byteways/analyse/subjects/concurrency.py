@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from byteways.analyse.claim import Claim
-from byteways.analyse.compare import Ranking, compare, rank, summed
+from byteways.analyse.compare import compare, summed
 from byteways.analyse.finding import Finding, finding, if_assumed, worth
 from byteways.analyse.phrases import count, gb, listed, of_peak, rate, way
+from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import broadest_size, kind_of_pair
+from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import Cell, Group, group_by, pool
 from byteways.analyse.wording import largest, less, losing_most, moves_most, no_loss, others_of, part_kept
 from byteways.analyse.words import describe
@@ -65,7 +66,7 @@ def bidirectional(index: Index) -> Iterator[Finding]:
         for cell in index.ranked
         if cell.record.pattern == "bidirectional" and not one_buffer(cell.record.interface)
     ]
-    places = group_by(cells, lambda cell: (BOTH.get(_ends(cell), "Inside a domain"), index.link_class(cell)))
+    places = group_by(cells, lambda cell: (BOTH.get(cell.kind, "Inside a domain"), index.link_class(cell)))
     several = Counter(where for where, _ in places)
     for (where, wires), some in places.items():
         named = f"{where} ({wires})" if several[where] > 1 and wires else where
@@ -113,10 +114,6 @@ def _bidirectional_lost(where: str, size: int, claim: Claim, both: Group, alone:
         detail += f" Measured alone, the directions add up to {rate(alone)} GB/s."
         return finding(title, detail, TWO_WAY - 200, (both, alone), [claim])
     return None
-
-
-def _ends(cell: Cell) -> str:
-    return kind_of_pair(cell.source.device, cell.destination.device)
 
 
 def _split(cell: Cell) -> str:

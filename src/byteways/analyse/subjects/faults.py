@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from byteways.analyse.blamed_ranks import blamed_names
 from byteways.analyse.finding import Finding, finding
 from byteways.analyse.obstacles import Reason, not_measured, warning_groups
 from byteways.analyse.phrases import count, gb, listed, percent, rate
@@ -69,7 +70,18 @@ def failures(index: Index) -> Iterator[Finding]:
     words = {"failed": "failed", "lost": "lost its worker", "timeout": "timed out"}
     parts = [f"{sum(reason.count for reason in same)} {words[status]}" for status, same in statuses.items()]
     detail = " ".join(f"{reason.example}: {reason.reason}." for reason in reasons[:3])
-    yield Finding(f"{count(total, 'case')} without a result: {listed(parts)}", detail, FAILED)
+    title = f"{count(total, 'case')} without a result: {listed(parts)}{_at_fault(index)}"
+    yield Finding(title, detail, FAILED)
+
+
+def _at_fault(index: Index) -> str:
+    """Returns `, 6 of them through rank 1 (gpu1 on node7)`: the rank that most of the reasons name."""
+    tried = [record for record in index.records if record.status in ("failed", "lost", "timeout")]
+    names = Counter(name for some in blamed_names(index.manifest, tried).values() for name in some)
+    if not names:
+        return ""
+    (name, number), *_ = names.most_common(1)
+    return f", {number} of them through {name}"
 
 
 def damaged(index: Index) -> Iterator[Finding]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from byteways.analyse.claim import Claim
-from byteways.analyse.compare import Ranking, compare, rank
+from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, cpu_threads, finding
 from byteways.analyse.phrases import count, differ, rate, sentence, span, way
+from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, broadest_size, largest_common_size
 from byteways.analyse.summary import Cell, Group, Variant, group_by, pool

@@ -95,7 +95,7 @@
   function drawNow(place) {
     if (curves.has(place)) return drawCompact(place);
     const figure = figures[Number(place.dataset.chart)];
-    if (figure.direct) { curves.set(place, direct(figure)); return drawCompact(place); }
+    if (figure.direct || figure.lines) { curves.set(place, figure.lines ? figure : direct(figure)); return drawCompact(place); }
     const ink = colour("--ink"), grid = colour("--faint"), soft = colour("--soft");
     const axis = (own) => Object.assign(
       { gridcolor: grid, linecolor: colour("--line"), zerolinecolor: grid, tickcolor: grid, automargin: true }, own,
@@ -141,14 +141,16 @@
   // A small chart of a few lines, both axes logarithmic, each line named at its end.
   const curves = new Map(), BESIDE = 28, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
   function drawCompact(place) {
-    const { lines, sizes, names, levels = [] } = curves.get(place), height = printing ? PAPER.height : 256, wide = printing ? PAPER.width : place.clientWidth;
-    const values = lines.flatMap((line) => [...line.low, ...line.high]).concat(levels.map((level) => level.at)).filter((value) => value > 0).map(Math.log10);
-    const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, plot = height - 60;
+    const { lines, sizes, names, levels = [] } = curves.get(place), two = lines.some((line) => line.second) && window.byteways.second;
+    const height = (printing ? PAPER.height : 256) + (two ? two.HEIGHT : 0), wide = printing ? PAPER.width : place.clientWidth;
+    place.style.height = height + "px";
+    const values = lines.flatMap((line) => [...line.low, ...line.high, ...(two ? [...line.second.low, ...line.second.high] : [])]).concat(levels.map((level) => level.at)).filter((value) => value > 0).map(Math.log10);
+    const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, bottom = two ? two.LOWER : 0, plot = (height - 60) * (1 - bottom);
     const traces = [], labels = [];
     lines.forEach((line, index) => {
       const tone = colour("--c" + index), name = line.name || escaped(line.label); // a figure's names are escaped already
       traces.push({ x: line.x.concat([...line.x].reverse()), y: line.high.concat([...line.low].reverse()), fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: tone, opacity: 0.16, hoverinfo: "skip" });
-      traces.push({ x: line.x, y: line.y, mode: "lines+markers", line: { color: tone, width: 2, dash: ["solid", "dash", "dot", "dashdot"][index] }, marker: { color: tone, size: 6, symbol: ["circle", "square", "diamond", "cross"][index] },
+      traces.push({ x: line.x, y: line.y, mode: "lines+markers", line: { color: tone, width: 2, dash: two ? "solid" : ["solid", "dash", "dot", "dashdot"][index] }, marker: { color: tone, size: 6, symbol: shape(index) },
         text: line.x.map((x, n) => names[sizes.indexOf(x)] + ": " + line.y[n] + " GB/s (" + line.low[n] + "–" + line.high[n] + ")"), hovertemplate: "%{text}<extra>" + name + "</extra>" });
       labels.push({ at: (Math.log10(line.y[line.y.length - 1]) - low) / (high - low) * plot, name, tone });
     });
@@ -163,12 +165,20 @@
       height, width: printing ? PAPER.width : undefined, showlegend: false, hovermode: "closest", margin: { l: 52, r: Math.min(190, wide * 0.36), t: 12, b: 48 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") },
       xaxis: Object.assign({ tickvals: ticks.map((index) => sizes[index]), ticktext: ticks.map((index) => names[index]), tickangle: 0, title: { text: "size of the transfer", font: { size: 12, color: colour("--soft") } } }, axis),
-      yaxis: Object.assign({ range: [low, high], dtick: high - low > 1.5 ? 1 : "D2", title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
+      yaxis: Object.assign({ range: [low, high], ...decades(low, high), title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
       shapes: levels.map((level) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: level.at, y1: level.at, line: { dash: "dot", width: 1, color: colour("--soft") } })),
-      annotations: levels.map((level) => ({ xref: "paper", x: 0.01, xanchor: "left", y: Math.log10(level.at), yanchor: "bottom", showarrow: false, text: level.name, font: { size: 11, color: colour("--soft") } })).concat(labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: (label.at - over) / plot, yanchor: "middle", showarrow: false, text: fitting(label.name), font: { size: 11.5, color: label.tone } }))),
+      annotations: levels.map((level) => ({ xref: "paper", x: 0.01, xanchor: "left", y: Math.log10(level.at), yanchor: "bottom", showarrow: false, text: level.name, font: { size: 11, color: colour("--soft") } })).concat(labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: bottom + (1 - bottom) * (label.at - over) / plot, yanchor: "middle", showarrow: false, text: fitting(label.name), font: { size: 11.5, color: label.tone } }))),
     };
+    if (two) two.add(lines, traces, layout, { tone: (index) => colour("--c" + index), soft: colour("--soft"), faint: colour("--faint"), shape });
     return window.Plotly.react(place, traces, layout, { displayModeBar: false, responsive: true });
   }
+  // Ticks with full numbers: Plotly's own are a lone 2 or 5 between decades.
+  function decades(low, high) {
+    const digits = high - low > 1.5 ? [1] : [1, 2, 5], powers = Array.from({ length: Math.ceil(high) - Math.floor(low) + 1 }, (_, n) => Math.floor(low) + n);
+    const tickvals = powers.flatMap((power) => digits.map((digit) => Number((digit * 10 ** power).toPrecision(1))));
+    return { tickvals, ticktext: tickvals.map(String) };
+  }
+  const shape = (index) => ["circle", "square", "diamond", "cross"][index];
   // As much of a name as has room beside the plot; the whole one is in the tip.
   function fitting(name) {
     const letters = name.match(/&\w+;|./gu) || [];
