@@ -51,8 +51,10 @@ def told_apart(found: Sequence[Finding]) -> list[Finding]:
     return [told[id(one)] for one in found]
 
 
-#: A figure with its unit: neither part of a name (`gpu0`, `×18`) nor a size, which tell what it is of.
-_NUMBER = re.compile(r"(?<![\w.×])\d+(?:\.\d+)?(?![\w.]| [KMGT]?i?B\b)(?: (?:GB/s|%|[nµm]?s)(?!\w))?")
+#: A figure with its unit. Sizes, counts and classes of links are no figures: they tell what a sentence is of.
+_NUMBER = re.compile(
+    r"(?<!routed, )(?<![\w.×=])\d+(?:\.\d+)?(?: (?:GB/s|%|[nµm]?s|times|×)(?!\w)|(?= to \d))"
+)
 #: Data warnings at the end of a sentence.
 _WARNINGS = re.compile(r" \([a-z ,-]+(?:: \d+ of \d+ results)?[^()]*\)$")
 
