@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from byteways.analyse.claim import Operand
 from byteways.analyse.finding import Finding
 from byteways.analyse.summary import Cell
 from byteways.analyse.tables import Tables
@@ -44,9 +45,9 @@ class Place:
     words: str
 
 
-def places(tables: Tables, cells: Iterable[Cell]) -> dict[str, Place]:
-    """Returns where the page shows each case, by case id."""
-    asked = ((cell.record, question(cell)) for cell in cells)
+def places(tables: Tables, cells: Iterable[Cell], wanted: Collection[str]) -> dict[str, Place]:
+    """Returns where the page shows each of the wanted cases, by case id."""
+    asked = ((cell.record, question(cell)) for cell in cells if cell.record.case_id in wanted)
     shown = {record.case_id: Place(anchor, record.path) for record, anchor in asked if anchor}
     for anchor, some in (("first-touch", tables.first_touch), ("latency", tables.latency)):
         for grid in some:
@@ -66,9 +67,17 @@ def evidence(findings: Iterable[Finding], shown: Mapping[str, Place]) -> list[Ev
     return [_evidence(finding, shown) for finding in findings]
 
 
+def cases_of(finding: Finding) -> list[str]:
+    """Returns the ids of the cases behind a finding, those of its results first."""
+    return [case for one in _operands(finding) for case in one.case_ids]
+
+
+def _operands(finding: Finding) -> list[Operand]:
+    return [*finding.results, *(side for claim in finding.claims for side in (claim.first, claim.second))]
+
+
 def _evidence(finding: Finding, shown: Mapping[str, Place]) -> Evidence:
-    operands = [*finding.results, *(side for claim in finding.claims for side in (claim.first, claim.second))]
-    ids = [case for one in operands for case in one.case_ids]
+    operands, ids = _operands(finding), cases_of(finding)
     other = "data" if ids else _of_text(finding)
     place = next((shown[case] for case in ids if case in shown), Place(other, NAMES[other]))
     paths = tuple(dict.fromkeys(path for one in operands[:2] for path in one.paths))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,7 +23,7 @@ from byteways.analyse.selection import (
     unidirectional,
 )
 from byteways.analyse.standing import standing, stands
-from byteways.analyse.summary import Cell, group_by
+from byteways.analyse.summary import Cell, Variant, group_by
 from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED, less
 from byteways.topology.routes import route
 from byteways.units import format_size
@@ -126,7 +127,12 @@ def _mode(cell: Cell) -> int:
 
 def _label(cell: Cell) -> str:
     """Names the way; the cache state is a switch of the page."""
-    return replace(cell.variant, cache="cold").label()
+    return _cold(cell.variant)
+
+
+@lru_cache(maxsize=1 << 14)  # a few hundred variants, each of many cells
+def _cold(variant: Variant) -> str:
+    return replace(variant, cache="cold").label()
 
 
 def question(cell: Cell) -> str:

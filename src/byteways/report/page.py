@@ -20,7 +20,7 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated
 from byteways.analyse.summary import Cell, Run, gpu_caches, shown
-from byteways.analyse.tables import tables
+from byteways.analyse.tables import Tables, tables
 from byteways.analyse.title import machine, results
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
@@ -28,7 +28,7 @@ from byteways.analyse.wording import tied_interfaces
 from byteways.report import charts
 from byteways.report.about import devices, facts, method
 from byteways.report.charts import Chart
-from byteways.report.evidence import Evidence, evidence, places
+from byteways.report.evidence import Evidence, cases_of, evidence, places
 from byteways.report.explore import Explorer, explorer
 from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
 from byteways.report.node.drawing import Drawing, draw
@@ -219,7 +219,7 @@ def _page(whole: Run, beside: Run | None) -> Page:
         if first
         else (),
         findings=tuple(found_out),
-        evidence=tuple(evidence(found_out[:FIRST_FINDINGS], places(all_tables, found))),
+        evidence=_first_evidence(found_out[:FIRST_FINDINGS], all_tables, found),
         drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
         if run.topology.devices
         else None,
@@ -256,6 +256,13 @@ def _page(whole: Run, beside: Run | None) -> Page:
         manifest=manifest,
         records=tuple(map(shown, run.records)),
     )
+
+
+def _first_evidence(
+    first: Sequence[Finding], all_tables: Tables, found: Sequence[Cell]
+) -> tuple[Evidence, ...]:
+    wanted = {case for finding in first for case in cases_of(finding)}
+    return tuple(evidence(first, places(all_tables, found, wanted)))
 
 
 def _title(run: Index) -> str:

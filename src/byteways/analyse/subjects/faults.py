@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from byteways.analyse.blamed_ranks import blamed_names
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.obstacles import Reason, not_measured, warning_groups
+from byteways.analyse.obstacles import Reason, not_measured
 from byteways.analyse.phrases import count, gb, listed, percent, rate
 from byteways.analyse.repeatability import LEAST_ROUNDS
 from byteways.analyse.results_index import Index
@@ -98,7 +98,7 @@ def damaged(index: Index) -> Iterator[Finding]:
 
 
 def grave_warnings(index: Index) -> Iterator[Finding]:
-    for group in warning_groups(index.records):
+    for group in index.warning_groups:
         if group.id in GRAVE:
             figures = f" (observed {group.observed}, required {group.required})" if group.observed else ""
             title = GRAVE[group.id].format(cases=count(group.count, "case"))
@@ -197,7 +197,7 @@ def warned(index: Index) -> Iterator[Finding]:
         "beyond-limit",
         *GRAVE,
     }  # these have their own findings
-    groups = [group for group in warning_groups(index.records) if group.id not in own]
+    groups = [group for group in index.warning_groups if group.id not in own]
     if not groups:
         return
     ids = {warning.id for warning in groups}

@@ -70,12 +70,13 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
 
     Pointer chases under load have their own curves (loaded.py).
     """
+    beside_another = [cell for cell in found if _beside_another(cell)]
+    if not beside_another:
+        return []
     alone = {_key(cell.record, cell.record.flows[0]): cell for cell in found if _single(cell)}
     pairs = []
-    for cell in found:
+    for cell in beside_another:
         record = cell.record
-        if record.pattern != "interference" or record.interface == "pointer-chase" or len(record.flows) != 2:
-            continue
         measured, other = record.flows
         same = alone.get(_key(record, measured))
         if same is None or other.get("interface") is None:
@@ -89,6 +90,12 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
         load_alone = alone.get(_key(record, other))
         pairs.append(Slowdown(cell, same, beside, cell.load.value, load_alone, claim))
     return pairs
+
+
+def _beside_another(cell: Cell) -> bool:
+    record = cell.record
+    two = record.pattern == "interference" and len(record.flows) == 2
+    return two and record.interface != "pointer-chase"
 
 
 def _single(cell: Cell) -> bool:

@@ -69,12 +69,35 @@
     const whole = bytes.subarray(0, groups * 4 - (rest ? 5 - rest : 0));
     return new Response(new Blob([whole]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
-  // Large tables, and the details of cells, travel packed: the first view needs neither.
+  // Large tables, and the details of cells, travel packed: the first view needs neither. A table is placed when its
+  // part is opened, the others one after another when the page has nothing else to do.
   const texts = async (id) => (document.getElementById(id) ? JSON.parse(await text(id)) : []);
-  const filled = Promise.all([texts("later"), texts("tips")]).then(([tables, details]) => {
-    document.querySelectorAll("[data-later]").forEach((place) => { place.innerHTML = tables[place.dataset.later]; });
-    document.querySelectorAll("[data-tip]").forEach((cell) => { cell.dataset.details = details[cell.dataset.tip]; });
-  });
+  const idle = () => new Promise((done) => (window.requestIdleCallback ? requestIdleCallback(done, { timeout: 500 }) : setTimeout(done, 20)));
+  const once = (make) => { let made = null; return () => (made = made || make()); };
+  const tables = once(() => texts("later")), details = once(() => texts("tips"));
+  const kept = once(() => details().then((all) => (tips = all)));
+  let tips = [];
+  async function fill(part) {
+    const waiting = Array.from(part.querySelectorAll("[data-later]"));
+    if (!waiting.length) return;
+    const all = await tables();
+    waiting.forEach((place) => {
+      if (!("later" in place.dataset)) return;
+      place.innerHTML = all[place.dataset.later];
+      place.removeAttribute("data-later");
+    });
+    if (kind === "percent") numbers(kind);
+  }
+  document.addEventListener("toggle", (event) => { if (event.target.open) fill(event.target); }, true);
+  async function fillAll() {
+    await kept();
+    for (const place of document.querySelectorAll("[data-later]")) {
+      await idle();
+      await fill(place.parentElement);
+    }
+  }
+  const filled = once(fillAll);
+  const detailsOf = (cell) => cell.dataset.details ?? tips[cell.dataset.tip] ?? "";
   // The library and the data of the charts are unpacked once, after the first view or when a chart is needed.
   let unpacked = null, unpackedNow = false;
   async function load() {
@@ -87,7 +110,8 @@
     figures = JSON.parse(data);
     unpackedNow = true;
   }
-  const ready = () => (unpacked = unpacked || load());
+  const firstView = new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 300); }); // no frames in a hidden tab
+  const ready = () => (unpacked = unpacked || firstView.then(load));
   function draw(place) {
     drawn.add(place);
     return unpackedNow ? drawNow(place) : ready().then(() => drawNow(place));
@@ -212,7 +236,9 @@
   if (button) button.addEventListener("click", () => { chosen = theme() === "dark" ? "light" : "dark"; show(chosen); });
 
   // Absolute or percent of peak: the numbers themselves change, so that what is copied is what is seen.
-  function numbers(kind) {
+  let kind = "absolute";
+  function numbers(wanted) {
+    kind = wanted;
     document.querySelectorAll("[data-absolute]").forEach((cell) => { cell.textContent = cell.dataset[kind]; });
     document.querySelectorAll("[data-unit]").forEach((unit) => {
       unit.textContent = kind === "percent" ? "% of peak" : unit.dataset.unit;
@@ -224,7 +250,7 @@
   // Tooltips, by pointer and by keyboard: one tab stop a table, arrow keys inside.
   const tip = document.getElementById("tip");
   function tell(cell) {
-    tip.textContent = cell.dataset.details;
+    tip.textContent = detailsOf(cell);
     tip.hidden = false;
     const box = cell.getBoundingClientRect(), wide = root.clientWidth;
     const left = Math.min(box.left + window.scrollX, window.scrollX + wide - tip.offsetWidth - 12);
@@ -234,7 +260,7 @@
     cell.setAttribute("aria-describedby", "tip");
   }
   const hush = (cell) => { tip.hidden = true; cell.removeAttribute("aria-describedby"); };
-  const told = (event) => event.target.closest ? event.target.closest("[data-details]") : null;
+  const told = (event) => event.target.closest ? event.target.closest("[data-details], [data-tip]") : null;
   for (const [on, off] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
     document.addEventListener(on, (event) => { const cell = told(event); if (cell) tell(cell); });
     document.addEventListener(off, (event) => { const cell = told(event); if (cell) hush(cell); });
@@ -256,7 +282,7 @@
     do {
       line += step[0]; column += step[1];
       next = body.rows[line] && body.rows[line].cells[column];
-    } while (next && !next.dataset.details);
+    } while (next && !detailsOf(next));
     if (next) { event.preventDefault(); cell.tabIndex = -1; next.tabIndex = 0; next.focus(); }
   });
 
@@ -313,6 +339,6 @@
     }), { rootMargin: "-10% 0px -75% 0px" });
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
-  window.addEventListener("load", () => setTimeout(ready, 100));
-  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, filled };
+  window.addEventListener("load", () => setTimeout(() => idle().then(filled).then(idle).then(ready), 100));
+  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, get filled() { return filled(); } };
 })();
