@@ -120,5 +120,14 @@ def test_equal_words_are_told_apart() -> None:
     ]
     apart = [one.title for one in told_apart(said)]
     assert apart == [f"{said[0].title} [default settings]", f"{said[1].title} [in_place=yes]"]
+    ways = found(on(PAIRS[0], 5.0, access="write"), on(PAIRS[0], 10.0, by=PAIRS[0][1], access="read"))
+    by = [
+        replace(one, results=finding("", "", 1.0, (cell,)).results)
+        for one, cell in zip(said, ways, strict=True)
+    ]
+    assert [one.title.rpartition(" [")[2] for one in told_apart(by)] == [
+        "issued by the source]",
+        "issued by the destination]",
+    ]
     sizes = [said[0], replace(said[1], title=said[1].title.replace("1 MiB", "4 MiB"))]
     assert told_apart(sizes) == sizes and told_apart([said[0], said[0]]) == [said[0], said[0]]
