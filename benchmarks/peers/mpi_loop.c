@@ -41,6 +41,7 @@ static void pong(int rank, char* source, char* destination, int size, long count
 
 static void windows(int rank, char* source, char* destination, int size, long count, int window) {
   static MPI_Request pending[kWindow];
+  static MPI_Status statuses[kWindow];  // as osu_bw has them: they tell which message failed
   uint64_t word = 0;
   for (long done = 0; done < count; done += window) {
     for (int k = 0; k < window; ++k)
@@ -48,7 +49,7 @@ static void windows(int rank, char* source, char* destination, int size, long co
         MPI_Isend(source, size, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &pending[k]);
       else
         MPI_Irecv(destination, size, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &pending[k]);
-    MPI_Waitall(window, pending, MPI_STATUSES_IGNORE);
+    MPI_Waitall(window, pending, statuses);
     if (rank == 0)
       MPI_Recv(&word, 8, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else

@@ -11,8 +11,10 @@ from statements.outcome import Statement, Statements, check
 from statements.records import Case, RunData, scatter
 from statements.ways import PLAIN
 
-#: Numbers with their unit; sizes tell what a sentence is about, as names do.
-_FIGURE = re.compile(r"(?<![\w.×])\d+(?:\.\d+)?(?![\w.]|\s[KMGT]?i?B\b)(?:\s(?:GB/s|%|[nµm]?s)(?!\w))?")
+#: Figures with their unit; sizes, counts and classes of links tell what a sentence is about, as names do.
+_FIGURE = re.compile(
+    r"(?<!routed, )(?<![\w.×=])\d+(?:\.\d+)?(?:\s(?:GB/s|%|[nµm]?s|times|×)(?!\w)|(?= to \d))"
+)
 #: Data warnings at the end of a sentence, which are no part of what it is about.
 _WARNINGS = re.compile(r" \([a-z][^()]*\)$")
 #: How sentences on the best way begin.

@@ -9,6 +9,7 @@ import pytest
 
 from byteways.report import write_report
 from byteways.results.record import Warning
+from tests.cli.called import byteways
 from tests.report import rank_runs, sample_run
 from tests.report.browser import Browser, find_chromium
 from tests.report.run_builder import Builder
@@ -253,6 +254,19 @@ def test_essentials_are_six_screens(shared: Browser, tmp_path: Path, gpus: int) 
         assert shared.evaluate("document.documentElement.scrollWidth") <= width
         if width == 1400:
             assert shared.evaluate("document.documentElement.scrollHeight") <= 6 * height
+    shared.call("Emulation.clearDeviceMetricsOverride")
+
+
+def test_the_findings_of_a_large_node_fit_the_first_screen(shared: Browser, tmp_path: Path) -> None:
+    """Would catch a third finding that has to be scrolled to: this node's are the longest."""
+    assert byteways(tmp_path, "run", "quick", "--machine", "frontier-mi250x", "--out", "run").returncode == 0
+    items = "document.querySelectorAll('.findings.top li')"
+    for width, height in ((1400, 900), (390, 844)):
+        screen(shared, width, height)
+        shared.open(tmp_path / "run" / "report.html")
+        found = shared.evaluate(f"Array.from({items}, (item) => item.getBoundingClientRect().bottom)")
+        assert len(found) == 3
+        assert max(found) <= height
     shared.call("Emulation.clearDeviceMetricsOverride")
 
 

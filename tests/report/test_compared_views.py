@@ -17,6 +17,7 @@ from byteways.report.views import contention, curve_changes, hierarchy
 from byteways.results.run_folder import RunFolder
 from tests.report import sample_run
 from tests.report.browser import Browser, find_chromium
+from tests.report.test_accessible import violations
 from tests.unit.test_comparison import folder_of
 
 in_browser = [
@@ -155,3 +156,5 @@ class TestInBrowser:
             told = "".join(ElementTree.fromstring(browser.evaluate(svg)).itertext())
             assert browser.evaluate("byteways.pictures[1].title()") in told
             assert browser.console == []
+            browser.evaluate("document.getElementById('unfold').click()")
+            assert violations(browser) == []

@@ -31,7 +31,8 @@ ApplicationMover::ApplicationMover(Session& session, const Flow& flow,
     : Mover(*flow.executor),
       session_(&session),
       flow_(flow),
-      whole_(flow.word("timed", "iteration") == "iteration") {
+      whole_(flow.word("timed", "iteration") == "iteration"),
+      inline_(computes_inline(session, *flow.executor)) {
   if (flow.ranks == nullptr)
     throw Unsupported(flow.interface, "ranks", "it runs between ranks, and this is one alone");
   std::string reason;
@@ -42,7 +43,7 @@ ApplicationMover::ApplicationMover(Session& session, const Flow& flow,
     require_access(session, flow);
     for (const char* name : kernels) {
       Kernel found{require_kernel(flow, executor(), name)};
-      if (computes_inline(session, executor())) found.on_host = find_host_kernel(name)->function;
+      if (inline_) found.on_host = find_host_kernel(name)->function;
       kernels_.emplace(name, found);
     }
     stream_ = executor().runtime->create_stream(executor().ordinal);
@@ -90,7 +91,7 @@ void ApplicationMover::poison_messages() {
 }
 
 void ApplicationMover::wait() const {
-  if (!computes_inline(*session_, executor())) executor().runtime->synchronize(*stream_);
+  if (!inline_) executor().runtime->synchronize(*stream_);
 }
 
 LaunchShape ApplicationMover::shape(const Kernel& kernel, std::uint64_t items) const {

@@ -38,7 +38,8 @@ class ApplicationMover : public Mover {
 
   virtual void iterate() = 0;
   // The halves of the memory of messages that take turns.
-  std::uint64_t turn() const { return operations_ % 2; }
+  static constexpr std::uint64_t kTurns = 2;
+  std::uint64_t turn() const { return operations_ % kTurns; }
   // Whether an operation is a whole iteration: compute, exchange and the sum of one word of every rank.
   bool whole() const { return whole_; }
   const RankGrid& grid() const { return grid_; }
@@ -54,12 +55,17 @@ class ApplicationMover : public Mover {
   // Adds the sums since forget_sums() that were not the number of ranks.
   void note_sums(Verification& found) const { found.note(sums_, 0); }
   void forget_sums() { sums_ = {0, ~0ull, 0, 0}; }
+  struct Kernel {
+    PreparedKernel prepared;
+    HostFunction on_host = nullptr;  // called by this thread
+  };
+  // Of those that the constructor was given; looked up once, not in every iteration.
+  const Kernel& kernel(std::string_view name) const { return kernels_.find(name)->second; }
   template <class Arguments>
-  void launch(const char* kernel, const Arguments& arguments, std::uint64_t items) {
-    const Kernel& found = this->kernel(kernel);
-    if (found.on_host != nullptr) return found.on_host(&arguments, TeamMember{});
+  void launch(const Kernel& kernel, const Arguments& arguments, std::uint64_t items) {
+    if (kernel.on_host != nullptr) return kernel.on_host(&arguments, TeamMember{});
     Device& by = executor();
-    by.runtime->launch(by.ordinal, found.prepared, shape(found, items), &arguments, sizeof arguments,
+    by.runtime->launch(by.ordinal, kernel.prepared, shape(kernel, items), &arguments, sizeof arguments,
                        *stream_);
   }
   // Until this rank's kernels are done.
@@ -68,17 +74,12 @@ class ApplicationMover : public Mover {
   void poison_messages();
 
  private:
-  struct Kernel {
-    PreparedKernel prepared;
-    HostFunction on_host = nullptr;  // called by this thread
-  };
-  const Kernel& kernel(std::string_view name) const { return kernels_.find(name)->second; }
   LaunchShape shape(const Kernel& kernel, std::uint64_t items) const;
 
   Session* session_;
   Flow flow_;
   RankGrid grid_;
-  bool whole_;
+  bool whole_, inline_;
   std::uint64_t operations_ = 0;
   CheckResult sums_{0, ~0ull, 0, 0};
   std::map<std::string, Kernel, std::less<>> kernels_;

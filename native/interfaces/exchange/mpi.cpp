@@ -17,14 +17,13 @@ MpiTransport::MpiTransport(const Session& session, const Flow& flow)
   evidence_ = "messages by MPI, non-blocking, waited for together";
 }
 
-void MpiTransport::pass(const Parcels& parcels) const {
-  Requests pending;
+void MpiTransport::pass(const Parcels& parcels) {
   for (const Parcel& each : parcels.received)
-    mpi_->start_receive(pending, each.data, static_cast<std::int64_t>(each.bytes), kByte, each.other,
+    mpi_->start_receive(pending_, each.data, static_cast<std::int64_t>(each.bytes), kByte, each.other,
                         each.tag);
   for (const Parcel& each : parcels.sent)
-    mpi_->start_send(pending, each.data, static_cast<std::int64_t>(each.bytes), kByte, each.other, each.tag);
-  mpi_->wait(pending);
+    mpi_->start_send(pending_, each.data, static_cast<std::int64_t>(each.bytes), kByte, each.other, each.tag);
+  mpi_->wait(pending_);
 }
 
 void MpiTransport::exchange(const Parcels& parcels, Stream& stream) {

@@ -17,7 +17,7 @@ class MpiTransport : public Transport {
 
  protected:
   // Exchanges messages whose memory is ready, and waits for all of them.
-  void pass(const Parcels& parcels) const;
+  void pass(const Parcels& parcels);
   Device& device() const { return *device_; }
   const Communicator& mpi() const { return *mpi_; }
   // Until what has been enqueued is done.
@@ -27,6 +27,7 @@ class MpiTransport : public Transport {
   const Communicator* mpi_;
   Device* device_;
   bool inline_;
+  Requests pending_;  // kept, so that exchanges allocate no memory
 };
 
 // Our copies before a send and after a receive, as codes do whose MPI takes no memory of GPUs.

@@ -84,6 +84,8 @@ class HaloMover final : public ApplicationMover {
     }
     open_transport(others, std::to_string(others.size()) + " messages of " + std::to_string(sent) +
                                " bytes in all from this rank");
+    for (std::uint64_t half = 0; half < kTurns; ++half)
+      for (const unsigned low : {kLeft, kBottom}) phases_[half][low / 2] = plan(low, half);
   }
 
   void prepare(std::uint64_t key) override {
@@ -103,7 +105,7 @@ class HaloMover final : public ApplicationMover {
   void spoil(std::uint64_t, std::uint64_t) override {
     poison_messages();
     if (whole()) return;
-    for (unsigned side = kLeft; side <= kTop; ++side) unpack(side);
+    for (const Phase& phase : phases_[turn()]) unpack(phase);
     wait();
   }
 
@@ -121,51 +123,73 @@ class HaloMover final : public ApplicationMover {
  private:
   void iterate() override {
     if (whole()) {
-      launch(kHaloStencil, tile_.arguments(state(current_), state(1 - current_), kLeft), tile_.cells());
+      launch(stencil_, tile_.arguments(state(current_), state(1 - current_), kLeft), tile_.cells());
       current_ = 1 - current_;
       ++steps_;
     }
-    exchange(kLeft, kRight);
-    exchange(kBottom, kTop);
+    for (const Phase& phase : phases_[turn()]) exchange(phase);
     if (whole()) reduce();
   }
 
-  // The halos beyond two faces: of a neighbour by a message, at the edge of the grid as the boundary wants
-  // it.
-  void exchange(unsigned low, unsigned high) {
+  // A face of this rank: its neighbour, or the edge of the grid.
+  struct Face {
+    unsigned side;
+    bool edge;
+    std::byte *packed, *received;
+  };
+  // The exchange along x or y, of the halos beyond two faces.
+  struct Phase {
+    std::array<Face, 2> faces;
     Parcels parcels;
-    for (const unsigned side : {low, high}) {
+  };
+
+  // All of it that is the same in every iteration of that turn.
+  Phase plan(unsigned low, std::uint64_t half) {
+    Phase made;
+    for (const unsigned side : {low, low + 1}) {
       const int other = grid().neighbours()[side];
-      if (other == kNobody) {
-        if (whole())
-          launch(kHaloBoundary, tile_.arguments(state(current_), state(current_), side), words(side));
-        continue;
-      }
+      Face& face = made.faces[side - low] = {side, other == kNobody, nullptr, nullptr};
+      if (face.edge) continue;
       const unsigned opposite = side ^ 1;  // the neighbour's face
       const Parcel sent{other, static_cast<int>(opposite), message(0, side), tile_.face_bytes(side),
-                        received_part() * tile_.part_bytes() + tile_.face_offset(opposite)};
-      launch(kHaloPack, tile_.arguments(state(current_), transport().packed_at(sent), side), words(side));
-      parcels.sent.push_back(sent);
-      parcels.received.push_back(
-          {other, static_cast<int>(side), message(received_part(), side), tile_.face_bytes(side)});
+                        received_part(half) * tile_.part_bytes() + tile_.face_offset(opposite)};
+      face.packed = transport().packed_at(sent);
+      face.received = message(received_part(half), side);
+      made.parcels.sent.push_back(sent);
+      made.parcels.received.push_back({other, static_cast<int>(side), face.received, tile_.face_bytes(side)});
     }
-    transport().exchange(parcels, stream());
-    for (const unsigned side : {low, high}) unpack(side);
+    return made;
   }
 
-  void unpack(unsigned side) {
-    if (grid().neighbours()[side] == kNobody) return;
-    launch(kHaloUnpack, tile_.arguments(message(received_part(), side), state(current_), side), words(side));
+  // Of a neighbour by a message, at the edge of the grid as the boundary wants it.
+  void exchange(const Phase& phase) {
+    for (const Face& face : phase.faces) {
+      if (!face.edge)
+        launch(pack_, tile_.arguments(state(current_), face.packed, face.side), words(face.side));
+      else if (whole())
+        launch(boundary_, tile_.arguments(state(current_), state(current_), face.side), words(face.side));
+    }
+    transport().exchange(phase.parcels, stream());
+    unpack(phase);
+  }
+
+  void unpack(const Phase& phase) {
+    for (const Face& face : phase.faces)
+      if (!face.edge)
+        launch(unpack_, tile_.arguments(face.received, state(current_), face.side), words(face.side));
   }
 
   std::uint64_t words(unsigned side) const { return tile_.face_words(side); }
-  std::uint64_t received_part() const { return 1 + turn(); }
+  static std::uint64_t received_part(std::uint64_t half) { return 1 + half; }
   std::byte* state(unsigned number) const { return flow().source->data() + number * tile_.state_bytes(); }
   std::byte* message(std::uint64_t part, unsigned side) const {
     return flow().destination->data() + part * tile_.part_bytes() + tile_.face_offset(side);
   }
 
   const Tile tile_;
+  const Kernel &stencil_ = kernel(kHaloStencil), &pack_ = kernel(kHaloPack), &unpack_ = kernel(kHaloUnpack),
+               &boundary_ = kernel(kHaloBoundary);
+  std::array<std::array<Phase, 2>, kTurns> phases_;  // by turn, along x and along y
   std::uint64_t key_ = 0, steps_ = 0;
   unsigned current_ = 0;
 };

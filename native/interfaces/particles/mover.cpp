@@ -30,9 +30,23 @@ struct Side {
   std::size_t table = 0;          // index of the first segment among all
 };
 
+// Particles that a kernel moves between the store and the messages to or from one neighbour.
+struct Gathered {
+  std::byte* messages;
+  const Segment* table;  // where kernels read it
+  std::uint64_t segments, words;
+};
+
+// One of the two exchanges of a trip, all of it that is the same whenever it comes.
+struct Passage {
+  std::vector<Gathered> packed, unpacked;
+  Parcels parcels;
+};
+
 // Of a trip: those of this rank that leave, and the guests that come. Both change roles on the way back.
 struct Trip {
   std::vector<Side> leaving, guests;
+  Passage there, back;
 };
 
 class ParticlesMover final : public ApplicationMover {
@@ -57,6 +71,10 @@ class ParticlesMover final : public ApplicationMover {
     std::vector<int> others;
     for (const Side& side : trips_.front().leaving) others.push_back(side.other);
     open_transport(others, description());
+    for (Trip& trip : trips_) {
+      trip.there = passage(trip.leaving, trip.guests, 1);
+      trip.back = passage(trip.guests, trip.leaving, 2);
+    }
   }
 
   void prepare(std::uint64_t key) override {
@@ -86,32 +104,40 @@ class ParticlesMover final : public ApplicationMover {
   void iterate() override {
     const Trip& trip = trips_[trip_++ % kTrips];
     track();
-    exchange(trip.leaving, trip.guests, 1);
+    exchange(trip.there);
     track();
-    exchange(trip.guests, trip.leaving, 2);
+    exchange(trip.back);
     if (whole()) reduce();
   }
 
   void track() {
     if (!whole()) return;
     const std::uint64_t words = (flow().size_bytes + population_.part_bytes()) / kWord;
-    launch(kParticlesTrack, TrackArguments{words_at(flow().source->data()), words}, words);
+    launch(track_, TrackArguments{words_at(flow().source->data()), words}, words);
     ++steps_;
   }
 
-  void exchange(const std::vector<Side>& out, const std::vector<Side>& in, std::uint64_t part) {
+  void exchange(const Passage& passage) {
+    for (const Gathered& gathered : passage.packed) move(pack_, gathered);
+    transport().exchange(passage.parcels, stream());
+    for (const Gathered& gathered : passage.unpacked) move(unpack_, gathered);
+  }
+
+  Passage passage(const std::vector<Side>& out, const std::vector<Side>& in, std::uint64_t part) {
     const std::uint64_t part_bytes = population_.part_bytes();
     std::byte* messages = flow().destination->data();
-    Parcels parcels;
+    Passage made;
     for (const Side& side : out) {
       const Parcel first{side.other, 0, messages + side.offset, 0, part * part_bytes + side.place};
-      move(kParticlesPack, side, transport().packed_at(first));
-      list(side, first, parcels.sent);
+      made.packed.push_back(gathered(side, transport().packed_at(first)));
+      list(side, first, made.parcels.sent);
     }
-    for (const Side& side : in)
-      list(side, {side.other, 0, messages + part * part_bytes + side.offset, 0, 0}, parcels.received);
-    transport().exchange(parcels, stream());
-    for (const Side& side : in) move(kParticlesUnpack, side, messages + part * part_bytes + side.offset);
+    for (const Side& side : in) {
+      std::byte* const from = messages + part * part_bytes + side.offset;
+      made.unpacked.push_back(gathered(side, from));
+      list(side, {side.other, 0, from, 0, 0}, made.parcels.received);
+    }
+    return made;
   }
 
   // Adds the messages of a side, which lie from `first` on.
@@ -123,14 +149,18 @@ class ParticlesMover final : public ApplicationMover {
     }
   }
 
-  void move(const char* kernel, const Side& side, std::byte* messages) {
-    const auto* table = reinterpret_cast<const Segment*>(table_->data()) + side.table;
+  Gathered gathered(const Side& side, std::byte* messages) const {
     std::uint64_t words = 0;
     for (const Segment& segment : side.segments) words += segment.words;
-    launch(
-        kernel,
-        SegmentsArguments{words_at(flow().source->data()), words_at(messages), table, side.segments.size()},
-        words);
+    return {messages, reinterpret_cast<const Segment*>(table_->data()) + side.table, side.segments.size(),
+            words};
+  }
+
+  void move(const Kernel& kernel, const Gathered& gathered) {
+    launch(kernel,
+           SegmentsArguments{words_at(flow().source->data()), words_at(gathered.messages), gathered.table,
+                             gathered.segments},
+           gathered.words);
   }
 
   Trip plan(std::uint64_t number) const {
@@ -229,6 +259,8 @@ class ParticlesMover final : public ApplicationMover {
             lattice_power(kGrowth, steps_) * lattice_power(kUp, rank * population_.particles)};
   }
 
+  const Kernel &track_ = kernel(kParticlesTrack), &pack_ = kernel(kParticlesPack),
+               &unpack_ = kernel(kParticlesUnpack);
   Population population_;
   std::vector<Trip> trips_;
   std::unique_ptr<Buffer> table_;

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from byteways.analyse.claim import Operand
 from byteways.analyse.finding import Finding
-from byteways.analyse.phrases import listed
+from byteways.analyse.phrases import ACCESS, listed
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects import FINDINGS
 from byteways.analyse.summary import Run, group_by
@@ -45,14 +45,16 @@ def told_apart(found: Sequence[Finding]) -> list[Finding]:
         traits = [_traits(one.results[0]) for one in same]
         differ = [name for name in traits[0] if len({each[name] for each in traits}) > 1]
         for one, each in zip(same, traits, strict=True):
-            apart = ", ".join(each[name] for name in differ)
+            apart = ", ".join(each[name] for name in differ if each[name])
             if apart and apart not in one.title:
                 told[id(one)] = replace(one, title=f"{one.title} [{apart}]")
     return [told[id(one)] for one in found]
 
 
-#: A figure with its unit: neither part of a name (`gpu0`, `×18`) nor a size, which tell what it is of.
-_NUMBER = re.compile(r"(?<![\w.×])\d+(?:\.\d+)?(?![\w.]| [KMGT]?i?B\b)(?: (?:GB/s|%|[nµm]?s)(?!\w))?")
+#: A figure with its unit. Sizes, counts and classes of links are no figures: they tell what a sentence is of.
+_NUMBER = re.compile(
+    r"(?<!routed, )(?<![\w.×=])\d+(?:\.\d+)?(?: (?:GB/s|%|[nµm]?s|times|×)(?!\w)|(?= to \d))"
+)
 #: Data warnings at the end of a sentence.
 _WARNINGS = re.compile(r" \([a-z ,-]+(?:: \d+ of \d+ results)?[^()]*\)$")
 
@@ -68,6 +70,7 @@ def _traits(result: Operand) -> dict[str, str]:
     settings = " ".join(known[part] for part in ("options", "environment") if part in known)
     return {
         "memory": memory,
+        "access": ACCESS.get(known.get("access", ""), "").strip(),
         "cache": f"{known.get('cache', '')} caches",
         "settings": settings or "default settings",
         "paths": listed(list(result.paths[:_PATHS])) + (" and others" if len(result.paths) > _PATHS else ""),

@@ -7,7 +7,7 @@ nothing was measured within one process.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
@@ -39,6 +39,7 @@ class NodeMatrix:
     shares: Mapping[tuple[str, str], float]  # of the nominal peak, where a link is the limit
     odd: frozenset[tuple[str, str]]  # pairs that a finding calls outliers among equal links
     ways: tuple[tuple[str, str], ...]  # kind of pair (of KINDS, or BETWEEN_RANKS), label of its way
+    faster: tuple[str, ...] = ()  # sentences on ways that few pairs have, and are faster there
 
 
 def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
@@ -54,7 +55,8 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
         return _of_ranks(index, findings)
     ways = {(kind(cell), cell.variant.label()): None for cell in cells.values()}
     sizes = {cell.record.size_bytes for cell in cells.values()}
-    return _matrix(index, findings, sizes, cells, ways)
+    faster = found.faster if found else ()
+    return replace(_matrix(index, findings, sizes, cells, ways), faster=faster)
 
 
 def _of_devices(index: Index, found: Mapping[tuple[str, str], Cell]) -> dict[tuple[str, str], Cell]:

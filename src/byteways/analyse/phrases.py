@@ -52,16 +52,7 @@ def supported(value: float, low: float, high: float, digits: int = RATE) -> str:
 
 def listed(parts: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
-    return _joined(parts, "and")
-
-
-def either(parts: Sequence[str]) -> str:
-    """'a', 'a or b', 'a, b or c'."""
-    return _joined(parts, "or")
-
-
-def _joined(parts: Sequence[str], last: str) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

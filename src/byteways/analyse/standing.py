@@ -7,14 +7,16 @@ own best. Host memory that is not nearest to the GPU makes a class of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from byteways.analyse.phrases import sentence
 from byteways.analyse.ranking import rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, by_nearest, is_plain_job, kind, unidirectional
 from byteways.analyse.summary import Cell, Variant, group_by
+from byteways.analyse.wording import faster_elsewhere
 
 #: How the rule is called where its results are shown.
 RULE = "best way of each link class"
@@ -31,6 +33,7 @@ class Standing:
 
     size_bytes: int
     cells: Mapping[Ends, Cell]  # by source and destination
+    faster: tuple[str, ...] = ()  # sentences on ways that few pairs of a class have, and are faster there
 
 
 def standing(index: Index) -> Standing | None:
@@ -49,7 +52,14 @@ def standing(index: Index) -> Standing | None:
     for alike in group_by(cells, lambda cell: _class(index, cell)).values():
         sizes = group_by(alike, lambda cell: cell.record.size_bytes)
         chosen += sizes.get(size) or sizes[broadest_size(alike)]
-    return Standing(size, stands(index, chosen))
+    return Standing(size, stands(index, chosen), tuple(_faster(index, chosen)))
+
+
+def _faster(index: Index, chosen: Iterable[Cell]) -> Iterator[str]:
+    for alike in group_by(filter(is_plain_job, chosen), lambda cell: _class(index, cell)).values():
+        ranking = rank(alike)
+        if ranking and (said := faster_elsewhere(ranking, " GB/s")):
+            yield sentence(said)
 
 
 def stands(index: Index, cells: Iterable[Cell]) -> dict[Ends, Cell]:

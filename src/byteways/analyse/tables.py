@@ -17,7 +17,7 @@ from byteways.analyse.grids import (
     latency_tables,
     matrices,
 )
-from byteways.analyse.obstacles import Reason, WarningGroup, not_measured
+from byteways.analyse.obstacles import Reason, WarningGroup, not_measured, of_equal_devices
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     APART,
@@ -109,5 +109,5 @@ def tables(run: Run, size_bytes: int | None = None) -> Tables:
         patterns(found, size_bytes),
         best_map(index, common),
         index.warning_groups,
-        not_measured(records),
+        of_equal_devices(not_measured(records)),
     )

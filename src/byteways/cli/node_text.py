@@ -153,6 +153,7 @@ def _notes(matrix: NodeMatrix) -> list[str]:
     for what, label in matrix.ways:
         kinds.setdefault(what, []).append(label)
     notes = [f"{KINDS.get(what, what)}: {'; '.join(labels)}" for what, labels in kinds.items()]
+    notes += matrix.faster
     if matrix.odd:
         notes.append(f"{ODD} an outlier among equal links")
     return notes

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare, summed
 from byteways.analyse.finding import Finding, finding, if_assumed, worth
-from byteways.analyse.phrases import count, either, gb, listed, of_peak, rate, way
+from byteways.analyse.phrases import count, gb, listed, of_peak, rate, way
 from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import broadest_size, device_order
+from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import Cell, Group, group_by, pool
 from byteways.analyse.wording import largest, less, losing_most, moves_most, no_loss, others_of, part_kept
 from byteways.analyse.words import describe
@@ -126,7 +126,7 @@ def fans(index: Index) -> Iterator[Finding]:
     cells = [cell for cell in index.ranked if cell.record.pattern in ("fan-in", "fan-out")]
     alike = group_by(cells, lambda cell: (_fan(cell), frozenset(index.link_classes(cell))))
     several = Counter(fan for fan, _ in alike)
-    for (fan, _), members in alike.items():
+    for (fan, wires), members in alike.items():
         width = max(len(cell.record.flows) for cell in members)
         widest = [cell for cell in members if len(cell.record.flows) == width]
         size = broadest_size(widest)
@@ -136,11 +136,12 @@ def fans(index: Index) -> Iterator[Finding]:
         together = [cell for cell in whole if not cell.partial]
         if ranking := rank(together or whole):
             partial = [cell for cell in whole if cell.partial] if together else []
-            yield _fan_finding(index, ranking, members, partial, several[fan] > 1)
+            links = f" ({'; '.join(sorted(filter(None, wires)))})" if several[fan] > 1 else ""
+            yield _fan_finding(index, ranking, members, partial, links)
 
 
 def _fan_finding(
-    index: Index, ranking: Ranking, members: list[Cell], partial: list[Cell], several: bool
+    index: Index, ranking: Ranking, members: list[Cell], partial: list[Cell], links: str
 ) -> Finding:
     """Reports the best way of a fan.
 
@@ -149,13 +150,12 @@ def _fan_finding(
         ranking: Of the ways.
         members: All fans with such links.
         partial: Fans whose flows overlapped only partly, which the ranking does not compare.
-        several: Whether there are such fans over other links, too: the sentence then names the hubs.
+        links: Names the links if there are such fans over other links, too.
     """
     best = ranking.group
     hub_is_cpu = not _hub(best.cells[0]).startswith("gpu")
-    words = _fan_words(best, several)
-    title = f"{words} at once: {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s"
-    title += f" in total{of_peak(best)}"
+    title = f"{_fan_words(best)}{links} at once: {way(ranking.variant)} {moves_most(ranking)}"
+    title += f" {rate(best)} GB/s in total{of_peak(best)}"
     compared = beside_alone(index, best.cells)
     results, claims = [best], [one.claim for one in ranking.rivals]
     if compared is not None:
@@ -188,16 +188,17 @@ def _fan(cell: Cell) -> tuple[str, str, str]:
     return cell.record.pattern, hub.rstrip("0123456789") if hub.startswith("gpu") else hub, other[:3]
 
 
-def _fan_words(best: Group, several: bool) -> str:
-    """`One GPU to 7 GPUs`, `7 GPUs to another (gpu0 or gpu1)` if other GPUs have other links."""
+def _fan_words(best: Group) -> str:
+    """`One GPU to 7 GPUs`, `4 GPUs to cpu0`, `8 GPUs in the memory of 4 NUMA domains`."""
     cell = best.cells[0]
+    if cell.record.access == "remote":  # kernels of GPUs in memory of others: neither end is theirs
+        by = {str(flow["executor"]) for flow in cell.record.flows}
+        return f"{count(len(by), 'GPU')} in the memory of {_hub(cell)}"
     into = cell.record.pattern == "fan-in"
     other = (cell.source if into else cell.destination).device
     others = count(len(cell.record.flows), "GPU" if other.startswith("gpu") else "NUMA domain")
-    hubs = sorted({_hub(one) for one in best.cells}, key=device_order)
-    if len(hubs) > 1:
-        which = f" ({either(hubs)})" if several else ""
-        return f"{others} to another{which}" if into else f"One GPU{which} to {others}"
+    if len({_hub(one) for one in best.cells}) > 1:
+        return f"{others} to another" if into else f"One GPU to {others}"
     return f"{others} to {_hub(cell)}" if into else f"{_hub(cell)} to {others}"
 
 

@@ -195,17 +195,30 @@ NEAR = 0.5
 def places(index: Index) -> Iterator[Finding]:
     """Reports the best placement of the flags between GPUs (nearest links), CPU and GPU, and CPUs."""
     across = [cell for cell in between_gpus(index.ranked) if way(cell) != "within"]
-    classes = group_by(across, index.link_class)
+    members = {
+        "Between GPUs": across,
+        "Between CPU and GPU": between_kinds(index.ranked),
+        "Between CPUs": between_cpus(index.ranked),
+    }
+    for where, some in members.items():
+        if some:
+            yield _over_nearest(index, where, some)
+
+
+def _over_nearest(index: Index, where: str, members: Sequence[Cell]) -> Finding:
+    """Reports the placements over the nearest links: a median over unlike links is that of none."""
+    classes = group_by(members, lambda cell: _links(index, cell))
     ranked = sorted(classes.items(), key=lambda item: min(cell.value for cell in item[1]))
-    if ranked:
-        (wires, nearest), rest = ranked[0], ranked[1:]
-        others = [f"{name}: {_half_time(_best(members)[0][1])}" for name, members in rest]
-        where = f"Between GPUs ({wires})" if rest else "Between GPUs"
-        yield _places(where, nearest, f" Best over {'; '.join(others)}." if others else "")
-    if mixed := between_kinds(index.ranked):
-        yield _places("Between CPU and GPU", mixed)
-    if cpus := between_cpus(index.ranked):
-        yield _places("Between CPUs", cpus)
+    (wires, nearest), rest = ranked[0], ranked[1:]
+    others = [f"{name}: {_half_time(_best(some)[0][1])}" for name, some in rest]
+    named = f"{where} ({wires})" if rest and wires else where
+    return _places(named, nearest, f" Best over {'; '.join(others)}." if others else "")
+
+
+def _links(index: Index, cell: Cell) -> str:
+    """Returns the class of the links between the two sides, wherever the words are; '' if unknown."""
+    known = {*sides(cell)} <= {*index.topology.names()}
+    return index.class_between(*sides(cell)) if known else ""
 
 
 def _best(members: Sequence[Cell]) -> list[tuple[str, Group]]:

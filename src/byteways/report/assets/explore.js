@@ -6,7 +6,7 @@
   if (!source) return;
   const data = JSON.parse(source.textContent), cells = data.cells, parts = window.byteways.parts, { make, heading } = parts;
   const at = (id) => document.getElementById("explore-" + id);
-  const SHOWN = 8, CURVES = 4;
+  const SHOWN = 8, CURVES = 4, WIDE = 10; // ways listed and drawn at first; ratio of rates from which on the scale is logarithmic
   const initial = { pair: source.dataset.pair, size: Number(source.dataset.size), way: -1, access: "", both: 0, warm: 0, share: 0 };
   const state = Object.assign({}, initial);
   const orders = new Map(data.order.map((entry) => [entry.slice(0, 4).join(), entry]));
@@ -66,18 +66,25 @@
       const n = cellOf(from, to);
       if (n !== undefined && from !== to && value(n) !== null) across.push(value(n));
     }
-    const top = state.share ? 100 : Math.max(...across, 0) || 1;
+    // Shares have one scale for all machines; rates that differ much a logarithmic one, or slow links would look alike.
+    const top = state.share ? 100 : Math.max(...across, 0) || 1, least = Math.min(...across), logs = !state.share && top > WIDE * least && least > 0;
+    const shade = (own) => (logs ? 12 + 88 * Math.log(own / least) / Math.log(top / least) : 100 * own / top);
     parts.drawMap(at("map"), data.devices, state.pair, state.share ? "% of peak" : "GB/s", (from, to) => {
       const n = cellOf(from, to);
-      if (n === undefined) return null;
+      if (n === undefined) { // the pair may have other sizes, reads or interfaces
+        if (sizeFor(from, to) === undefined) return null;
+        const other = make("button", "·", "other");
+        other.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": not with these settings");
+        return other;
+      }
       const button = make("button", shown(n));
       button.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": " + shown(n) + (state.share ? " % of peak" : " GB/s"));
-      if (from !== to && value(n) !== null) button.style.setProperty("--v", Math.min(100, 100 * value(n) / top).toFixed(0));
+      if (from !== to && value(n) !== null) button.style.setProperty("--v", Math.min(100, shade(value(n))).toFixed(0));
       return button;
     });
     const scale = at("scale");
-    scale.querySelector(".from").textContent = "0";
-    scale.querySelector(".to").textContent = (state.share ? "100 % of peak" : Number(top.toPrecision(3)) + " GB/s") + "; within one device: not shaded";
+    scale.querySelector(".from").textContent = logs ? String(Number(least.toPrecision(3))) : "0";
+    scale.querySelector(".to").textContent = (state.share ? "100 % of peak" : Number(top.toPrecision(3)) + " GB/s") + (logs ? ", logarithmic" : "") + "; within one device: not shaded";
   }
 
   // The size of the selection, or the nearest one that the pair has.
@@ -102,8 +109,8 @@
     const head = make("tr"), body = make("tbody"), first = make("thead");
     [["Interface"], ["GB/s", "number"], ["Interval", "number"], ["% of peak", "number"], ["Against the fastest"], ["Engine"]].forEach(([text, name]) => heading(head, text, "col", name));
     first.append(head);
-    const listed = entry[4].map((n, place) => [n, place]).filter(([n]) => wanted(n)), more = Math.max(0, listed.length - SHOWN);
-    listed.slice(0, SHOWN).forEach(([n, place]) => {
+    const listed = entry[4].map((n, place) => [n, place]).filter(([n]) => wanted(n)), more = state.all ? 0 : Math.max(0, listed.length - SHOWN);
+    listed.slice(0, listed.length - more).forEach(([n, place]) => {
       const row = make("tr");
       heading(row, data.ways[cells.way[n]], "row");
       row.append(make("td", cells.text[n], "number"), make("td", cells.low[n] + "–" + cells.high[n], "number"),
@@ -113,15 +120,21 @@
       if (cells.way[n] === state.way) row.className = "chosen";
       body.append(row);
     });
-    const last = make("tr"), cell = make("td"), link = make("button", more ? more + " more: all records of this pair and size" : "All records of this pair and size", "link");
+    const last = make("tr"), cell = make("td"), link = make("button", "All records of this pair and size", "link");
     link.type = "button";
+    if (more) {
+      const rest = make("button", more + " more ways", "link more-ways");
+      rest.type = "button";
+      rest.addEventListener("click", () => { state.all = 1; drawWays(); });
+      cell.append(rest, " ");
+    }
     link.addEventListener("click", () => window.byteways.records.show({ size_bytes: String(data.sizes[size]) }, name + ">" + other));
     cell.colSpan = 6;
     cell.append(link);
     last.append(cell);
     body.append(last);
     table.replaceChildren(first, body);
-    drawCurve(from, to, listed.slice(0, CURVES).map(([n]) => cells.way[n]));
+    drawCurve(from, to, listed.map(([n]) => cells.way[n]));
   }
 
   function series(from, to, way) {
@@ -129,7 +142,7 @@
     return Array.from(data.sizes.keys()).map((size) => key(size, from, to) ?? (state.both ? key(size, to, from) : undefined)).filter((n) => n !== undefined);
   }
   function drawCurve(from, to, ways) {
-    const drawn = ways.map((way) => [data.ways[way], series(from, to, way)]).filter(([, points]) => points.length > 1);
+    const drawn = ways.map((way) => [data.ways[way], series(from, to, way)]).filter(([, points]) => points.length > 1).slice(0, CURVES);
     at("curve").hidden = drawn.length === 0 || !window.byteways.compact;
     if (at("curve").hidden) return;
     window.byteways.compact(at("curve"), drawn.map(([label, points]) => ({
@@ -161,8 +174,19 @@
     light();
     drawWays();
   }
+  // Directions and cache states need not be measured at the same sizes: the present size unless others have twice
+  // as many pairs, else the nearest of those with most.
+  function sizeOfMode() {
+    const pairs = new Map();
+    data.order.forEach((entry) => { if (entry[3] === mode()) pairs.set(entry[2], (pairs.get(entry[2]) || 0) + 1); });
+    const most = Math.max(0, ...pairs.values());
+    if (2 * (pairs.get(state.size) || 0) >= most) return state.size;
+    const sizes = Array.from(pairs.keys()).filter((size) => pairs.get(size) === most);
+    return sizes.sort((a, b) => Math.abs(a - state.size) - Math.abs(b - state.size))[0];
+  }
   function select(change) {
-    Object.assign(state, change);
+    Object.assign(state, { all: 0 }, change);
+    if ("both" in change || "warm" in change) state.size = sizeOfMode();
     keep();
     drawAll();
   }

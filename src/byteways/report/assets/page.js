@@ -163,13 +163,16 @@
     return { lines, sizes, names, levels: (figure.layout.shapes || []).map((shape, n) => ({ at: shape.y0, name: figure.layout.annotations[n].text })) };
   }
   // A small chart of a few lines, both axes logarithmic, each line named at its end.
-  const curves = new Map(), BESIDE = 28, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
+  const curves = new Map(), BESIDE = 28, LETTER = 6.5, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
   function drawCompact(place) {
-    const { lines, sizes, names, levels = [] } = curves.get(place), two = lines.some((line) => line.second) && window.byteways.second;
+    const { lines, levels = [], ...all } = curves.get(place), two = lines.some((line) => line.second) && window.byteways.second;
     const height = (printing ? PAPER.height : 256) + (two ? two.HEIGHT : 0), wide = printing ? PAPER.width : place.clientWidth;
     place.style.height = height + "px";
+    // Only the sizes of these lines: the other sizes of the run would take the room of their ticks.
+    const own = all.sizes.map((_, index) => index).filter((index) => lines.some((line) => line.x.includes(all.sizes[index])));
+    const sizes = own.map((index) => all.sizes[index]), names = own.map((index) => all.names[index]);
     const values = lines.flatMap((line) => [...line.low, ...line.high, ...(two ? [...line.second.low, ...line.second.high] : [])]).concat(levels.map((level) => level.at)).filter((value) => value > 0).map(Math.log10);
-    const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, bottom = two ? two.LOWER : 0, plot = (height - 60) * (1 - bottom);
+    const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, bottom = two ? two.LOWER : 0, right = Math.min(190, wide * 0.36), plot = (height - 60) * (1 - bottom);
     const traces = [], labels = [];
     lines.forEach((line, index) => {
       const tone = colour("--c" + index), name = line.name || escaped(line.label); // a figure's names are escaped already
@@ -186,27 +189,28 @@
     const ticks = sizes.map((_, index) => index).filter((index) => (last - index) % step === 0);
     const axis = { gridcolor: colour("--faint"), linecolor: colour("--line"), zeroline: false, type: "log", exponentformat: "none" };
     const layout = {
-      height, width: printing ? PAPER.width : undefined, showlegend: false, hovermode: "closest", margin: { l: 52, r: Math.min(190, wide * 0.36), t: 12, b: 48 },
+      height, width: printing ? PAPER.width : undefined, showlegend: false, hovermode: "closest", margin: { l: 52, r: right, t: 12, b: 48 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") },
       xaxis: Object.assign({ tickvals: ticks.map((index) => sizes[index]), ticktext: ticks.map((index) => names[index]), tickangle: 0, title: { text: "size of the transfer", font: { size: 12, color: colour("--soft") } } }, axis),
       yaxis: Object.assign({ range: [low, high], ...decades(low, high), title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
       shapes: levels.map((level) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: level.at, y1: level.at, line: { dash: "dot", width: 1, color: colour("--soft") } })),
-      annotations: levels.map((level) => ({ xref: "paper", x: 0.01, xanchor: "left", y: Math.log10(level.at), yanchor: "bottom", showarrow: false, text: level.name, font: { size: 11, color: colour("--soft") } })).concat(labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: bottom + (1 - bottom) * (label.at - over) / plot, yanchor: "middle", showarrow: false, text: fitting(label.name), font: { size: 11.5, color: label.tone } }))),
+      annotations: levels.map((level) => ({ xref: "paper", x: 0.01, xanchor: "left", y: Math.log10(level.at), yanchor: "bottom", showarrow: false, text: level.name, font: { size: 11, color: colour("--soft") } })).concat(labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: bottom + (1 - bottom) * (label.at - over) / plot, yanchor: "middle", showarrow: false, text: fitting(label.name, right), font: { size: 11.5, color: label.tone } }))),
     };
     if (two) two.add(lines, traces, layout, { tone: (index) => colour("--c" + index), soft: colour("--soft"), faint: colour("--faint"), shape });
     return window.Plotly.react(place, traces, layout, { displayModeBar: false, responsive: true });
   }
   // Ticks with full numbers: Plotly's own are a lone 2 or 5 between decades.
   function decades(low, high) {
-    const digits = high - low > 1.5 ? [1] : [1, 2, 5], powers = Array.from({ length: Math.ceil(high) - Math.floor(low) + 1 }, (_, n) => Math.floor(low) + n);
-    const tickvals = powers.flatMap((power) => digits.map((digit) => Number((digit * 10 ** power).toPrecision(1))));
+    const powers = Array.from({ length: Math.ceil(high) - Math.floor(low) + 1 }, (_, n) => Math.floor(low) + n);
+    const ticks = (digits) => powers.flatMap((power) => digits.map((digit) => Number((digit * 10 ** power).toPrecision(2)))).filter((tick) => Math.log10(tick) >= low && Math.log10(tick) <= high);
+    const tickvals = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]].map(ticks).find((some) => some.length > 2) || ticks([1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9]);
     return { tickvals, ticktext: tickvals.map(String) };
   }
   const shape = (index) => ["circle", "square", "diamond", "cross"][index];
   // As much of a name as has room beside the plot; the whole one is in the tip.
-  function fitting(name) {
-    const letters = name.match(/&\w+;|./gu) || [];
-    return letters.length > BESIDE ? letters.slice(0, BESIDE - 1).join("") + "…" : name;
+  function fitting(name, room) {
+    const letters = name.match(/&\w+;|./gu) || [], most = Math.min(BESIDE, Math.floor(room / LETTER));
+    return letters.length > most ? letters.slice(0, most - 1).join("") + "…" : name;
   }
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const compact = library() && ((place, lines, sizes, names) => { curves.set(place, { lines, sizes, names }); return draw(place); });
