@@ -19,6 +19,9 @@ pytestmark = [
 CORES = 32
 WIDEST = """Math.max(...Array.from(document.querySelectorAll('main table'),
   (table) => table.getBoundingClientRect().right))"""
+#: Waits for the tables that the page places when it has time.
+PLACED = """new Promise((done) => {
+  const look = () => document.querySelector('.grid.many') ? done() : setTimeout(look, 20); look(); })"""
 #: A4 across, without its margins of 12 mm, in CSS pixels.
 PAPER = 1032
 
@@ -52,6 +55,7 @@ def browser(report: Path) -> Iterator[Browser]:
 
 def test_a_wide_table_scrolls_in_its_box(browser: Browser) -> None:
     """Catches columns that nobody can reach, a page that is pushed wide, and row names that scroll away."""
+    browser.evaluate(PLACED)
     box = "document.querySelector('.grid.many').parentElement"
     wide, shown = browser.evaluate(f"[{box}.scrollWidth, {box}.clientWidth]")
     assert wide > shown
