@@ -60,6 +60,7 @@ def test_ratios_are_below_the_plot(browser: Browser) -> None:
 def test_a_verdict_tells_its_sentence(browser: Browser) -> None:
     """Catches verdicts that say nothing of their claim to pointer and keyboard."""
     browser.evaluate("document.querySelector('#study-fig2a .chip').focus()")
+    browser.evaluate("byteways.filled")  # the details of cells are unpacked after the first view
     told = browser.evaluate("document.getElementById('tip').textContent")
     assert "GB/s" in told or "%" in told or "“" in told
 

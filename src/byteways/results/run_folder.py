@@ -20,6 +20,7 @@ from byteways.results import manifest_types, version1
 from byteways.results.physical import judged_all
 from byteways.results.record import Record
 from byteways.results.record_check import Checker
+from byteways.results.repeated import Repeated
 from byteways.results.samples import SAMPLES, Samples, SamplesFile
 from byteways.results.simulated import is_simulated
 from byteways.topology.model import Topology
@@ -102,7 +103,7 @@ def read_journal(
     finished = content.rfind(b"\n") + 1
     text = JournalText(unfinished_bytes=len(content) - finished, finished_bytes=finished)
     seen: set[tuple[str, int]] = set()
-    checker = Checker(devices)
+    checker, repeated = Checker(devices), Repeated()
     for number, line in enumerate(content[:finished].split(b"\n")[:-1], start=1):
         try:
             record = parse_line(line, schema_version, checker)
@@ -114,6 +115,7 @@ def read_journal(
             text.doubled.append(number)
         else:
             seen.add(key)
+            repeated.share(record)
             text.records.append(record)
     return text
 

@@ -251,7 +251,8 @@
   const tip = document.getElementById("tip");
   function tell(cell) {
     tip.textContent = detailsOf(cell);
-    tip.hidden = false;
+    tip.hidden = !tip.textContent;
+    if (tip.hidden) { kept().then(() => { if (detailsOf(cell) && cell.matches(":hover, :focus")) tell(cell); }); return; }
     const box = cell.getBoundingClientRect(), wide = root.clientWidth;
     const left = Math.min(box.left + window.scrollX, window.scrollX + wide - tip.offsetWidth - 12);
     const below = box.bottom + tip.offsetHeight + 12 < window.innerHeight;
@@ -282,7 +283,7 @@
     do {
       line += step[0]; column += step[1];
       next = body.rows[line] && body.rows[line].cells[column];
-    } while (next && !detailsOf(next));
+    } while (next && !("details" in next.dataset || "tip" in next.dataset));
     if (next) { event.preventDefault(); cell.tabIndex = -1; next.tabIndex = 0; next.focus(); }
   });
 
