@@ -1,13 +1,14 @@
-// The plain loop that byteways' particles between two ranks are compared with: the same passes over the store,
-// the same messages and sum on the same cores, and nothing else. Compiled with the mpicc of the MPI under test.
+// The plain loop that byteways' particles between two ranks are compared with: the same passes over the
+// store, the same messages and sum on the same cores, and nothing else. Compiled with the mpicc of the MPI
+// under test.
 //
 //   mpiexec -n 2 particle_loop CORE0 CORE1 SECONDS TRIPS
 //
-// The file TRIPS (benchmarks/particle_trips.py) has words: those of a rank's store with room for guests, those
-// of a part of the messages, the number of trips; then, for each trip, the messages of rank 0 and those of
-// rank 1: how many, and three numbers for each: its first word in the store of its rank, its first word among
-// the messages, and its words. Prints the nanoseconds of one iteration in every batch, of the slower rank; a
-// batch takes 50 µs at least and has whole rounds of trips.
+// The file TRIPS (benchmarks/particle_trips.py) has words: those of a rank's store with room for guests,
+// those of a part of the messages, the number of trips; then, for each trip, the messages of rank 0 and those
+// of rank 1: how many, and three numbers for each: its first word in the store of its rank, its first word
+// among the messages, and its words. Prints the nanoseconds of one iteration in every batch, of the slower
+// rank; a batch takes 50 µs at least and has whole rounds of trips.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -98,11 +99,11 @@ static void exchange(int other, const Side* sent, const Side* received, Word* to
   pack(sent);
   int count = 0;
   for (size_t k = 0; k < received->count; ++k)
-    MPI_Irecv(to + received->messages[k].in_messages, (int)(received->messages[k].words * sizeof(Word)), MPI_BYTE,
-              other, (int)k, MPI_COMM_WORLD, &pending[count++]);
+    MPI_Irecv(to + received->messages[k].in_messages, (int)(received->messages[k].words * sizeof(Word)),
+              MPI_BYTE, other, (int)k, MPI_COMM_WORLD, &pending[count++]);
   for (size_t k = 0; k < sent->count; ++k)
-    MPI_Isend(out + sent->messages[k].in_messages, (int)(sent->messages[k].words * sizeof(Word)), MPI_BYTE, other,
-              (int)k, MPI_COMM_WORLD, &pending[count++]);
+    MPI_Isend(out + sent->messages[k].in_messages, (int)(sent->messages[k].words * sizeof(Word)), MPI_BYTE,
+              other, (int)k, MPI_COMM_WORLD, &pending[count++]);
   MPI_Waitall(count, pending, MPI_STATUSES_IGNORE);
   unpack(received, to);
 }
