@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from statements.outcome import CONTRADICTED, HOLDS, NOT_CHECKABLE, Statement
+from statements.pages import page_statements
+from statements.pairs import pair_statements
 from statements.plants import PLANTS
 from statements.ranks import rank_table_statements
 from statements.records import RunData
@@ -62,6 +64,8 @@ def examine(run: RunData, data: Mapping[str, Any]) -> list[Statement]:
         *table_statements(run, data),
         *rank_table_statements(run, data),
         *sentence_statements(run, data),
+        *pair_statements(data),
+        *page_statements(run, data),
     ]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from byteways import _core
-from byteways.analyse.compare import rank
+from byteways.analyse.ranking import rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.rounds import NORMAL_95
 from byteways.analyse.summary import Cell, group_by

@@ -7,9 +7,11 @@ of the simulated MPI (native/runtimes/mpi/table.hpp), NCCL or RCCL, and the GPU 
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from collections.abc import Callable, Mapping
 from ctypes import byref, c_int, c_int64, c_uint64, c_void_p
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulated_runtime import CallError, Runtime
@@ -19,34 +21,11 @@ if TYPE_CHECKING:
 
 #: MPI's number for bytes here (native/runtimes/mpi/table.hpp).
 BYTE = 0
-#: Members of BytewaysMpi that are called here, with their arguments; the others only hold their places.
-_BEFORE = (
-    "init",
-    "finalize",
-    "abort",
-    "library_version",
-    "describe",
-    "device_support",
-    "world",
-    "rank",
-    "size",
-)
-_MEMBERS = (
-    *_BEFORE,
-    *("split", "split_by_host", "free_comm"),
-    *("send", "receive", "start_send", "start_receive", "wait_all", "test_all"),
-    *(
-        "barrier",
-        "broadcast",
-        "reduce",
-        "allreduce",
-        "reduce_scatter",
-        "allgather",
-        "gather",
-        "scatter",
-        "alltoall",
-    ),
-)
+_HEADER = (Path(__file__).parents[1] / "native" / "runtimes" / "mpi" / "table.hpp").read_text("utf-8")
+#: Members of BytewaysMpi in their order; those that are not called here only hold their places.
+_MEMBERS = re.findall(r"\(\*(\w+)\)\(", _HEADER)
+#: The version of which they are.
+TABLE_VERSION = int(re.findall(r"kMpiTableVersion = (\d+)", _HEADER)[0])
 _P, _L, _U = c_void_p, c_int64, c_uint64
 _BUFFERS = (_P, _P, _L, c_int, _U)
 _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
@@ -64,7 +43,7 @@ _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
 
 
 class _Table(ctypes.Structure):
-    _fields_ = [("version", c_int), *((name, c_void_p) for name in _MEMBERS)]
+    _fields_ = [("version", c_int), ("request_bytes", c_int), *((name, c_void_p) for name in _MEMBERS)]
 
 
 class _UniqueId(ctypes.Structure):
@@ -80,6 +59,8 @@ class World:
         self.size = 1 if operation.message == "one_process" else operation.ranks
         self.library.byteways_mpi_table.restype = ctypes.POINTER(_Table)
         self._table = self.library.byteways_mpi_table().contents
+        if self._table.version != TABLE_VERSION:
+            raise CallError(f"the table of MPI has version {self._table.version}, not {TABLE_VERSION}")
         self.world = ctypes.CFUNCTYPE(_U)(self._table.world)()
         self.id = _UniqueId()
         self.xccl("GetUniqueId", byref(self.id))

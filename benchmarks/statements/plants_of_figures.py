@@ -168,6 +168,15 @@ def claim_of_a_tie(run: RunData, data: Data) -> bool:
     return False
 
 
+def claim_told_twice(run: RunData, data: Data) -> bool:
+    """A pair of results leads in one finding and ties in another."""
+    for claim in _claims(data, "leads"):
+        again = {**claim, "verdict": "tie", "agree": 0, "low": 0.9, "comparisons": 10 * claim["comparisons"]}
+        data["findings"][-1].setdefault("claims", []).append(again)
+        return True
+    return False
+
+
 def tie_of_a_claim(run: RunData, data: Data) -> bool:
     for claim in _claims(data, "leads"):
         if claim["effect"] > 2 and claim["pairs"]:

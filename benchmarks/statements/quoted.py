@@ -122,6 +122,13 @@ class Quoted:
         """Of transfers, and of rows and pieces."""
         told = {case.record["size_bytes"] for case in self.cases}
         options = [case.record["options"] for case in self.cases]
+        if self.more:  # from which on it pays off, until where it does not
+            ways = {case.record["interface"] for case in self.cases}
+            told |= {
+                case.record["size_bytes"]
+                for case in self.run.cases.values()
+                if case.record["interface"] in ways
+            }
         return told | {value for one in options for name, value in one.items() if name.endswith("_bytes")}
 
     def times(self) -> list[float]:

@@ -104,6 +104,9 @@ def rank_table_statements(run: RunData, data: Mapping[str, Any]) -> Iterator[Sta
 def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
     library, path, *_ = table["title"].split(", ")
     asked = re.search(r"window of (\d+)$", table["title"])
+    settings = _settings_in(table["title"])
+    timed = any(one.startswith("timing=") for one in settings)  # else a column or a note tells it
+    apart = ("window",) if timed else ("window", "timing")
     for row in table["rows"]:
         for heading, text in zip(table["headings"], row, strict=True):
             if heading not in _MESSAGES or not text:
@@ -118,7 +121,7 @@ def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement
                 and case.record["pattern"] == pattern
                 and (">" not in path or case.record["path"].replace("<>", ">") == path)
                 and case.record["options"].get("window") == (int(window) if window else None)
-                and _named(case, ("window", "timing")) == _settings_in(table["title"])
+                and _named(case, apart) == settings
                 and _fits(case, table["title"], row[0])
             ]
             said = f"{table['title']}: {row[0]}, {heading}"

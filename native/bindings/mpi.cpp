@@ -78,11 +78,11 @@ void bind_between_hosts(nb::module_& m) {
       .def_ro("uncertainty_ns", &ClockOffset::uncertainty_ns)
       .def_ro("round_trips", &ClockOffset::round_trips);
   m.def(
-      "estimate_clock_offset",
-      [](const Communicator& pair, Session& session, int round_trips) {
-        return estimate_clock_offset(pair, session.clock(), round_trips);
+      "estimate_clock_offsets",
+      [](const Communicator& ranks, Session& session, int round_trips) {
+        return estimate_clock_offsets(ranks, session.clock(), round_trips);
       },
-      "pair"_a, "session"_a, "round_trips"_a, Unlocked());
+      "ranks"_a, "session"_a, "round_trips"_a, Unlocked());
 }
 
 void bind_ranks(nb::module_& m) {

@@ -1,47 +1,61 @@
 // See clock_offset.hpp.
 #include "timing/clock_offset.hpp"
 
-#include <array>
-#include <string>
-
-#include "core/error.hpp"
+#include <cstddef>
+#include <cstdint>
 
 namespace byteways {
 namespace {
 
 constexpr int kTag = 20003;  // see patient.cpp
 
-}  // namespace
-
-ClockOffset estimate_clock_offset(const Communicator& pair, Clock& clock, int round_trips) {
-  if (pair.size() != 2)
-    throw Error("clock offset", "ranks", "it is of 2 ranks, not " + std::to_string(pair.size()));
-  const int other = 1 - pair.rank();
-  const auto now = [&] { return static_cast<double>(clock.now()); };
+// Rank 0's part with one other rank: the round trip with the least delay.
+template <typename Now>
+ClockOffset ask(const Communicator& ranks, const Now& now, int other, int round_trips) {
   double shortest_ns = 0;
   ClockOffset found{0, 0, round_trips};
   for (int trip = 0; trip < round_trips; ++trip) {
     double theirs_ns = 0;
-    if (pair.rank() == 0) {
-      const double sent_ns = now();
-      pair.send(&sent_ns, sizeof sent_ns, kByte, other, kTag);
-      pair.receive(&theirs_ns, sizeof theirs_ns, kByte, other, kTag);
-      const double took_ns = now() - sent_ns;
-      if (trip == 0 || took_ns < shortest_ns) {
-        shortest_ns = took_ns;
-        found.offset_ns = theirs_ns - (sent_ns + took_ns / 2);
-      }
-    } else {
-      pair.receive(&theirs_ns, sizeof theirs_ns, kByte, other, kTag);
-      const double shown_ns = now();
-      pair.send(&shown_ns, sizeof shown_ns, kByte, other, kTag);
+    const double sent_ns = now();
+    ranks.send(&sent_ns, sizeof sent_ns, kByte, other, kTag);
+    ranks.receive(&theirs_ns, sizeof theirs_ns, kByte, other, kTag);
+    const double took_ns = now() - sent_ns;
+    if (trip == 0 || took_ns < shortest_ns) {
+      shortest_ns = took_ns;
+      found.offset_ns = theirs_ns - (sent_ns + took_ns / 2);
     }
   }
   found.uncertainty_ns = shortest_ns / 2;
-  std::array<double, 2> result{found.offset_ns, found.uncertainty_ns};
-  pair.broadcast(result.data(), sizeof result, kByte, 0);
-  found.offset_ns = result[0];
-  found.uncertainty_ns = result[1];
+  return found;
+}
+
+template <typename Now>
+void answer(const Communicator& ranks, const Now& now, int round_trips) {
+  for (int trip = 0; trip < round_trips; ++trip) {
+    double sent_ns = 0;
+    ranks.receive(&sent_ns, sizeof sent_ns, kByte, 0, kTag);
+    const double shown_ns = now();
+    ranks.send(&shown_ns, sizeof shown_ns, kByte, 0, kTag);
+  }
+}
+
+}  // namespace
+
+std::vector<ClockOffset> estimate_clock_offsets(const Communicator& ranks, Clock& clock, int round_trips) {
+  const int size = ranks.size(), mine = ranks.rank();
+  const auto now = [&] { return static_cast<double>(clock.now()); };
+  std::vector<ClockOffset> found(static_cast<std::size_t>(size));
+  if (mine == 0) {
+    for (int other = 1; other < size; ++other)
+      found[static_cast<std::size_t>(other)] = ask(ranks, now, other, round_trips);
+  } else {
+    answer(ranks, now, round_trips);
+  }
+  std::vector<double> told;
+  for (const ClockOffset& one : found) told.insert(told.end(), {one.offset_ns, one.uncertainty_ns});
+  ranks.broadcast(told.data(), static_cast<std::int64_t>(told.size() * sizeof(double)), kByte, 0);
+  for (std::size_t rank = 0; rank < found.size(); ++rank)
+    found[rank] = {told[2 * rank], told[2 * rank + 1], round_trips};
   return found;
 }
 

@@ -396,7 +396,7 @@ def patient_collect(
     """
 
 class ClockOffset:
-    """How far the clocks of two ranks are apart: offset of rank 1's against rank 0's."""
+    """How far the clocks of two ranks are apart: offset of a rank's against rank 0's."""
 
     @property
     def offset_ns(self) -> float: ...
@@ -405,8 +405,8 @@ class ClockOffset:
     @property
     def round_trips(self) -> int: ...
 
-def estimate_clock_offset(pair: Communicator, session: Session, round_trips: int) -> ClockOffset:
-    """Estimates it from messages. Collective of two ranks, which get the same result."""
+def estimate_clock_offsets(ranks: Communicator, session: Session, round_trips: int) -> list[ClockOffset]:
+    """Estimates that of every rank from messages with rank 0. Collective; all ranks get the same results."""
 
 def mpi_report(shims: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:
     """What Mpi() would open. Library and shim are loaded, MPI is not started."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.analyse.answers import Answer, NoAnswer, answers
-from byteways.analyse.progress import damage, opened, progress, shortfall
+from byteways.analyse.progress import notices, opened, progress
 from byteways.analyse.results_index import Index
 from byteways.asking import asking
 from byteways.errors import BytewaysError
@@ -28,6 +28,7 @@ from byteways.topology.model import Topology
 if TYPE_CHECKING:
     import polars
 
+    from byteways.analyse.checks.check import Check
     from byteways.analyse.claim import Claim
     from byteways.analyse.comparison import Comparison
     from byteways.analyse.finding import Finding
@@ -54,9 +55,8 @@ class Run:
 
     def __init__(self, path: str | Path) -> None:
         self._folder = opened(Path(path))
-        for notice in (shortfall(self._folder), damage(self._folder)):
-            if notice:
-                warnings.warn(f"{path}: {notice}", RunWarning, stacklevel=3)
+        for notice in notices(self._folder):
+            warnings.warn(f"{path}: {notice}", RunWarning, stacklevel=3)
 
     @property
     def path(self) -> Path:
@@ -128,6 +128,40 @@ class Run:
             BytewaysError: The devices are unknown, or nothing was measured between them at this size.
         """
         return answers(self._index, asked, str(self.path))
+
+    def check(
+        self,
+        against: Run | str | Path = "normal",
+        *,
+        tolerance: float | None = None,
+        at_least: float | None = None,
+        allow_missing: bool = False,
+        mixed: bool = False,
+    ) -> Check:
+        """Judges each case of the run like `byteways check`, and the run as a whole.
+
+        Args:
+            against: "normal": what such machines give; "peak"; another run or its folder; a TOML file of
+                limits; or a file that `byteways check --learn` wrote.
+            tolerance: Least relative difference from a run or from normal results that is LOW or HIGH; None:
+                0.05.
+            at_least: Against the peak: part of it that a path must reach; None: 0.7.
+            allow_missing: Whether cases that the run did not plan, or had no time for, may be missing.
+            mixed: Whether a simulated run may be judged by measured results, or the reverse.
+
+        Raises:
+            BytewaysError: The reference cannot be read or does not suit the run, an option does not suit the
+                reference, or the run has no results.
+        """
+        from byteways.analyse.checks.check import Question as CheckQuestion
+        from byteways.analyse.checks.check import checked
+
+        named = str(against.path if isinstance(against, Run) else against)
+        asked = CheckQuestion.of(named, tolerance, at_least, allow_missing=allow_missing, mixed=mixed)
+        if asked.kind == "run" and not isinstance(against, Run):
+            against = Run(against)
+        reference = against._index if isinstance(against, Run) else None
+        return checked(self._index, str(self.path), asked, reference)
 
     @cached_property
     def findings(self) -> list[Finding]:

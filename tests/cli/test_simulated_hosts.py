@@ -58,6 +58,28 @@ def test_the_vendors_library_does_not_cross(records: list[Record]) -> None:
     assert {record.reason for record in of_xccl} == {"the simulated NCCL and RCCL reach no other host"}
 
 
+def test_collectives_of_both_hosts(tmp_path: Path) -> None:
+    """Catches collectives that stay within a host, direct ones between hosts, and a run without the labels of
+    what it rests on.
+    """
+    words = ["run", "collectives", "--machine", MODEL, "--ranks", "2", "--rounds", "1", "--no-report"]
+    only = ["--only", "pattern=allreduce|barrier", "--size", "8B..1MiB"]
+    assert byteways(tmp_path, *words, *only, "--out", "R").returncode == 0
+    found = RunFolder(tmp_path / "R").records
+    assert {(record.interface, record.status) for record in found} == {
+        ("mpi", "measured"),
+        ("mpi-barrier", "measured"),
+        ("xccl", "skipped"),
+        ("direct", "skipped"),
+    }
+    done = [record for record in found if record.status == "measured"]
+    assert {record.path.partition(":")[2] for record in done} == {"host0:cpu3,host1:cpu3"}
+    assert all(record.verified and record.simulated and record.rests_on for record in done)
+    assert all(record.time_ns is not None and record.time_ns.median > 1700 for record in done)
+    reasons = {record.reason for record in found if record.interface == "direct"}
+    assert reasons == {"direct collectives are of GPUs that have peer access, within one host"}
+
+
 def test_a_wrong_number_of_ranks(tmp_path: Path) -> None:
     """Catches ranks without a host of their own."""
     done = byteways(tmp_path, "run", "mpi", "--machine", MODEL, "--ranks", "4", "--out", "R")

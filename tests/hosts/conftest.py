@@ -19,13 +19,14 @@ HERE = Path(__file__).parent
 #: Seconds that only a run that hangs reaches.
 PATIENCE_S = 900
 
-SUITE = """
+HEAD = """
 name = "toy"
-title = "Messages of two sizes"
+title = "A few small cases"
 rounds = {rounds}
 case_budget_s = {budget_s}
 precision = 0.5
-
+"""
+MESSAGES = """
 [[sweep]]
 name = "latency"
 interface = "mpi-ping-pong"
@@ -87,12 +88,14 @@ def between_hosts(tmp_path: Path) -> Hosts:
         rounds: int = 1,
         budget_s: float = 0.02,
         bandwidth: bool = True,
+        sweeps: str = "",
     ) -> Outcome:
         jobs.require(installation)
         for name, text in (files or {}).items():
             (tmp_path / name).write_text(text)
         suite = tmp_path / "toy.toml"
-        suite.write_text((SUITE + BANDWIDTH * bandwidth).format(rounds=rounds, budget_s=budget_s))
+        text = HEAD + (sweeps or MESSAGES + BANDWIDTH * bandwidth)
+        suite.write_text(text.format(rounds=rounds, budget_s=budget_s))
         program = [sys.executable, "-m", "byteways", "run", *(more or (str(suite),))]
         if "--resume" not in more:
             program += ["--hosts", str(tmp_path / "hosts.txt"), "--out", str(tmp_path / "R")]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from byteways.report import write_report
+from tests.report import sample_run
 from tests.report.browser import Browser, find_chromium
 
 pytestmark = [
@@ -65,6 +67,61 @@ def test_switches_of_the_map(browser: Browser) -> None:
         "list.dispatchEvent(new Event('change')); })()"
     )
     assert browser.evaluate(f"{cell}.textContent") == "375"
+
+
+def test_another_direction_has_its_own_sizes(shared: Browser, tmp_path: Path) -> None:
+    """Would catch an empty map where both directions were measured at another size than one."""
+    build = sample_run.four_pairs()  # at 1 GiB
+    flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
+    rates = {"gpu0>gpu1": 390.0, "gpu1>gpu0": 391.0}
+    build.measure("copy", flows, rates, pattern="bidirectional", size=sample_run.MIB)
+    build.measure("copy", flows[:1], 900.0, cache="warm", size=4 * sample_run.MIB)
+    build.measure("copy", [("gpu1:device", "gpu2:device", "gpu2")], 200.0, size=sample_run.MIB)
+    shared.open(write_report(build.write(tmp_path)))
+    size = "document.getElementById('explore-size').selectedOptions[0].text"
+    for switch, rate, chosen in (("both", "781", "1 MiB"), ("warm", "900", "4 MiB")):
+        shared.evaluate(f"document.querySelector('[data-{switch}=\"1\"]').click()")
+        assert shared.evaluate(f"{map_of(shared, 'gpu0>gpu1')}.textContent") == rate
+        assert shared.evaluate(size) == chosen
+        shared.evaluate(f"document.querySelector('[data-{switch}=\"0\"]').click()")
+    assert shared.evaluate(size) == "1 GiB"
+    shared.evaluate("byteways.select({size: 0})")  # 1 MiB, which most pairs lack
+    assert shared.evaluate(f"{map_of(shared, 'gpu0>gpu1')}.textContent") == "·"
+    shared.evaluate(f"{map_of(shared, 'gpu0>gpu1')}.click()")
+    assert shared.evaluate(TITLE) == "gpu0 > gpu1 at 1 GiB, NVLink4 ×18 (the nearest size)"
+    hidden = "document.querySelector('#explore-curve + .save').checkVisibility()"
+    assert shared.evaluate("document.getElementById('explore-curve').hidden") is True
+    assert shared.evaluate(hidden) is False  # no buttons for a chart that is not there
+    assert shared.console == []
+
+
+def test_all_ways_are_one_click(shared: Browser, tmp_path: Path) -> None:
+    """Would catch ways that only the table of records has, or a list that stays long for the next pair."""
+    build = sample_run.four_pairs()
+    for blocks in range(1, 13):
+        flow = [("gpu0:device", "gpu1:device", "gpu1")]
+        build.measure("kernel", flow, 300.0 + blocks, peak=450, options={"blocks": blocks})
+    shared.open(write_report(build.write(tmp_path)))
+    shared.evaluate("byteways.select({pair: 'gpu0>gpu1'})")
+    ways = "document.querySelectorAll('#explore-ways tbody th').length"
+    assert shared.evaluate(ways) == 8
+    assert shared.evaluate("document.querySelector('.more-ways').textContent") == "5 more ways"
+    shared.evaluate("document.querySelector('.more-ways').click()")
+    assert shared.evaluate(ways) == 13
+    assert shared.evaluate("document.querySelector('.more-ways')") is None
+    shared.evaluate("byteways.select({pair: 'gpu0>gpu2'}), byteways.select({pair: 'gpu0>gpu1'})")
+    assert shared.evaluate(ways) == 8
+
+
+def test_rates_far_apart_have_a_logarithmic_scale(shared: Browser, tmp_path: Path) -> None:
+    """Would catch a slow link that looks like the others beside the memory of a package."""
+    build = sample_run.four_pairs(slow=200.0)
+    build.measure("copy", [("cpu0:pinned", "gpu0:device", "gpu0")], 9000.0)
+    shared.open(write_report(build.write(tmp_path)))
+    shade = "Number({}.style.getPropertyValue('--v'))"
+    slow, sound = (shared.evaluate(shade.format(map_of(shared, pair))) for pair in ("gpu1>gpu2", "gpu2>gpu1"))
+    assert sound - slow > 10
+    assert "logarithmic" in shared.evaluate("document.getElementById('explore-scale').textContent")
 
 
 def test_reads_or_writes_only(browser: Browser) -> None:

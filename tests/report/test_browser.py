@@ -9,6 +9,7 @@ import pytest
 
 from byteways.report import write_report
 from byteways.results.record import Warning
+from tests.cli.called import byteways
 from tests.report import rank_runs, sample_run
 from tests.report.browser import Browser, find_chromium
 from tests.report.run_builder import Builder
@@ -23,7 +24,7 @@ pytestmark = [
 #: Of the sample run's report.
 CHARTS = 13
 UNFOLD = "document.getElementById('unfold').click()"
-FIRST_CELL = "document.querySelector('#matrices .grid tbody tr td:nth-child(3) span').textContent"
+FIRST_CELL = "document.querySelector('#patterns td[data-tip] span').textContent"
 
 
 def background(browser: Browser) -> str:
@@ -58,14 +59,15 @@ def test_a_request_would_be_seen(browser: Browser) -> None:
 
 def test_toggle_changes_the_numbers(browser: Browser) -> None:
     """Would catch a toggle that changes only colours or headings."""
-    assert browser.evaluate(FIRST_CELL) == "394"
-    browser.evaluate("document.querySelector('#matrices [data-numbers=percent]').click()")
-    assert browser.evaluate(FIRST_CELL) == "87.5 %"
-    assert browser.evaluate("document.querySelector('#matrices h3 span').textContent") == "% of peak"
-    pressed = "document.querySelector('#matrices [data-numbers=percent]').getAttribute('aria-pressed')"
+    browser.evaluate("byteways.filled")
+    assert browser.evaluate(FIRST_CELL) == "784"
+    browser.evaluate("document.querySelector('#patterns [data-numbers=percent]').click()")
+    assert browser.evaluate(FIRST_CELL) == "87.1 %"
+    assert browser.evaluate("document.querySelector('#patterns th span').textContent") == "% of peak"
+    pressed = "document.querySelector('#patterns [data-numbers=percent]').getAttribute('aria-pressed')"
     assert browser.evaluate(pressed) == "true"
-    browser.evaluate("document.querySelector('#matrices [data-numbers=absolute]').click()")
-    assert browser.evaluate(FIRST_CELL) == "394"
+    browser.evaluate("document.querySelector('#patterns [data-numbers=absolute]').click()")
+    assert browser.evaluate(FIRST_CELL) == "784"
 
 
 def test_charts_are_drawn_when_scrolled_to(browser: Browser) -> None:
@@ -124,15 +126,16 @@ def test_keyboard(browser: Browser) -> None:
     browser.press("Tab")
     assert browser.evaluate("document.activeElement.textContent") == "Skip to the findings"
     browser.evaluate(UNFOLD)
-    browser.evaluate("document.querySelector('#matrices [data-numbers=percent]').focus()")
+    browser.evaluate("byteways.filled")
+    browser.evaluate("document.querySelector('#patterns [data-numbers=percent]').focus()")
     browser.press("Enter")
-    assert browser.evaluate(FIRST_CELL) == "87.5 %"
+    assert browser.evaluate(FIRST_CELL) == "87.1 %"
     browser.press("Tab")
     assert browser.evaluate("document.activeElement.tagName") == "TD"
     browser.press("ArrowRight")
     browser.press("ArrowDown")
     tip = browser.evaluate("document.getElementById('tip').textContent")
-    assert tip.startswith("copy gpu1:device > gpu1:device, local")
+    assert tip.startswith("copy bidirectional")
     assert "3 rounds" in tip and "n = 90" in tip
     assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     browser.press("Escape")
@@ -228,7 +231,7 @@ def test_legends_move_when_the_window_does(report: Path) -> None:
 def test_paper_has_what_is_open(browser: Browser) -> None:
     """Would catch printing that opens or closes parts by itself."""
     opened = "Array.from(document.querySelectorAll('details'), part => part.open).join()"
-    browser.evaluate("document.querySelector('#matrices > details').open = true")
+    browser.evaluate("document.querySelector('#patterns > details').open = true")
     before = browser.evaluate(opened)
     browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert browser.evaluate(opened) == before
@@ -254,14 +257,35 @@ def test_essentials_are_six_screens(shared: Browser, tmp_path: Path, gpus: int) 
     shared.call("Emulation.clearDeviceMetricsOverride")
 
 
+def test_the_findings_of_a_large_node_fit_the_first_screen(shared: Browser, tmp_path: Path) -> None:
+    """Would catch a third finding that has to be scrolled to: this node's are the longest."""
+    assert byteways(tmp_path, "run", "quick", "--machine", "frontier-mi250x", "--out", "run").returncode == 0
+    items = "document.querySelectorAll('.findings.top li')"
+    for width, height in ((1400, 900), (390, 844)):
+        screen(shared, width, height)
+        shared.open(tmp_path / "run" / "report.html")
+        found = shared.evaluate(f"Array.from({items}, (item) => item.getBoundingClientRect().bottom)")
+        assert len(found) == 3
+        assert max(found) <= height
+    shared.call("Emulation.clearDeviceMetricsOverride")
+
+
 def test_a_finding_leads_to_its_evidence(browser: Browser) -> None:
-    """Would catch a link to results that stay folded."""
-    link = "document.querySelector('.findings.top a.evidence')"
-    part = f"document.querySelector({link}.hash + ' > details')"
+    """Would catch a link to results that stay folded, or to a pair that is not selected or not in view."""
+    links = "Array.from(document.querySelectorAll('.findings.top a.evidence'))"
+    folded = f"{links}.find((link) => !link.hash.startsWith('#pair='))"
+    part = f"document.querySelector({folded}.hash + ' > details')"
     assert browser.evaluate(f"{part}.open") is False
-    browser.evaluate(f"{link}.click()")
+    browser.evaluate(f"{folded}.click()")
     browser.evaluate("new Promise(done => setTimeout(done, 50))")
     assert browser.evaluate(f"{part}.open") is True
+    selects = f"{links}.find((link) => link.hash.startsWith('#pair='))"
+    pair = browser.evaluate(f"new URLSearchParams({selects}.hash.slice(1)).get('pair')")
+    for _ in range(2):  # the second time, the address stays as it is
+        browser.evaluate(f"window.scrollTo(0, 0), {selects}.click()")
+        browser.evaluate("new Promise(done => setTimeout(done, 50))")
+        assert browser.evaluate("byteways.state.pair") == pair
+        assert browser.evaluate("scrollY") > 0
 
 
 def test_links_are_told_by_keyboard(browser: Browser) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from byteways.analyse.node_matrix import node_matrix
 from byteways.analyse.results_index import Index
 from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED
-from byteways.report.explore import Explorer, explorer
+from byteways.report.explore import BOTH, WARM, Explorer, explorer, question
+from byteways.report.node.rates import gb_per_s, link_rates
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from byteways.results.simulated import worded
@@ -20,11 +22,11 @@ def explored(build: sample_run.Builder, folder: Path) -> Explorer:
     return found
 
 
-def ways(found: Explorer, pair: str, size: str, both: int = 0) -> list[tuple[str, str, str]]:
+def ways(found: Explorer, pair: str, size: str, mode: int = 0) -> list[tuple[str, str, str]]:
     """Way, rate and verdict of each, in order."""
     data = found.data
     a, b = (data["devices"].index(end) for end in pair.split(">"))
-    key = [a, b, data["sizeNames"].index(size), both]
+    key = [a, b, data["sizeNames"].index(size), mode]
     entry = next(entry for entry in data["order"] if entry[:4] == key)
     cells = data["cells"]
     return [
@@ -46,7 +48,7 @@ def test_ways_are_ranked_by_claims(tmp_path: Path) -> None:
         "7.5 % less",
     ]
     assert [rate for _, rate, _ in told] == ["396", "394", "375", "370", "367"]
-    (both,) = ways(found, "gpu0>gpu1", "1 GiB", both=1)
+    (both,) = ways(found, "gpu0>gpu1", "1 GiB", mode=BOTH)
     assert both == ("copy, write", "784", LEADER)
     assert (found.pair, found.sizes[found.size][1], found.has_peaks, found.bidirectional) == (
         "gpu0>gpu1",
@@ -55,6 +57,49 @@ def test_ways_are_ranked_by_claims(tmp_path: Path) -> None:
         True,
     )
     assert found.data["links"]["gpu0>gpu1"] == ["gpu0 – nvswitch", "gpu1 – nvswitch"]
+
+
+def test_one_way_stands_for_equal_pairs(tmp_path: Path) -> None:
+    """Would catch a map, a picture and a matrix that show different results for one pair."""
+    build = sample_run.four_pairs()
+    flow = [("gpu0:device", "gpu1:device", "gpu1")]
+    build.measure("kernel", flow, 420.0, peak=450)  # tried on one pair alone
+    index = Index.of(RunFolder(build.write(tmp_path)))
+    found = explorer(index, str)
+    assert found is not None
+    entry = next(one for one in found.data["order"] if one[:2] == [0, 1])
+    texts, labels = found.data["cells"]["text"], found.data["ways"]
+    shown, of_reads, of_writes = entry[6]
+    assert labels[found.data["cells"]["way"][shown]] == "copy, read" and of_reads == shown
+    assert of_writes is None
+    assert labels[found.data["cells"]["way"][entry[4][0]]] == "kernel, read"  # the fastest of the pair alone
+    matrix = node_matrix(index, [])
+    (link,) = (rate for rate in link_rates(index, []) if {rate.link.a, rate.link.b} == {"gpu2", "nvswitch"})
+    assert matrix is not None and link.best is not None
+    assert texts[shown] == gb_per_s(matrix.cells["gpu0", "gpu1"])
+    assert link.best.value == max(cell.value for pair, cell in matrix.cells.items() if "gpu2" in pair)
+
+
+def test_warm_caches_have_a_mode_of_their_own(tmp_path: Path) -> None:
+    """Would catch a result from a cache beside those over the link."""
+    build = sample_run.four_pairs()
+    flow = [("gpu0:device", "gpu1:device", "gpu1")]
+    build.measure("copy", flow, 900.0, cache="warm")
+    found = explored(build, tmp_path)
+    assert found.warm
+    assert [rate for _, rate, _ in ways(found, "gpu0>gpu1", "1 GiB")] == ["394"]
+    assert ways(found, "gpu0>gpu1", "1 GiB", mode=WARM) == [("copy, read", "900", LEADER)]
+
+
+def test_a_question_is_an_address(tmp_path: Path) -> None:
+    """Would catch a finding that links to another pair, size or mode, or to what the map does not have."""
+    cells = Index.of(RunFolder(sample_run.h200x4(sizes=(sample_run.GIB,)).write(tmp_path))).cells
+    told = {cell.record.pattern: question(cell) for cell in cells if cell.record.path == "gpu0>gpu1"}
+    assert told == {"unidirectional": "pair=gpu0%3Egpu1&size=1+GiB"}
+    both = next(cell for cell in cells if cell.record.pattern == "bidirectional")
+    assert question(both) == "pair=gpu0%3Egpu1&size=1+GiB&both=1"
+    others = [cell for cell in cells if cell.record.pattern == "fan-in"]
+    assert {question(cell) for cell in others} == {""}
 
 
 def test_few_rounds_are_listed_and_not_ranked(tmp_path: Path) -> None:

@@ -120,6 +120,10 @@ def test_apus_hold_their_cpu() -> None:
     assert {tuple(sorted(package.name.split(" and "))) for package in drawing.packages} == {
         (f"cpu{n}", f"gpu{n}") for n in range(4)
     }
+    nics = [box for box in boxes(drawing).values() if box.kind == "nic"]
+    assert len(nics) == 4
+    for nic in nics:  # a NIC is no part of the package, and its link is seen
+        assert all(nic.bottom + 10 < frame.y or nic.y > frame.bottom + 10 for frame in drawing.packages)
 
 
 def test_hosts_and_nics() -> None:

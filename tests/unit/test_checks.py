@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from byteways.analyse.checks.check import Question, checked
-from byteways.analyse.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, Check
+from byteways.analyse.checks.check import Check, Question, checked
+from byteways.analyse.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN
 from byteways.analyse.claim import Reference
 from byteways.analyse.compare import beside
 from byteways.analyse.results_index import Index
@@ -164,12 +165,41 @@ def test_a_void_result_is_missing(tmp_path: Path) -> None:
 
 def test_other_definitions_are_unknown(tmp_path: Path) -> None:
     """Catches figures of two definitions that are judged by one another, and few rounds that pass."""
-    run = changed(pairs_run(gpus=2), timed_by="host-clock")
+    run = changed(pairs_run(gpus=2), method_version=2)
     found = against(tmp_path, run, pairs_run(gpus=2))
     assert (verdicts(found), found.verdict) == ({UNKNOWN: 4}, UNKNOWN)
-    assert {one.reason for one in found.cases} == {"other timer: device-events and host-clock"}
+    assert {one.reason for one in found.cases} == {"other method version: 1 and 2"}
     few = against(tmp_path / "few", pairs_run(gpus=2, rounds=1), pairs_run(gpus=2))
     assert verdicts(few) == {UNKNOWN: 4} and few.judged == 0
+
+
+def timed(rounds: Sequence[int], clock: str = "host-clock") -> Builder:
+    """A run in whose `rounds` copies and kernels are timed by another clock."""
+    build = pairs_run(gpus=2)
+    for number, one in enumerate(build.records):
+        if one.round in rounds:
+            build.records[number] = replace(one, timed_by=clock)
+    return build
+
+
+def test_operations_that_end_otherwise_are_missing(tmp_path: Path) -> None:
+    """Catches a copy that returns before its bytes have arrived, called UNKNOWN; and a change of software,
+    or a single round, called a fault.
+    """
+    found = against(tmp_path / "a", timed((0, 1, 2)), pairs_run(gpus=2))
+    assert (verdicts(found), found.failed) == ({MISSING: 4}, True)
+    said = "its operations end otherwise: timed by host-clock, in the reference by device-events"
+    assert {one.reason for one in found.cases} == {said}
+    once = against(tmp_path / "b", timed((0,)), pairs_run(gpus=2))
+    assert verdicts(once) == {UNKNOWN: 4} and not once.failed
+    own, other = (
+        folder_of(build, tmp_path / name)
+        for build, name in ((timed((0, 1, 2)), "c"), (pairs_run(gpus=2), "d"))
+    )
+    own.manifest["libraries"] = [{"library": "cuda-driver", "usable": True, "version": "another"}]
+    updated = checked(own, "own", Question.of(str(other.path)), other)
+    assert verdicts(updated) == {UNKNOWN: 4}
+    assert {one.reason for one in updated.cases} == {"other timer: device-events and host-clock"}
 
 
 def test_refusals(tmp_path: Path) -> None:

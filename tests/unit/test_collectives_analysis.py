@@ -71,8 +71,9 @@ def test_collective_findings(tmp_path: Path) -> None:
     index = all_ranks(tmp_path)
     found = [finding for finding in findings(index) if "allreduce" in finding.title]
     assert {finding.title for finding in found} == {
-        "MPI allreduce of 4 ranks, pipelined: 1.2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
-        "MPI allreduce of 4 ranks, isolated: 2.5 µs at 8 B",
+        "MPI allreduce of 4 ranks, pipelined, pageable memory, warm: "
+        "1.2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
+        "MPI allreduce of 4 ranks, isolated, pageable memory, warm: 2.5 µs at 8 B",
     }
     assert not any(finding.claims for finding in findings(index))
     assert not any(collectives.collectives(index.ranked))

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim
-from byteways.analyse.compare import compare, moved, rank, summed, unsteady
+from byteways.analyse.compare import compare, moved, summed, unsteady
 from byteways.analyse.phrases import supported, times
+from byteways.analyse.ranking import rank
 from byteways.analyse.repeatability import Spread, for_many, student
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, cells, pool

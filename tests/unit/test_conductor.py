@@ -12,6 +12,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.run import conductor
 from byteways.run.conductor import LOSSES_PER_DEVICE, Conductor, key_of
+from byteways.run.launchers import Job, Launcher
 from byteways.run.process import WorkerLost
 from byteways.topology.model import Device, Topology
 
@@ -269,3 +270,25 @@ def test_the_worker_of_an_interrupted_run_ends(workers: Workers) -> None:
     with pytest.raises(StopError):
         run(planned(), keep=True)
     assert workers.did == ["kill 0"]
+
+
+def test_ranks_that_share_cores_cost_no_device(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches all cases skipped after three collectives that time slices made slow, and their deadlines."""
+    monkeypatch.setattr(conductor.os, "sched_getaffinity", lambda _: {0, 1})  # type: ignore[attr-defined]
+    ends = [Buffer("cpu0", "pageable", rank=rank) for rank in range(4)]
+    flow = Flow(ends[0], ends[0], "cpu0", others=tuple((end, end) for end in ends[1:]))
+
+    def collective(pattern: str, size_bytes: int) -> PlannedCase:
+        return PlannedCase(Case("mpi", pattern, (flow,), size_bytes), "sweep", 0, 0.1, 0.02)
+
+    workers.answers = lambda request: (
+        WorkerLost("no answer within 62 s", "timeout")
+        if request["case"]["size_bytes"] > 8
+        else {"status": "failed", "reason": "as told"}
+    )
+    plan = [collective(pattern, 64) for pattern in ("allreduce", "broadcast", "gather", "scatter")]
+    job = Job(Launcher("test", ("mpiexec", "-n", "{ranks}")), 4)
+    _, records = run(*plan, collective("gather", 8), collective("allreduce", 128), job=job)
+    assert [one.status for one in records] == ["timeout"] * 4 + ["failed", "skipped"]
+    assert records[-1].reason == "4 ranks share 2 cores, and allreduce of 64 B had no answer within 62 s"
+    assert workers.deadlines == [2 * 31.0] * 5  # two ranks to a core; each worker's first case

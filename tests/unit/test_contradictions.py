@@ -14,8 +14,10 @@ import pytest
 import contradictions
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.run.rank_outcome import bus_factor
+from statements import plants_of_pages
 from statements.claims import matched
 from statements.outcome import CONTRADICTED, HOLDS
+from statements.pages import page_statements
 from statements.plants import PLANTS
 from statements.quoted import numbers
 from statements.ranks import FACTORS, bus_statements
@@ -191,3 +193,25 @@ def test_latencies_are_paired_by_who_walks(tmp_path: Path) -> None:
         pairs = matched({"kind": kind, "quantity": "latency"}, sides)
         assert pairs is not None
         assert [round(one[1] / second, 3) for _, one in pairs] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("plant", "kind"),
+    [
+        (plants_of_pages.sentence_two_figures, "one figure"),
+        (plants_of_pages.sentence_slower_way, "faster ways"),
+        (plants_of_pages.sentence_median_of_unlike, "medians"),
+        (plants_of_pages.sentence_outlier_among_outliers, "outliers"),
+        (plants_of_pages.sentence_as_predicted, "predictions"),
+        (plants_of_pages.sentence_tie_by_path, "ties"),
+    ],
+)
+def test_the_page_contradicts_itself(
+    plant: Callable[[RunData, dict[str, Any]], bool], kind: str, run: RunData
+) -> None:
+    """Catches a false statement that is found by chance alone: by a number that stands in it."""
+    data = said_run.said()
+    assert plant(run, data)
+    found = [one for one in page_statements(run, data) if one.outcome == CONTRADICTED]
+    assert [one.kind for one in found] == [kind]
+    assert not [one for one in page_statements(run, said_run.said()) if one.outcome == CONTRADICTED]

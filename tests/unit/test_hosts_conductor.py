@@ -1,5 +1,5 @@
-"""Pairs of hosts under a conductor whose ranks die, hang and are left out on command: every pair gets one
-record, and the host to blame is named.
+"""Pairs of hosts, and all together, under a conductor whose ranks die, hang and are left out on command:
+every group gets one record, and the host to blame is named.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tests.unit import planning
 
 HOSTS = tuple(Host(f"n{number}") for number in range(6))
 SUITE = 'interface = "mpi-ping-pong"\nsource = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = "8B"'
+ALLREDUCE = SUITE.replace("mpi-ping-pong", "mpi") + '\npattern = "allreduce"'
 OUTCOME: dict[str, Any] = {
     "status": "measured",
     "reason": None,
@@ -39,8 +40,8 @@ OUTCOME: dict[str, Any] = {
     "samples_ns": [9.0] * 7,
     "warnings": [],
 }
-#: What happens to a request: receives the pairs' names, and returns the indices of pairs without an answer.
-Fate = Callable[[list[tuple[str, str]]], set[int]]
+#: What happens to a request: receives the groups' names, and returns the indices of those without an answer.
+Fate = Callable[[list[tuple[str, ...]]], set[int]]
 
 
 class Ranks:
@@ -73,7 +74,7 @@ class Ranks:
         }
 
     def ask(self, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        pairs = [(request["hosts"][a], request["hosts"][b]) for a, b in request["pairs"]]
+        pairs = [tuple(request["hosts"][rank] for rank in group) for group in request["groups"]]
         silent = Ranks.fate(pairs)
         outcomes = [None if at in silent else dict(OUTCOME) for at in range(len(pairs))]
         return {"did": "measure", "outcomes": outcomes}
@@ -113,8 +114,8 @@ def ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "unreachable", unreachable)
 
 
-def plan(hosts: tuple[Host, ...] = HOSTS, rounds: int = 1) -> HostsPlan:
-    suite = planning.suite(SUITE, head=f"rounds = {rounds}")
+def plan(*sweeps: str, hosts: tuple[Host, ...] = HOSTS, rounds: int = 1) -> HostsPlan:
+    suite = planning.suite(*(sweeps or (SUITE,)), head=f"rounds = {rounds}")
     return make_hosts_plan(suite, hosts, PairRule(), *planning.two_cores)
 
 
@@ -149,7 +150,7 @@ def test_a_named_host_costs_its_pair_and_the_others_measure_again(tmp_path: Path
     """Catches records of healthy pairs that are lost with the ranks, and a host that is left out at once."""
     deaths = iter([True])
 
-    def fate(pairs: list[tuple[str, str]]) -> set[int]:
+    def fate(pairs: list[tuple[str, ...]]) -> set[int]:
         if next(deaths, False):
             raise WorkerLost("worker ended by exit status 9; rank 3 (process 77 on n3) ended first")
         return set()
@@ -165,7 +166,7 @@ def test_a_named_host_costs_its_pair_and_the_others_measure_again(tmp_path: Path
 def test_a_host_that_is_lost_again_is_left_out(tmp_path: Path) -> None:
     """Catches a broken host that costs a start of all ranks in each round."""
 
-    def fate(pairs: list[tuple[str, str]]) -> set[int]:
+    def fate(pairs: list[tuple[str, ...]]) -> set[int]:
         if any("n3" in pair for pair in pairs):
             raise WorkerLost("worker ended by exit status 9; rank 3 (process 77 on n3.site.org) ended first")
         return set()
@@ -192,7 +193,7 @@ def test_ranks_that_do_not_answer_at_all_blame_the_pair_of_the_speaker(tmp_path:
     """Catches a timeout for which healthy pairs pay: only its own pair holds the rank that speaks for all."""
     hangs = iter([True])
 
-    def fate(pairs: list[tuple[str, str]]) -> set[int]:
+    def fate(pairs: list[tuple[str, ...]]) -> set[int]:
         if next(hangs, False):
             raise WorkerLost("no answer within 40 s", "timeout")
         return set()
@@ -206,7 +207,7 @@ def test_ranks_that_do_not_answer_at_all_blame_the_pair_of_the_speaker(tmp_path:
 def test_a_loss_that_nobody_explains_is_tried_once_more(tmp_path: Path) -> None:
     """Catches a run that starts ranks for ever, and one that gives up at the first loss."""
 
-    def fate(pairs: list[tuple[str, str]]) -> set[int]:
+    def fate(pairs: list[tuple[str, ...]]) -> set[int]:
         raise WorkerLost("worker ended by exit status 1")
 
     Ranks.fate = staticmethod(fate)
@@ -237,6 +238,54 @@ def test_only_what_is_missing_is_measured_again(tmp_path: Path) -> None:
     folder.mkdir()
     again, _ = measured(folder, plan(rounds=2), done)
     assert set(keys(again)) == set(keys(seen)) - done and len(again.records) == 30 - 11
+
+
+def test_all_hosts_meet_after_the_tournament(tmp_path: Path) -> None:
+    """Catches collectives of pairs, and ones that share the network with them."""
+    seen, _ = measured(tmp_path, plan(SUITE, ALLREDUCE, rounds=2))
+    assert len(seen.records) == 2 * (15 + 1) and set(keys(seen).values()) == {1}
+    assert [len(met.groups[0]) for met in seen.rounds] == [2, 2, 2, 2, 2, 6] * 2
+    together = [record for record in seen.records if record.pattern == "allreduce"]
+    assert {record.path for record in together} == {"allreduce:n[0-5]:cpu0"}
+    assert all(record.tournament is None for record in together) and len(Ranks.started) == 1
+
+
+def test_the_others_take_on_a_collective_of_a_host_that_is_left_out(tmp_path: Path) -> None:
+    """Catches one host that costs the collectives of all, and results of fewer hosts that pass for all."""
+
+    def fate(groups: list[tuple[str, ...]]) -> set[int]:
+        if any("n3" in group for group in groups):
+            raise WorkerLost("worker ended by exit status 9; rank 3 (cpu0, process 77 on n3) ended first")
+        return set()
+
+    Ranks.fate = staticmethod(fate)
+    of = plan(ALLREDUCE, ALLREDUCE.replace("8B", "16B"), ALLREDUCE.replace("8B", "24B"))
+    seen, said = measured(tmp_path, of)
+    assert [record.status for record in seen.records] == ["lost", "lost", "skipped", "measured"]
+    assert seen.records[-1].path == "allreduce:n[0-2]:cpu0,n4:cpu0,n5:cpu0"
+    assert seen.records[-1].size_bytes == seen.records[-2].size_bytes
+    assert "host n3 was left out: its ranks were lost 2 times" in (seen.records[-2].reason or "")
+    assert len(said) == 1
+
+
+def test_losses_of_all_together_leave_no_host_out(tmp_path: Path) -> None:
+    """Catches a collective that fails everywhere and takes the pairs of all hosts with it, and one that loses
+    the ranks for ever.
+    """
+
+    def fate(groups: list[tuple[str, ...]]) -> set[int]:
+        if len(groups[0]) > 2:
+            raise WorkerLost("worker ended by exit status 1")
+        return set()
+
+    Ranks.fate = staticmethod(fate)
+    seen, said = measured(tmp_path, plan(SUITE, ALLREDUCE, rounds=5))
+    statuses = Counter(record.status for record in seen.records)
+    assert statuses == {"measured": 5 * 15, "lost": 3, "skipped": 2} and not said
+    reasons = {record.reason for record in seen.records if record.status == "skipped"}
+    assert reasons == {
+        "the ranks of all hosts together were lost 3 times, the last time: worker ended by exit status 1"
+    }
 
 
 def test_ranks_on_foreign_and_shared_hosts_are_refused(tmp_path: Path) -> None:

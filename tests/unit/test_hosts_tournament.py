@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tracemalloc
 from collections import Counter
 from pathlib import Path
@@ -19,6 +18,12 @@ from byteways.plan.hosts.tournament import round_of, rounds_of, seats_in_round
 from tests.unit import planning
 
 MESSAGES = 'interface = "mpi"\nsource = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = "8B"\n'
+HALO = MESSAGES.replace('"mpi"', '"halo"').replace("8B", "32KiB") + 'pattern = "halo"\n'
+ON_GPUS = HALO.replace("cpu*:pageable", "gpu*:device")
+DIRECT = MESSAGES.replace('"mpi"', '"direct"').replace("cpu*:pageable", "gpu*:device") + (
+    'pattern = "allreduce"\n'
+)
+LAUNCH = 'options = { launch = "thread" }'
 
 
 def hosts(count: int, groups: int = 0) -> tuple[Host, ...]:
@@ -48,7 +53,7 @@ def test_all_meet_once_and_all_are_busy(count: int) -> None:
 def test_a_tournament_has_every_pair(count: int, round_: int) -> None:
     """Catches drawn seats that lose or double a host."""
     tournament = Tournament(hosts(count), PairRule())
-    pairs = [pair for met in tournament.meetings(round_) for pair in met.pairs]
+    pairs = [pair for met in tournament.meetings(round_) for pair in met.groups]
     assert len(pairs) == len(set(pairs)) == count * (count - 1) // 2 == tournament.pairs
     assert all(0 <= first < second < count for first, second in pairs)
 
@@ -61,7 +66,7 @@ def test_a_sample_gives_each_host_its_pairs_and_each_class_one(
     """Catches a host with more pairs than others, and a class of links that the draw left out."""
     listed = hosts(count, min(groups, count))
     tournament = Tournament(listed, PairRule("sample", each, seed))
-    pairs = [pair for met in tournament.meetings(0) for pair in met.pairs]
+    pairs = [pair for met in tournament.meetings(0) for pair in met.groups]
     assert len(pairs) == len(set(pairs)) == tournament.pairs
     met = Counter(number for pair in pairs for number in pair)
     rounds = min(each, rounds_of(count))
@@ -70,7 +75,7 @@ def test_a_sample_gives_each_host_its_pairs_and_each_class_one(
     wanted = {tournament.link_class(a, b) for b in range(count) for a in range(b)}
     assert {tournament.link_class(*pair) for pair in pairs} == wanted
     again = Tournament(listed, PairRule("sample", each, seed))
-    assert [one.pairs for one in again.meetings(0)] == [one.pairs for one in tournament.meetings(0)]
+    assert [one.groups for one in again.meetings(0)] == [one.groups for one in tournament.meetings(0)]
 
 
 def test_rounds_of_a_suite_repeat_the_pairs_of_a_sample_and_reseat_a_tournament() -> None:
@@ -78,10 +83,10 @@ def test_rounds_of_a_suite_repeat_the_pairs_of_a_sample_and_reseat_a_tournament(
     measures the same pairs at the same time again.
     """
     drawn = Tournament(hosts(20), PairRule("sample", 4))
-    of_round = [sorted(pair for met in drawn.meetings(round_) for pair in met.pairs) for round_ in range(3)]
+    of_round = [sorted(pair for met in drawn.meetings(round_) for pair in met.groups) for round_ in range(3)]
     assert of_round[0] == of_round[1] == of_round[2]
     every = Tournament(hosts(20), PairRule())
-    at_once = [{met.pairs for met in every.meetings(round_)} for round_ in range(2)]
+    at_once = [{met.groups for met in every.meetings(round_)} for round_ in range(2)]
     assert not at_once[0] & at_once[1]
 
 
@@ -96,7 +101,7 @@ def test_planning_ten_thousand_hosts_takes_little_memory() -> None:
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert (plan.tournament.pairs, plan.tournament.rounds, len(first.pairs)) == (49_995_000, 9999, 5000)
+    assert (plan.tournament.pairs, plan.tournament.rounds, len(first.groups)) == (49_995_000, 9999, 5000)
     assert plan.records == 2 * 49_995_000  # a message in each direction
     assert most < 50e6
     assert plan.estimated_s > 9999 * plan.cases[0].estimated_s
@@ -171,38 +176,100 @@ def test_cases_of_a_pair() -> None:
         planning.MEMCPY,
     )
     plan = make_hosts_plan(suite, hosts(3), PairRule(), topology, capabilities)
-    paths = [(planned.case.interface, plan.planned(planned, (0, 2), 0).case.path) for planned in plan.cases]
+    paths = [
+        (planned.case.interface, plan.planned(planned, (0, 2), 0).case.path) for planned in plan.of_pairs
+    ]
     assert paths == [
         ("mpi", "n0:cpu0>n2:cpu0"),
         ("mpi", "n2:cpu0>n0:cpu0"),
         ("mpi", "n0:cpu0<>n2:cpu0"),
         ("mpi-ping-pong", "n0:cpu0>n2:cpu0"),
     ]
-    assert plan.notes == (
-        "sweep 's0': hosts exchange messages in pairs, and these are operations of all ranks: allreduce",
-        "sweep 's2' is within a host; hosts exchange messages only",
-    )
+    assert plan.notes == ("sweep 's2' is within a host",)
     other = make_hosts_plan(suite, hosts(3)[::-1], PairRule(), topology, capabilities)
-    ids = [plan.planned(planned, (0, 2), 1).case.case_id for planned in plan.cases]
-    back = [other.planned(planned, (2, 0), 1).case.case_id for planned in other.cases]
+    ids = [plan.planned(planned, (0, 2), 1).case.case_id for planned in plan.of_pairs]
+    back = [other.planned(planned, (2, 0), 1).case.case_id for planned in other.of_pairs]
     assert ids == back and len(set(ids)) == 4
-    case = plan.planned(plan.cases[1], (0, 2), 0).case
+    case = plan.planned(plan.of_pairs[1], (0, 2), 0).case
     assert (case.hosts, case.ranks, case.access) == (("n2", "n0"), (0, 1), "write")
     assert type(case).from_json(case.identity()) == case
 
 
+def test_cases_of_all_hosts() -> None:
+    """Catches blocks that hosts do not divide evenly, hosts without a buffer, a grid that hosts do not fill,
+    and patterns that no host can take part in.
+    """
+    topology, capabilities = planning.two_cores
+    collectives = MESSAGES.replace('"8B"', '["8B", "1000B"]')
+    suite = planning.suite(
+        collectives + 'pattern = ["allreduce", "allgather", "multi-pair"]',
+        HALO + "options = { columns = [3, 2] }",
+    )
+    plan = make_hosts_plan(suite, hosts(3), PairRule(), topology, capabilities)
+    assert not plan.of_pairs and [len(met.groups[0]) for met in plan.meetings()] == [3]
+    found = [plan.planned(planned, (0, 1, 2), 0).case for planned in plan.of_all]
+    told = [(case.pattern, case.size_bytes) for case in found]
+    assert told == [
+        ("allreduce", 8),
+        ("allreduce", 1000),
+        ("allgather", 24),
+        ("allgather", 984),
+        ("halo", 32768),
+    ]
+    assert all(case.ranks == (0, 1, 2) and case.hosts == ("n0", "n1", "n2") for case in found)
+    assert {case.path.partition(":")[2] for case in found} == {"n[0-2]:cpu0"}
+    assert plan.notes == (
+        "sweep 's0': no multi-pair between hosts, which meet in pairs anyway",
+        "1 case cannot run between hosts: 3 hosts do not fill rows of 2",
+    )
+    assert plan.records == 5 and all(type(case).from_json(case.identity()) == case for case in found)
+
+
 @pytest.mark.parametrize(
-    ("pattern", "cause"),
+    ("sweep", "cause"),
     [
-        ("allreduce", "operations of all ranks: allreduce"),
-        (["allgather", "alltoall"], "operations of all ranks: allgather, alltoall"),
+        (DIRECT, "direct collectives are of GPUs that have peer access, within one host"),
+        (DIRECT.replace('"direct"', '"xccl"') + LAUNCH, "launch = thread is of the ranks of one process"),
+        (ON_GPUS + 'options = { transport = "copies" }', "transport copies opens memory of neighbours"),
     ],
 )
-def test_collectives_between_hosts_are_refused(pattern: str | list[str], cause: str) -> None:
-    """Catches a run of nothing, and a refusal that sends its reader to doctor."""
-    topology, capabilities = planning.two_cores
-    suite = planning.suite(f"{MESSAGES}pattern = {json.dumps(pattern)}")
+def test_what_hosts_cannot_do_together(sweep: str, cause: str) -> None:
+    """Catches a run of nothing, and ranks that wait for memory of another host."""
     with pytest.raises(BytewaysError, match="has no case between hosts") as caught:
-        make_hosts_plan(suite, hosts(2), PairRule(), topology, capabilities)
+        make_hosts_plan(planning.suite(sweep), hosts(2), PairRule(), *planning.h200x4)
     assert cause in (caught.value.cause or "")
     assert (caught.value.hint or "").startswith("byteways run mpi --hosts FILE; without it, ")
+
+
+def test_devices_of_hosts_together() -> None:
+    """Catches GPUs of one host for those of all, and NCCL refused though each host has a GPU of its own."""
+    suite = planning.suite(
+        DIRECT.replace('"direct"', '"xccl"').replace("gpu*", "gpu2"), ON_GPUS, ON_GPUS.replace("gpu*", "gpu3")
+    )
+    plan = make_hosts_plan(suite, hosts(2), PairRule(), *planning.h200x4)
+    found = [plan.planned(planned, (0, 1), 0).case for planned in plan.of_all]
+    assert [case.path for case in found] == [
+        "allreduce:n0:gpu2,n1:gpu2",
+        "halo:n0:gpu0,n1:gpu0",
+        "halo:n0:gpu3,n1:gpu3",
+    ]
+    assert [case.executors for case in found] == [("gpu2",), ("gpu0",), ("gpu3",)]
+
+
+@pytest.mark.parametrize(
+    ("names", "path"),
+    [
+        (["a1", "a2"], "a1:cpu0,a2:cpu0"),
+        (["n008", "n009", "n010", "n012"], "n[008-010]:cpu0,n012:cpu0"),
+        (["n8", "n9", "n10"], "n[8-10]:cpu0"),
+        (["n09", "n10", "n011"], "n09:cpu0,n10:cpu0,n011:cpu0"),
+        (["a", "b", "a1", "b2"], "a:cpu0,b:cpu0,a1:cpu0,b2:cpu0"),
+        (["x1c0", "x1c1", "x1c2", "x2c0"], "x1c[0-2]:cpu0,x2c0:cpu0"),
+    ],
+)
+def test_consecutive_hosts_are_a_range(names: list[str], path: str) -> None:
+    """Catches a range over hosts that are not in it."""
+    suite = planning.suite(MESSAGES + 'pattern = "allreduce"')
+    plan = make_hosts_plan(suite, [Host(name) for name in names], PairRule(), *planning.two_cores)
+    case = plan.planned(plan.of_all[0], tuple(range(len(names))), 0).case
+    assert case.path == f"allreduce:{path}"

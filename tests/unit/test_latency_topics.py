@@ -165,6 +165,19 @@ def test_cpus_are_no_gpu(tmp_path: Path) -> None:
     ]
 
 
+def test_unlike_links_have_no_common_median(tmp_path: Path) -> None:
+    """Catches a median over the near and the far CPU of a GPU, and memories ranked by who used them."""
+    build = sample_run.Builder(sample_run.topology(1, cpus=2))
+    for cpu, host_ns, gpu_ns in (("cpu0", 1900.0, 1900.0), ("cpu1", 2500.0, 2500.0)):
+        ping_pong(build, cpu, "gpu0", f"{cpu}:pinned", f"{cpu}:pinned", host_ns)
+        if cpu == "cpu1":
+            ping_pong(build, cpu, "gpu0", "gpu0:device", "gpu0:device", gpu_ns)
+    near, far = Index(RunFolder(build.write(tmp_path))).class_between("cpu0", "gpu0"), "Best over "
+    (found,) = places(Index(RunFolder(tmp_path)))
+    assert found.title.startswith(f"Between CPU and GPU ({near}), one-way latency is 950 ns with both words")
+    assert "longer" not in found.title and far in found.detail and "1.25 µs" in found.detail
+
+
 def test_near_cores_are_counted(tmp_path: Path) -> None:
     """Catches a median that hides the pairs which share a core."""
     build = sample_run.Builder(sample_run.topology(0))

@@ -179,10 +179,14 @@ def test_collective_findings_are_of_one_library(tmp_path: Path) -> None:
     """Catches the time of one library told with the bus bandwidth of another."""
     told = [title for title in titles(collected(tmp_path)) if "allreduce" in title]
     assert sorted(told) == [
-        "MPI allreduce of 4 ranks, pipelined: 2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
-        "MPI allreduce of 4 ranks, pipelined: 9 µs at 8 B; bus bandwidth 39.3 GB/s at 1 MiB",
-        "NCCL allreduce of 4 ranks, isolated: 12 µs at 8 B; bus bandwidth 39.3 GB/s at 1 MiB",
-        "NCCL allreduce of 4 ranks, pipelined: 6 µs at 8 B; bus bandwidth 78.6 GB/s at 1 MiB",
+        "MPI allreduce of 4 ranks, pipelined, device memory, warm: "
+        "9 µs at 8 B; bus bandwidth 39.3 GB/s at 1 MiB",
+        "MPI allreduce of 4 ranks, pipelined, pageable memory, warm: "
+        "2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
+        "NCCL allreduce of 4 ranks, isolated, device memory, warm: "
+        "12 µs at 8 B; bus bandwidth 39.3 GB/s at 1 MiB",
+        "NCCL allreduce of 4 ranks, pipelined, device memory, warm: "
+        "6 µs at 8 B; bus bandwidth 78.6 GB/s at 1 MiB",
     ]
 
 

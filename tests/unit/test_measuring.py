@@ -183,7 +183,7 @@ def test_errors_of_a_case(error: str, status: str, broken: bool) -> None:
     }
     measurer: Any = object.__new__(Measurer)
     measurer.core = SimpleNamespace(**errors)
-    measurer._broken = lambda _: True
+    measurer.broken = lambda _: True
 
     def fail(*_: Any) -> None:
         raise errors[error]("it happened")
@@ -192,6 +192,6 @@ def test_errors_of_a_case(error: str, status: str, broken: bool) -> None:
     outcome, given_up = measurer.measure({"case": case().identity()})
     assert (outcome["status"], given_up) == (status, broken)
     assert outcome["reason"] == "it happened" + "; the runtime is unusable; a new worker continues" * broken
-    measurer._broken = lambda _: False
+    measurer.broken = lambda _: False
     kept, given_up = measurer.measure({"case": case().identity()})
     assert (kept["reason"], given_up) == ("it happened", False)

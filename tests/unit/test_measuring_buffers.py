@@ -11,6 +11,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run import measuring
 from byteways.run.exporter import ExporterLost
+from byteways.run.health import devices_of
 from byteways.run.measuring import Measurer, _flow_options, _partner, _twins, _unsupported
 
 MIB = 1 << 20
@@ -207,7 +208,7 @@ def test_whether_a_device_is_broken(failures: dict[str, str], broken: bool) -> N
     worker.session.allocate = allocate
     flows = (Flow(Buffer("cpu0", "pinned"), Buffer("gpu0", "device"), "gpu1"),)
     flows += (Flow(Buffer("gpu9", "device"), Buffer("gpu9", "device"), "gpu9"),)
-    assert worker._broken(Case("copy", "bidirectional", flows, MIB)) == broken
+    assert worker.broken(devices_of(Case("copy", "bidirectional", flows, MIB))) == broken
     expected = [("cpu0", "pageable"), ("gpu0", "device"), ("gpu1", "device")]
     assert asked == [(device, memory, 4096, device) for device, memory in expected]
 

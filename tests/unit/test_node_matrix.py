@@ -72,18 +72,24 @@ def test_sixteen_gpus_fit_80_columns(tmp_path: Path) -> None:
     lines = printed(matrix_of(build, tmp_path))
     assert max(map(len, lines)) <= 80
     assert [line for line in lines if line.startswith("Node")] == [
-        "Node: best way of each pair at 1 GiB, GB/s",
-        "Node: best way of each pair at 1 GiB, % of peak",
+        "Node: best way of each link class at 1 GiB, GB/s",
+        "Node: best way of each link class at 1 GiB, % of peak",
     ]
     assert lines[2].split() == ["from", *map(str, range(16)), "host"]
     assert lines[3].split() == ["gpu0", "·", *["396"] * 3, "396!198", *["396"] * 10, "·"]
 
 
-def test_a_node_wider_than_the_console_is_left_out(tmp_path: Path) -> None:
-    """Would catch folded rows, which nobody can read."""
+def test_a_node_wider_than_the_console_says_so(tmp_path: Path) -> None:
+    """Would catch folded rows, which nobody can read, a silent gap, or a width that is not enough."""
     build = Builder(sample_run.topology(16))
     copies(build, 16, 396.0)
-    assert printed(matrix_of(build, tmp_path), width=40) == []
+    matrix = matrix_of(build, tmp_path)
+    told = " ".join(printed(matrix, width=40)).strip()
+    found = re.fullmatch(
+        r"Node: the matrix of 16 devices needs (\d+) columns, here are 40; COLUMNS=\1 before .*", told
+    )
+    assert found, told
+    assert any("gpu15" in line for line in printed(matrix, width=int(found[1])))
 
 
 def test_ranks_have_a_matrix_of_messages(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import learn_normal
-from byteways.analyse.checks.check import Question, checked
+from byteways.analyse.checks.check import Check, Question, checked
 from byteways.analyse.checks.learning import learned
 from byteways.analyse.checks.normal import Normal, read_normal
 from byteways.analyse.checks.normal_reference import against_normal
 from byteways.analyse.checks.setting import METHOD_CHANGES, setting_of, since
-from byteways.analyse.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, Check, Judged
+from byteways.analyse.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, Judged
 from byteways.analyse.results_index import Index
 from byteways.errors import BytewaysError
 from byteways.results.run_folder import RunFolder

@@ -48,6 +48,12 @@ def test_what_a_probe_finds() -> None:
     assert Probe(CAPABILITIES) == Probe(CAPABILITIES, [], 0)
 
 
+def test_a_worker_that_leaves_after_its_probe() -> None:
+    """Catches a process that has ruined a GPU and goes on to measure with it."""
+    assert probe_with(Worker({**ANSWER, "leaving": True})).leaving  # type: ignore[arg-type]
+    assert not probe_with(Worker()).leaving  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -165,6 +171,15 @@ def test_an_opened_machine(simulated: bool, command: Any, used: Any, monkeypatch
     assert found.command == used and found.worker is worker and "kill" not in worker.did  # type: ignore[comparison-overlap]
     assert found.topology == ("simulated cpu0" if simulated else "discovered cpu0")  # type: ignore[comparison-overlap]
     assert topology_of(found.probed, simulation) == found.topology
+
+
+def test_a_worker_that_has_ruined_a_gpu_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a run that asks a process that has left, and one that is never reaped."""
+    worker = Worker({**ANSWER, "leaving": True})
+    monkeypatch.setattr(opening, "WorkerProcess", lambda log, command, tick: worker)
+    monkeypatch.setattr(opening, "discover", lambda devices: "discovered")
+    found = open_machine(Path("/runs/a"), print, None, None)
+    assert found.worker is None and worker.did[-1] == "stop"
 
 
 @pytest.mark.parametrize("error", [WorkerLost("it died"), KeyboardInterrupt(), OSError("disk")])

@@ -116,7 +116,7 @@ def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
     topic = together.topic(run, cells(run.records))
     assert topic is not None
     assert together.NOTHING in {row[-1] for row in topic.tables[-1].rows}
-    assert any("no shared resource explains the gap" in finding.title for finding in findings(run))
+    assert any("the bottleneck is not identified" in finding.title for finding in findings(run))
 
 
 def test_sums_are_drawn_over_the_number_of_gpus(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from byteways.run import rank_faults
 from byteways.run.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
-from byteways.run.rank_faults import Watch, blamed, devices_blamed, with_place
+from byteways.run.rank_faults import DEVICE, EXECUTOR, Watch, blamed, blamed_for, culprits_of, with_place
 from byteways.run.rank_places import local_name, own_place
 from byteways.topology.model import Topology
 from tests.unit.test_ranks import host
@@ -194,21 +194,44 @@ def test_the_line_of_a_dry_run_is_the_one_that_starts_the_ranks() -> None:
     assert shlex.split(few.line())[2:] == few.command()[few.command().index("--") + 1 :]
 
 
+FAILED = "cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure) on {}; a new worker continues"
+
+
 @pytest.mark.parametrize(
-    ("reason", "blamed"),
+    ("reason", "culprit"),
     [
-        ("no answer: rank 1 (gpu1, process 7 on node7) is stopped", ("gpu1",)),
-        ("MPI_Allreduce: error 1001 (gpu1 does not answer any more, and so rank 0 waits)", ("gpu1",)),
-        ("worker ended by SIGSEGV", ("gpu0 and gpu1",)),
+        ("no answer: rank 1 (gpu1, process 7 on node7) is stopped", "gpu1"),
+        ("MPI_Allreduce: error 1001 (gpu1 does not answer any more, and so rank 0 waits)", "gpu1"),
+        ("worker ended by SIGSEGV", "gpu0 and gpu1"),
     ],
 )
-def test_a_loss_counts_against_the_device_that_is_named(reason: str, blamed: tuple[str, ...]) -> None:
+def test_a_loss_between_ranks_counts_against_the_device_that_is_named(reason: str, culprit: str) -> None:
     """Catches the first rank's GPU given up for another one that was lost."""
     case = planned(("gpu0", "gpu1")).case
-    assert devices_blamed(case, reason) == blamed
-    alone = replace(case, interface="copy", flows=(Flow(*case.flows[0].buffers, "gpu0"),))
-    without = [replace(end, rank=None) for end in alone.flows[0].buffers]
-    assert devices_blamed(replace(alone, flows=(Flow(*without, "gpu0"),)), reason) == ("gpu0",)
+    assert blamed_for(case, reason) == (DEVICE, culprit)
+    assert (DEVICE, culprit) in [*culprits_of(case)]
+
+
+@pytest.mark.parametrize(
+    ("executors", "reason", "culprit"),
+    [
+        (["gpu0"], "no answer within 20 s", (EXECUTOR, "gpu0")),
+        (["gpu0"], FAILED.format("gpu0"), (EXECUTOR, "gpu0")),
+        (["gpu0"], FAILED.format("gpu1"), (DEVICE, "gpu1")),
+        (["gpu0"], FAILED.format("gpu7"), (EXECUTOR, "gpu0")),
+        (["gpu0", "gpu1"], "no answer within 20 s", (EXECUTOR, "gpu0 and gpu1")),
+        (["gpu0", "gpu1"], FAILED.format("gpu1"), (EXECUTOR, "gpu1")),
+    ],
+)
+def test_a_loss_within_a_process(executors: list[str], reason: str, culprit: tuple[str, str]) -> None:
+    """Catches GPUs given up because they read from one that was lost, or ran beside one that hangs."""
+    ends = Buffer("gpu0", "device"), Buffer("gpu1", "device")
+    case = Case("copy", "bidirectional", tuple(Flow(*ends, name) for name in executors), 1024)
+    assert blamed_for(case, reason) == culprit
+    assert culprit in [*culprits_of(case)]
+    alone = Case("copy", "unidirectional", (Flow(ends[0], ends[0], "gpu0"),), 1024)
+    spared = culprit in ((DEVICE, "gpu1"), (EXECUTOR, "gpu1"), (EXECUTOR, "gpu0 and gpu1"))
+    assert (culprit in [*culprits_of(alone)]) != spared
 
 
 @pytest.mark.parametrize(

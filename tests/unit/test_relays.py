@@ -146,7 +146,8 @@ def test_sentences(tmp_path: Path) -> None:
     """Catches a gain that is called one where paths only cost, and a sentence without its numbers."""
     won = findings(RunFolder(built(gain=3.0).write(tmp_path / "won")))[0]
     assert won.title == (
-        "cpu0>gpu0 over 4 paths reaches 165 GB/s at 1 GiB, 3 times as fast as the direct path (55)"
+        "cpu0>gpu0 over 4 paths reaches 165 GB/s at 1 GiB, 3 times as fast as the same copies over the "
+        "direct path (55)"
     )
     assert "It pays off from 64 MiB. It loses at 1 MiB." in won.detail
     lost = [item.title for item in findings(RunFolder(built(gain=0.8).write(tmp_path / "lost")))]

@@ -70,7 +70,7 @@ def test_the_finding_names_both_and_the_device(tmp_path: Path) -> None:
         if "saturates" in finding.title
     ]
     assert finding.title == "kernel-bulk saturates gpu0>gpu1 with 8 blocks, kernel needs 528"
-    assert "gpu0 has 132 multiprocessors" in finding.detail
+    assert "gpu0 has 132 SMs" in finding.detail
 
 
 @pytest.mark.parametrize(

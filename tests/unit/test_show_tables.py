@@ -20,7 +20,7 @@ def printed(width: int, headings: tuple[str, ...], rows: list[tuple[str, ...]], 
     return console.file.getvalue()
 
 
-@pytest.mark.parametrize(("width", "count"), [(160, 1), (80, 2), (40, 3), (10, 8)])
+@pytest.mark.parametrize(("width", "count"), [(160, 1), (80, 1), (70, 2), (40, 3), (10, 8)])
 def test_a_wide_table_is_cut_between_columns(width: int, count: int) -> None:
     """Catches columns that are left out or told twice, and parts without the names of their rows."""
     found = parts(HEADINGS, ROWS, range(1, 9), width)

@@ -16,7 +16,6 @@ from byteways.analyse.studies.numbers import size_of
 from byteways.analyse.studies.scope import scope
 from byteways.analyse.subjects import loaded, saturation, submission
 from byteways.analyse.subjects.memory_kinds import _varies
-from byteways.analyse.subjects.series import _health
 from byteways.analyse.wording import least_gain
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
@@ -28,11 +27,8 @@ from byteways.results.manifest import topology_changes, topology_digest
 from byteways.results.physical import judged
 from byteways.results.run_folder import RunFolder, parse_line
 from byteways.results.samples import SamplesFile
-from byteways.run.capabilities import _DEVICE_FIELDS, _device
 from byteways.run.conductor import deadline_s
-from byteways.run.energy import Watch
 from byteways.run.execution import repetition_of
-from byteways.run.health import _error_warnings
 from byteways.run.options import Options
 from byteways.run.outcome import misplaced
 from byteways.run.process import SOCKET_PATH_LIMIT
@@ -178,42 +174,6 @@ def test_chunks_are_whole_vectors() -> None:
     assert span.wrong("chunk_bytes", 15) and span.wrong("chunk_bytes", 17)
 
 
-def test_energy_between_updates() -> None:
-    """Catches joules cut to whole ones, and a device without a second update that ends the list."""
-    watch = Watch({"gpu0": 0.0, "gpu1": 0.0})
-    watch.see(1.0, {"gpu0": 5.0, "gpu1": 100.0})
-    watch.see(2.0, {"gpu0": 5.0, "gpu1": 1600.0})
-    found = watch.spans()
-    assert [*found] == ["gpu1"]
-    assert found["gpu1"].joules == pytest.approx(1.5)
-    assert found["gpu1"].steps == ((0.0, 0.0), (1.0, 1.5))
-
-
-def test_errors_of_links_are_counted() -> None:
-    """Catches another number than the increase, and a warning without one."""
-    old: Any = SimpleNamespace(pcie_replays=3, nvlink_errors=None)
-    new: Any = SimpleNamespace(pcie_replays=5, nvlink_errors=7)
-    (found,) = _error_warnings(old, new)
-    assert (found.id, found.observed) == ("pcie-replays", 2)
-    assert not _error_warnings(new, new)
-
-
-def test_health_of_the_host_is_no_gpu() -> None:
-    """Catches GPUs missing from the table because the host's readings came before theirs."""
-    reading = {
-        "sm_clock_mhz": 1980,
-        "memory_clock_mhz": 3201,
-        "temperature_c": 40,
-        "power_mw": 100_000,
-        "pcie_replays": 0,
-        "nvlink_errors": 0,
-    }
-    one = record("copy", [flow("gpu0:device", "gpu1:device", "gpu0")], 1e9)
-    health = {"host": {"before": {}, "after": {}}, "gpu0": {"before": reading, "after": reading}}
-    table = _health([replace(one, health=health)])
-    assert table is not None and [row[0] for row in table.rows] == ["gpu0"]
-
-
 def test_values_of_variables_in_a_title_are_left() -> None:
     """Catches a colon in a variable's value taken for the one after the executor."""
     walk = loaded.Walk("gpu0", "gpu1:device", 1 << 29, "warm", "", "LIST=a: b")
@@ -351,20 +311,6 @@ def test_the_smallest_of_several_gains(leads: bool, trails: bool, said: str) -> 
     high: Any = SimpleNamespace(effect=3.0)
     assert least_gain({"a": low, "b": high}) == f" Smallest gain of 2: a, {said}."
     assert least_gain({"a": low}) == ""
-
-
-def test_free_memory_of_a_lost_gpu_is_unknown() -> None:
-    """Catches a machine that cannot be probed because one of its GPUs is lost."""
-
-    class LostError(Exception): ...
-
-    def lose(device: str) -> int:
-        raise LostError
-
-    device: Any = SimpleNamespace(**dict.fromkeys(_DEVICE_FIELDS))
-    device.runtime = "cuda"
-    core: Any = SimpleNamespace(Error=LostError)
-    assert _device(core, SimpleNamespace(free_bytes=lose), device)["free_bytes"] == 0  # type: ignore[arg-type]
 
 
 def test_lines_that_were_doubled_are_counted(tmp_path: Path) -> None:

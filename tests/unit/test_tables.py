@@ -7,7 +7,7 @@ import pytest
 from byteways.analyse.best import best_map
 from byteways.analyse.curves import over_size
 from byteways.analyse.grids import inside_gpu, latency_tables, matrices
-from byteways.analyse.obstacles import warning_groups
+from byteways.analyse.obstacles import Reason, of_equal_devices, warning_groups
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import cells
@@ -199,3 +199,23 @@ def test_sizes_are_named_where_a_table_has_several() -> None:
     one = inside_gpu(cells(build.records), GIB)
     assert one is not None
     assert (one.heading(), [row.label for row in one.rows]) == ("Inside a GPU at 1 GiB", ["kernel"])
+
+
+def test_reasons_of_equal_devices_are_one_row() -> None:
+    """Would catch a reason eight times over, or two that differ in more than a device in one row."""
+    told = [
+        Reason("skipped", "no bulk copies on gpu0: gpu0 is old", 9, "one", ("kernel-bulk",)),
+        Reason("skipped", "no bulk copies on gpu10: gpu10 is old", 3, "two", ("kernel-bulk",)),
+        Reason("skipped", "gpu0 cannot reach gpu1", 2, "three", ("copy",)),
+        Reason("failed", "no bulk copies on gpu1: gpu1 is old", 1, "four", ("kernel-bulk",)),
+        Reason("skipped", "gpu0 cannot reach gpu2", 2, "five", ("copy",)),
+        Reason("skipped", "no bulk copies on gpu2: gpu2 is old", 1, "six", ("kernel",)),
+    ]
+    merged = of_equal_devices(told)
+    assert [(one.reason, one.count) for one in merged] == [
+        ("no bulk copies on gpu1: gpu1 is old", 1),
+        ("no bulk copies on gpu0: gpu0 is old; the same for gpu2 and gpu10", 13),
+        ("gpu0 cannot reach gpu1", 2),
+        ("gpu0 cannot reach gpu2", 2),
+    ]
+    assert merged[1].interfaces == ("kernel-bulk", "kernel") and merged[1].example == "one"

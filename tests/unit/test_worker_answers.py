@@ -43,6 +43,9 @@ class Measurer:
         self.did.append(f"open {machine}".strip())
         return self
 
+    def broken(self) -> bool:
+        return self.outcome.get("status") == "ruined"
+
     def restart(self, key: int) -> None:
         self.did.append(f"restart {key}")
 
@@ -185,6 +188,10 @@ def test_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answers[0] == {"did": "probe", "told": ("core", "session", 7)} == answers[1]
     assert measurer.did == ["open", "restart 9"] and host.did == ["begin", "end"]
     assert answers[-1] == {"did": "lost"}
+
+    (ruined,), measurer, _ = ask(monkeypatch, {"status": "ruined"}, {"do": "probe"}, MEASURE)
+    assert ruined == {"did": "probe", "told": ("core", "session", 7), "leaving": True}
+    assert measurer.did == ["open"]
 
     def fail(*_: Any) -> None:
         raise OSError("no driver")

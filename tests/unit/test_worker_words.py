@@ -67,3 +67,16 @@ def test_what_a_worker_must_be_told(
         main()
     assert ended.value.code == 2
     assert missing in capsys.readouterr().err
+
+
+def test_what_a_launcher_prints_when_it_is_ended_is_no_reason(tmp_path: Path) -> None:
+    """Catches the launcher's words on our own signal told as why the ranks did not answer."""
+    process = of_log(tmp_path / "log", "before\n")
+    process.hello = {}
+
+    def kill() -> bool:
+        (tmp_path / "log").write_text("before\nYOUR APPLICATION TERMINATED\n")
+        return True
+
+    process.kill = kill  # type: ignore[method-assign]
+    assert process._timed_out(42).reason == "no answer within 42 s; it last printed: before"

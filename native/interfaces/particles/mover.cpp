@@ -31,7 +31,7 @@ struct Side {
 };
 
 // Particles that a kernel moves between the store and the messages to or from one neighbour.
-struct Load {
+struct Gathered {
   std::byte* messages;
   const Segment* table;  // where kernels read it
   std::uint64_t segments, words;
@@ -39,7 +39,7 @@ struct Load {
 
 // One of the two exchanges of a trip, all of it that is the same whenever it comes.
 struct Passage {
-  std::vector<Load> packed, unpacked;
+  std::vector<Gathered> packed, unpacked;
   Parcels parcels;
 };
 
@@ -118,9 +118,9 @@ class ParticlesMover final : public ApplicationMover {
   }
 
   void exchange(const Passage& passage) {
-    for (const Load& load : passage.packed) move(pack_, load);
+    for (const Gathered& gathered : passage.packed) move(pack_, gathered);
     transport().exchange(passage.parcels, stream());
-    for (const Load& load : passage.unpacked) move(unpack_, load);
+    for (const Gathered& gathered : passage.unpacked) move(unpack_, gathered);
   }
 
   Passage passage(const std::vector<Side>& out, const std::vector<Side>& in, std::uint64_t part) {
@@ -129,12 +129,12 @@ class ParticlesMover final : public ApplicationMover {
     Passage made;
     for (const Side& side : out) {
       const Parcel first{side.other, 0, messages + side.offset, 0, part * part_bytes + side.place};
-      made.packed.push_back(load(side, transport().packed_at(first)));
+      made.packed.push_back(gathered(side, transport().packed_at(first)));
       list(side, first, made.parcels.sent);
     }
     for (const Side& side : in) {
       std::byte* const from = messages + part * part_bytes + side.offset;
-      made.unpacked.push_back(load(side, from));
+      made.unpacked.push_back(gathered(side, from));
       list(side, {side.other, 0, from, 0, 0}, made.parcels.received);
     }
     return made;
@@ -149,18 +149,18 @@ class ParticlesMover final : public ApplicationMover {
     }
   }
 
-  Load load(const Side& side, std::byte* messages) const {
+  Gathered gathered(const Side& side, std::byte* messages) const {
     std::uint64_t words = 0;
     for (const Segment& segment : side.segments) words += segment.words;
     return {messages, reinterpret_cast<const Segment*>(table_->data()) + side.table, side.segments.size(),
             words};
   }
 
-  void move(const Kernel& kernel, const Load& load) {
+  void move(const Kernel& kernel, const Gathered& gathered) {
     launch(kernel,
-           SegmentsArguments{words_at(flow().source->data()), words_at(load.messages), load.table,
-                             load.segments},
-           load.words);
+           SegmentsArguments{words_at(flow().source->data()), words_at(gathered.messages), gathered.table,
+                             gathered.segments},
+           gathered.words);
   }
 
   Trip plan(std::uint64_t number) const {

@@ -13,8 +13,8 @@ from math import log2
 from typing import Any
 
 from byteways.analyse.claim import Claim, Operand, operand
-from byteways.analyse.compare import Ranking, Rival, rank
 from byteways.analyse.phrases import count, way
+from byteways.analyse.ranking import Ranking, Rival, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     KINDS,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 
 from byteways.analyse.prediction import Carried, Predictions, Seen, Together
 from byteways.analyse.resources import Resource, Uses, resources
@@ -32,7 +31,7 @@ class Bottleneck:
 
     resource: Resource
     names: tuple[str, ...]
-    bytes_per_s: float  # its load, the median over the cases that it limits
+    bytes_per_s: float  # its greatest load in any record: a limit that one of them passes would be none
     cases: tuple[Together, ...]
     example: Together  # the slowest of the cases with the fewest other bottlenecks
 
@@ -54,9 +53,10 @@ def explanations(topology: Topology, predicted: Predictions) -> list[Explanation
     """Returns one per setting with a case below prediction; serialised flows are no evidence."""
     found = []
     cases = [case for case in predicted.cases if "serialised" not in case.cell.warning_ids]
+    loads = _Loads(predicted.seen)
     for setting, same in group_by(cases, lambda case: case.setting).items():
         if any(case.held_back for case in same):
-            found.append(_explain(topology, setting, same, predicted.seen))
+            found.append(_explain(topology, setting, same, loads))
     return [_told_apart(one, [other for other in found if other is not one]) for one in found]
 
 
@@ -93,7 +93,7 @@ class _Candidate:
 
 
 def _explain(
-    topology: Topology, setting: tuple[object, ...], cases: Sequence[Together], seen: Sequence[Seen]
+    topology: Topology, setting: tuple[object, ...], cases: Sequence[Together], seen: _Loads
 ) -> Explanation:
     held = [index for index, case in enumerate(cases) if case.held_back]
     pairs = [cases[index] for index in held if len(cases[index].flows) == 2]
@@ -125,16 +125,15 @@ def _explain(
         mine = [index for index in explained if one in holding[index]]
         if not mine:
             continue
-        full = [load for index in mine for load in one.loads[index] if load >= FULL * one.capacity]
         example = min(mine, key=lambda index: (len(holding[index]), cases[index].kept))
         held_back = tuple(cases[index] for index in mine)
-        bottlenecks.append(Bottleneck(one.resource, one.names, median(full), held_back, cases[example]))
+        bottlenecks.append(Bottleneck(one.resource, one.names, one.capacity, held_back, cases[example]))
     rest_ = tuple(cases[index] for index in held if index not in explained)
     return Explanation(setting, tuple(bottlenecks), rest_)
 
 
 def _candidates(
-    found: Sequence[Resource], cases: Sequence[Together], held: Sequence[int], seen: Sequence[Seen]
+    found: Sequence[Resource], cases: Sequence[Together], held: Sequence[int], seen: _Loads
 ) -> list[_Candidate]:
     """Returns resources that could limit LEAST_CASES cases; merges equal users, keeping all names."""
     by_users: dict[object, _Candidate] = {}
@@ -149,7 +148,7 @@ def _candidates(
         one = _Candidate(resource, (resource.name,), users, loads, capacity)
         if not _holds_enough(one, cases, held):
             continue
-        one = replace(one, capacity=max(capacity, _most_seen(members, seen)))
+        one = replace(one, capacity=max(capacity, seen.most(members)))
         if not _holds_enough(one, cases, held):
             continue
         # Compare only the cases below prediction.
@@ -183,16 +182,25 @@ class _Members:
         return frozenset(index for index, (_, devices, _) in enumerate(carried) if self._known[devices])
 
 
-def _most_seen(members: Sequence[_Members], seen: Sequence[Seen]) -> float:
-    """Returns the greatest load of a resource's member in any record of the run."""
-    return max(
-        (
-            sum(one.carried[index][2] for index in member.of(one.carried))
-            for one in seen
-            for member in members
-        ),
-        default=0.0,
-    )
+class _Loads:
+    """The rates of all flows of a run, by the devices of the flows that ran together: records of the same
+    devices, at other sizes or by other interfaces, use the same resources.
+    """
+
+    def __init__(self, seen: Sequence[Seen]) -> None:
+        devices = group_by(seen, lambda one: tuple(devices for _, devices, _ in one.carried))
+        self._like = [(same[0].carried, [one.rates for one in same]) for same in devices.values()]
+        self._most: dict[tuple[int, frozenset[int]], float] = {}  # by place in `_like`, and flows
+
+    def most(self, members: Sequence[_Members]) -> float:
+        """Returns the greatest load of a resource's member in any record, in bytes/s."""
+        greatest = 0.0
+        for place, (carried, rates) in enumerate(self._like):
+            for users in {member.of(carried) for member in members}:
+                if (place, users) not in self._most:
+                    self._most[place, users] = max(sum(each[index] for index in users) for each in rates)
+                greatest = max(greatest, self._most[place, users])
+        return greatest
 
 
 def _score(chosen: Sequence[_Candidate], cases: Sequence[Together], held: Sequence[int]) -> tuple[int, int]:

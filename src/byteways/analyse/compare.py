@@ -27,8 +27,9 @@ from byteways.analyse.claim import (
     cells_of,
     operand,
 )
+from byteways.analyse.families import comparisons_within, pairs_of
 from byteways.analyse.repeatability import CONFIDENCE, Rounds, Spread, exceeded, for_many, spreads, student
-from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
+from byteways.analyse.summary import Cell, Group, group_by
 from byteways.plan.interfaces import figure_of
 from byteways.plan.options import TIMING
 
@@ -84,8 +85,9 @@ def compare(
         first: The subject of the claim.
         second: The result it is compared with.
         kind: The kind of claim.
-        ways: Number of alternatives: the interval holds for all pairs of them simultaneously.
-        comparisons: The number of comparisons itself, if not that of all pairs of alternatives.
+        ways: Number of alternatives: the interval holds for all pairs of them simultaneously, and at least
+            for those of the family of the two results (families.py).
+        comparisons: The number of comparisons itself, whatever the families.
         across: Elements of `_LIKE` in which the two differ intentionally.
         match: Key that pairs results of first and second; None compares every one with every one.
         names: Names of both, instead of descriptions of their settings.
@@ -99,7 +101,9 @@ def compare(
         partners = group_by(others, match)
         pairs = [(one, other) for one in ones for other in partners.get(match(one), ())]
     pairs = [(one, other) for one, other in pairs if one is not other]
-    comparisons = comparisons or max(ways * (ways - 1) // 2, 1)
+    if comparisons is None:
+        within = [] if quantity else [comparisons_within(*pair) for pair in pairs]
+        comparisons = max([pairs_of(ways), *within])
     ranked = [(one, other) for one, other in pairs if one.ranked and other.ranked]
     reason = _obstacle(pairs, ranked, across)
     effects = [] if reason else [_effect(one, other, comparisons) for one, other in ranked]
@@ -239,17 +243,11 @@ def _claim(
     names: tuple[str, str],
 ) -> Claim:
     kind, quantity, comparisons = what
-    everything = (*cells_of(first), *cells_of(second))
-    differs = tuple(
-        what
-        for what, read in _READ.items()
-        if set(map(read, cells_of(first))) != set(map(read, cells_of(second)))
-    )
-    scope = tuple(
-        (what, str(next(iter(found))))
-        for what, read in _READ.items()
-        if len(found := set(map(read, everything))) == 1
-    )
+    ones, others = cells_of(first), cells_of(second)
+    everything = (*ones, *others)
+    fields = [(what, {*map(read, ones)}, {*map(read, others)}) for what, read in _READ.items()]
+    differs = tuple(what for what, own, other in fields if own != other)
+    scope = tuple((what, str(next(iter(own)))) for what, own, other in fields if len(own | other) == 1)
     agree = sum(effect.leads for effect in effects)
     against = sum(effect.trails for effect in effects)
     by_rate = figure_of(everything[0].record.interface) == "bandwidth"
@@ -317,83 +315,3 @@ def _successive(values: Sequence[float]) -> Rounds:
     signs = [(-1.0) ** number for number in range(worth + 1)]
     scale = deviation / stdev(signs)
     return Rounds(tuple(exp(scale * sign) for sign in signs), 0.0, ("series",))
-
-
-@dataclass(frozen=True)
-class Rival:
-    """An alternative compared with the best one; the claim's first side is the best."""
-
-    variant: Variant
-    group: Group
-    claim: Claim
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Alternatives for the same job over the same paths: the best, and its comparison with each other one."""
-
-    variant: Variant
-    group: Group
-    rivals: tuple[Rival, ...]  # by value, the greatest first
-    default: Rival | None = None  # the best with default settings, if the best of all needs others
-    elsewhere: tuple[Rival, ...] = ()  # measured on few of the paths, and faster there
-
-    @property
-    def ties(self) -> tuple[Rival, ...]:
-        return tuple(one for one in self.rivals if not one.claim.leads)
-
-    @property
-    def slower(self) -> tuple[Rival, ...]:
-        return tuple(one for one in self.rivals if one.claim.leads)
-
-
-def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
-    """Ranks the alternatives among these cells, which must share kind of pair, link class and size.
-
-    An alternative must have been measured on at least half of the paths. None if no cell can be ranked.
-    """
-    ways = group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
-    if not ways:
-        return None
-    widest = max(len({cell.record.path for cell in some}) for some in ways.values())
-    groups = {
-        same: pool(some)
-        for same, some in ways.items()
-        if 2 * len({cell.record.path for cell in some}) >= widest
-    }
-    first = _simplest(groups, max(groups, key=lambda same: groups[same].value), len(ways))
-
-    def against(same: Variant, group: Group) -> Rival:
-        return Rival(same, group, compare(groups[first], group, kind=kind, ways=len(ways)))
-
-    rivals = [against(same, group) for same, group in groups.items() if same != first]
-    narrow = [against(same, pool(some)) for same, some in ways.items() if same not in groups]
-    rivals = sorted(rivals, key=lambda one: -one.group.value)
-    plain = [one for one in rivals if not _settings(one.variant)]
-    return Ranking(
-        first,
-        groups[first],
-        tuple(rivals),
-        plain[0] if _settings(first) and plain else None,
-        tuple(one for one in narrow if one.claim.trails),
-    )
-
-
-def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Variant:
-    """Returns an alternative with default settings among ties with the best of its interface and memory."""
-    if not _settings(first):
-        return first
-    plain = [
-        same
-        for same in groups
-        if not _settings(same)
-        and (same.interface, same.source, same.destination)
-        == (first.interface, first.source, first.destination)
-        and compare(groups[first], groups[same], ways=ways).verdict == TIE
-    ]
-    return max(plain, key=lambda same: groups[same].value, default=first)
-
-
-def _settings(same: Variant) -> bool:
-    """Whether it differs from a program's defaults."""
-    return bool(same.environment or same.options)

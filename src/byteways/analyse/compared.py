@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import log
 from typing import Any
 
 from byteways.analyse.claim import Claim
@@ -51,6 +52,22 @@ class Pair:
     def newly_serialised(self) -> bool:
         """Whether flows that should overlap ran one after another in the second run alone."""
         return "serialised" in self.second.warning_ids and "serialised" not in self.first.warning_ids
+
+
+def moved(pair: Pair) -> float:
+    """Returns the logarithm of the change of speed, without sign; 0 without a significant difference."""
+    return abs(log(pair.speed)) if pair.claim.differ else 0.0
+
+
+def most_changed(pairs: Iterable[Pair]) -> Pair:
+    """Returns the case that stands for equal ones: the one that changed most; the first without a change.
+
+    A median over equal cases would hide the one that a fault concerns.
+
+    Raises:
+        ValueError: There are no cases.
+    """
+    return max(pairs, key=moved)
 
 
 @dataclass(frozen=True)

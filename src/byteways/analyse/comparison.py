@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import log
 from typing import Any
 
+from byteways.analyse.blamed_ranks import blamed_names
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare_all
 from byteways.analyse.compared import ComparedCases, Pair
@@ -67,14 +68,20 @@ def compare_runs(runs: Sequence[Run], names: Sequence[str], *, mixed: bool = Fal
     claims = iter(compare_all([(two, one) for pairs, _ in parts for one, two in pairs], kind="runs"))
     found = []
     for other, name, (pairs, reasons) in zip(others, names[1:], parts, strict=True):
-        cases = [pair_of(one, two, next(claims), first.topology) for one, two in pairs]
+        blamed = blamed_names(other.manifest, other.records)
+        cases = [pair_of(one, two, next(claims), first.topology, blamed) for one, two in pairs]
         found.append(_comparison((first, other), (names[0], name), cases, reasons))
     return found
 
 
-def pair_of(one: Cell, two: Cell, claim: Claim, topology: Topology) -> Pair:
-    """Returns a case in two runs, with what it involves on the first run's machine."""
-    return Pair(describe(one), one, two, claim, parts_of(one.record, topology))
+def pair_of(
+    one: Cell, two: Cell, claim: Claim, topology: Topology, blamed: Mapping[str, frozenset[str]]
+) -> Pair:
+    """Returns a case in two runs, with what it involves on the first run's machine, and the ranks that the
+    second run blames.
+    """
+    parts = parts_of(one.record, topology) | blamed.get(one.record.case_id, frozenset())
+    return Pair(describe(one), one, two, claim, parts)
 
 
 def _comparison(

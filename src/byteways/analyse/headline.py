@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from math import log2
 from typing import Any
 
-from byteways.analyse.compare import Ranking, Rival, rank
 from byteways.analyse.phrases import rate
+from byteways.analyse.ranking import Ranking, Rival, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import by_nearest, does_the_job, kind, unidirectional
 from byteways.analyse.summary import Cell, Group, Run, Variant, group_by

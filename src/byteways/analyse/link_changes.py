@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import log
 
-from byteways.analyse.compared import ComparedCases, Pair
+from byteways.analyse.compared import ComparedCases, Pair, moved
 from byteways.analyse.selection import broadest_size, is_plain, kind, within_a_process
 from byteways.analyse.summary import Variant, group_by
 from byteways.plan.interfaces import figure_of
@@ -46,11 +45,6 @@ class LinkChange:
     def pair(self) -> Pair | None:
         """The greatest of the shared changes."""
         return self.shared[0].pair if self.shared else None
-
-
-def moved(pair: Pair) -> float:
-    """Returns the logarithm of the change of speed, without sign; 0 without a significant difference."""
-    return abs(log(pair.speed)) if pair.claim.differ else 0.0
 
 
 def link_changes(compared: ComparedCases, topology: Topology) -> list[LinkChange]:

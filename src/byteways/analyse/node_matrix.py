@@ -1,4 +1,4 @@
-"""The node as one small matrix: what the fastest way of each pair of devices reaches.
+"""The node as one small matrix: what each pair of devices reaches, by the rule of standing.py.
 
 Between GPUs and the host memory nearest to each; between NUMA domains without a GPU; between ranks where
 nothing was measured within one process.
@@ -6,24 +6,22 @@ nothing was measured within one process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
-from byteways.analyse.compare import rank
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     KINDS,
     broadest_size,
-    is_plain,
+    by_nearest,
     kind,
     label_order,
     limited_by_link,
-    unidirectional,
 )
+from byteways.analyse.standing import by_one_way, standing
 from byteways.analyse.subjects.messages import is_latency, messages
-from byteways.analyse.summary import Cell, Variant, group_by
+from byteways.analyse.summary import Cell, group_by
 
 #: Row and column of the host memory nearest to each GPU.
 HOST = "host"
@@ -33,76 +31,87 @@ BETWEEN_RANKS = "Between ranks"
 
 @dataclass(frozen=True)
 class NodeMatrix:
-    """What each pair reaches at `size_bytes`; pairs without a result are left out of `cells`."""
+    """What each pair reaches; pairs without a result are left out of `cells`."""
 
-    size_bytes: int
+    sizes: tuple[int, ...]  # bytes; one, unless a kind of pair was not measured at that size
     names: tuple[str, ...]  # of rows (sources) and columns (destinations)
     cells: Mapping[tuple[str, str], Cell]
     shares: Mapping[tuple[str, str], float]  # of the nominal peak, where a link is the limit
     odd: frozenset[tuple[str, str]]  # pairs that a finding calls outliers among equal links
     ways: tuple[tuple[str, str], ...]  # kind of pair (of KINDS, or BETWEEN_RANKS), label of its way
+    faster: tuple[str, ...] = ()  # sentences on ways that few pairs have, and are faster there
 
 
 def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     """Returns the matrix; None without bandwidth between two different devices.
 
-    Pairs of one kind and link class show the same way, the best over all of them, so that they can be
-    compared; a pair without it shows its own best.
-
     Args:
         index: The run.
         findings: Its findings, which mark outliers.
     """
-    gpus = bool(index.topology.names("gpu"))
-    cells = [cell for cell in unidirectional(index.cells) if _plain(index, cell, gpus)]
-    between_ranks = not cells
-    if between_ranks:
-        cells = [
-            cell
-            for cell in messages(index.cells)
-            if cell.record.pattern == "unidirectional" and not is_latency(cell)
-        ]
+    found = index.once(standing)
+    cells = _of_devices(index, found.cells) if found else {}
     if not cells:
+        return _of_ranks(index, findings)
+    ways = {(kind(cell), cell.variant.label()): None for cell in cells.values()}
+    sizes = {cell.record.size_bytes for cell in cells.values()}
+    faster = found.faster if found else ()
+    return replace(_matrix(index, findings, sizes, cells, ways), faster=faster)
+
+
+def _of_devices(index: Index, found: Mapping[tuple[str, str], Cell]) -> dict[tuple[str, str], Cell]:
+    """Returns the results between GPUs and the host memory nearest to each; without GPUs, of all pairs."""
+    gpus = bool(index.topology.names("gpu"))
+    cells: dict[tuple[str, str], Cell] = {}
+    for (source, destination), cell in found.items():
+        if gpus and not any(end.startswith("gpu") for end in (source, destination)):
+            continue
+        if by_nearest(cell, index.topology):
+            first, second = (HOST if gpus and end.startswith("cpu") else end for end in (source, destination))
+            cells[first, second] = cell
+    return cells
+
+
+def _of_ranks(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
+    """Returns the matrix of messages between ranks; None without any."""
+    sent = [
+        cell
+        for cell in messages(index.cells)
+        if cell.record.pattern == "unidirectional" and not is_latency(cell)
+    ]
+    if not sent:
         return None
-    size = broadest_size(cells)
-    cells = [cell for cell in cells if cell.record.size_bytes == size]
-    best: dict[tuple[str, str], Cell] = {}
-    ways: dict[tuple[str, str], None] = {}
-    for (what, _), alike in group_by(cells, lambda cell: (kind(cell), _class(index, cell))).items():
-        chosen = _chosen(alike)
-        for pair, members in group_by(alike, lambda cell: _ends(cell, gpus and not between_ranks)).items():
-            same = [cell for cell in members if cell.variant == chosen]
-            best[pair] = max(same or members, key=lambda cell: cell.value)
-            ways[BETWEEN_RANKS if between_ranks else what, best[pair].variant.label()] = None
-    names = sorted({end for pair in best for end in pair}, key=_order)
+    size = broadest_size(sent)
+    sent = [cell for cell in sent if cell.record.size_bytes == size]
+    cells: dict[tuple[str, str], Cell] = {}
+    for alike in group_by(sent, lambda cell: (kind(cell), _class(index, cell))).values():
+        cells |= by_one_way(alike, lambda cell: (cell.source.place, cell.destination.place))
+    ways = {(BETWEEN_RANKS, cell.variant.label()): None for cell in cells.values()}
+    return _matrix(index, findings, {size}, cells, ways)
+
+
+def _matrix(
+    index: Index,
+    findings: Iterable[Finding],
+    sizes: Iterable[int],
+    cells: Mapping[tuple[str, str], Cell],
+    ways: Iterable[tuple[str, str]],
+) -> NodeMatrix:
+    names = sorted({end for pair in cells for end in pair}, key=_order)
     shares = {
         pair: cell.fraction
-        for pair, cell in best.items()
+        for pair, cell in cells.items()
         if cell.fraction is not None and limited_by_link(index.topology, cell)
     }
-    return NodeMatrix(size, tuple(names), best, shares, _odd(findings, best), _ordered(ways))
+    return NodeMatrix(
+        tuple(sorted(sizes)), tuple(names), cells, shares, _odd(findings, cells), _ordered(ways)
+    )
 
 
 def _ordered(ways: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Returns the ways by kind of pair in the order of KINDS."""
     kinds = [*KINDS]
     return tuple(sorted(ways, key=lambda way: kinds.index(way[0]) if way[0] in kinds else len(kinds)))
-
-
-def _plain(index: Index, cell: Cell, gpus: bool) -> bool:
-    """Whether it is a transfer between two devices of the matrix."""
-    ends = cell.source.device, cell.destination.device
-    if ends[0] == ends[1] or (gpus and not any(end.startswith("gpu") for end in ends)):
-        return False
-    return is_plain(index.topology, cell)
-
-
-def _ends(cell: Cell, with_host: bool) -> tuple[str, str]:
-    source, destination = (
-        HOST if with_host and end.device.startswith("cpu") else end.place
-        for end in (cell.source, cell.destination)
-    )
-    return source, destination
 
 
 def _order(name: str) -> tuple[object, ...]:
@@ -114,15 +123,6 @@ def _order(name: str) -> tuple[object, ...]:
 def _class(index: Index, cell: Cell) -> str:
     known = {*index.topology.names()}
     return index.link_class(cell) if {cell.source.device, cell.destination.device} <= known else ""
-
-
-def _chosen(alike: Sequence[Cell]) -> Variant:
-    """Returns the best way by the ranking; without one, the greatest median of those on most paths."""
-    ranking = rank(alike)
-    if ranking:
-        return ranking.variant
-    ways = group_by(alike, lambda cell: cell.variant)
-    return max(ways, key=lambda same: (len(ways[same]), median(cell.value for cell in ways[same])))
 
 
 def _odd(findings: Iterable[Finding], cells: Mapping[tuple[str, str], Cell]) -> frozenset[tuple[str, str]]:

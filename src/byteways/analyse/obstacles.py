@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from byteways.analyse.phrases import listed
+from byteways.analyse.selection import device_order
 from byteways.analyse.summary import group_by
 from byteways.analyse.words import describe
 from byteways.results.record import Record, Warning
@@ -57,7 +60,6 @@ class WarningGroup:
 
 def not_measured(records: Iterable[Record]) -> list[Reason]:
     """Groups cases without a value by displayed status and reason, the gravest status first."""
-    order = ("corrupt", "failed", "lost", "timeout", "skipped", "left out")
     rest = [record for record in records if record.status != "measured"]
     grouped = group_by(rest, lambda record: (record.told_status, record.reason or "no reason was given"))
     reasons = [
@@ -70,7 +72,43 @@ def not_measured(records: Iterable[Record]) -> list[Reason]:
         )
         for (status, reason), same in grouped.items()
     ]
-    return sorted(reasons, key=lambda reason: (order.index(reason.status), -reason.count))
+    return sorted(reasons, key=_gravity)
+
+
+def _gravity(reason: Reason) -> tuple[int, int]:
+    """Sort key: by status, the gravest first, then by number of cases."""
+    order = ("corrupt", "failed", "lost", "timeout", "skipped", "left out")
+    return order.index(reason.status), -reason.count
+
+
+#: A device in the text of a reason.
+_DEVICE = re.compile(r"\b(?:gpu|cpu)\d+\b")
+
+
+def of_equal_devices(reasons: Iterable[Reason]) -> list[Reason]:
+    """Merges reasons that differ in one device alone: `… on gpu0: …; the same for gpu1 and gpu2`.
+
+    They are sorted again, by status and number of cases.
+    """
+    found = []
+    for same in group_by(reasons, _but_for_device).values():
+        first, others = same[0], same[1:]
+        devices = sorted((_DEVICE.findall(one.reason)[0] for one in others), key=device_order)
+        found.append(
+            replace(
+                first,
+                reason=f"{first.reason}; the same for {listed(devices)}" if others else first.reason,
+                count=sum(one.count for one in same),
+                interfaces=tuple(dict.fromkeys(name for one in same for name in one.interfaces)),
+            )
+        )
+    return sorted(found, key=_gravity)
+
+
+def _but_for_device(reason: Reason) -> tuple[str, str]:
+    devices = {*_DEVICE.findall(reason.reason)}
+    told = _DEVICE.sub(lambda device: device[0].rstrip("0123456789"), reason.reason)
+    return reason.status, told if len(devices) == 1 else reason.reason
 
 
 def _excess(warning: Warning) -> float:

@@ -52,7 +52,7 @@ def supported(value: float, low: float, high: float, digits: int = RATE) -> str:
 
 def listed(parts: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
-    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -63,15 +63,20 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 def rate(result: Cell | Group | Operand) -> str:
     """'394' in GB/s, or '197 to 395' if the paths differ."""
     one = result if isinstance(result, Operand) else operand(result)
-    if one.most > (1 + SPREAD) * one.least:
+    if differ(one):
         return f"{gb(one.least)} to {gb(one.most)}"
     return supported(one.value / 1e9, one.low / 1e9, one.high / 1e9)
 
 
+def differ(result: Cell | Group | Operand) -> bool:
+    """Whether its paths differ so much that a range stands for them: no path need have the median."""
+    one = result if isinstance(result, Operand) else operand(result)
+    return one.most > (1 + SPREAD) * one.least
+
+
 def of_peak(result: Cell | Group) -> str:
     """' (88 % of 450)'; empty if the peak is unknown or differs between paths, or the paths differ."""
-    one = operand(result)
-    if not result.peak or one.most > (1 + SPREAD) * one.least:
+    if not result.peak or differ(result):
         return ""
     return f" ({percent(result.value / result.peak)} of {gb(result.peak)})"
 
@@ -85,7 +90,7 @@ def span(result: Cell | Group) -> str:
 def with_span(result: Cell | Group) -> str:
     """'13.7 (5.4–13.9)', in GB/s."""
     value, around = rate(result), span(result)
-    return value if value == around else f"{value} ({around})"
+    return value if value == around or differ(result) else f"{value} ({around})"
 
 
 def marked(title: str, *results: Cell | Group) -> str:

@@ -62,6 +62,11 @@ def _named(lines: list[str]) -> str:
     return f" ({', '.join([*lines[:NAMED], *more])})" if lines else ""
 
 
+def notices(run: Run) -> tuple[str, ...]:
+    """Returns what shortfall() and damage() say; empty of a complete run."""
+    return tuple(filter(None, (shortfall(run), damage(run))))
+
+
 def opened(path: Path) -> RunFolder:
     """Opens the run in this folder.
 
@@ -80,6 +85,8 @@ def opened(path: Path) -> RunFolder:
 
 
 def _recorded(run: Run) -> int:
+    if isinstance(run, RunFolder):
+        return len(run.records)  # its reader leaves out those of one case and round
     return len({(record.case_id, record.round) for record in run.records})
 
 

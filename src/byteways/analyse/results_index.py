@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from byteways.analyse import selection, summary
+from byteways.analyse.obstacles import WarningGroup, warning_groups
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated
@@ -59,6 +60,11 @@ class Index:
         """Records of cases with a round beyond the physical limit, one per case."""
         same = group_by(self.records, lambda record: record.case_id).values()
         return [next(one for one in some if one.beyond_limit) for some in same if _beyond(some)]
+
+    @cached_property
+    def warning_groups(self) -> list[WarningGroup]:
+        """The warnings of all records by id, most frequent first."""
+        return warning_groups(self.records)
 
     @cached_property
     def singles(self) -> list[Cell]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from byteways.analyse.summary import Cell, Variant, group_by
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
-from byteways.plan.rows import moves_rows
+from byteways.plan.interfaces import INTERFACES, figure_of
 from byteways.topology import routes
 from byteways.topology.model import Topology
 
@@ -21,14 +20,8 @@ KINDS = {
 }
 
 
-def kind_of_pair(source: str, destination: str) -> str:
-    """Returns a key of KINDS from device names (`cpu0`, `gpu3`)."""
-    ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
-    return ends[0] if source == destination else "-".join(ends)
-
-
 def kind(cell: Cell) -> str:
-    return kind_of_pair(cell.source.device, cell.destination.device)
+    return cell.kind
 
 
 def link_class(topology: Topology, cell: Cell) -> str:
@@ -63,8 +56,6 @@ def limited_by_link(topology: Topology, cell: Cell) -> bool:
     )
 
 
-#: Buffers of a flow in a record.
-_ENDS = ("source", "second_source", "destination")
 #: Interfaces with their own tables, charts and findings for unidirectional results.
 APART = ("route",)
 
@@ -81,8 +72,7 @@ def between_ranks(cell: Cell) -> bool:
 
 def uses_ipc(cell: Cell) -> bool:
     """Whether a buffer is another process's: no alternative for a single process."""
-    ends = (str(flow.get(end, "")) for flow in cell.record.flows for end in _ENDS)
-    return any(end.endswith(":ipc") for end in ends)
+    return cell.by_ipc
 
 
 def within_a_process(cell: Cell) -> bool:
@@ -96,7 +86,7 @@ def unidirectional(found: Iterable[Cell]) -> list[Cell]:
     All count arriving bytes. Excluded, with their own tables: STREAM kernels, which count reads and writes,
     pitched rows, which are different work, messages between ranks, and memory of other processes.
     """
-    return [cell for cell in found if _arrives(cell) and within_a_process(cell)]
+    return [cell for cell in found if cell.arrives and within_a_process(cell)]
 
 
 #: Options that leave gaps between the bytes: a different job.
@@ -125,23 +115,17 @@ def is_plain(topology: Topology, cell: Cell) -> bool:
 
     The memories stay where they are, and the host's is nearest to the GPU.
     """
-    plain = cell.record.cache == "cold" and cell.stays and cell.record.interface not in APART
-    return plain and does_the_job(cell) and by_nearest(cell, topology)
+    return cell.record.cache == "cold" and is_plain_job(cell) and by_nearest(cell, topology)
+
+
+def is_plain_job(cell: Cell) -> bool:
+    """Whether it is a plain job, not split over other routes, on memories that stay where they are."""
+    return cell.stays and cell.record.interface not in APART and does_the_job(cell)
 
 
 def by_ipc(found: Iterable[Cell]) -> list[Cell]:
     """Returns the same of memory of another process."""
-    return [cell for cell in found if _arrives(cell) and uses_ipc(cell)]
-
-
-def _arrives(cell: Cell) -> bool:
-    """Whether it is the bandwidth of a single flow of contiguous bytes."""
-    return (
-        cell.record.pattern == "unidirectional"
-        and figure_of(cell.record.interface) == "bandwidth"
-        and not counts_as_stream(cell.record.interface)
-        and not moves_rows(cell.record.interface)
-    )
+    return [cell for cell in found if cell.arrives and uses_ipc(cell)]
 
 
 def chases(found: Iterable[Cell]) -> list[Cell]:

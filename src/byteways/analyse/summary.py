@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from statistics import fmean, median
 from typing import Any, Protocol, TypeVar
 
+from byteways.analyse.families import Families
 from byteways.analyse.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
 from byteways.analyse.rounds import UNSETTLED, figure, interval, rounds_of
 from byteways.plan.case import Buffer, is_managed
-from byteways.plan.interfaces import OF_ALL
+from byteways.plan.interfaces import INTERFACES, OF_ALL, counts_as_stream, figure_of
+from byteways.plan.options import TIMING
+from byteways.plan.rows import moves_rows
 from byteways.results.record import Record
 from byteways.topology.model import Topology
 from byteways.units import format_size
@@ -24,6 +27,9 @@ from byteways.units import format_size
 PARTIAL = "partial overlap"
 #: Warnings for which the CI is too narrow; a difference then counts from a tenth on.
 MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
+
+#: Buffers of a flow in a record.
+_ENDS = ("source", "second_source", "destination")
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -68,12 +74,13 @@ class Cell:
     spread: Spread
     common: frozenset[str] = frozenset()  # timing options that all cells of the run share
     sum_of: tuple[Cell, ...] = ()  # the summands (compare.summed)
+    families: Families = field(default_factory=Families, repr=False, compare=False)  # those of its run
 
     @property
     def rounds(self) -> int:
         return len(self.records)
 
-    @property
+    @cached_property
     def ranked(self) -> bool:
         """Whether it may be ranked, compared, fitted and quoted: enough rounds, and batches long enough for
         the timer (intervals of shorter ones are too narrow).
@@ -131,6 +138,19 @@ class Cell:
         return self.beside(fmean(record.load_bytes_per_s or 0.0 for record in self.middle), rates)
 
     @property
+    def kind(self) -> str:
+        """Kind of pair (selection.KINDS)."""
+        return kind_of_pair(self.source.device, self.destination.device)
+
+    @cached_property
+    def job(self) -> Hashable:
+        """What results share that may replace each other (families.py), but for the link class."""
+        record, interface = self.record, INTERFACES[self.record.interface]
+        timing = record.options.get(TIMING.name, TIMING.default)
+        moved = record.pattern, record.size_bytes, record.cache, record.counts
+        return self.kind, self.stays, *moved, timing, interface.figure, interface.between_ranks
+
+    @property
     def peak(self) -> float | None:
         return self.record.peak_bytes_per_s
 
@@ -150,10 +170,21 @@ class Cell:
         told = [record.time_ns.median for record in self.middle if record.time_ns]
         return fmean(told) if told else None
 
-    @property
+    @cached_property
     def rests_on(self) -> tuple[str, ...]:
         """Kinds of the model's numbers behind a simulated case."""
         return tuple(dict.fromkeys(what for record in self.records for what in record.rests_on or ()))
+
+    @cached_property
+    def arrives(self) -> bool:
+        """Whether it is the bandwidth of a single flow of contiguous bytes."""
+        interface = self.record.interface
+        return (
+            self.record.pattern == "unidirectional"
+            and figure_of(interface) == "bandwidth"
+            and not counts_as_stream(interface)
+            and not moves_rows(interface)
+        )
 
     @cached_property
     def source(self) -> Buffer:
@@ -166,7 +197,7 @@ class Cell:
     @cached_property
     def variant(self) -> Variant:
         record = self.record
-        return Variant(
+        return _same(
             record.interface,
             record.access,
             _memory(self.source),
@@ -180,7 +211,13 @@ class Cell:
             " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
         )
 
-    @property
+    @cached_property
+    def by_ipc(self) -> bool:
+        """Whether a buffer is another process's."""
+        ends = (str(flow.get(end, "")) for flow in self.record.flows for end in _ENDS)
+        return any(end.endswith(":ipc") for end in ends)
+
+    @cached_property
     def stays(self) -> bool:
         """Whether pages stay where the path says: not managed, and first touched by their owner."""
         ends = self.source, self.destination
@@ -191,7 +228,7 @@ class Cell:
         records = (record for part in self.sum_of or (self,) for record in part.records)
         return tuple(dict.fromkeys(warning.id for record in records for warning in record.warnings))
 
-    @property
+    @cached_property
     def partial(self) -> bool:
         """Whether concurrent flows overlapped for less than half of the time in which any ran."""
         return any(
@@ -209,7 +246,7 @@ class Cell:
             found.append(PARTIAL)
         return tuple(found)
 
-    @property
+    @cached_property
     def misjudged(self) -> bool:
         """Whether the CI is too narrow: samples are few, drifting, bimodal or serialised."""
         return self.partial or bool(MISJUDGED & set(self.warning_ids))
@@ -252,7 +289,7 @@ class Variant:
     def managed(self) -> bool:
         return any(memory.startswith("managed") for memory in (self.source, self.destination))
 
-    @property
+    @cached_property
     def host_memory(self) -> str:
         """The memory kind other than plain GPU memory; empty if both are plain.
 
@@ -265,6 +302,13 @@ class Variant:
 
     def label(self, *, memory: bool = True, access: bool = True) -> str:
         """`copy, write`, `kernel-bulk, read, pinned, blocks=8`."""
+        return self._label if memory and access else self._described(memory, access)
+
+    @cached_property
+    def _label(self) -> str:
+        return self._described(memory=True, access=True)
+
+    def _described(self, memory: bool, access: bool) -> str:
         parts = [self.interface]
         if access and self.access != "local":
             parts.append(self.access)
@@ -274,6 +318,16 @@ class Variant:
         if self.cache == "warm":
             parts.append("warm")
         return ", ".join(parts)
+
+
+def kind_of_pair(source: str, destination: str) -> str:
+    """Returns a key of selection.KINDS from device names (`cpu0`, `gpu3`)."""
+    ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
+    return ends[0] if source == destination else "-".join(ends)
+
+
+#: A run has some hundred variants and many thousands of cells: equal ones are one object, with its texts.
+_same = lru_cache(maxsize=1 << 14)(Variant)
 
 
 def gpu_caches(run: Run) -> dict[str, int]:
@@ -315,16 +369,19 @@ def cells(records: Iterable[Record]) -> list[Cell]:
         for same in group_by(told, lambda record: record.case_id).values()
         if not any(record.beyond_limit for record in same)
     ]
-    return [
-        _cell(case, spread, common)
+    families = Families()
+    found = [
+        _cell(case, spread, common, families)
         for case, spread in zip(cases, spreads([rounds_of(case) for case in cases]), strict=True)
     ]
+    families.members += found
+    return found
 
 
-def _cell(case: tuple[Record, ...], spread: Spread, common: frozenset[str]) -> Cell:
+def _cell(case: tuple[Record, ...], spread: Spread, common: frozenset[str], families: Families) -> Cell:
     value = median(figure(record) or 0.0 for record in case)
     low, high = spread.interval(value, len(case)) if len(case) > 1 else interval(case[0])
-    return Cell(case[0], case, value, low, high, spread, common)
+    return Cell(case[0], case, value, low, high, spread, common, families=families)
 
 
 def pool(members: Sequence[Cell]) -> Group:

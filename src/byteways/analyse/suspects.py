@@ -1,11 +1,13 @@
 """What the affected cases of two runs have in common: a device, a link, or a role of a device.
 
 Candidates are ranked by the harmonic mean of two parts: of their own cases that are affected, and of the
-affected cases that are theirs. A link that one run lacks explains more than any of them.
+affected cases that are theirs. A link that one run lacks explains more than any of them, and then a rank that
+the records themselves blame (blamed_ranks.py).
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,12 +17,17 @@ from byteways.results.record import Record
 from byteways.topology.model import Topology
 from byteways.topology.routes import route
 
+#: A rank or host that at least this share of the affected cases blames comes before what they have in common:
+#: not every case that waits for it says so (long batches hide a late begin).
+NAMED_SHARE = 0.25
+_IS_BLAMED = re.compile(r"(?:rank|host) ").match
+
 
 @dataclass(frozen=True)
 class Suspect:
     """What most affected cases have in common."""
 
-    name: str  # `gpu0`, `gpu0-gpu1`, `gpu0-nvswitch`, `memory of gpu0`, `concurrent flows issued by gpu0`
+    name: str  # `gpu0`, `gpu0-nvswitch`, `memory of gpu0`, `concurrent flows issued by gpu0`, `rank 1 (gpu1)`
     slower: int  # its affected cases
     compared: int  # its compared cases
     of: int  # all affected cases
@@ -66,7 +73,11 @@ def suspect(
         return None
     total = len(affected)
     lacking = set(missing) & {*own}
-    name = max(lacking or own, key=lambda name: (2 * own[name] / (all_cases[name] + total), -len(name), name))
+    blamed = {name for name, number in own.items() if _IS_BLAMED(name) and number >= NAMED_SHARE * total}
+    name = max(
+        lacking or blamed or own,
+        key=lambda name: (2 * own[name] / (all_cases[name] + total), -len(name), name),
+    )
     return Suspect(name, own[name], all_cases[name], total, bool(lacking))
 
 

@@ -17,7 +17,7 @@ from byteways.analyse.grids import (
     latency_tables,
     matrices,
 )
-from byteways.analyse.obstacles import Reason, WarningGroup, not_measured, warning_groups
+from byteways.analyse.obstacles import Reason, WarningGroup, not_measured, of_equal_devices
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     APART,
@@ -108,6 +108,6 @@ def tables(run: Run, size_bytes: int | None = None) -> Tables:
         latency_tables(found, size_bytes),
         patterns(found, size_bytes),
         best_map(index, common),
-        warning_groups(records),
-        not_measured(records),
+        index.warning_groups,
+        of_equal_devices(not_measured(records)),
     )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from byteways.analyse.claim import TIE, Claim
-from byteways.analyse.compare import Ranking, Rival, unsteady
+from byteways.analyse.claim import MIXED, NOT_COMPARED, TIE, Claim
+from byteways.analyse.compare import unsteady
 from byteways.analyse.phrases import (
     DIFFERENCE,
     GREATEST_FACTOR,
@@ -19,11 +19,13 @@ from byteways.analyse.phrases import (
     of_peak,
     percent,
     rate,
+    sentence,
     supported,
     times,
     way,
     with_span,
 )
+from byteways.analyse.ranking import Ranking, Rival
 from byteways.analyse.summary import Group
 from byteways.units import format_size, three_digits
 
@@ -33,6 +35,8 @@ LEAST_MULTIPLE = 1.1
 LEADER, LEADER_MEANS = "fastest", "leads by a significant difference over all rounds"
 #: Of a result beside the leader: no lead; no comparison.
 ALIKE, NOT_RANKED = "no significant difference", "too few rounds to rank"
+#: Ways of one interface that a sentence names; more are counted.
+NAMED = 3
 #: Of a link whose results an outlier finding names.
 OUTLIER_LINK = "outlier: slower than equal links"
 
@@ -116,6 +120,8 @@ def beside(claim: Claim) -> str:
     """'42 % less', '2.3 ×', 'no significant difference': the first side beside the second, for a table."""
     if claim.differ:
         return multiple(claim) if claim.leads else less(claim)
+    if claim.verdict == MIXED:
+        return "the paths disagree"
     if claim.verdict != TIE:
         return "not compared"
     return "too noisy to rank" if unsteady(claim) else ALIKE
@@ -126,16 +132,31 @@ def unranked(names: Sequence[str]) -> str:
     return f"{listed(list(names))} are not ranked: their samples are too noisy,"
 
 
-def no_difference(names: Sequence[str]) -> str:
-    """'no significant difference between copy and kernel'."""
+def no_difference(names: Sequence[str], claims: Sequence[Claim]) -> str:
+    """'no significant difference between copy and kernel', or why none of them leads.
+
+    Args:
+        names: What was compared.
+        claims: All comparisons among them, of which none may lead over all others. That one differs by path,
+            is too noisy or was not made is no equality, and is said instead.
+    """
+    if not claims:
+        raise ValueError(f"no comparison between {listed(list(names))}")
+    if missing := next((claim for claim in claims if claim.verdict == NOT_COMPARED), None):
+        return f"{listed(list(names))} are not compared: {missing.reason},"
+    if any(claim.verdict != TIE for claim in claims):
+        return f"{listed(list(names))} lead on different paths"
+    if any(map(unsteady, claims)):
+        return unranked(names)
     return f"no significant difference between {listed(list(names))}"
 
 
-def tie(claim: Claim, names: Sequence[str]) -> str:
+def tie(claims: Claim | Sequence[Claim], names: Sequence[str]) -> str:
     """Words a tie, or results too noisy to rank. Raises ValueError for other claims."""
-    if claim.verdict != TIE:
-        raise ValueError(f"no tie in a claim that says {claim.verdict}")
-    return unranked(names).removesuffix(",") if unsteady(claim) else no_difference(names)
+    some = [claims] if isinstance(claims, Claim) else claims
+    if unlike := [claim.verdict for claim in some if claim.verdict != TIE]:
+        raise ValueError(f"no tie in a claim that says {unlike[0]}")
+    return no_difference(names, some).removesuffix(",")
 
 
 def margin(ranking: Ranking) -> str:
@@ -144,18 +165,29 @@ def margin(ranking: Ranking) -> str:
 
     Compares interfaces only: variants of one interface are not alternatives in this table.
     """
-    ties = tied_interfaces(ranking)
-    if ties:
-        return f"no significant difference from {listed(list(ties))}"
+    if ties := tied_interfaces(ranking):
+        return f"{_level(_ties_with(ranking, ties))} {listed(list(ties))}"
     if next_ := runner_up(ranking):
         claim = next_.claim
         over = f"{_gain(claim)} over" if claim.effect < 2 else _factor(claim).replace(" times", " ×")
         return f"{over} {next_.variant.interface}{agreement(claim)}"
-    return "no alternative at this size"
+    return faster_elsewhere(ranking, " GB/s") or "no alternative at this size"
+
+
+def _ties_with(ranking: Ranking, interfaces: Sequence[str]) -> list[Claim]:
+    """Returns the claims by which the best does not lead these interfaces."""
+    return [one.claim for one in ranking.ties if one.variant.interface in interfaces]
+
+
+def _level(claims: Sequence[Claim]) -> str:
+    """'no significant difference from', or what else keeps the best from a lead."""
+    if any(claim.verdict != TIE for claim in claims):
+        return "on some paths behind"
+    return "too noisy to rank against" if any(map(unsteady, claims)) else f"{ALIKE} from"
 
 
 def tied_interfaces(ranking: Ranking) -> tuple[str, ...]:
-    """Returns the interfaces without a significant difference from the best."""
+    """Returns the interfaces that the best does not lead: without a significant difference, or by path."""
     mine = ranking.variant.interface
     names = (one.variant.interface for one in ranking.ties if one.claim.pairs)
     return tuple(dict.fromkeys(name for name in names if name != mine))
@@ -195,26 +227,62 @@ def better_way(
     if near:
         names = [ranking.variant.interface, *near]
         rates = listed([with_span(group) for group in quoted])
-        told = unranked(names) if any(unsteady(one.claim) for one in ties) else no_difference(names)
+        told = no_difference(names, [one.claim for one in ties])
         title = f"{where}, {told} at {at}: {rates} GB/s{share}"
     elif next_ is None:
         title = f"{where}, {way(ranking.variant)} reaches {rate(first)} GB/s{share} at {at}"
     else:
         over = agreement(next_.claim)
-        title = f"{where}, {way(ranking.variant)} is fastest{over} at {at}: {rate(first)} GB/s{share}"
+        # Where another way of the same interface is as fast, only the interface leads.
+        leader = ranking.variant.interface if equal_ways(ranking) else way(ranking.variant)
+        title = f"{where}, {leader} is fastest{over} at {at}: {rate(first)} GB/s{share}"
     if ranking.default is not None and ranking.default.claim.leads:
         title += (
             f"; with default settings {way(ranking.default.variant)} reaches {rate(ranking.default.group)}"
         )
         quoted.append(ranking.default.group)
-    for one in ranking.elsewhere[:1]:
-        title += f"; on {listed(list(one.claim.second.paths))} alone {way(one.variant)} is faster still"
-        title += f" ({rate(one.group)})"
-        quoted.append(one.group)
+    if said := faster_elsewhere(ranking):
+        title += f"; {said}"
+        quoted.append(ranking.elsewhere[0].group)
     if next_ is not None and (ranking.default is None or next_.group is not ranking.default.group):
         title += f"; {next_.variant.interface} reaches {rate(next_.group)}{launched(next_.group)}"
         quoted.append(next_.group)
     return title, quoted
+
+
+def equal_ways(ranking: Ranking) -> list[Rival]:
+    """Returns the other ways of the best interface that it does not lead."""
+    mine = ranking.variant.interface
+    return [one for one in ranking.ties if one.variant.interface == mine and one.claim.pairs]
+
+
+def named_way(ranking: Ranking) -> str:
+    """' No significant difference between copy issued by the source and copy issued by the destination.'
+
+    Empty unless the interface alone is called fastest; the first way named is the one quoted.
+    """
+    equal = equal_ways(ranking)
+    if not equal or tied_interfaces(ranking) or runner_up(ranking) is None:
+        return ""
+    names = [way(ranking.variant), *(way(one.variant) for one in equal)]
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    told = no_difference([*names[:NAMED], *more], [one.claim for one in equal])
+    return f" {sentence(told.removesuffix(','))}."
+
+
+def faster_elsewhere(ranking: Ranking, unit: str = "") -> str:
+    """'on cpu0>gpu0 alone kernel is faster still (1855)': a way measured on few of the paths; '' without.
+
+    Whatever names the best of a ranking says this, too: the best is the best of what most paths have.
+
+    Args:
+        ranking: With its alternatives elsewhere.
+        unit: Follows the rate: ' GB/s' where the sentence has not named it.
+    """
+    for one in ranking.elsewhere[:1]:
+        paths = listed(list(one.claim.second.paths))
+        return f"on {paths} alone {way(one.variant)} is faster still ({rate(one.group)}{unit})"
+    return ""
 
 
 def slower_ways(ranking: Ranking) -> str:
@@ -269,10 +337,12 @@ def no_loss(claim: Claim) -> str:
 
 
 def part_kept(claim: Claim) -> str:
-    """'51 %': the first as a part of the second, or 'as much, within the intervals, as'."""
+    """'51 %': the first as a part of the second, '100 % (no significant difference)', '95 % (too noisy to
+    rank)'.
+    """
     kept, low, high = 100 * claim.effect, 100 * claim.low, 100 * claim.high
     share = f"{supported(kept, low, high, DIFFERENCE)} %"
-    return share if claim.differ else f"{share} (no significant difference)"
+    return share if claim.differ else f"{share} ({beside(claim)})"
 
 
 def largest(what: str) -> str:
@@ -303,7 +373,8 @@ def fills(needs: Sequence[tuple[str, int]], path: str) -> str:
     """'kernel-bulk fills gpu0>gpu1 from 8 blocks, kernel needs 48', from the blocks each interface needs."""
     (name, blocks), rest = needs[0], needs[1:]
     if rest and rest[-1][1] == blocks:
-        return f"{listed([one for one, _ in needs])} both saturate {path} with {count(blocks, 'block')}"
+        each = "both" if len(needs) == 2 else "all"
+        return f"{listed([one for one, _ in needs])} {each} saturate {path} with {count(blocks, 'block')}"
     title = f"{name} saturates {path} with {count(blocks, 'block')}"
     return title + (f", {listed([f'{one} needs {more}' for one, more in rest])}" if rest else "")
 
@@ -358,13 +429,29 @@ def keeps_speed(claims: Sequence[Claim]) -> str:
     return "is not slowed down"
 
 
+def shorter_during(transfers: Sequence[str], claims: Sequence[Claim]) -> str:
+    """'Shorter during copy gpu0>gpu1', of times beside those alone."""
+    if not claims or not all(claim.trails for claim in claims):
+        raise ValueError("a time that is not shorter")
+    return f"Shorter during {listed(list(transfers))}"
+
+
+def faster_directly(name: str, claim: Claim) -> str:
+    """' But kernel over the direct path is faster still (1921).': another way beside a split."""
+    if not _rates(claim).leads:
+        raise ValueError("the other way does not lead")
+    return f" But {name} over the direct path is faster still ({rate(claim.first)})."
+
+
 def not_slowed(claims: Sequence[Claim]) -> str:
     """'No significant slowdown', if each claim shows equality."""
     keeps_speed(claims)
     return "No significant slowdown"
 
 
-def least_energy(between: str, names: Sequence[str], joules: float, claims: Sequence[Claim]) -> str:
+def least_energy(
+    between: str, names: Sequence[str], joules: float, claims: Sequence[Claim], ties: Sequence[Claim]
+) -> str:
     """'A gigabyte from … takes least energy by copy, 0.45 J; kernel takes 2.2 times as much (1)'.
 
     Args:
@@ -372,9 +459,10 @@ def least_energy(between: str, names: Sequence[str], joules: float, claims: Sequ
         names: The interface with the least energy, and its ties.
         joules: The least energy per GB.
         claims: That others need more.
+        ties: That the other names do not.
     """
     if not claims:
-        return f"Energy {between}: {no_difference(names)}"
+        return f"Energy {between}: {no_difference(names, ties).removesuffix(',')}"
     more = [f"{one.first.name} takes {_more(one)} ({three_digits(one.first.value)})" for one in claims]
     by = " or ".join(names)
     return f"Least energy {between}: {by}, {three_digits(joules)} J/GB; {listed(more)}"
@@ -387,10 +475,10 @@ def _more(claim: Claim) -> str:
 
 
 def all_as_predicted(cases: int, lacking: int) -> str:
-    """'All 12 concurrent cases move', '12 of 40 concurrent cases … move' if others have no prediction."""
+    """'All 12 concurrent cases', '12 of 40 concurrent cases …' if others have no prediction."""
     if not lacking:
-        return f"All {cases} concurrent cases perform"
-    return f"{cases} of {cases + lacking} concurrent cases (those with all flows measured alone) perform"
+        return f"All {cases} concurrent cases"
+    return f"{cases} of {cases + lacking} concurrent cases (those with all flows measured alone)"
 
 
 def slower_copies(sizes: str, claims: Sequence[Claim]) -> str:

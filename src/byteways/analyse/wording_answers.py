@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from byteways.analyse.claim import LEADS, MIXED, TIE
-from byteways.analyse.compare import Ranking, Rival, unsteady
-from byteways.analyse.phrases import of_peak, rate, way
-from byteways.analyse.wording import agreement, faster, no_difference, tied_interfaces
+from byteways.analyse.claim import LEADS, MIXED, TIE, TRAILS
+from byteways.analyse.compare import unsteady
+from byteways.analyse.phrases import listed, of_peak, rate, way
+from byteways.analyse.ranking import Ranking, Rival
+from byteways.analyse.wording import agreement, faster, faster_elsewhere, no_difference, tied_interfaces
 
 #: How sure an answer is.
 SURE, NOT_SURE = "sure", "not sure"
@@ -21,9 +22,11 @@ def next_best(ranking: Ranking) -> Rival | None:
 def doubt(ranking: Ranking) -> str:
     """Returns why the best is not sure to be the best; '' if it is."""
     following = next_best(ranking)
+    if ranking.elsewhere:
+        return f"not on {listed(list(ranking.elsewhere[0].claim.second.paths))}"
     if following is None:
         return "the only way measured"
-    if following.claim.verdict == MIXED:
+    if following.claim.verdict in (MIXED, TRAILS):
         return "the paths disagree"
     if following.claim.verdict not in (LEADS, TIE):
         return f"the results are {following.claim.reason}"
@@ -31,7 +34,8 @@ def doubt(ranking: Ranking) -> str:
     if any(unsteady(one.claim) for one in ranking.ties):
         return ", ".join(words) or "noisy"
     if tied := tied_interfaces(ranking):
-        return no_difference([ranking.variant.interface, *tied])
+        rivals = [one.claim for one in ranking.ties if one.variant.interface in tied]
+        return no_difference([ranking.variant.interface, *tied], rivals)
     if following.claim.verdict == TIE:
         return "no significant difference between its settings"
     return ", ".join(words)
@@ -43,6 +47,8 @@ def answer(ranking: Ranking) -> str:
     said = f"{way(ranking.variant)}, {rate(first)} GB/s{of_peak(first)}"
     if (following := next_best(ranking)) is not None:
         said += f", {_beside(following)}"
+    if elsewhere := faster_elsewhere(ranking, " GB/s"):
+        said += f"; {elsewhere}"
     if ranking.default is not None:
         plain = ranking.default
         said += f"; by default (no setting): {way(plain.variant)}, {rate(plain.group)} GB/s"

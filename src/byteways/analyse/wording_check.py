@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from byteways.analyse.checks.verdict import MISSING, UNKNOWN, Check, Judged
+from byteways.analyse.checks.verdict import MISSING, UNKNOWN, CheckedCases, Judged
 from byteways.analyse.phrases import count
 from byteways.errors import BytewaysError
 from byteways.units import short_time
@@ -13,13 +13,13 @@ from byteways.units import short_time
 HEADINGS = ("verdict", "case", "change in speed", "interval", "expected", "found", "rests on")
 
 
-def summary(check: Check) -> str:
+def summary(check: CheckedCases) -> str:
     """`LOW: of 94 cases 35 LOW, 54 PASS, 5 UNKNOWN; against A`."""
     told = ", ".join(f"{number} {verdict}" for verdict, number in check.counts.items() if number)
     return f"{check.verdict}: of {count(len(check.cases), 'case')} {told or 'none'}; against {check.against}"
 
 
-def suspicion(check: Check) -> str:
+def suspicion(check: CheckedCases) -> str:
     """`35 of 35 failing cases involve gpu0-nvswitch, and 35 of the 36 cases with it fail`; '' without any."""
     found = check.suspect
     if found is None:
@@ -30,7 +30,24 @@ def suspicion(check: Check) -> str:
     return f"{missing}{share}, and {found.slower} of the {with_it} with it fail"
 
 
-def reasons(check: Check) -> list[str]:
+def told(check: CheckedCases) -> str:
+    """The summary, and what most failing cases have in common."""
+    return "; ".join(filter(None, (summary(check), suspicion(check))))
+
+
+def page(check: CheckedCases) -> str:
+    """Returns HTML for a notebook: what was simulated, the summary, and the cases that fail."""
+    from html import escape
+
+    marks = "".join(f"<p><strong>{escape(mark)}</strong></p>" for mark in check.marks)
+    notes = "".join(f"<br>{escape(note)}" for note in (*check.notes, *reasons(check)))
+    rows = [HEADINGS, *map(row, check.failing)]
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in one) for one in rows)
+    table = "<table>" + "".join(f"<tr>{one}</tr>" for one in cells) + "</table>"
+    return f"{marks}<p>{escape(check.run)}: {escape(told(check))}{notes}</p>{table if len(rows) > 1 else ''}"
+
+
+def reasons(check: CheckedCases) -> list[str]:
     """`5 cases UNKNOWN: fewer than 3 rounds`, the most frequent reason first."""
     found = Counter(one.reason for one in check.cases if one.verdict == UNKNOWN)
     return [f"{count(number, 'case')} {UNKNOWN}: {reason}" for reason, number in found.most_common()]
@@ -55,7 +72,7 @@ def sentence(one: Judged) -> str:
     return f"{one.case}: {found}, expected {expected} ({one.basis}), {_change(one.speed)} %"
 
 
-def drain_reason(check: Check) -> str:
+def drain_reason(check: CheckedCases) -> str:
     """`byteways check LOW: 35 of 94 cases fail, gpu0-nvswitch in 35 of them`, for a node's state."""
     found = check.suspect
     told = f"{len(check.failing)} of {count(len(check.cases), 'case')} fail"
@@ -76,7 +93,7 @@ def _change(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.1f}"
 
 
-def nothing_judged(check: Check) -> BytewaysError:
+def nothing_judged(check: CheckedCases) -> BytewaysError:
     """Returns the error for a run of which no case can be judged, with the most frequent reason."""
     most = reasons(check)
     hint = "learn what is normal here: byteways check --learn RUN… --out FILE"

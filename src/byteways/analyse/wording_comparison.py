@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from byteways.analyse.across_machines import Row
-from byteways.analyse.claim import TIE, Operand
+from byteways.analyse.claim import Operand
 from byteways.analyse.compared import ComparedCases, Pair
 from byteways.analyse.phrases import count, rate, way
 from byteways.analyse.suspects import Suspect
@@ -96,8 +96,7 @@ def class_row(row: Row) -> tuple[str, ...]:
     """`copy issued by the source`, size, and of each run link class and part of the peak, then the claim."""
     sides = zip(row.classes, row.peaks_bytes_per_s, (row.claim.second, row.claim.first), strict=True)
     told = (_part(wires, peak, side) for wires, peak, side in sides)
-    said = "no significant difference" if row.claim.verdict == TIE else beside(row.claim)
-    return (way(row.variant), format_size(row.size_bytes), *told, said)
+    return (way(row.variant), format_size(row.size_bytes), *told, beside(row.claim))
 
 
 def _part(wires: str, peak: float | None, side: Operand) -> str:

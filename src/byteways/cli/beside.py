@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.cli.terminal import say
+from byteways.cli.runs import opened_run
 from byteways.run.opening import topology_of
 from byteways.run.probe import probe
 from byteways.run.simulation import Simulation
@@ -32,15 +32,11 @@ def opened_beside(path: Path | None, study: Study) -> RunFolder | None:
     Raises:
         BytewaysError: The folder is no run of this study, or no figure of the study draws two machines.
     """
-    from byteways.analyse.progress import damage, opened, shortfall
     from byteways.analyse.studies.beside import check_beside
 
     if path is None:
         return None
-    run = opened(path)
-    for notice in (shortfall(run), damage(run)):
-        if notice:
-            say(f"warning: {path}: {notice}")
+    run = opened_run(path)
     check_beside(study, run, str(path))
     return run
 

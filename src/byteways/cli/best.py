@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 
@@ -67,12 +68,7 @@ def best(
     for name, value in (("--machine", machine), ("--out", out)):
         if value is not None:
             raise BytewaysError(f"{name} is for a measurement; {run} has its results already")
-    from byteways.analyse.progress import damage, opened, shortfall
-
-    folder = opened(run)
-    for notice in (shortfall(folder), damage(folder)):
-        if notice:
-            say(f"warning: {run}: {notice}")
+    folder = opened_run(run)
     _print(folder, answers(folder, asked, str(run)), as_json, None)
     return ExitStatus.GOOD
 

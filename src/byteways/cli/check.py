@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from byteways.cli.runs import Every, Mixed, opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 
 if TYPE_CHECKING:
-    from byteways.analyse.checks.verdict import Check
-    from byteways.results.run_folder import RunFolder
+    from byteways.analyse.checks.check import Check
 
 #: Most rows that are printed without --all.
 MOST_ROWS = 30
@@ -52,9 +52,7 @@ def check(
             "--allow-missing", help="Cases that the run did not plan, or had no time for, may be missing."
         ),
     ] = False,
-    mixed: Annotated[
-        bool, typer.Option("--mixed", help="Judge a simulated run by measured results, or the reverse.")
-    ] = False,
+    mixed: Mixed = False,
     junit: Annotated[
         Path | None, typer.Option("--junit", help="Write the verdicts as JUnit XML.", metavar="FILE")
     ] = None,
@@ -68,7 +66,7 @@ def check(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all verdicts with their claims as JSON.")
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="Print every case.")] = False,
+    every: Every = False,
     learn: Annotated[
         bool, typer.Option("--learn", help="Learn what is normal from these runs, into the file of --out.")
     ] = False,
@@ -88,8 +86,8 @@ def check(
     if slurm and as_json:
         raise BytewaysError("--slurm and --json both print to standard output", hint="leave out one of them")
     question = Question.of(against, tolerance, at_least, allow_missing=allow_missing, mixed=mixed)
-    folder = _opened(runs[0])
-    reference = _opened(Path(against)) if question.kind == "run" else None
+    folder = opened_run(runs[0])
+    reference = opened_run(Path(against)) if question.kind == "run" else None
     found = checked(folder, str(runs[0]), question, reference)
     _write(found, junit, prometheus)
     if as_json:
@@ -111,23 +109,13 @@ def _status(found: Check) -> int:
     return ExitStatus.FAILED if found.failed else ExitStatus.GOOD
 
 
-def _opened(run: Path) -> RunFolder:
-    from byteways.analyse.progress import damage, opened, shortfall
-
-    folder = opened(run)
-    for notice in (shortfall(folder), damage(folder)):
-        if notice:
-            say(f"warning: {run}: {notice}")
-    return folder
-
-
 def _learn(runs: list[Path], out: Path | None) -> int:
     from byteways.analyse.checks.learning import learned
     from byteways.analyse.phrases import count
 
     if out is None:
         raise BytewaysError("--learn needs a file to write", hint="byteways check --learn RUN… --out FILE")
-    found = learned([(_opened(run), str(run)) for run in runs])
+    found = learned([(opened_run(run), str(run)) for run in runs])
     write_file(out, found.text(), "--out")
     say(f"{out}: {count(len(found.settings), 'setting')} of {count(len(found.machines), 'machine')}")
     return ExitStatus.GOOD

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from byteways.analyse.wording_comparison import FAIL_IF
+from byteways.cli.runs import Every, Mixed, opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.words import closest
@@ -35,17 +36,14 @@ def compare(
         typer.Option("--by", help="'case', or 'link-class': of different machines, as parts of the peak."),
     ] = CASE,
     fail_if: Annotated[list[str] | None, typer.Option("--fail-if", help=f"{FAIL_IF} Repeatable.")] = None,
-    mixed: Annotated[
-        bool, typer.Option("--mixed", help="Compare simulated runs with measured ones all the same.")
-    ] = False,
-    every: Annotated[bool, typer.Option("--all", help="Print every compared case.")] = False,
+    mixed: Mixed = False,
+    every: Every = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all comparisons with their claims as JSON.")
     ] = False,
 ) -> int:
     """Compare runs: differences of the environment, then of the results, the largest first."""
     from byteways.analyse.comparison import check, compare_runs
-    from byteways.analyse.progress import damage, opened, shortfall
     from byteways.analyse.wording_comparison import Condition
 
     if by not in (CASE, LINK_CLASS):
@@ -53,11 +51,7 @@ def compare(
     conditions = [Condition.parse(text) for text in fail_if or ()]
     if by == LINK_CLASS and conditions:
         raise BytewaysError("--fail-if compares case by case", hint="leave out --by link-class")
-    folders = [opened(run) for run in runs]
-    for folder in folders:
-        for notice in (shortfall(folder), damage(folder)):
-            if notice:
-                say(f"warning: {folder.path}: {notice}")
+    folders = [opened_run(run) for run in runs]
     names = [str(run) for run in runs]
     if by == LINK_CLASS:
         check(folders, names, mixed=mixed)

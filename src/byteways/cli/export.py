@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from byteways.cli.runs import opened_run
 from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
 
@@ -29,7 +30,6 @@ def export(
     ] = False,
 ) -> int:
     """Export the results of a run as CSV, Parquet or JSON; column names carry the base units."""
-    from byteways.analyse.progress import damage, opened, shortfall
     from byteways.analyse.summary import shown
     from byteways.results.exporters import FORMATS
     from byteways.results.simulated import mark_of
@@ -41,11 +41,8 @@ def export(
     if with_samples and not chosen.takes_samples:
         hint = f"byteways export {run} --samples --format parquet --out FILE"
         raise BytewaysError(f"{format_name} has one row per record, so it cannot hold samples", hint=hint)
-    folder = opened(run)
+    folder = opened_run(run)
     samples_of = folder.samples if with_samples else None
-    for notice in (shortfall(folder), damage(folder)):
-        if notice:
-            say(f"warning: {run}: {notice}")
     if mark := mark_of(folder.manifest):
         say(f"warning: {run}: {mark}")
     records = [shown(record) for record in folder.records]

@@ -15,6 +15,7 @@ from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.plan.case import PlannedCase
 from byteways.plan.hosts.names import Host, read_hosts
 from byteways.plan.hosts.plan import RECORD_BYTES, HostsPlan
 from byteways.plan.hosts.rule import DEFAULT_EACH, Meetings, PairRule
@@ -73,8 +74,8 @@ def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
     seconds, disk = plan.estimated_s, plan.records * RECORD_BYTES
     if as_json:
         rounds = [
-            {"round": met.round, "number": met.number, "pairs": [list(pair) for pair in met.pairs]}
-            for met in islice(plan.meetings(), ROUNDS_SHOWN)
+            {"round": met.round, "number": met.number, "pairs": [list(pair) for pair in met.groups]}
+            for met in islice(plan.tournament.meetings(0), ROUNDS_SHOWN * bool(plan.of_pairs))
         ]
         numbers = {
             "hosts": len(hosts),
@@ -82,7 +83,8 @@ def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
             "pairs": tournament.pairs,
             "tournament_rounds": tournament.rounds,
             "rounds": plan.suite.rounds,
-            "cases_per_pair": len(plan.cases),
+            "cases_per_pair": len(plan.of_pairs),
+            "cases_of_all_hosts": len(plan.of_all),
             "records": plan.records,
             "estimated_s": round(seconds, 1),
             "launcher": line,
@@ -94,7 +96,7 @@ def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
         return ExitStatus.GOOD
     tables = [
         block
-        for block in plan_blocks(Plan(plan.suite, plan.cases, plan.notes, seconds, None))
+        for block in plan_blocks(Plan(plan.suite, _told(plan), plan.notes, seconds, None))
         if isinstance(block, Table)
     ]
     show([*tables, *_about(plan, line, seconds, disk), *_rounds(plan)])
@@ -123,11 +125,15 @@ def run(
 
 def _measured(execution: HostsExecution, interruption: Interruption, as_json: bool, report: bool) -> int:
     plan = execution.plan
-    say(
-        f"{plan.tournament.pairs} pairs of {len(plan.hosts)} hosts in {plan.tournament.rounds} rounds, "
-        f"{len(plan.cases)} cases each, {_times(plan.suite.rounds)}: "
-        f"about {format_duration(plan.estimated_s)}"
-    )
+    parts = []
+    if plan.of_pairs:
+        parts.append(
+            f"{plan.tournament.pairs} pairs of {len(plan.hosts)} hosts in {plan.tournament.rounds} rounds, "
+            f"{len(plan.of_pairs)} cases each"
+        )
+    if plan.of_all:
+        parts.append(f"{len(plan.of_all)} cases of all {len(plan.hosts)} hosts together")
+    say(f"{'; '.join(parts)}, {_times(plan.suite.rounds)}: about {format_duration(plan.estimated_s)}")
     progress = HostsProgress(plan, interruption, len(execution.done))
 
     def on_start(job: HostsJob) -> None:
@@ -195,6 +201,9 @@ class HostsProgress:
         if new:
             left = f" ({format_duration((time.monotonic() - self._began) / new * rest)} left)"
         suite_round = f" of suite round {met.round + 1}" if self._plan.suite.rounds > 1 else ""
+        if self._plan.is_together(met):
+            say(f"all {len(self._plan.hosts)} hosts together{suite_round}{left}")
+            return
         say(
             f"round {met.number + 1}/{self._plan.tournament.rounds}{suite_round}: "
             f"{pairs_text(met, self._plan.hosts)}{left}"
@@ -213,24 +222,32 @@ class HostsProgress:
 
 def pairs_text(met: Meetings, hosts: Sequence[Host]) -> str:
     """`n0-n3 n1-n2`, of many pairs the first ones and their number."""
-    named = [f"{hosts[a].name}-{hosts[b].name}" for a, b in met.pairs[:PAIRS_SHOWN]]
-    more = len(met.pairs) - len(named)
+    named = [f"{hosts[a].name}-{hosts[b].name}" for a, b in met.groups[:PAIRS_SHOWN]]
+    more = len(met.groups) - len(named)
     return " ".join(named) + (f" and {more} more pairs" if more else "")
 
 
 def _about(plan: HostsPlan, line: str, seconds: float, disk: int) -> list[Lines]:
     tournament, rule = plan.tournament, plan.rule
     every = "every two hosts" if rule.pairs == "all" else f"each host with {tournament.rounds} others"
-    lines = [
-        f"{len(plan.hosts):,} hosts, {tournament.pairs:,} pairs: {every}",
-        f"{tournament.rounds:,} rounds of up to {len(plan.hosts) // 2:,} pairs at a time"
-        + ("; one host pauses in each" if tournament.pauses else ""),
-        f"{len(plan.cases)} cases of each pair, {_times(plan.suite.rounds)}: {plan.records:,} records, "
+    cases = []
+    lines = [f"{len(plan.hosts):,} hosts"]
+    if plan.of_pairs:
+        cases.append(f"{len(plan.of_pairs)} cases of each pair")
+        pauses = "; one host pauses in each" if tournament.pauses else ""
+        lines = [
+            f"{len(plan.hosts):,} hosts, {tournament.pairs:,} pairs: {every}",
+            f"{tournament.rounds:,} rounds of up to {len(plan.hosts) // 2:,} pairs at a time{pauses}",
+        ]
+    if plan.of_all:
+        cases.append(f"{len(plan.of_all)} cases of all hosts together, one rank on each")
+    lines += [
+        f"{' and '.join(cases)}, {_times(plan.suite.rounds)}: {plan.records:,} records, "
         f"about {format_size(disk)}",
         f"about {format_duration(seconds)}",
         f"launcher: {line}",
     ]
-    if seconds > LONG_S and rule.pairs == "all":
+    if seconds > LONG_S and rule.pairs == "all" and plan.of_pairs:
         sample = HostsPlan(
             plan.suite, plan.hosts, PairRule.parse("sample"), plan.cases, plan.notes
         ).estimated_s
@@ -240,7 +257,16 @@ def _about(plan: HostsPlan, line: str, seconds: float, disk: int) -> list[Lines]
     return [Lines("In all", (*lines, *(f"note: {note}" for note in plan.notes)))]
 
 
+def _told(plan: HostsPlan) -> tuple[PlannedCase, ...]:
+    """Returns the cases of a pair, and those of all hosts with their names."""
+    everyone = range(len(plan.hosts))
+    of_all = (plan.planned(planned, tuple(everyone), 0) for planned in plan.of_all)
+    return (*plan.of_pairs, *of_all)
+
+
 def _rounds(plan: HostsPlan) -> list[Lines]:
+    if not plan.of_pairs:
+        return []
     shown = [
         f"round {met.number + 1}/{plan.tournament.rounds}: {pairs_text(met, plan.hosts)}"
         for met in islice(plan.tournament.meetings(0), ROUNDS_SHOWN)

@@ -30,18 +30,23 @@ _Pair = tuple[str, str]
 
 
 def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
-    """Prints the matrix; of nodes too wide for the console, how many devices it leaves out."""
+    """Prints the matrix; of a node too wide for the console, how wide it is and how to see it."""
     from rich.text import Text
 
+    from byteways.analyse.phrases import listed
+    from byteways.analyse.standing import RULE
     from byteways.units import format_size
 
     grids = _grids(matrix)
-    if max(len(line.plain) for _, lines in grids for line in lines) > console.width:
+    needed = max(len(line.plain) for _, lines in grids for line in lines)
+    if needed > console.width:
+        told = f"the matrix of {len(matrix.names)} devices needs {needed} columns, here are {console.width}"
+        console.print(f"\nNode: {told}; COLUMNS={needed} before the command prints it")
         return
-    at = format_size(matrix.size_bytes)
+    at = listed([format_size(size) for size in matrix.sizes])
     for unit, lines in grids:
         console.print()
-        title = f"Node: best way of each pair at {at}, {unit}"
+        title = f"Node: {RULE} at {at}, {unit}"
         console.print(Text(worded(title, simulated), style="bold"), soft_wrap=True)
         for line in lines:
             console.print(line, soft_wrap=True)
@@ -148,6 +153,7 @@ def _notes(matrix: NodeMatrix) -> list[str]:
     for what, label in matrix.ways:
         kinds.setdefault(what, []).append(label)
     notes = [f"{KINDS.get(what, what)}: {'; '.join(labels)}" for what, labels in kinds.items()]
+    notes += matrix.faster
     if matrix.odd:
         notes.append(f"{ODD} an outlier among equal links")
     return notes

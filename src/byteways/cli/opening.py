@@ -14,6 +14,7 @@ from byteways.cli.node_text import print_node
 from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import console as terminal_console
 from byteways.cli.terminal import echo_rendered
+from byteways.cli.wrapping import wrapped
 from byteways.results.simulated import worded
 
 if TYPE_CHECKING:
@@ -81,11 +82,8 @@ def print_findings(console: Console, found: Sequence[Finding], title: str = "Fin
 
 def hanging(console: Console, lead: str, text: str, style: str = "") -> None:
     """Prints text after its lead, with continuation lines indented below the text."""
-    from rich.table import Table
     from rich.text import Text
 
-    line = Table.grid(padding=0)
-    line.add_column(width=len(lead), no_wrap=True)
-    line.add_column()
-    line.add_row(Text(lead), Text(text, style=style))
-    console.print(line)
+    first, *rest = wrapped(text, max(console.width - len(lead), 1))
+    lines = [first, *(f"{' ' * len(lead)}{line}" for line in rest)]
+    console.print(Text(lead) + Text("\n".join(lines), style=style), soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from byteways.cli.beside import BesideRun, check_pair, opened_beside
+from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
 
@@ -40,7 +41,6 @@ def report(
     beside: BesideRun = None,
 ) -> int:
     """Write the report of a run again, or one page on two runs, and print where it is."""
-    from byteways.analyse.progress import damage, opened, shortfall
     from byteways.report import write_comparison, write_report
     from byteways.results.simulated import mark_of
 
@@ -56,11 +56,8 @@ def report(
             "--beside is for the report of one run of a study",
             hint=f"byteways report {runs[0]} --beside {beside}, or byteways report {runs[0]} {runs[1]}",
         )
-    folders = [opened(run) for run in runs]
+    folders = [opened_run(run) for run in runs]
     for run, folder in zip(runs, folders, strict=True):
-        for notice in (shortfall(folder), damage(folder)):
-            if notice:
-                say(f"warning: {run}: {notice}")
         if mark := mark_of(folder.manifest):
             say(f"warning: {run}: {mark}")
     if len(folders) == 1:

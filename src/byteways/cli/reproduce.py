@@ -26,6 +26,7 @@ from byteways.cli.run_options import (
     given,
     options_of,
 )
+from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.planner import NoCaseError
@@ -208,13 +209,9 @@ def _tell_scope(study: Study, topology: Topology) -> None:
 
 def _compared(study: Study, folder: Path, as_json: bool, beside: RunFolder | None) -> int:
     """Prints a finished run compared with the study."""
-    from byteways.analyse.progress import damage, opened, shortfall
     from byteways.analyse.studies.cells import Sheet
 
-    run = opened(folder)
-    for notice in (shortfall(run), damage(run)):
-        if notice:
-            say(f"warning: {folder}: {notice}")
+    run = opened_run(folder)
     if not Sheet(study, run).any():
         raise BytewaysError(
             f"{folder} has no results that {study.key} compares",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from byteways.cli.opening import hanging, print_findings, print_headline, print_title, printed
+from byteways.cli.runs import opened_run
 from byteways.cli.show_tables import print_table
-from byteways.cli.terminal import echo, say
+from byteways.cli.terminal import echo
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, mark_of, model_of, subject
@@ -51,18 +52,15 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print every result as JSON.")] = False,
 ) -> int:
     """Show the figures of a run: findings, matrices, latency, patterns, warnings, and what was skipped."""
-    from byteways.analyse.progress import damage, opened, progress, shortfall
+    from byteways.analyse.progress import progress
 
-    folder = opened(run)
+    folder = opened_run(run)
     view = View(
         folder.manifest,
         folder.topology,
         _kept(folder.records, only or [], size, folder.topology),
         folder.damaged_lines,
     )
-    for notice in (shortfall(folder), damage(folder)):
-        if notice:
-            say(f"warning: {run}: {notice}")
     if as_json:
         echo(json.dumps(_as_data(view), indent=1, allow_nan=False))
     else:

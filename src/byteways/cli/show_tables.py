@@ -1,5 +1,5 @@
-"""Tables of `byteways show`, split into parts that fit the width; on a terminal with rules, elsewhere with
-spaces only.
+"""Tables of `byteways show`, split into parts that fit the width; on a terminal with a rule below the
+headings, elsewhere with spaces only.
 """
 
 from __future__ import annotations
@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from byteways.cli.wrapping import aligned, fitted, width_of
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Characters between two columns of a terminal's table.
-BETWEEN = 3
+#: Blanks between two columns.
+BETWEEN = 2
 #: Least width of a text column, if its text is that long.
 WORDS = 18
 
@@ -52,8 +54,8 @@ def _need(
 ) -> int:
     """Returns the least width of a column in characters: its longest word, or a whole value."""
     texts = [row[index] for row in rows]
-    whole = max((len(text) for text in texts), default=0)
-    word = max(len(word) for text in (headings[index], *texts) for word in text.split() or [""])
+    whole = max(map(width_of, texts), default=0)
+    word = max(width_of(word) for text in (headings[index], *texts) for word in text.split() or [""])
     return max(word, whole if figure else min(whole, words))
 
 
@@ -69,29 +71,35 @@ def print_table(
 
     Names from the machine are printed literally, never as markup.
     """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     chosen = parts(headings, rows, figures, console.width)
     for number, columns in enumerate(chosen, start=1):
-        least = [_need(index, headings, rows, index in figures, 0) for index in columns]
-        fits = sum(least) + BETWEEN * len(least) <= console.width
         console.print()
         if mark:
             console.print(mark, style="bold red", soft_wrap=True)
         which = f" ({number} of {len(chosen)})" if len(chosen) > 1 else ""
         console.print(f"{title}{which}", style="bold")
-        table = Table(
-            box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, header_style="bold"
-        )
-        for index, characters in zip(columns, least, strict=True):
-            table.add_column(
-                Text(headings[index]),
-                justify="right" if index in figures else "left",
-                overflow="fold",
-                min_width=characters if fits or index in figures else None,
-            )
-        for row in rows:
-            table.add_row(*(Text(row[index]) for index in columns))
-        console.print(table)
+        _print_part(console, headings, rows, figures, columns)
+
+
+def _print_part(
+    console: Console,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    figures: Collection[int],
+    columns: Sequence[int],
+) -> None:
+    room = console.width - BETWEEN * (len(columns) - 1)
+    least = [_need(column, headings, rows, column in figures, 0) for column in columns]
+    if sum(least) > room:  # words are cut, values never
+        least = [need if column in figures else 1 for column, need in zip(columns, least, strict=True)]
+    natural = [max(width_of(row[column]) for row in (headings, *rows)) for column in columns]
+    widths = fitted(natural, least, room)
+    right = {place for place, column in enumerate(columns) if column in figures}
+    heads = [headings[column] for column in columns]
+    for line in aligned([heads], widths, right, BETWEEN):
+        console.out(line, style="bold", highlight=False)
+    if console.is_terminal:
+        console.out((" " * BETWEEN).join("─" * width for width in widths), style="dim", highlight=False)
+    body = [[row[column] for column in columns] for row in rows]
+    if body:
+        console.out("\n".join(aligned(body, widths, right, BETWEEN)), highlight=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -357,8 +357,14 @@ class Case:
 
 def hosts_of(flows: Iterable[Flow]) -> tuple[str, ...]:
     """Returns the hosts of flows in order of appearance; empty within one host."""
-    ends = (end for flow in flows for end in (flow.source, flow.destination))
+    ends = (end for flow in flows for pair in flow.pairs for end in pair)
     return tuple(dict.fromkeys(end.host for end in ends if end.host is not None))
+
+
+def on_hosts(flow: Flow, name: Callable[[Buffer], Buffer]) -> Flow:
+    """Returns a flow with `name` applied to the buffers of all its ranks."""
+    others = tuple((name(source), name(destination)) for source, destination in flow.others)
+    return replace(flow, source=name(flow.source), destination=name(flow.destination), others=others)
 
 
 def with_ranks_of_hosts(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
@@ -367,12 +373,12 @@ def with_ranks_of_hosts(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
     if not hosts:
         return flows
 
-    def placed(end: Buffer) -> Buffer:
-        return end if end.host is None else replace(end, rank=hosts.index(end.host))
+    ranks = {host: rank for rank, host in enumerate(hosts)}
 
-    return tuple(
-        replace(flow, source=placed(flow.source), destination=placed(flow.destination)) for flow in flows
-    )
+    def placed(end: Buffer) -> Buffer:
+        return end if end.host is None else replace(end, rank=ranks[end.host])
+
+    return tuple(on_hosts(flow, placed) for flow in flows)
 
 
 @dataclass(frozen=True)

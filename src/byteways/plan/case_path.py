@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from byteways.plan.case import Buffer, Case, Flow
+
+
+#: A host's name that ends with a number, which launchers count up: `nid001`.
+_NUMBERED = re.compile(r"^(?P<name>.*?)(?P<number>\d+)$")
+#: So many hosts with consecutive numbers are written as a range, as Slurm's host lists are.
+_FOLDED = 3
 
 
 def path_of(case: Case, *, of_all_ranks: bool) -> str:
@@ -49,7 +56,11 @@ def path_of(case: Case, *, of_all_ranks: bool) -> str:
 
 
 def places(buffers: Sequence[Buffer]) -> str:
-    """Formats ranks: `0/gpu0,1/gpu1`, or `0-3/cpu0` for consecutive ranks on one device."""
+    """Formats ranks: `0/gpu0,1/gpu1`, or `0-3/cpu0` for consecutive ranks on one device; of several hosts
+    `node1:gpu0,node2:gpu0`, or `node[01-16]:gpu0` for consecutive numbers.
+    """
+    if buffers and buffers[0].host is not None:
+        return ",".join(_hosts(part) for part in _consecutive(buffers))
     parts: list[list[Buffer]] = []
     for buffer in buffers:
         if parts and parts[-1][-1].device == buffer.device:
@@ -60,6 +71,33 @@ def places(buffers: Sequence[Buffer]) -> str:
         part[0].place if len(part) == 1 else f"{part[0].rank}-{part[-1].rank}/{part[0].device}"
         for part in parts
     )
+
+
+def _consecutive(buffers: Sequence[Buffer]) -> list[list[Buffer]]:
+    """Groups buffers on equal devices of hosts whose names count up."""
+    parts: list[list[Buffer]] = []
+    for buffer in buffers:
+        last = parts[-1][-1] if parts else None
+        if last is not None and last.device == buffer.device and buffer.host == _next(last.host or ""):
+            parts[-1].append(buffer)
+        else:
+            parts.append([buffer])
+    return [one for part in parts for one in ([part] if len(part) >= _FOLDED else [[each] for each in part])]
+
+
+def _next(host: str) -> str:
+    """`node10` of `node09`; the host itself if no number ends its name."""
+    match = _NUMBERED.match(host)
+    if match is None:
+        return host
+    return f"{match['name']}{int(match['number']) + 1:0{len(match['number'])}d}"
+
+
+def _hosts(part: Sequence[Buffer]) -> str:
+    first, last = (_NUMBERED.match(part[end].host or "") for end in (0, -1))
+    if len(part) == 1 or first is None or last is None:
+        return part[0].place
+    return f"{first['name']}[{first['number']}-{last['number']}]:{part[0].device}"
 
 
 def _both_ways(flows: Sequence[Flow]) -> str:

@@ -30,6 +30,11 @@ class Peak:
     links: tuple[str, ...]  # directed, in the order the flows cross them: `gpu0>nvswitch`
 
 
+def algorithm_sets_peak(pattern: str) -> str:
+    """Returns why an operation of all ranks has no peak."""
+    return f"{pattern} is an operation of all ranks: its algorithm sets the peak"
+
+
 def peak(topology: Topology, case: Case) -> Peak:
     """Returns the nominal peak of the value that `case` reports.
 
@@ -53,7 +58,7 @@ def peak(topology: Topology, case: Case) -> Peak:
     if figure_of(case.interface) != "bandwidth":
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
     if case.pattern in OF_ALL_RANKS:
-        return Peak(None, f"{case.pattern} is an operation of all ranks: its algorithm sets the peak", ())
+        return Peak(None, algorithm_sets_peak(case.pattern), ())
     if case.hosts:
         return _between_hosts(topology, case)
     flows = measured_flows(case)

@@ -15,8 +15,8 @@ from byteways.plan.budget import Load, Wanted, within
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
-from byteways.plan.hosts.templates import between_hosts, within_one_host
-from byteways.plan.interfaces import INTERFACES
+from byteways.plan.hosts.templates import between_hosts
+from byteways.plan.hosts.together import is_of_all, refusal_of_all
 from byteways.plan.legality import refusal
 from byteways.plan.link_classes import LinkClass
 from byteways.plan.ranks import default_ranks, layout
@@ -161,13 +161,11 @@ def needs_ranks(suite: Suite) -> bool:
 
 
 def _refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
-    if not case.hosts:
-        return refusal(case, topology, capabilities)
-    if INTERFACES[case.interface].library == "direct":
-        return "direct collectives are of GPUs that have peer access, within one host"
-    if INTERFACES[case.interface].library:
+    if case.hosts and case.by_xccl:
         return "the simulated NCCL and RCCL reach no other host"
-    return refusal(within_one_host(case), topology, capabilities)
+    if case.hosts and is_of_all(case):
+        return refusal_of_all(case, len(case.hosts), topology, capabilities)
+    return refusal(case, topology, capabilities)
 
 
 def _link_class(topology: Topology) -> LinkClass:

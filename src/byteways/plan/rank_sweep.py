@@ -119,17 +119,26 @@ def _collectives(
         return
     most = len(able) - len(able) % 2 if pattern == MULTI_PAIR else len(able)
     for count in _counts(sweep, most):
-        group = able[:count]
-        ends = [
-            itertools.product(_ends(sweep.sources, rank), _ends(sweep.destinations, rank)) for rank in group
-        ]
-        for pairs in zip(*ends, strict=False):
-            (source, destination), *others = pairs
-            executor = source.device
-            if pattern in APPLICATIONS:
-                executor = _executor(group[0], pairs[0], sweep.executors)
-            if executor:
-                yield (Flow(source, destination, executor, others=tuple(others)),)
+        yield from _of_group(sweep, pattern, able[:count])
+
+
+def flows_of_group(
+    sweep: Sweep, pattern: str, interface: str, group: Sequence[Rank]
+) -> Iterator[tuple[Flow, ...]]:
+    """Yields the flows of an operation of these ranks, with what executes them."""
+    for flows in _of_group(sweep, pattern, group):
+        yield executed(interface, flows, group)
+
+
+def _of_group(sweep: Sweep, pattern: str, group: Sequence[Rank]) -> Iterator[tuple[Flow, ...]]:
+    ends = [itertools.product(_ends(sweep.sources, rank), _ends(sweep.destinations, rank)) for rank in group]
+    for pairs in zip(*ends, strict=False):
+        (source, destination), *others = pairs
+        executor = source.device
+        if pattern in APPLICATIONS:
+            executor = _executor(group[0], pairs[0], sweep.executors)
+        if executor:
+            yield (Flow(source, destination, executor, others=tuple(others)),)
 
 
 def _executor(rank: Rank, ends: tuple[Buffer, Buffer], wanted: Sequence[str]) -> str:

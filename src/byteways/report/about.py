@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from byteways.analyse.progress import progress
@@ -87,9 +88,8 @@ def method(run: Run, found: Sequence[Cell]) -> tuple[tuple[str, str], ...]:
     measured = [record for cell in found for record in cell.records]
 
     def tally(name: str) -> str:
-        counts = Counter(
-            str(getattr(record, name)) for record in measured if getattr(record, name) is not None
-        )
+        counts = Counter(map(attrgetter(name), measured))
+        del counts[None]
         return ", ".join(f"{value} ({count})" for value, count in counts.most_common())
 
     def yes(name: str) -> str:

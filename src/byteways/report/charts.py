@@ -15,6 +15,8 @@ from byteways.units import format_bandwidth, format_size
 #: Line styles, so that lines differ without colour, too.
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "triangle-down")
+#: Lines across a bar, which tell it apart without colour.
+HATCH = {"shape": "/", "size": 6, "solidity": 0.25}
 #: A peak this many times the greatest value is not drawn: it would flatten all curves.
 FAR_PEAK = 4.0
 #: Lines of a small chart that are named at their ends.

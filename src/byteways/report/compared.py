@@ -6,26 +6,38 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from byteways.analyse.compared import Pair
+from byteways.analyse.compared import Pair, moved
 from byteways.analyse.comparison import Comparison
 from byteways.analyse.environments import Difference
-from byteways.analyse.link_changes import LinkChange, link_changes, moved
+from byteways.analyse.link_changes import LinkChange, link_changes
 from byteways.analyse.phrases import count
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, concurrent, label_order, unidirectional
 from byteways.analyse.summary import Run
 from byteways.analyse.title import machine
 from byteways.analyse.wording_comparison import change, headline, interval, row, summary, suspicion, values
+from byteways.report.charts import Chart
 from byteways.report.node.changes import draw_changes
 from byteways.report.node.drawing import Drawing
 from byteways.report.numbers import moment
+from byteways.report.views import contention, curve_changes, hierarchy
+from byteways.report.views.changed import Changed
 from byteways.results.simulated import is_simulated, mark_of, subject, worded
 from byteways.units import format_size
 
 #: Cases in the table of the page; all are in `byteways compare --all`.
 MOST_CASES = 200
+#: Charts of a section that are seen at first: two in a row, those that changed up to the second number.
+LEAST_CHARTS, MOST_CHARTS = 2, 4
 #: Links and cases beside the picture.
 FIRST = 3
+
+#: What to see in the curves.
+CURVES = (
+    "What to see: where the dashed line leaves the solid one, and at which sizes. One chart for each kind of "
+    "pair, link class and cache state: the path that changed most, by its best ways in the first run. The "
+    "largest changes come first; Any path has the curves of the other pairs."
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,20 @@ class Change:
 
 
 @dataclass(frozen=True)
+class ComparedView:
+    """A section with charts of both runs; `first_chart` is the index of the first one on the page."""
+
+    anchor: str
+    title: str
+    lead: str
+    charts: tuple[Chart, ...]
+    first_chart: int
+    told: str  # how many of its cases differ
+    differ: bool
+    shown: int  # how many charts stand outside the fold
+
+
+@dataclass(frozen=True)
 class ComparedPage:
     """Everything the template places."""
 
@@ -62,15 +88,27 @@ class ComparedPage:
     lost: tuple[tuple[str, str, str], ...]  # status, case, reason
     notes: tuple[str, ...]  # what is not compared
     map: Mapping[str, Any]  # for the page's script; empty without pairs of devices
+    views: tuple[ComparedView, ...]
 
     @property
     def simulated(self) -> bool:
         return any(side.mark for side in self.sides)
 
+    @property
+    def mark(self) -> str:
+        """What a saved picture says of the runs; '' if both are measured."""
+        roles = " and ".join(side.role for side in self.sides if side.mark)
+        return f"SIMULATED: {roles} run" if roles else ""
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All charts in page order; the template refers to them by index."""
+        return tuple(chart for view in self.views for chart in view.charts)
+
 
 def from_comparison(runs: Sequence[Run], compared: Comparison) -> ComparedPage:
     """Returns the page of two runs and their comparison."""
-    first = Index.of(runs[0])
+    first, second = map(Index.of, runs)
     simulated = any(is_simulated(run.manifest) for run in runs)
     links = link_changes(compared, first.topology)
     differing = [pair for pair in compared.pairs if pair.claim.differ]
@@ -91,6 +129,7 @@ def from_comparison(runs: Sequence[Run], compared: Comparison) -> ComparedPage:
         tuple((one.status, f"{one.interface} {one.path}", told(one.reason or "")) for one in compared.lost),
         tuple(told(text) for text in _notes(compared)),
         _map(compared.pairs, links),
+        tuple(_views(first, second, compared.pairs, simulated)),
     )
 
 
@@ -115,6 +154,34 @@ def _sentences(links: Iterable[LinkChange]) -> Iterator[str]:
         yield "No link changed in all transfers of an interface over it"
 
 
+def _views(first: Index, second: Index, pairs: Sequence[Pair], simulated: bool) -> Iterator[ComparedView]:
+    """Yields the sections with charts that have any."""
+    told = {
+        "curves": ("Bandwidth vs size", CURVES, curve_changes.changes(first, pairs)),
+        "together": ("Contention", "", contention.changes(first, second, pairs)),
+        "latency": ("Latency", "", hierarchy.changes(first, pairs)),
+    }
+    place = 0
+    for anchor, (title, lead, changed) in told.items():
+        if not changed:
+            continue
+        yield ComparedView(
+            anchor, title, lead, tuple(_worded(one, simulated) for one in changed), place, *_counted(changed)
+        )
+        place += len(changed)
+
+
+def _worded(changed: Changed, simulated: bool) -> Chart:
+    chart = changed.chart
+    return Chart(worded(chart.title, simulated), worded(chart.caption, simulated), chart.figure)
+
+
+def _counted(changed: Sequence[Changed]) -> tuple[str, bool, int]:
+    cases, differ = sum(one.cases for one in changed), sum(one.differ for one in changed)
+    shown = min(max(sum(one.differ > 0 for one in changed), LEAST_CHARTS), MOST_CHARTS)
+    return f"{differ or 'none'} of {count(cases, 'case')} drawn here differ", differ > 0, shown
+
+
 def _notes(compared: Comparison) -> Iterator[str]:
     for reason, number in compared.not_compared.items():
         yield f"{count(number, 'case')} not compared: {reason}"
@@ -135,6 +202,7 @@ def _map(pairs: Sequence[Pair], links: Sequence[LinkChange]) -> dict[str, Any]:
     across = [pair for pair in pairs if _ends(pair)[0] != _ends(pair)[1]] or pairs
     return {
         "devices": devices,
+        "bytes": sizes,
         "sizes": [format_size(size) for size in sizes],
         "ways": ways,
         "size": sizes.index(broadest_size([pair.first for pair in across])),
@@ -151,12 +219,22 @@ def _map(pairs: Sequence[Pair], links: Sequence[LinkChange]) -> dict[str, Any]:
             "both": [int(pair.first.record.pattern == "bidirectional") for pair in pairs],
             "differ": [int(pair.claim.differ) for pair in pairs],
             "speed": [float(f"{pair.speed:.4g}") for pair in pairs],
+            "rates": [_rates(pair) for pair in pairs],
             "change": [change(pair.speed) for pair in pairs],
             "interval": [interval(pair) for pair in pairs],
             "first": [values(pair)[0] for pair in pairs],
             "second": [values(pair)[1] for pair in pairs],
         },
     }
+
+
+def _rates(pair: Pair) -> list[float]:
+    """Returns value, low and high in GB/s of the first run, then of the second."""
+    return [
+        float(f"{value / 1e9:.4g}")
+        for cell in (pair.first, pair.second)
+        for value in (cell.value, cell.low, cell.high)
+    ]
 
 
 def _of_two(pair: Pair) -> bool:

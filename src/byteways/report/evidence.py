@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from byteways.analyse.claim import Operand
 from byteways.analyse.finding import Finding
+from byteways.analyse.summary import Cell
 from byteways.analyse.tables import Tables
+from byteways.report.explore import question
 
 #: How a link names the part of the page.
 NAMES = {
-    "matrices": "GPU to GPU tables",
-    "host": "Host memory tables",
     "patterns": "Patterns",
     "first-touch": "First touch",
     "latency": "Latency",
@@ -24,7 +25,10 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """A finding with the section that shows its results, and the paths that it is about."""
+    """A finding with the place that shows its results, and the paths that it is about.
+
+    `anchor` is the id of a section, or the selection of Any path that shows the first of the results.
+    """
 
     title: str
     detail: str
@@ -33,38 +37,51 @@ class Evidence:
     paths: tuple[str, ...]
 
 
-def places(tables: Tables) -> dict[str, str]:
-    """Returns the section of each case that a table shows, by case id."""
-    shown: dict[str, str] = {}
-    grids = [
-        ("matrices", [*tables.matrices, *([tables.inside] if tables.inside else [])]),
-        ("host", tables.host),
-        ("first-touch", tables.first_touch),
-        ("latency", tables.latency),
-    ]
-    for anchor, some in grids:
+@dataclass(frozen=True)
+class Place:
+    """What a link leads to, and what it says."""
+
+    anchor: str
+    words: str
+
+
+def places(tables: Tables, cells: Iterable[Cell], wanted: Collection[str]) -> dict[str, Place]:
+    """Returns where the page shows each of the wanted cases, by case id."""
+    asked = ((cell.record, question(cell)) for cell in cells if cell.record.case_id in wanted)
+    shown = {record.case_id: Place(anchor, record.path) for record, anchor in asked if anchor}
+    for anchor, some in (("first-touch", tables.first_touch), ("latency", tables.latency)):
         for grid in some:
-            shown.update((cell.record.case_id, anchor) for cell in grid.members())
-    shown.update((row.cell.record.case_id, "patterns") for row in tables.patterns)
+            shown.update((cell.record.case_id, Place(anchor, NAMES[anchor])) for cell in grid.members())
+    for row in tables.patterns:  # the map has both directions at once, too
+        shown.setdefault(row.cell.record.case_id, Place("patterns", NAMES["patterns"]))
     return shown
 
 
-def evidence(findings: Iterable[Finding], shown: Mapping[str, str]) -> list[Evidence]:
+def evidence(findings: Iterable[Finding], shown: Mapping[str, Place]) -> list[Evidence]:
     """Returns findings with the place of their results.
 
     Args:
         findings: Those of the first screen.
-        shown: The section of each case (`places`).
+        shown: The place of each case (`places`).
     """
     return [_evidence(finding, shown) for finding in findings]
 
 
-def _evidence(finding: Finding, shown: Mapping[str, str]) -> Evidence:
-    operands = [*finding.results, *(side for claim in finding.claims for side in (claim.first, claim.second))]
-    ids = [case for one in operands for case in one.case_ids]
-    anchor = next((shown[case] for case in ids if case in shown), "data" if ids else _of_text(finding))
+def cases_of(finding: Finding) -> list[str]:
+    """Returns the ids of the cases behind a finding, those of its results first."""
+    return [case for one in _operands(finding) for case in one.case_ids]
+
+
+def _operands(finding: Finding) -> list[Operand]:
+    return [*finding.results, *(side for claim in finding.claims for side in (claim.first, claim.second))]
+
+
+def _evidence(finding: Finding, shown: Mapping[str, Place]) -> Evidence:
+    operands, ids = _operands(finding), cases_of(finding)
+    other = "data" if ids else _of_text(finding)
+    place = next((shown[case] for case in ids if case in shown), Place(other, NAMES[other]))
     paths = tuple(dict.fromkeys(path for one in operands[:2] for path in one.paths))
-    return Evidence(finding.title, finding.detail, anchor, NAMES[anchor], paths)
+    return Evidence(finding.title, finding.detail, place.anchor, place.words, paths)
 
 
 def _of_text(finding: Finding) -> str:

@@ -6,12 +6,14 @@ The page selects and shows; every comparison is made here, by the claims of anal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 from byteways.analyse.claim import LEADS, TIE
-from byteways.analyse.compare import Ranking, rank
 from byteways.analyse.phrases import supported
+from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     broadest_size,
@@ -20,10 +22,16 @@ from byteways.analyse.selection import (
     label_order,
     unidirectional,
 )
-from byteways.analyse.summary import Cell, group_by
+from byteways.analyse.standing import standing, stands
+from byteways.analyse.summary import Cell, Variant, group_by
 from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED, less
 from byteways.topology.routes import route
 from byteways.units import format_size
+
+#: Bits of a mode.
+BOTH, WARM = 1, 2
+#: Positions of the switch between reads and writes.
+ACCESSES = ("", "read", "write")
 
 
 @dataclass(frozen=True)
@@ -36,8 +44,14 @@ class Explorer:
     size: int  # index of the size shown first
     pair: str  # "gpu0>gpu1", shown first
     bidirectional: bool
+    warm: bool  # whether caches were warm in some cases
     has_peaks: bool
     accesses: bool  # whether both reads and writes were measured
+
+    @property
+    def size_name(self) -> str:
+        """The size shown first."""
+        return dict(self.sizes)[self.size]
 
 
 class _Words:
@@ -51,26 +65,23 @@ class _Words:
 
 
 def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
-    """Returns the data of all transfers between two buffers over cold caches; None without any.
+    """Returns the data of all transfers between two buffers; None without any over cold caches.
+
+    A mode is the pattern and the cache state: 1 for both directions at once, and 2 for warm caches.
 
     Args:
         index: The run.
         worded: Replaces claims of measuring in texts of a simulated run.
     """
-    single = [cell for cell in unidirectional(index.cells) if cell.record.cache == "cold"]
-    both = [
-        cell
-        for cell in concurrent(index.cells)
-        if cell.record.pattern == "bidirectional" and cell.record.cache == "cold"
-    ]
-    cells = [*single, *both]
+    cells = _between_two(index.cells)
+    single = [cell for cell in cells if _mode(cell) == 0]
     if not single:
         return None
     sizes = sorted({cell.record.size_bytes for cell in cells})
     devices = sorted({end for cell in cells for end in _ends(cell)}, key=label_order)
     at = {cell.record.case_id: number for number, cell in enumerate(cells)}
     ways, words = _Words(), _Words()
-    for label in sorted({cell.variant.label() for cell in cells}):
+    for label in sorted({_label(cell) for cell in cells}):
         ways(label)
     pairs = sorted({(*_ends(cell),) for cell in cells}, key=lambda pair: label_order(">".join(pair)))
     names = [format_size(size) for size in sizes]
@@ -80,16 +91,14 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
         "sizeNames": names,
         "ways": list(ways.texts),
         "cells": _columns(cells, devices, sizes, ways, words, worded),
-        "order": [
-            *_orders(single, at, devices, sizes, 0, words, worded),
-            *_orders(both, at, devices, sizes, 1, words, worded),
-        ],
+        "order": _orders(index, cells, at, devices, sizes, words, worded),
         "links": {f"{a}>{b}": _links(index, a, b) for a, b in pairs},
         "classes": {f"{a}>{b}": _class(index, a, b) for a, b in pairs},
         "words": list(words.texts),
     }
     across = [cell for cell in single if _ends(cell)[0] != _ends(cell)[1]] or single
-    largest = broadest_size(across)
+    stood = index.once(standing)
+    largest = stood.size_bytes if stood else broadest_size(across)
     first = min((cell for cell in across if cell.record.size_bytes == largest), key=_interest)
     return Explorer(
         data,
@@ -97,10 +106,42 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
         tuple((number, label) for label, number in ways.texts.items()),
         sizes.index(largest),
         ">".join(_ends(first)),
-        bool(both),
+        any(_mode(cell) & BOTH for cell in cells),
+        any(_mode(cell) & WARM for cell in cells),
         any(cell.peak for cell in cells),
         {"read", "write"} <= {cell.record.access for cell in single},
     )
+
+
+def _between_two(cells: Iterable[Cell]) -> list[Cell]:
+    """Returns the results of transfers between two buffers, one way or both ways at once."""
+    cells = list(cells)
+    both = [cell for cell in concurrent(cells) if cell.record.pattern == "bidirectional"]
+    return [*unidirectional(cells), *both]
+
+
+def _mode(cell: Cell) -> int:
+    both = BOTH if cell.record.pattern == "bidirectional" else 0
+    return both | (WARM if cell.record.cache == "warm" else 0)
+
+
+def _label(cell: Cell) -> str:
+    """Names the way; the cache state is a switch of the page."""
+    return _cold(cell.variant)
+
+
+@lru_cache(maxsize=1 << 14)  # a few hundred variants, each of many cells
+def _cold(variant: Variant) -> str:
+    return replace(variant, cache="cold").label()
+
+
+def question(cell: Cell) -> str:
+    """Returns the address of the selection that shows a result; '' if it is not between two buffers."""
+    if not _between_two([cell]):
+        return ""
+    told = {"pair": ">".join(_ends(cell)), "size": format_size(cell.record.size_bytes)}
+    modes = {"both": _mode(cell) & BOTH, "warm": _mode(cell) & WARM}
+    return urlencode({**told, **{name: "1" for name, mode in modes.items() if mode}})
 
 
 def _interest(cell: Cell) -> tuple[object, ...]:
@@ -126,8 +167,8 @@ def _columns(
         "from": [place[_ends(cell)[0]] for cell in cells],
         "to": [place[_ends(cell)[1]] for cell in cells],
         "size": [size[cell.record.size_bytes] for cell in cells],
-        "way": [ways(cell.variant.label()) for cell in cells],
-        "both": [int(cell.record.pattern == "bidirectional") for cell in cells],
+        "way": [ways(_label(cell)) for cell in cells],
+        "mode": [_mode(cell) for cell in cells],
         "rate": [_gb(cell.value) for cell in cells],
         "low": [_gb(cell.low) for cell in cells],
         "high": [_gb(cell.high) for cell in cells],
@@ -143,29 +184,40 @@ def _gb(value: float) -> float:
 
 
 def _orders(
+    index: Index,
     cells: Iterable[Cell],
     at: Mapping[str, int],
     devices: Sequence[str],
     sizes: Sequence[int],
-    both: int,
     words: _Words,
     worded: Callable[[str], str],
 ) -> list[list[Any]]:
-    """Returns the ways of each pair and size in their order: [from, to, size, both, cells, verdicts]."""
+    """Returns the ways of each pair and size in their order: [from, to, size, mode, cells, verdicts, stands].
+
+    `stands` has the cell that stands for the pair (analyse/standing.py) of all ways, of reads and of writes.
+    """
     found = []
-    for (a, b, size), members in group_by(cells, lambda cell: (*_ends(cell), cell.record.size_bytes)).items():
-        order = _order(members)
-        found.append(
-            [
-                devices.index(a),
-                devices.index(b),
-                sizes.index(size),
-                both,
-                [at[cell.record.case_id] for cell, _ in order],
-                [words(worded(verdict)) for _, verdict in order],
-            ]
-        )
+    for (mode, size), some in group_by(cells, lambda cell: (_mode(cell), cell.record.size_bytes)).items():
+        stood = [stands(index, [cell for cell in some if _allowed(cell, access)]) for access in ACCESSES]
+        for (a, b), members in group_by(some, _ends).items():
+            order = _order(members)
+            best = [one.get((a, b)) for one in stood]
+            found.append(
+                [
+                    devices.index(a),
+                    devices.index(b),
+                    sizes.index(size),
+                    mode,
+                    [at[cell.record.case_id] for cell, _ in order],
+                    [words(worded(verdict)) for _, verdict in order],
+                    [at[cell.record.case_id] if cell else None for cell in best],
+                ]
+            )
     return found
+
+
+def _allowed(cell: Cell, access: str) -> bool:
+    return not access or cell.record.access == access
 
 
 def _order(members: Sequence[Cell]) -> list[tuple[Cell, str]]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
 from typing import Any
 
+import msgspec
+
+#: Levels of gzip: from LARGE_BYTES on, the fast one saves half of the time and costs a tenth in size.
+USUAL_LEVEL, FAST_LEVEL, LARGE_BYTES = 6, 4, 8_000_000
 #: Characters of the base-85 alphabet that mean something in HTML, and those that stand for them instead.
 #: Base 85 takes 1.25 characters a byte, base 64 takes 1.33: 0.2 MB less in a page with charts.
 _UNSAFE, _SAFE = b"<>&`", b",[.]"
@@ -16,12 +19,16 @@ _FROM_PAGE = bytes.maketrans(_SAFE, _UNSAFE)
 
 def packed(value: Any) -> str:
     """Returns JSON, compressed: what is needed later must not slow down the first view."""
-    return packed_text(json.dumps(value, separators=(",", ":")))
+    return _packed(msgspec.json.encode(value))
 
 
 def packed_text(text: str) -> str:
-    """Returns text, compressed; `unpack` of assets/page.js is the inverse in the page."""
-    squeezed = gzip.compress(text.encode(), 6, mtime=0)
+    """Returns text, compressed; `text` of assets/page.js is the inverse in the page."""
+    return _packed(text.encode())
+
+
+def _packed(content: bytes) -> str:
+    squeezed = gzip.compress(content, USUAL_LEVEL if len(content) < LARGE_BYTES else FAST_LEVEL, mtime=0)
     return base64.b85encode(squeezed).translate(_TO_PAGE).decode("ascii")
 
 

@@ -8,19 +8,19 @@ from functools import partial
 from typing import Any
 
 from byteways.analyse import curves
-from byteways.analyse.compare import Ranking
 from byteways.analyse.finding import Finding
 from byteways.analyse.findings import findings
 from byteways.analyse.headline import Gap, Lead, headline
 from byteways.analyse.obstacles import Reason, WarningGroup
 from byteways.analyse.phrases import rate
 from byteways.analyse.picture import Chip
-from byteways.analyse.progress import damage, shortfall
+from byteways.analyse.progress import notices
+from byteways.analyse.ranking import Ranking
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated
 from byteways.analyse.summary import Cell, Run, gpu_caches, shown
-from byteways.analyse.tables import tables
+from byteways.analyse.tables import Tables, tables
 from byteways.analyse.title import machine, results
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
@@ -28,7 +28,7 @@ from byteways.analyse.wording import tied_interfaces
 from byteways.report import charts
 from byteways.report.about import devices, facts, method
 from byteways.report.charts import Chart
-from byteways.report.evidence import Evidence, evidence, places
+from byteways.report.evidence import Evidence, cases_of, evidence, places
 from byteways.report.explore import Explorer, explorer
 from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
 from byteways.report.node.drawing import Drawing, draw
@@ -133,8 +133,6 @@ class Page:
     explorer: Explorer | None
     devices: tuple[tuple[str, ...], ...]
     topology_notes: tuple[str, ...]
-    matrices: tuple[PageGrid, ...]
-    host: tuple[PageGrid, ...]
     curves: tuple[Chart, ...]
     best_sizes: tuple[str, ...]
     best: tuple[tuple[str, tuple[PageBest | None, ...]], ...]
@@ -184,6 +182,8 @@ def _worded(value: Any) -> Any:
     """Replaces claims of measuring in all texts of a simulated run's page."""
     if isinstance(value, str):
         return worded(value, True)
+    if isinstance(value, Finding):  # its claims are not shown
+        return replace(value, title=worded(value.title, True), detail=worded(value.detail, True))
     if isinstance(value, tuple):
         return tuple(_worded(item) for item in value)
     if isinstance(value, dict):
@@ -207,28 +207,25 @@ def _page(whole: Run, beside: Run | None) -> Page:
     of_topics = _topics(run, found, len(over_size) + len(over_flows))
     before = len(over_size) + len(over_flows) + sum(len(topic.charts) for topic in of_topics)
     found_out = findings(run)
-    matrices = [*all_tables.matrices, *([all_tables.inside] if all_tables.inside else [])]
     return Page(
         title=_title(run),
         about=_about(run),
         mark=mark_of(manifest),
         study=repeated(run),
-        notices=tuple(notice for notice in (shortfall(whole), damage(whole)) if notice),
+        notices=notices(whole),
         facts=facts(run),
         lead_sizes=first.size_names if first else (),
         leads=tuple((label, tuple(map(_lead, leads, first.sizes))) for label, leads in first.rows)
         if first
         else (),
         findings=tuple(found_out),
-        evidence=tuple(evidence(found_out[:FIRST_FINDINGS], places(all_tables))),
+        evidence=_first_evidence(found_out[:FIRST_FINDINGS], all_tables, found),
         drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
         if run.topology.devices
         else None,
         explorer=explorer(run, partial(worded, simulated=run.simulated)),
         devices=devices(run),
         topology_notes=run.topology.notes,
-        matrices=tuple(page_grid(grid) for grid in matrices),
-        host=tuple(page_grid(grid) for grid in all_tables.host),
         curves=over_size,
         best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
         best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
@@ -259,6 +256,13 @@ def _page(whole: Run, beside: Run | None) -> Page:
         manifest=manifest,
         records=tuple(map(shown, run.records)),
     )
+
+
+def _first_evidence(
+    first: Sequence[Finding], all_tables: Tables, found: Sequence[Cell]
+) -> tuple[Evidence, ...]:
+    wanted = {case for finding in first for case in cases_of(finding)}
+    return tuple(evidence(first, places(all_tables, found, wanted)))
 
 
 def _title(run: Index) -> str:

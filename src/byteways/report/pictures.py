@@ -9,7 +9,7 @@ from typing import Any
 
 from byteways.analyse.picture import BAND, Label, Panel, Picture, Spot, Stroke
 from byteways.report.axes import log_axis, size_axis
-from byteways.report.charts import SYMBOLS, Chart, plain, short
+from byteways.report.charts import HATCH, SYMBOLS, Chart, plain, short
 
 DASH = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 #: Markers of published values, by system.
@@ -88,7 +88,7 @@ def _ours(stroke: Stroke, picture: Picture) -> dict[str, Any]:
     }
     if picture.plot == "bars":
         labels = [plain(spot.label) for spot in stroke.ours]
-        hatch = {"pattern": {"shape": "/", "size": 6, "solidity": 0.25}} if stroke.dash != "solid" else {}
+        hatch = {"pattern": HATCH} if stroke.dash != "solid" else {}
         bars = {
             "type": "bar",
             "width": round(picture.width * 0.94, 4),

@@ -25,6 +25,9 @@ FEW = 0.5
 #: A number with more digits than that.
 _LONG = re.compile(r"\d\.\d{6}|\d{6}\.\d")
 _IN_COLUMNS = {(column.place or column.name).partition(".")[0] for column in columns.COLUMNS}
+#: In the column with the rate of each direction: it is the bandwidth of the record, on its path. Most records
+#: have one flow.
+SAME = "="
 #: Process numbers tell nothing; samples are in the run folder.
 _LEFT_OUT = {"worker", columns.SAMPLES}
 
@@ -34,8 +37,13 @@ def record_data(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[
 
     A column has its `name`, its `kind` (results/columns.py), and one of `all` (the value of all rows),
     `of` and `at` (distinct values, and the index of each row's), or `each` (the value of each row).
+    The rates of directions are SAME where the bandwidth says them.
     """
     values = columns.values(manifest, records)
+    values["directions_bytes_per_s"] = [
+        SAME if record.directions == {record.path: record.bandwidth_bytes_per_s} else told
+        for record, told in zip(records, values["directions_bytes_per_s"], strict=True)
+    ]
     return {
         "manifest": manifest,
         "count": len(records),
@@ -70,12 +78,16 @@ def _kept(kind: str, values: Sequence[Any]) -> Sequence[Any]:
         return [None if value is None else float(f"{value:.{DIGITS}g}") for value in values]
     if kind == columns.JSON:
         short = {text: _short_json(text) for text in set(values) if text}
-        return [short.get(text) for text in values]
+        return list(map(short.get, values))
     return values
 
 
 def _short_json(text: str) -> str:
-    return msgspec.json.encode(_short(json.loads(text))).decode() if _LONG.search(text) else text
+    return (
+        msgspec.json.encode(_short(json.loads(text))).decode()
+        if text != SAME and _LONG.search(text)
+        else text
+    )
 
 
 def _short(value: Any) -> Any:

@@ -6,6 +6,7 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from byteways.analyse.standing import RULE
 from byteways.analyse.wording_comparison import HEADINGS
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.compared import ComparedPage
@@ -48,8 +49,10 @@ def render(page: Page) -> str:
     return template.render(
         page=page,
         interfaces=list(INTERFACES.items()),
+        rule=RULE,
         style=_asset("page.css"),
         script=_asset("page.js"),
+        parts=_asset("parts.js"),
         explore=_asset("explore.js"),
         explorer_json=script_json(page.explorer.data) if page.explorer else "",
         plotly_packed=_plotly() if page.charts else "",
@@ -73,7 +76,12 @@ def render_compared(page: ComparedPage) -> str:
             style=_asset("page.css"),
             own_style=_asset("compared.css"),
             script=_asset("page.js"),
+            parts=_asset("parts.js"),
             own_script=_asset("compared.js"),
+            two_runs=_asset("two_runs.js"),
+            save=_asset("save.js"),
+            plotly_packed=_plotly() if page.charts else "",
+            charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
             map_json=script_json(page.map),
         )
     )

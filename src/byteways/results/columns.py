@@ -106,15 +106,14 @@ def _read(column: Column, records: Sequence[Record]) -> list[Any]:
     told: Iterable[Any] = map(attrgetter(name), records)
     if inner:
         of_table = attrgetter(inner[0])
-        told = (None if table is None else of_table(table) for table in told)
-        return [one[int(inner[1])] if one else None for one in told] if inner[1:] else list(told)
+        if inner[1:]:
+            place = int(inner[1])
+            return [None if table is None else of_table(table)[place] for table in told]
+        return [None if table is None else of_table(table) for table in told]
     if column.kind == JSON:
-        return [_json(value) if value else None for value in told]
+        encode = msgspec.json.Encoder().encode
+        return [encode(value).decode() if value else None for value in told]
     return list(told)
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def derived(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Any]]:

@@ -136,7 +136,7 @@ class Record:
     @property
     def beyond_limit(self) -> bool:
         """Whether the value is physically impossible: never ranked, compared, fitted or quoted."""
-        return any(warning.id == BEYOND_LIMIT for warning in self.warnings)
+        return bool(self.warnings) and BEYOND_LIMIT in [warning.id for warning in self.warnings]
 
     @property
     def told_status(self) -> str:

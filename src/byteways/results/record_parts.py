@@ -70,8 +70,16 @@ class _RankBase(TypedDict):
     no_cpu: float | None
 
 
+class _Clock(TypedDict):
+    offset_ns: float
+    uncertainty_ns: float
+    drift_ns: float
+    drift_uncertainty_ns: float
+
+
 class _Rank(_RankBase, total=False):
     time_ns: float
+    clock: _Clock
 
 
 class _FirstUse(TypedDict):
@@ -110,13 +118,9 @@ class _Host(_HostBase, total=False):
     peak_bytes_per_s: float
 
 
-class _Clocks(TypedDict):
+class _Clocks(_Clock):
     reference: str
     host: str
-    offset_ns: float
-    uncertainty_ns: float
-    drift_ns: float
-    drift_uncertainty_ns: float
 
 
 class _Tournament(TypedDict):

@@ -7,6 +7,7 @@ dies, hangs or breaks the protocol costs the current case; a new worker continue
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import BY_DEVICE
 from byteways.results.record import Record
 from byteways.results.run_folder import LOG
+from byteways.run.crowding import Crowding
 from byteways.run.device_messages import TRIAL_LIMIT_S, DeviceMessages, failed_in_library, trial
 from byteways.run.journal import Entry, Journal, entry_of
 from byteways.run.launchers import Job
@@ -30,7 +32,7 @@ from byteways.run.library_log import LibraryLog
 from byteways.run.pace import Pace
 from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
-from byteways.run.rank_faults import devices_blamed, together
+from byteways.run.rank_faults import Culprit, blamed_for, culprits_of
 from byteways.run.recording import measured, unmeasured
 from byteways.settings import worker_command
 from byteways.topology.model import Topology
@@ -39,8 +41,9 @@ from byteways.topology.model import Topology
 #: loss costs a deadline.
 LOSSES_PER_DEVICE = 3
 
-#: Executor and environment: variables that crash workers must not cost the cases without them.
-Blame = tuple[str, tuple[tuple[str, str], ...]]
+#: What a loss counts against (rank_faults.py), and the environment: variables that crash workers must not
+#: cost the cases without them.
+Blame = tuple[Culprit, tuple[tuple[str, str], ...]]
 
 
 class Interrupted(Exception):  # noqa: N818 - a state, not a mistake
@@ -131,6 +134,7 @@ class Conductor:
         self._last_loss: dict[Blame, str] = {}
         self._device_messages = DeviceMessages(simulated=model is not None)
         self._choices = LibraryChoices()
+        self._crowding = Crowding(job, len(os.sched_getaffinity(0)))
 
     def kill_at_once(self) -> None:
         """Kills the worker without waiting, for a process that exits immediately."""
@@ -230,7 +234,8 @@ class Conductor:
                     return self._skipped(planned, reason)
                 worker = self._worker_for(planned)
                 pid = worker.pid
-            answer = worker.ask(request, self._deadline(planned, first), planned.case.devices_of_ranks)
+            limit_s = self._deadline(planned, first) * self._crowding.factor(planned.case)
+            answer = worker.ask(request, limit_s, planned.case.devices_of_ranks)
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
                 outcome = answer["outcome"]
@@ -243,7 +248,7 @@ class Conductor:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
         except WorkerLost as loss:
-            self._lose(planned, loss.reason)
+            self._lose(planned, loss.reason, loss.status)
             wall_s = round(time.monotonic() - began, 6)
             lost = unmeasured(
                 planned,
@@ -332,24 +337,26 @@ class Conductor:
             self._worker.stop()
             self._worker = None
 
-    def _lose(self, planned: PlannedCase, reason: str) -> None:
+    def _lose(self, planned: PlannedCase, reason: str, status: str = "lost") -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        for device in devices_blamed(planned.case, reason):
-            blame = device, _settings(planned)
-            self._losses[blame] += 1
-            self._last_loss[blame] = reason
+        if self._crowding.is_late(planned.case, status, reason):
+            return
+        blame = blamed_for(planned.case, reason), _settings(planned)
+        self._losses[blame] += 1
+        self._last_loss[blame] = reason
 
     def _given_up(self, planned: PlannedCase) -> str | None:
-        """Returns why the case is skipped: too many workers lost on its executor (any settings), or between
-        ranks on one of its devices or all of them together.
+        """Returns why the case is skipped: too many workers lost on its executors or one of its devices, or
+        ranks that share cores took too long.
         """
-        case = planned.case
-        for device in (*case.devices, together(case)) if case.ranks else case.executors:
-            for blame in ((device, ()), (device, _settings(planned))):
+        if late := self._crowding.reason(planned.case):
+            return late
+        for culprit in culprits_of(planned.case):
+            for blame in ((culprit, ()), (culprit, _settings(planned))):
                 if (lost := self._losses[blame]) >= LOSSES_PER_DEVICE:
-                    where = " ".join([device, *(f"{name}={value}" for name, value in blame[1])])
+                    where = " ".join([culprit[1], *(f"{name}={value}" for name, value in blame[1])])
                     return f"{lost} workers were lost on {where}, the last one: {self._last_loss[blame]}"
         return None
 

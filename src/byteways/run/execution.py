@@ -294,7 +294,7 @@ def begin(
         )
         manifests.write(folder, manifest)
     except BaseException:
-        if machine is not None:
+        if machine is not None and machine.worker is not None:
             machine.worker.kill()
         journal.close()
         restore_folder(folder, existed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -142,7 +142,7 @@ class Measurer:
         except self.core.OutOfMemoryError as error:
             return {"status": "failed", "reason": str(error)}, False
         except self.core.Error as error:
-            broken = self._broken(case)
+            broken = self.broken(devices_of(case))
             reason = f"{error}; the runtime is unusable; a new worker continues" if broken else str(error)
             return {"status": "failed", "reason": reason}, broken
 
@@ -277,9 +277,13 @@ class Measurer:
             options.batch = int(case.options["batch"])
         return options
 
-    def _broken(self, case: Case) -> bool:
-        """Whether a device cannot even write a page of its own any more: some errors ruin it for good."""
-        for device in devices_of(case):
+    def broken(self, devices: Iterable[str] | None = None) -> bool:
+        """Whether a device cannot even write a page of its own any more: some errors ruin it for good.
+
+        Args:
+            devices: Those that are tried; None: all of this machine.
+        """
+        for device in self._on_host if devices is None else devices:
             if device not in self._on_host:
                 continue
             try:

@@ -1,4 +1,4 @@
-"""Opens the machine of a run: the first worker probes it and then continues to measure."""
+"""Opens the machine of a run: the first worker probes it and then continues to measure, if it can."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from byteways.topology.model import Topology
 class Opened:
     """A real or simulated machine, as probed by its first worker."""
 
-    worker: WorkerProcess
+    worker: WorkerProcess | None  # None: it has left
     probed: Probe
     topology: Topology
     command: Sequence[str] | None  # of additional workers
@@ -48,6 +48,9 @@ def open_machine(
     try:
         worker = WorkerProcess(folder / LOG, command=command, tick=tick)
         probed = probe_with(worker)
+        if probed.leaving:
+            worker.stop()
+            return Opened(None, probed, topology_of(probed, simulation), command)
         return Opened(worker, probed, topology_of(probed, simulation), command)
     except WorkerLost as loss:
         if worker is not None:

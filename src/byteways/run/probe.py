@@ -23,10 +23,11 @@ class Probe:
     capabilities: Capabilities
     libraries: list[dict[str, Any]] = field(default_factory=list)  # fields of _core.LibraryReport
     method_version: int = 0  # of the native core
+    leaving: bool = False  # whether the worker ends: a device failed while it was tried
 
 
 def probe_with(worker: WorkerProcess) -> Probe:
-    """Probes with a running worker, which can then continue to measure.
+    """Probes with a running worker, which can then continue to measure unless it is leaving.
 
     Raises:
         WorkerLost: The worker died, or its answer is invalid.
@@ -38,7 +39,8 @@ def probe_with(worker: WorkerProcess) -> Probe:
         offered = Capabilities.from_json(answer["capabilities"])
         if not offered.devices:
             raise WorkerLost("worker found no device")
-        return Probe(offered, answer["libraries"], int(answer["method_version"]))
+        version, leaving = int(answer["method_version"]), bool(answer.get("leaving"))
+        return Probe(offered, answer["libraries"], version, leaving)
     except (KeyError, TypeError, ValueError) as error:
         raise WorkerLost(f"worker sent an invalid probe: {error!r}") from error
 

@@ -267,8 +267,9 @@ class WorkerProcess:
 
     def _timed_out(self, timeout_s: float) -> WorkerLost:
         who = self._blamed()  # while its processes still exist
+        words = self._last_words()  # before a launcher prints that it was ended
         if self.kill():
-            return WorkerLost(f"no answer within {timeout_s:.0f} s{who}{self._last_words()}", "timeout")
+            return WorkerLost(f"no answer within {timeout_s:.0f} s{who}{words}", "timeout")
         state = process_state(self.pid)
         return WorkerLost(
             f"no answer within {timeout_s:.0f} s, and worker {self.pid} cannot be killed (state {state})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from byteways.plan.case import Case
@@ -17,6 +17,11 @@ STOPPED_S = 10.0
 LOOK_S = 1.0
 #: The device of the rank that a reason names (_named()), or one that a driver or the simulator calls lost.
 _DEVICE_TOLD = re.compile(r"\brank \d+ \(([a-z]+\d+), process |\b(gpu\d+) does not answer")
+#: The device on which a call of a driver failed: `cuMemAlloc: CUDA_ERROR_UNKNOWN (unknown error) on gpu2`.
+_FAILED_ON = re.compile(r"\) on (gpu\d+)\b")
+#: What a loss of a worker counts against: an executor, or a device in any role; with its name.
+Culprit = tuple[str, str]
+EXECUTOR, DEVICE = "executor", "device"
 #: srun's line on a task that ends; those that it then ends itself are `Terminated`.
 _OF_SLURM = re.compile(r"srun: error: \S+: task (\d+): (?!Terminated)")
 #: What the letters of a process's state say (proc_pid_stat(5)); None: there is no such process.
@@ -107,20 +112,38 @@ def with_place(reason: str, ranks: Sequence[Mapping[str, Any]]) -> str:
     return re.sub(r"^rank (\d+)(?= failed in |: )", placed, reason)
 
 
-def devices_blamed(case: Case, reason: str) -> tuple[str, ...]:
-    """Returns which devices a loss counts against: the executors, or of ranks the one that the reason names.
+def blamed_for(case: Case, reason: str) -> Culprit:
+    """Returns what a loss counts against.
 
-    Where it names none, any of the ranks may be at fault, so that the loss is of all their devices together.
+    Within a process that is the executor, all of them together where several ran concurrently, or another
+    device of the case that the driver's error names; between ranks the device that the reason names, or all
+    of them together.
     """
+    if case.ranks:
+        told = _DEVICE_TOLD.search(reason)
+        return (DEVICE, told[1] or told[2]) if told else (DEVICE, _together(case.devices))
+    told = _FAILED_ON.search(reason)
+    if told and told[1] in case.devices and told[1] not in case.executors:
+        return DEVICE, told[1]
+    if told and told[1] in case.executors:
+        return EXECUTOR, told[1]
+    return EXECUTOR, _together(case.executors)
+
+
+def culprits_of(case: Case) -> Iterator[Culprit]:
+    """Yields all that a loss may count against for which the case is given up as well."""
     if not case.ranks:
-        return case.executors
-    told = _DEVICE_TOLD.search(reason)
-    return (told[1] or told[2],) if told else (together(case),)
+        yield from ((EXECUTOR, name) for name in case.executors)
+        if len(case.executors) > 1:
+            yield EXECUTOR, _together(case.executors)
+    yield from ((DEVICE, name) for name in case.devices)
+    if case.ranks:
+        yield DEVICE, _together(case.devices)
 
 
-def together(case: Case) -> str:
-    """Returns the devices of all ranks of a case, as one name."""
-    return " and ".join(case.devices)
+def _together(devices: Sequence[str]) -> str:
+    """Returns several devices as one name: any of them may be at fault."""
+    return " and ".join(devices)
 
 
 def _named(number: int, rank: Mapping[str, Any]) -> str:

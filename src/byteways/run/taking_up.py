@@ -68,7 +68,7 @@ def take_up(
             manifest = {**manifest, "state": "running", "planned": len(plan.cases)}
             manifests.write(folder, manifest)
     except BaseException:
-        if machine is not None:
+        if machine is not None and machine.worker is not None:
             machine.worker.kill()
         journal.close()
         raise

@@ -96,7 +96,10 @@ class Worker:
 
         try:
             measurer = self._open()
-            return {"did": "probe", **describe(measurer.core, measurer.session, measurer.host_bytes)}
+            found = describe(measurer.core, measurer.session, measurer.host_bytes)
+            # What proves peer access may ruin a GPU of this process: a new worker measures the others.
+            leaving = {"leaving": True} if measurer.broken() else {}
+            return {"did": "probe", **found, **leaving}
         except Exception as error:
             return {"did": "probe", "error": f"{type(error).__name__}: {error}"}
 

@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from byteways.analyse.blamed_ranks import blamed_names
 from byteways.analyse.checks.limits import against_limits, read_limits
 from byteways.analyse.checks.normal import NORMAL, read_normal
 from byteways.analyse.checks.normal_reference import against_normal
 from byteways.analyse.checks.peak_reference import AT_LEAST, against_peak
 from byteways.analyse.checks.run_reference import against_run
-from byteways.analyse.checks.verdict import TOLERANCE, Check
+from byteways.analyse.checks.verdict import TOLERANCE, CheckedCases
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Run
+from byteways.analyse.wording_check import page, told
 from byteways.errors import BytewaysError
 from byteways.plan.words import closest
 from byteways.results.simulated import mark_of, subject
 
 PEAK = "peak"
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
+
+
+class Check(CheckedCases):
+    """The verdicts on a run, which says itself what it found."""
+
+    def __str__(self) -> str:
+        """The verdict with its counts, and what most failing cases have in common."""
+        return told(self)
+
+    def __repr__(self) -> str:
+        """What a prompt shows: the fields hold every case."""
+        return f"<byteways check of {self.run}: {self}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict and the cases that fail."""
+        return page(self)
 
 
 @dataclass(frozen=True)
@@ -38,13 +56,20 @@ class Question:
     def of(
         cls,
         against: str,
-        tolerance: str | None = None,
-        at_least: str | None = None,
+        tolerance: str | float | None = None,
+        at_least: str | float | None = None,
         *,
         allow_missing: bool = False,
         mixed: bool = False,
     ) -> Question:
-        """Parses the command line.
+        """Reads what a user asks.
+
+        Args:
+            against: `normal`, `peak`, or the path of a run, of limits or of what was learned.
+            tolerance: `5%` or 0.05; None: TOLERANCE.
+            at_least: `70%` or 0.7; None: AT_LEAST.
+            allow_missing: Whether cases that were not planned may be missing.
+            mixed: Whether simulated results may be judged by measured ones, or the reverse.
 
         Raises:
             BytewaysError: The reference is neither a word nor a file or folder, a part is no percentage, or
@@ -79,11 +104,16 @@ def _kind(against: str) -> str:
     raise BytewaysError(f"unknown reference '{against}'", hint=hint)
 
 
-def _part(option: str, text: str) -> float:
-    found = _PART.fullmatch(text)
-    if found is None or not 0 <= float(found[1]) <= 100:
-        raise BytewaysError(f"{option} '{text}' is no percentage", hint=f"{option} 5%")
-    return float(found[1]) / 100
+def _part(option: str, told: str | float) -> float:
+    if isinstance(told, str):
+        found = _PART.fullmatch(told)
+        if found is None or not 0 <= float(found[1]) <= 100:
+            raise BytewaysError(f"{option} '{told}' is no percentage", hint=f"{option} 5%")
+        return float(found[1]) / 100
+    if not 0 <= told <= 1:  # also of nan
+        name = option.removeprefix("--").replace("-", "_")
+        raise BytewaysError(f"{name}={told} is no part of 1", hint=f"{name}=0.05 is 5 %")
+    return float(told)
 
 
 def checked(run: Run, name: str, question: Question, reference: Run | None = None) -> Check:
@@ -135,6 +165,10 @@ def checked(run: Run, name: str, question: Question, reference: Run | None = Non
             mixed=question.mixed,
             own=path is not None,
         )
+    blamed = blamed_names(index.manifest, index.records)
+    cases = tuple(
+        replace(one, parts=one.parts | blamed[one.case_id]) if one.case_id in blamed else one for one in cases
+    )
     return Check(
         name,
         question.against,

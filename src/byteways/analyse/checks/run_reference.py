@@ -20,6 +20,7 @@ from byteways.analyse.compare import compare_all
 from byteways.analyse.comparison import check as comparable
 from byteways.analyse.comparison import gpus, matched
 from byteways.analyse.results_index import Index
+from byteways.analyse.summary import Cell
 from byteways.analyse.suspects import missing_links
 from byteways.errors import BytewaysError
 
@@ -79,11 +80,38 @@ def against_run(
 
 def _only_in_run(run: Index, reference: Index, unlike: Mapping[str, str]) -> Iterator[Judged]:
     """Yields cases with a result that the reference does not have, or has of another definition."""
-    there = {cell.record.case_id for cell in reference.cells}
+    there = {cell.record.case_id: cell for cell in reference.cells}
+    same_software = _versions(run) == _versions(reference)
     for cell in sound(run):
-        case = cell.record.case_id
-        if reason := unlike.get(case) or ("" if case in there else "the reference has no result of it"):
+        healthy = there.get(cell.record.case_id)
+        if healthy is None:
+            yield unjudged(cell, "the reference has no result of it", run.topology)
+        elif same_software and (changed := _ends_otherwise(cell, healthy)):
+            yield absent(cell.record, reference.topology, changed)
+        elif reason := unlike.get(cell.record.case_id):
             yield unjudged(cell, reason, run.topology)
+
+
+def _ends_otherwise(cell: Cell, healthy: Cell) -> str:
+    """Returns how the operations of a case end otherwise than in the reference; '' if they do not.
+
+    The timer is not chosen but follows from what an operation does: a call that blocks is timed by the host's
+    clock, one that returns before the device is done by the device's events. With equal software and method
+    it changes only if the operation does. Rounds of healthy machines agree on it (no case of the recorded
+    runs has two timers).
+    """
+    here, there = ({record.timed_by for record in one.records} for one in (cell, healthy))
+    methods = {record.method_version for one in (cell, healthy) for record in one.records}
+    if len(methods) > 1 or here & there:
+        return ""
+    found, expected = (" or ".join(sorted(map(str, timers))) for timers in (here, there))
+    return f"its operations end otherwise: timed by {found}, in the reference by {expected}"
+
+
+def _versions(run: Index) -> dict[str, str]:
+    """Returns the versions of the libraries that a run found."""
+    libraries = run.manifest.get("libraries") or ()
+    return {str(one.get("library")): str(one.get("version")) for one in libraries}
 
 
 def _missing(run: Index, reference: Index, allowed: bool) -> Iterator[Judged]:

@@ -51,8 +51,8 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Check:
-    """The verdicts on a run, the worst first."""
+class CheckedCases:
+    """The verdicts on a run, the worst first: found by check.py, worded elsewhere."""
 
     run: str
     against: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.analyse.compare import rank
+from byteways.analyse.ranking import rank
 from byteways.analyse.subjects.ranks import library, memory, note_of, us_figure
 from byteways.analyse.summary import Cell, Part, group_by
 from byteways.analyse.topic import Table

@@ -303,14 +303,14 @@ def _but_members(cell: Cell) -> tuple[str, ...]:
 def _finding(members: Sequence[Cell], ranks: int, waited: Sequence[Cell]) -> Finding:
     ordered = _by_size(members)
     first, last = ordered[0], ordered[-1]
+    how = ", ".join(filter(None, (timing(first), memory(first), settings(first, TIMING.name))))
     title = (
-        f"{library(first)} {TOLD} of {ranks} ranks, {timing(first)}: {time_said(time_of(first))} at "
+        f"{library(first)} {TOLD} of {ranks} ranks, {how}: {time_said(time_of(first))} at "
         f"{format_size(first.record.size_bytes)}"
     )
     if last is not first:
         title += f"; bus bandwidth {rate(last)} GB/s at {format_size(last.record.size_bytes)}"
-    others = settings(first, TIMING.name)
-    detail = f"{members_of(first)}, {memory(first)}{f', {others}' if others else ''}."
+    detail = f"Ranks {members_of(first)}."
     for cell in waited:
         detail += f" A barrier takes {time_said(time_of(cell))}."
     ends = [first] if last is first else [first, last]

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from byteways.analyse.claim import Claim
-from byteways.analyse.compare import Ranking, compare, rank, summed
+from byteways.analyse.compare import compare, summed
 from byteways.analyse.finding import Finding, finding, if_assumed, worth
 from byteways.analyse.phrases import count, gb, listed, of_peak, rate, way
+from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import broadest_size, kind_of_pair
+from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import Cell, Group, group_by, pool
 from byteways.analyse.wording import largest, less, losing_most, moves_most, no_loss, others_of, part_kept
 from byteways.analyse.words import describe
@@ -65,7 +66,7 @@ def bidirectional(index: Index) -> Iterator[Finding]:
         for cell in index.ranked
         if cell.record.pattern == "bidirectional" and not one_buffer(cell.record.interface)
     ]
-    places = group_by(cells, lambda cell: (BOTH.get(_ends(cell), "Inside a domain"), index.link_class(cell)))
+    places = group_by(cells, lambda cell: (BOTH.get(cell.kind, "Inside a domain"), index.link_class(cell)))
     several = Counter(where for where, _ in places)
     for (where, wires), some in places.items():
         named = f"{where} ({wires})" if several[where] > 1 and wires else where
@@ -115,10 +116,6 @@ def _bidirectional_lost(where: str, size: int, claim: Claim, both: Group, alone:
     return None
 
 
-def _ends(cell: Cell) -> str:
-    return kind_of_pair(cell.source.device, cell.destination.device)
-
-
 def _split(cell: Cell) -> str:
     parts = [f"{path} {gb(bandwidth)}" for path, bandwidth in cell.directions.items()]
     return listed(parts) + " GB/s" if parts else f"{rate(cell)} GB/s in total"
@@ -127,21 +124,38 @@ def _split(cell: Cell) -> str:
 def fans(index: Index) -> Iterator[Finding]:
     """Reports fan-out and fan-in: the widest fan of each kind, compared with its single flows."""
     cells = [cell for cell in index.ranked if cell.record.pattern in ("fan-in", "fan-out")]
-    for members in group_by(cells, lambda cell: (_fan(cell), frozenset(index.link_classes(cell)))).values():
+    alike = group_by(cells, lambda cell: (_fan(cell), frozenset(index.link_classes(cell))))
+    several = Counter(fan for fan, _ in alike)
+    for (fan, wires), members in alike.items():
         width = max(len(cell.record.flows) for cell in members)
         widest = [cell for cell in members if len(cell.record.flows) == width]
         size = broadest_size(widest)
         whole = [cell for cell in widest if cell.record.size_bytes == size]
-        # A sum of rates from different time intervals is not what the links carried.
-        if ranking := rank([cell for cell in whole if not cell.partial] or whole):
-            yield _fan_finding(index, ranking, members, [cell for cell in whole if cell.partial])
+        # A sum of rates from different time intervals is not what the links carried: it is compared only if
+        # there is nothing else.
+        together = [cell for cell in whole if not cell.partial]
+        if ranking := rank(together or whole):
+            partial = [cell for cell in whole if cell.partial] if together else []
+            links = f" ({'; '.join(sorted(filter(None, wires)))})" if several[fan] > 1 else ""
+            yield _fan_finding(index, ranking, members, partial, links)
 
 
-def _fan_finding(index: Index, ranking: Ranking, members: list[Cell], partial: list[Cell]) -> Finding:
+def _fan_finding(
+    index: Index, ranking: Ranking, members: list[Cell], partial: list[Cell], links: str
+) -> Finding:
+    """Reports the best way of a fan.
+
+    Args:
+        index: The run.
+        ranking: Of the ways.
+        members: All fans with such links.
+        partial: Fans whose flows overlapped only partly, which the ranking does not compare.
+        links: Names the links if there are such fans over other links, too.
+    """
     best = ranking.group
     hub_is_cpu = not _hub(best.cells[0]).startswith("gpu")
-    title = f"{_fan_words(best)} at once: {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s"
-    title += f" in total{of_peak(best)}"
+    title = f"{_fan_words(best)}{links} at once: {way(ranking.variant)} {moves_most(ranking)}"
+    title += f" {rate(best)} GB/s in total{of_peak(best)}"
     compared = beside_alone(index, best.cells)
     results, claims = [best], [one.claim for one in ranking.rivals]
     if compared is not None:
@@ -175,12 +189,15 @@ def _fan(cell: Cell) -> tuple[str, str, str]:
 
 
 def _fan_words(best: Group) -> str:
+    """`One GPU to 7 GPUs`, `4 GPUs to cpu0`, `8 GPUs in the memory of 4 NUMA domains`."""
     cell = best.cells[0]
+    if cell.record.access == "remote":  # kernels of GPUs in memory of others: neither end is theirs
+        by = {str(flow["executor"]) for flow in cell.record.flows}
+        return f"{count(len(by), 'GPU')} in the memory of {_hub(cell)}"
     into = cell.record.pattern == "fan-in"
     other = (cell.source if into else cell.destination).device
     others = count(len(cell.record.flows), "GPU" if other.startswith("gpu") else "NUMA domain")
-    hubs = {_hub(one) for one in best.cells}
-    if len(hubs) > 1:
+    if len({_hub(one) for one in best.cells}) > 1:
         return f"{others} to another" if into else f"One GPU to {others}"
     return f"{others} to {_hub(cell)}" if into else f"{_hub(cell)} to {others}"
 
@@ -289,7 +306,9 @@ def _lost_in_turns(cell: Cell) -> float:
 def _in_turns_detail(index: Index, interface: str, cells: list[Cell]) -> str:
     example = max(cells, key=lambda cell: cell.record.size_bytes)
     text = f"For example {describe(example.record)}, {format_size(example.record.size_bytes)}"
-    warning = next((one for one in example.record.warnings if one.id == "serialised"), None)
+    # Of the round that the value comes from, so that the rate is that of the tables.
+    rounds = (*example.middle, *example.records)
+    warning = next((one for record in rounds for one in record.warnings if one.id == "serialised"), None)
     if warning:
         text += f": {_together(warning)}"
     text += ". Their rates are time slices, not shares of a link."

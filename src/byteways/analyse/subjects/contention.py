@@ -122,7 +122,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         )
     headings = (
         *("pattern", "interface", "path", "cases", "alone", "predicted", "measured", "ratio"),
-        "limited by",
+        "limited by, remarks",
     )
     note = (
         "GB/s in total; of equivalent cases, the one farthest below prediction. ‘Limited by’ is given for"
@@ -248,7 +248,7 @@ def bottlenecks(index: Index) -> Iterator[Finding]:
     if unexplained:
         yield _unexplained(unexplained)
     if not predicted.held_back and len(predicted.cases) >= LEAST_PREDICTED:
-        yield _as_predicted(predicted)
+        yield from _as_predicted(predicted)
 
 
 def _named(same: Sequence[Bottleneck]) -> Finding:
@@ -276,7 +276,7 @@ def _named(same: Sequence[Bottleneck]) -> Finding:
         )
         + (f" ({one.resource.name.rpartition(', ')[2]})" if one.resource.hidden else "")
         for one in same
-        if one is not most
+        if one is not most and gb(one.bytes_per_s) != gb(most.bytes_per_s)
     ]
     if others:
         detail += f" Other limits: {listed(others)}."
@@ -292,7 +292,7 @@ def _unexplained(cases: Sequence[Together]) -> Finding:
         f"{record.pattern} {record.interface} reaches {rate(worst.cell)}; single-flow rates and links "
         f"predict {gb(worst.even)} GB/s; "
         + (
-            "no shared resource explains the gap"
+            "the bottleneck is not identified"
             if len(cases) > 1
             else "one case is not enough to find the bottleneck"
         )
@@ -303,9 +303,14 @@ def _unexplained(cases: Sequence[Together]) -> Finding:
     return finding(title, detail, UNEXPLAINED, (worst.cell,), [case.claim for case in cases])
 
 
-def _as_predicted(predicted: Predictions) -> Finding:
+def _as_predicted(predicted: Predictions) -> Iterator[Finding]:
+    """Reports that all cases reach their predictions; nothing if one does not, although not significantly."""
     cases = predicted.cases
-    title = f"{all_as_predicted(len(cases), predicted.lacking)} as predicted from single-flow rates and links"
     ratios = sorted(case.kept for case in cases)
-    detail = f"From {100 * ratios[0]:.0f} to {100 * ratios[-1]:.0f} % of the prediction."
-    return finding(title, detail, AS_PREDICTED, (), [case.claim for case in cases])
+    if ratios[0] < HELD_BACK:
+        return
+    title = f"{all_as_predicted(len(cases), predicted.lacking)} perform as predicted from single-flow rates"
+    least, most = (f"{100 * ratio:.0f}" for ratio in (ratios[0], ratios[-1]))
+    share = f"{least} %" if least == most else f"Between {least} and {most} %"
+    detail = f"{share} of the prediction from single-flow rates and links."
+    yield finding(title + " and links", detail, AS_PREDICTED, (), [case.claim for case in cases])

@@ -206,7 +206,8 @@ def _ranked(same: Sequence[Energy]) -> Finding:
             more.append(beside[id(least)])
     record = first.cell.record
     between = f"from {record.source} to {record.destination}"
-    title = least_energy(between, ties, first.joules_per_gb, more)
+    level = [claim for claim in beside.values() if not claim.leads]
+    title = least_energy(between, ties, first.joules_per_gb, more, level)
     missing = f"; not counted: {listed(first.not_counted)}" if first.not_counted else ""
     ordered = sorted(same, key=lambda one: one.joules_per_gb)
     detail = (

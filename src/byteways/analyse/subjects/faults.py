@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from byteways.analyse.blamed_ranks import blamed_names
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.obstacles import Reason, not_measured, warning_groups
+from byteways.analyse.obstacles import Reason, not_measured
 from byteways.analyse.phrases import count, gb, listed, percent, rate
 from byteways.analyse.repeatability import LEAST_ROUNDS
 from byteways.analyse.results_index import Index
@@ -69,7 +70,18 @@ def failures(index: Index) -> Iterator[Finding]:
     words = {"failed": "failed", "lost": "lost its worker", "timeout": "timed out"}
     parts = [f"{sum(reason.count for reason in same)} {words[status]}" for status, same in statuses.items()]
     detail = " ".join(f"{reason.example}: {reason.reason}." for reason in reasons[:3])
-    yield Finding(f"{count(total, 'case')} without a result: {listed(parts)}", detail, FAILED)
+    title = f"{count(total, 'case')} without a result: {listed(parts)}{_at_fault(index)}"
+    yield Finding(title, detail, FAILED)
+
+
+def _at_fault(index: Index) -> str:
+    """Returns `, 6 of them through rank 1 (gpu1 on node7)`: the rank that most of the reasons name."""
+    tried = [record for record in index.records if record.status in ("failed", "lost", "timeout")]
+    names = Counter(name for some in blamed_names(index.manifest, tried).values() for name in some)
+    if not names:
+        return ""
+    (name, number), *_ = names.most_common(1)
+    return f", {number} of them through {name}"
 
 
 def damaged(index: Index) -> Iterator[Finding]:
@@ -86,7 +98,7 @@ def damaged(index: Index) -> Iterator[Finding]:
 
 
 def grave_warnings(index: Index) -> Iterator[Finding]:
-    for group in warning_groups(index.records):
+    for group in index.warning_groups:
         if group.id in GRAVE:
             figures = f" (observed {group.observed}, required {group.required})" if group.observed else ""
             title = GRAVE[group.id].format(cases=count(group.count, "case"))
@@ -185,7 +197,7 @@ def warned(index: Index) -> Iterator[Finding]:
         "beyond-limit",
         *GRAVE,
     }  # these have their own findings
-    groups = [group for group in warning_groups(index.records) if group.id not in own]
+    groups = [group for group in index.warning_groups if group.id not in own]
     if not groups:
         return
     ids = {warning.id for warning in groups}

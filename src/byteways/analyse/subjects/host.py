@@ -132,7 +132,7 @@ def threads(index: Index) -> Iterator[Finding]:
     elif claim.trails:
         title = f"{used} threads copy {slower(claim)} than one"
     else:
-        title = sentence(no_difference((f"{used} threads", "one")))
+        title = sentence(no_difference((f"{used} threads", "one"), [claim]).removesuffix(","))
     title += f": {with_span(many_cell)} vs {with_span(one_cell)} GB/s"
     yield finding(title, where, THREADS, (many_cell, one_cell), [claim])
 
@@ -155,7 +155,8 @@ def streaming(index: Index) -> Iterator[Finding]:
         f"Non-temporal stores are {verb} at {format_size(streamed.record.size_bytes)}: "
         f"{rate(streamed)} vs {rate(ordinary)} GB/s"
     )
-    reason = " They avoid the read for ownership." if claim.leads else ""
+    # Why is not measured: whether a store reads the line first depends on the processor.
+    reason = " Non-temporal stores can avoid the read for ownership." if claim.leads else ""
     detail = f"{way(streamed.variant)} on {streamed.record.path}.{reason}"
     yield finding(title, detail, STREAMING, (streamed, ordinary), [claim])
 

@@ -17,7 +17,7 @@ from byteways.analyse.rounds import UNSETTLED
 from byteways.analyse.subjects.loaded import APART, disturber, in_window
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
-from byteways.analyse.wording import keeps_speed, longer_by, no_difference, not_slowed
+from byteways.analyse.wording import keeps_speed, longer_by, no_difference, not_slowed, shorter_during
 from byteways.analyse.words import describe
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size, short_time, three_digits
@@ -70,12 +70,13 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
 
     Pointer chases under load have their own curves (loaded.py).
     """
+    beside_another = [cell for cell in found if _beside_another(cell)]
+    if not beside_another:
+        return []
     alone = {_key(cell.record, cell.record.flows[0]): cell for cell in found if _single(cell)}
     pairs = []
-    for cell in found:
+    for cell in beside_another:
         record = cell.record
-        if record.pattern != "interference" or record.interface == "pointer-chase" or len(record.flows) != 2:
-            continue
         measured, other = record.flows
         same = alone.get(_key(record, measured))
         if same is None or other.get("interface") is None:
@@ -89,6 +90,12 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
         load_alone = alone.get(_key(record, other))
         pairs.append(Slowdown(cell, same, beside, cell.load.value, load_alone, claim))
     return pairs
+
+
+def _beside_another(cell: Cell) -> bool:
+    record = cell.record
+    two = record.pattern == "interference" and len(record.flows) == 2
+    return two and record.interface != "pointer-chase"
 
 
 def _single(cell: Cell) -> bool:
@@ -210,7 +217,8 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     costly = [pair for pair in ranked if pair.sure]
     spared = [pair for pair in ranked if pair.free]
     free = [pair.beside for pair in spared]
-    unsure = [pair.beside for pair in ranked if pair not in costly and pair not in spared]
+    quicker = [pair for pair in ranked if pair.claim.trails]
+    unsure = [pair for pair in ranked if not (pair.sure or pair.free or pair.claim.trails)]
     named = costly or spared
     if costly:
         parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in costly]
@@ -220,10 +228,17 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
         title = f"{what} {keeps_speed([pair.claim for pair in spared])} during {listed(free)}"
         free = []
     else:
-        title = f"{what}: {no_difference(('alone', 'during transfers'))}"
+        told = no_difference(("alone", "during transfers"), [pair.claim for pair in unsure]) if unsure else ""
+        none = "no slowdown during transfers" if ranked else "no transfer ran at the same time"
+        title = f"{what}: {told.removesuffix(',') or none}"
     detail = f"{not_slowed([pair.claim for pair in spared])} during {listed(free)}. " if free else ""
     if unsure and named:
-        detail += f"{sentence(no_difference(('alone', f'during {listed(unsure)}')))}. "
+        names = ("alone", f"during {listed([pair.beside for pair in unsure])}")
+        told = no_difference(names, [pair.claim for pair in unsure])
+        detail += f"{sentence(told.removesuffix(','))}. "
+    if quicker:
+        told = shorter_during([pair.beside for pair in quicker], [pair.claim for pair in quicker])
+        detail += f"{told}. "
     if apart := [pair.beside for pair in pairs if not pair.together]:
         detail += f"No overlap with {listed(apart)}, so no result. "
     own = [(pair, pair.others) for pair in ranked if pair.others is not None]

@@ -168,7 +168,7 @@ def beside_one_process(index: Index) -> Iterator[Finding]:
 
 def _ties(told: Sequence[Pair]) -> str:
     names = dict.fromkeys(pair.same.variant.interface for pair in told)
-    return f"{tie(told[0].claim, _NAMES)}, by {listed([*names])}"
+    return f"{tie([pair.claim for pair in told], _NAMES)}, by {listed([*names])}"
 
 
 def _beside(told: Sequence[Pair]) -> str:

@@ -9,10 +9,11 @@ from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import listed
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, chases, device_order
-from byteways.analyse.summary import Cell, Group, gpu_caches, group_by, pool
+from byteways.analyse.subjects.ranks import time_said
+from byteways.analyse.summary import Cell, Group, Part, gpu_caches, group_by, pool
 from byteways.analyse.wording import longer, multiple, no_difference
 from byteways.topology.model import Device
-from byteways.units import format_size, short_time
+from byteways.units import format_size
 
 GPU_LATENCY, CPU_LATENCY = 420.0, 393.5
 
@@ -32,12 +33,14 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
         compare(group, nearest, kind="latency", ways=len(levels), match=_walker, names=(place, levels[0][0]))
         for place, group in levels[1:]
     ]
-    parts = [f"{levels[0][0]} {short_time(nearest.value)}"]
+    parts = [f"{levels[0][0]} {_time(nearest)}"]
     for (place, group), claim in zip(levels[1:], claims, strict=True):
-        parts.append(f"{place} {short_time(group.value)}" + (f" ({multiple(claim)})" if claim.leads else ""))
+        parts.append(f"{place} {_time(group)}" + (f" ({multiple(claim)})" if claim.leads else ""))
     title = f"Load latency on a GPU: {listed(parts)}"
     walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=device_order)
-    who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"measured on {walkers[0]}"
+    each = sorted({len({cell.record.executor for cell in group.cells}) for _, group in levels})
+    few = f"{each[0]} to " if len(each) > 1 else ""
+    who = f"median of {few}{each[-1]} GPUs" if each[-1] > 1 else f"measured on {listed(walkers)}"
     size = levels[0][1].cells[0].record.size_bytes
     detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
     yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
@@ -91,7 +94,7 @@ def cpu_caches(index: Index) -> Iterator[Finding]:
     executor, steps = levels_of_cpu(index)
     if len(steps) < 2:
         return
-    parts = [f"{short_time(group.value)} {_over(name, group)}" for name, group in steps]
+    parts = [f"{_time(group)} {_over(name, group)}" for name, group in steps]
     first, last = steps[0][1], steps[-1][1]
     title = f"Load latency on {executor}: {listed(parts)}"
     detail = "One dependent load, random cycle over the largest working set that each cache should hold; "
@@ -99,7 +102,7 @@ def cpu_caches(index: Index) -> Iterator[Finding]:
     if claim.leads:
         detail += f"the last takes {longer(claim)} the first."
     else:
-        detail += f"{no_difference(('the first', 'the last'))}."
+        detail += f"{no_difference(('the first', 'the last'), [claim]).removesuffix(',')}."
     yield finding(title, detail, CPU_LATENCY, [group for _, group in steps], [claim])
 
 
@@ -115,6 +118,11 @@ def levels_of_cpu(index: Index) -> tuple[str, list[tuple[str, Group]]]:
     executor = walks[0].record.executor
     own = [cell for cell in walks if cell.record.executor == executor]
     return executor, cache_steps(index.topology.device(executor), own)
+
+
+def _time(group: Group) -> str:
+    """'421 ns', with the digits that the interval supports, as in the tables."""
+    return time_said(Part(group.value, group.low, group.high))
 
 
 def _over(name: str, group: Group) -> str:

@@ -296,7 +296,8 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
     if worst.longer:
         title = f"Registering {size} for copies {where} never pays off"
     elif worst.copies is None:
-        title = f"Registering {size} for copies {where}: {no_difference(('registered', 'pageable memory'))}"
+        told = no_difference(("registered", "pageable memory"), [worst.claim]).removesuffix(",")
+        title = f"Registering {size} for copies {where}: {told}"
     else:
         title = f"Registering {size} pays off after {count(worst.copies, 'copy', 'copies')} {where}"
     return finding(title, detail, IMPORTANCE, worst.cells, [each.claim for each in some])
@@ -312,20 +313,30 @@ def dearest(index: Index) -> Iterator[Finding]:
     pair = _at_common_size(ranked[0], ranked[-1]) if len(ranked) > 1 else None
     if pair is None:
         return
-    names = _named(ranked[0]), _named(ranked[-1])
+    named = dict(zip(map(id, ranked), _names(ranked), strict=True))
+    names = named[id(ranked[0])], named[id(ranked[-1])]
     claim = compare(*pair, kind="allocation", ways=len(ranked), across=("path",), match=None, names=names)
     if not claim.leads:
         return
     first, last = ranked[0], ranked[-1]
     cheap = f"{short_time(last.per_gib_ns)}" if last.per_gib_ns else "no more than for the smallest size"
     title = (
-        f"Allocation cost per GiB: {short_time(first.per_gib_ns or 0.0)} for {_named(first)} memory, "
-        f"{cheap} for {_named(last)}"
+        f"Allocation cost per GiB: {short_time(first.per_gib_ns or 0.0)} for {names[0]} memory, "
+        f"{cheap} for {names[1]}"
     )
-    rest = [f"{_named(cost)} {short_time(cost.per_gib_ns)}" for cost in ranked[1:-1] if cost.per_gib_ns]
+    rest = [f"{named[id(cost)]} {short_time(cost.per_gib_ns)}" for cost in ranked[1:-1] if cost.per_gib_ns]
     detail = f"In between: {listed(rest)}. " if rest else ""
     detail += "Increment per GiB from the smallest to the largest size."
     yield finding(title, detail, IMPORTANCE - 1, (first.cells[-1], last.cells[-1]), [claim])
+
+
+def _names(made: Sequence[Cost]) -> list[str]:
+    """Names each step by its memory, and by its devices where others have this memory, too."""
+    names = [_named(cost) for cost in made]
+    return [
+        f"{name} ({cost.step.devices})" if names.count(name) > 1 else name
+        for name, cost in zip(names, made, strict=True)
+    ]
 
 
 def _has_pages(cost: Cost) -> bool:
@@ -375,8 +386,14 @@ def _pool(device: str, allocate: tuple[Cell, Cell], free: tuple[Cell, Cell]) -> 
             f"A pool that keeps freed memory saves {short_time(plain.value - kept.value)} for each {size} "
             f"allocated and freed: {short_time(kept.value)} instead of {short_time(plain.value)}"
         )
+    elif claim.trails:
+        title = (
+            f"A pool that keeps freed memory costs {short_time(kept.value - plain.value)} for each {size} "
+            f"allocated and freed: {short_time(kept.value)} instead of {short_time(plain.value)}"
+        )
     else:
-        title = f"Allocating {size}: {no_difference((claim.first.name, claim.second.name))}"
+        told = no_difference((claim.first.name, claim.second.name), [claim])
+        title = f"Allocating {size}: {told.removesuffix(',')}"
     return finding(title, detail, IMPORTANCE - 2, figures, [claim])
 
 

@@ -60,22 +60,27 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
 def odd_of(members: Sequence[Cell]) -> Iterator[tuple[Claim, Cell, Group]]:
     """Yields the outliers of a class, each with its claim and the pairs it is compared with.
 
-    Pairs that are slower still are excluded from the comparison.
+    An outlier is compared with those that are none, or 'where others get' would contain its own figure.
     """
+    odd = [cell for cell in members if _stands_out(cell, members)]
+    for cell in odd:
+        sound = [other for other in members if other not in odd and other.value >= cell.value]
+        if claim := _trailing(cell, sound, len(members)):
+            yield claim, cell, pool(sound)
+
+
+def _stands_out(cell: Cell, members: Sequence[Cell]) -> bool:
+    """Whether it is far below its class, and significantly below all that are not slower still."""
     middle = median(cell.value for cell in members)
     scatter = median(abs(cell.value - middle) for cell in members)
-    for cell in members:
-        others = [other for other in members if other is not cell and other.value >= cell.value]
-        if middle - cell.value > max(ODD_SCATTER * scatter, ODD * middle) and (
-            claim := _trailing(cell, others, len(members))
-        ):
-            yield claim, cell, pool(others)
-            continue
-        ends = {cell.source.device, cell.destination.device}
-        apart = [other for other in others if {other.source.device, other.destination.device} != ends]
-        gross = len(apart) >= 2 and cell.value < (1 - GROSSLY_ODD) * median(one.value for one in apart)
-        if gross and (claim := _trailing(cell, apart, len(members))):
-            yield claim, cell, pool(apart)
+    others = [other for other in members if other is not cell and other.value >= cell.value]
+    far = middle - cell.value > max(ODD_SCATTER * scatter, ODD * middle)
+    if far and _trailing(cell, others, len(members)):
+        return True
+    ends = {cell.source.device, cell.destination.device}
+    apart = [other for other in others if {other.source.device, other.destination.device} != ends]
+    gross = len(apart) >= 2 and cell.value < (1 - GROSSLY_ODD) * median(one.value for one in apart)
+    return gross and _trailing(cell, apart, len(members)) is not None
 
 
 def _trailing(cell: Cell, others: Sequence[Cell], ways: int) -> Claim | None:

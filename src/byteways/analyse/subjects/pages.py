@@ -93,6 +93,8 @@ def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
     singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
     ways = {id(cell): way for cell in singles if (way := way_of(cell)) is not None}
     moving = [cell for cell in singles if id(cell) in ways]
+    plain = [cell for cell in singles if cell.stays and cell.record.interface not in APART]
+    plain_by_size = group_by(plain, lambda cell: cell.record.size_bytes)
     places = group_by(moving, lambda cell: (kind(cell), link_class(topology, cell)))
     answer = []
     for (pair, wires), members in places.items():
@@ -100,14 +102,7 @@ def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
         by_size = group_by(members, lambda cell: cell.record.size_bytes)
         for size in sorted(by_size):
             same = group_by(by_size[size], lambda cell: ways[id(cell)])
-            settled = [
-                cell
-                for cell in singles
-                if cell.stays
-                and cell.record.interface not in APART
-                and cell.record.size_bytes == size
-                and cell.record.path in paths
-            ]
+            settled = [cell for cell in plain_by_size.get(size, ()) if cell.record.path in paths]
             groups = {name: _fastest(same[name]) for name in WAYS if name in same}
             answer.append(Compared(pair, wires, size, groups, _fastest(settled) if settled else None))
     return answer
@@ -239,8 +234,12 @@ _NAMES = {
 }
 
 
+def _compared(index: Index) -> list[Compared]:
+    return compared(index.topology, index.ranked)
+
+
 def _by_place(index: Index) -> list[list[Compared]]:
-    found = compared(index.topology, index.ranked)
+    found = index.once(_compared)
     return list(group_by(found, lambda one: (one.kind, one.wires)).values())
 
 

@@ -195,17 +195,30 @@ NEAR = 0.5
 def places(index: Index) -> Iterator[Finding]:
     """Reports the best placement of the flags between GPUs (nearest links), CPU and GPU, and CPUs."""
     across = [cell for cell in between_gpus(index.ranked) if way(cell) != "within"]
-    classes = group_by(across, index.link_class)
+    members = {
+        "Between GPUs": across,
+        "Between CPU and GPU": between_kinds(index.ranked),
+        "Between CPUs": between_cpus(index.ranked),
+    }
+    for where, some in members.items():
+        if some:
+            yield _over_nearest(index, where, some)
+
+
+def _over_nearest(index: Index, where: str, members: Sequence[Cell]) -> Finding:
+    """Reports the placements over the nearest links: a median over unlike links is that of none."""
+    classes = group_by(members, lambda cell: _links(index, cell))
     ranked = sorted(classes.items(), key=lambda item: min(cell.value for cell in item[1]))
-    if ranked:
-        (wires, nearest), rest = ranked[0], ranked[1:]
-        others = [f"{name}: {_half_time(_best(members)[0][1])}" for name, members in rest]
-        where = f"Between GPUs ({wires})" if rest else "Between GPUs"
-        yield _places(where, nearest, f" Best over {'; '.join(others)}." if others else "")
-    if mixed := between_kinds(index.ranked):
-        yield _places("Between CPU and GPU", mixed)
-    if cpus := between_cpus(index.ranked):
-        yield _places("Between CPUs", cpus)
+    (wires, nearest), rest = ranked[0], ranked[1:]
+    others = [f"{name}: {_half_time(_best(some)[0][1])}" for name, some in rest]
+    named = f"{where} ({wires})" if rest and wires else where
+    return _places(named, nearest, f" Best over {'; '.join(others)}." if others else "")
+
+
+def _links(index: Index, cell: Cell) -> str:
+    """Returns the class of the links between the two sides, wherever the words are; '' if unknown."""
+    known = {*sides(cell)} <= {*index.topology.names()}
+    return index.class_between(*sides(cell)) if known else ""
 
 
 def _best(members: Sequence[Cell]) -> list[tuple[str, Group]]:
@@ -218,15 +231,17 @@ def _best(members: Sequence[Cell]) -> list[tuple[str, Group]]:
 def _places(where: str, members: Sequence[Cell], others: str = "") -> Finding:
     (best, first), *rest = _best(members)
     claims = [_beside(place, group, best, first, len(rest) + 1) for place, group in rest]
+    level = [claim for claim in claims if not claim.leads]
     near = [place for (place, _), claim in zip(rest, claims, strict=True) if not claim.leads]
     far = [(*one, claim) for one, claim in zip(rest, claims, strict=True) if claim.leads]
     title = f"{where}, one-way latency is {_half_time(first)}"
-    title += f"; {no_difference([best, *near])}" if near else f" {best}"
+    title += f"; {no_difference([best, *near], level).removesuffix(',')}" if near else f" {best}"
     if far:
         said = [f"{longer_by(claim)} {place} ({_half_time(group)})" for place, group, claim in far]
         title += f", {listed(said)}"
     slow, fast = max(first.cells, key=lambda cell: cell.value), min(first.cells, key=lambda cell: cell.value)
-    detail = f"Half of a round trip, median of {count(len(first.cells), 'pair')}."
+    whose = f"median of {len(first.cells)} pairs" if len(first.cells) > 1 else " and ".join(sides(fast))
+    detail = f"Half of a round trip, {whose}."
     if compare(slow, fast, ways=len(first.cells), match=None).leads:
         detail += f" From {_said(fast)} to {_said(slow)}."
     figures = (first, *(group for _, group in rest))

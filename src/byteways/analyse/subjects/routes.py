@@ -12,11 +12,11 @@ from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
 from byteways.analyse.grids import Grid, GridRow
-from byteways.analyse.phrases import of_peak, percent, rate, span
+from byteways.analyse.phrases import of_peak, percent, rate, span, way
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import kind, unidirectional
 from byteways.analyse.summary import Cell, group_by
-from byteways.analyse.wording import faster, least_gain, less
+from byteways.analyse.wording import faster, faster_directly, least_gain, less
 from byteways.units import format_size
 
 STRAIGHT = "straight"
@@ -75,11 +75,11 @@ def route_tables(found: Sequence[Cell]) -> list[Grid]:
         record = members[0].record
         issued = f", {record.access}" if record.source[:3] == record.destination[:3] else ""
         grids.append(_by_size(f"{record.source} > {record.destination}{issued}", members))
-    for (_, way, size), members in group_by(
+    for (_, how, size), members in group_by(
         [cell for cell in cells if _cut(cell)],
         lambda cell: (_line(cell), way_of(cell), cell.record.size_bytes),
     ).items():
-        title = f"{members[0].record.path}, {way}, by the size of pieces and how many are in flight"
+        title = f"{members[0].record.path}, {how}, by the size of pieces and how many are in flight"
         grids.append(_by_pieces(title, size, members))
     return grids
 
@@ -177,16 +177,16 @@ def routes(index: Index) -> Iterator[Finding]:
     for some in group_by(gains(index.ranked), lambda gain: kind(gain.best)).values():
         best = max(some, key=lambda gain: gain.claim.effect)
         if best.claim.leads:
-            yield _gained(best, some)
+            yield _gained(index, best, some)
         elif best.claim.trails:
             yield _lost(best)
 
 
-def _gained(gain: Gain, others: list[Gain]) -> Finding:
+def _gained(index: Index, gain: Gain, others: list[Gain]) -> Finding:
     size = format_size(gain.best.record.size_bytes)
     title = (
         f"{gain.path} over {_paths(gain)} reaches {rate(gain.best)} GB/s{of_peak(gain.best)} at {size}, "
-        f"{faster(gain.claim)} the direct path ({rate(gain.straight)})"
+        f"{faster(gain.claim)} the same copies over the direct path ({rate(gain.straight)})"
     )
     parts = gain.best.record.parts or {}
     shares = ", ".join(f"{path} {percent(part)}" for path, part in parts.items())
@@ -196,7 +196,31 @@ def _gained(gain: Gain, others: list[Gain]) -> Finding:
     if gain.loses_at is not None:
         detail += f" It loses at {format_size(gain.loses_at)}."
     detail += least_gain({other.path: other.claim for other in others})
-    return finding(title, detail, ROUTE, (gain.best, gain.straight), [gain.claim for gain in others])
+    results, claims = [gain.best, gain.straight], [one.claim for one in others]
+    if (told := _faster_direct(index, gain)) is not None:
+        claim, direct = told
+        detail += faster_directly(way(direct.variant), claim)
+        results.append(direct)
+        claims.append(claim)
+    return finding(title, detail, ROUTE, results, claims)
+
+
+def _faster_direct(index: Index, gain: Gain) -> tuple[Claim, Cell] | None:
+    """Returns the best other way over the direct path if it leads the split; None otherwise."""
+    record = gain.best.record
+    ways = [
+        cell
+        for cell in index.of_kind(kind(gain.best))
+        if cell.stays
+        and cell.record.interface != record.interface
+        and (cell.record.path, cell.record.size_bytes, cell.record.cache)
+        == (record.path, record.size_bytes, record.cache)
+    ]
+    if not ways:
+        return None
+    direct = max(ways, key=lambda cell: cell.value)
+    claim = compare(direct, gain.best, kind="route", ways=len(ways) + 1)
+    return (claim, direct) if claim.leads else None
 
 
 def _lost(gain: Gain) -> Finding:

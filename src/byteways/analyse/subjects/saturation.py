@@ -14,7 +14,7 @@ from byteways.analyse.summary import Cell, Run, Variant, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.analyse.wording import fills
 from byteways.plan.interfaces import counts_as_stream, figure_of
-from byteways.topology.model import Topology
+from byteways.topology.model import Topology, compute_units_name
 from byteways.units import format_bandwidth, format_size
 
 #: Values within this fraction of the best count as saturated.
@@ -214,7 +214,7 @@ def saturation(index: Index) -> Iterator[Finding]:
         # Prefer the path with the most interfaces, then the largest differences.
         chosen = max(by_path.values(), key=_worth, default=None)
         if chosen:
-            yield _saturation(chosen)
+            yield _saturation(index, chosen)
 
 
 def _worth(curves: list[Saturation]) -> tuple[int, float]:
@@ -222,7 +222,7 @@ def _worth(curves: list[Saturation]) -> tuple[int, float]:
     return len({curve.interface for curve in curves}), max(blocks) / min(blocks)
 
 
-def _saturation(curves: list[Saturation]) -> Finding:
+def _saturation(index: Index, curves: list[Saturation]) -> Finding:
     best_of = group_by(curves, lambda curve: curve.interface)
     order = sorted(
         (min(some, key=lambda curve: curve.enough[0]) for some in best_of.values()),
@@ -237,7 +237,10 @@ def _saturation(curves: list[Saturation]) -> Finding:
             title += f"; {curve.interface} reaches {rate(curve.best[1])} GB/s at most"
     ends = [f"{curve.interface} {rate(curve.best[1])} GB/s with {curve.best[0]}" for curve in order]
     processors = first.multiprocessors
-    of = f" {first.executor} has {processors} multiprocessors." if processors else ""
+    units = compute_units_name(index.topology.device(first.executor)) if processors else ""
+    of = f" {first.executor} has {processors} {units}." if processors else ""
+    if fewest := [curve.interface for curve in able if curve.enough[0] == curve.points[0][0]]:
+        of += f" Fewer blocks were not measured for {listed(fewest)}."
     detail = (
         f"Within {percent(WITHIN)} of the best of each, {format_size(first.size_bytes)}: {listed(ends)}.{of}"
     )

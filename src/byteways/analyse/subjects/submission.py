@@ -16,7 +16,7 @@ from byteways.analyse.selection import KINDS, kind
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.wording import best_by_calls, faster, no_difference, slower
-from byteways.units import format_bandwidth, format_size, format_time, three_digits
+from byteways.units import format_bandwidth, format_size, short_time, three_digits
 
 WAYS = ("calls", "graph", "batch")
 
@@ -156,8 +156,9 @@ def _no_gain(some: Sequence[Submission]) -> Finding:
     ways = [UNITS[way] for way in NAMES if any(one.beside_calls(way) for one in some)]
     named = [f"{one.first.record.interface} {one.first.record.path}" for one in some]
     figures = [cell for one in some for way in NAMES for _, *both in one.beside_calls(way) for cell in both]
-    title = f"Submission: {no_difference((*ways, 'single calls'))}: {listed(named)}"
     claims = [claim for one in some for way in NAMES for _, claim, *_ in _compared(one, way)]
+    told = no_difference((*ways, "single calls"), claims).removesuffix(",")
+    title = f"Submission: {told}: {listed(named)}"
     detail = f"Gated rates: the host enqueues ahead of the device. {_host(some[0])}"
     return finding(title, detail.strip(), EVEN, figures, claims)
 
@@ -219,6 +220,6 @@ def _host(one: Submission) -> str:
     if len(told) < 2:
         return ""
     parts = [
-        f"{format_time(time)} {'by calls' if way == 'calls' else NAMES[way]}" for way, time in told.items()
+        f"{short_time(time)} {'by calls' if way == 'calls' else NAMES[way]}" for way, time in told.items()
     ]
     return f"Host time to enqueue one of {format_size(size)}: {listed(parts)}."

@@ -6,13 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from byteways.analyse.claim import Claim
-from byteways.analyse.compare import Ranking, compare, rank
+from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, cpu_threads, finding
-from byteways.analyse.phrases import count, rate, sentence, span, way
+from byteways.analyse.phrases import count, differ, rate, sentence, span, way
+from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, broadest_size, largest_common_size
 from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
-from byteways.analyse.wording import better_way, difference, gains_of_others, most_of_several, slower_ways
+from byteways.analyse.wording import (
+    better_way,
+    difference,
+    gains_of_others,
+    most_of_several,
+    named_way,
+    slower_ways,
+)
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 
@@ -47,18 +55,24 @@ def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance:
         ranking, where, size, peak=size >= SMALL_BYTES, launched=lambda group: _launched(index, group)
     )
     first = ranking.group
-    paths = (
-        f"Median of {count(len(first.cells), 'path')}" if len(first.cells) > 1 else first.cells[0].record.path
-    )
-    detail = f"{paths}, interval {span(first)} GB/s.{slower_ways(ranking)}"
+    detail = f"{_basis(first)}.{named_way(ranking)}{slower_ways(ranking)}"
     if size < SMALL_BYTES:
         importance -= OF_SMALL
     others = [
         one.claim
         for one in (*ranking.rivals, *ranking.elsewhere)
-        if one.variant.interface != ranking.variant.interface or one is ranking.default or one.claim.trails
+        if one.variant.interface != ranking.variant.interface or one is ranking.default or not one.claim.leads
     ]
     return finding(title, detail, importance, quoted, others)
+
+
+def _basis(group: Group) -> str:
+    """'Median of 12 paths, interval 392–393 GB/s'; '12 paths, which differ', as none need have the median."""
+    paths = count(len(group.cells), "path")
+    if differ(group):
+        return f"{paths}, which differ"
+    whose = f"Median of {paths}" if len(group.cells) > 1 else group.cells[0].record.path
+    return f"{whose}, interval {span(group)} GB/s"
 
 
 def _launched(index: Index, group: Group) -> str:

@@ -1,19 +1,25 @@
-"""The plan of a run between hosts: the cases of one pair, and the rule that says which pairs meet (pure)."""
+"""The plan of a run between hosts: the cases of one pair and of all hosts together, and the rule that says
+which pairs meet (pure).
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.hosts.names import Host
-from byteways.plan.hosts.rule import Meetings, PairRule, Tournament
-from byteways.plan.hosts.templates import of_pair, templates, within_one_host
+from byteways.plan.hosts.places import within_one_host
+from byteways.plan.hosts.rule import Group, Meetings, PairRule, Tournament
+from byteways.plan.hosts.templates import templates
+from byteways.plan.hosts.together import is_of_all, of_group, refusal_of_all
 from byteways.plan.legality import refusal
+from byteways.plan.rank_sweep import with_sizes
 from byteways.plan.suite_types import Suite
 from byteways.topology.model import Capabilities, Topology
 
@@ -27,7 +33,7 @@ RECORD_BYTES = 6000
 
 @dataclass(frozen=True)
 class HostsPlan:
-    """What each pair measures (`cases`, with places for two hosts), and when pairs meet."""
+    """What pairs and what all hosts measure (`cases`, with places for two hosts), and when they meet."""
 
     suite: Suite
     hosts: tuple[Host, ...]
@@ -39,33 +45,56 @@ class HostsPlan:
     def tournament(self) -> Tournament:
         return Tournament(self.hosts, self.rule)
 
+    @cached_property
+    def of_pairs(self) -> tuple[PlannedCase, ...]:
+        """The cases that every pair measures."""
+        return tuple(planned for planned in self.cases if not is_of_all(planned.case))
+
+    @cached_property
+    def of_all(self) -> tuple[PlannedCase, ...]:
+        """The cases that all hosts measure together."""
+        return tuple(planned for planned in self.cases if is_of_all(planned.case))
+
     @property
     def records(self) -> int:
-        """Records of the whole run: one for each pair, case and round of the suite."""
-        return self.tournament.pairs * len(self.cases) * self.suite.rounds
+        """Records of the whole run: one for each pair or for all hosts, case and round of the suite."""
+        return (self.tournament.pairs * len(self.of_pairs) + len(self.of_all)) * self.suite.rounds
 
     @property
     def estimated_s(self) -> float:
         """Wall time of the whole run; pairs of a round measure at the same time."""
-        each_s = sum(planned.estimated_s + EXCHANGE_S for planned in self.cases)
+        pair_s, all_s = (
+            sum(planned.estimated_s + EXCHANGE_S for planned in cases)
+            for cases in (self.of_pairs, self.of_all)
+        )
         start_s = START_S + START_HOST_S * len(self.hosts)
-        return start_s + self.suite.rounds * self.tournament.rounds * each_s
+        return start_s + self.suite.rounds * (self.tournament.rounds * pair_s + all_s)
 
     def meetings(self) -> Iterator[Meetings]:
-        """Yields all rounds of the tournament, once for each round of the suite."""
+        """Yields all rounds of the tournament and then all hosts together, once for each round of the suite,
+        as far as there are cases.
+        """
+        everyone = tuple(range(len(self.hosts)))
         for round_ in range(self.suite.rounds):
-            yield from self.tournament.meetings(round_)
+            if self.of_pairs:
+                yield from self.tournament.meetings(round_)
+            if self.of_all:
+                yield Meetings(round_, self.tournament.rounds, (everyone,))
+
+    def is_together(self, met: Meetings) -> bool:
+        """Whether all hosts meet, and not pairs of them."""
+        return met.number == self.tournament.rounds
 
     def order(self, met: Meetings) -> list[PlannedCase]:
-        """Returns the cases of a round of the tournament: shuffled, cases of one environment together."""
-        shuffled = list(self.cases)
+        """Returns the cases of a meeting: shuffled, cases of one environment together."""
+        shuffled = list(self.of_all if self.is_together(met) else self.of_pairs)
         random.Random(f"{self.suite.name} {met.round} {met.number}").shuffle(shuffled)
         return sorted(shuffled, key=lambda planned: sorted(planned.case.environment.items()))
 
-    def planned(self, template: PlannedCase, pair: tuple[int, int], round_: int) -> PlannedCase:
-        """Returns a case of one pair in a round of the suite."""
-        first, second = (self.hosts[number].name for number in pair)
-        return replace(template, case=of_pair(template.case, first, second), round=round_)
+    def planned(self, template: PlannedCase, group: Group, round_: int) -> PlannedCase:
+        """Returns a case of some hosts in a round of the suite."""
+        names = [self.hosts[number].name for number in group]
+        return replace(template, case=of_group(template.case, names), round=round_)
 
 
 def make_hosts_plan(
@@ -81,7 +110,7 @@ def make_hosts_plan(
     """Plans a suite between hosts.
 
     Args:
-        suite: The suite; only its sweeps of messages between two ranks apply.
+        suite: The suite; only its sweeps between ranks apply.
         hosts: At least two.
         rule: Which pairs meet.
         topology: Of the host where byteways was started; the others are taken to be alike.
@@ -103,10 +132,14 @@ def make_hosts_plan(
             asked.append((case, sweep.name))
             if not lets_through(case, sweep.name) or not right_size(case.size_bytes):
                 continue
-            local = within_one_host(case)
-            if reason := refusal(local, topology, capabilities):
+            if is_of_all(case):
+                reason = refusal_of_all(case, len(hosts), topology, capabilities)
+            else:
+                reason = refusal(case, topology, capabilities)
+            if reason:
                 reasons[reason] = reasons.get(reason, 0) + 1
                 continue
+            local = within_one_host(with_sizes(case))
             seconds = estimator.case_s(local, sweep.case_budget_s, suite.rounds)
             seconds += sum(estimator.allocation_s(end, case.size_bytes) for end in local.flows[0].buffers)
             found.setdefault(
@@ -123,7 +156,7 @@ def make_hosts_plan(
             )
     if asked and not found and not reasons:
         raise nothing_matches(asked, only, sizes)
-    notes += [f"{count} cases of each pair cannot run: {reason}" for reason, count in reasons.items()]
+    notes += [f"{_cases(count)} cannot run between hosts: {reason}" for reason, count in reasons.items()]
     if not found:
         raise BytewaysError(
             f"suite '{suite.name}' has no case between hosts",
@@ -131,3 +164,7 @@ def make_hosts_plan(
             hint=f"byteways run mpi --hosts FILE; without it, byteways run {suite.name} measures one host",
         )
     return HostsPlan(suite, tuple(hosts), rule, tuple(found.values()), tuple(notes))
+
+
+def _cases(count: int) -> str:
+    return "1 case" if count == 1 else f"{count} cases"

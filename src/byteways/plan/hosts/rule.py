@@ -42,13 +42,19 @@ class PairRule:
         return asdict(self)
 
 
+#: Numbers of hosts that measure together, in the order of the case's ranks.
+Group = tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Meetings:
-    """One round of a tournament: pairs of hosts, by their numbers in the file, that measure at once."""
+    """Groups of hosts, by their numbers in the file, that measure at once: the pairs of one round of a
+    tournament, or after it all hosts together.
+    """
 
     round: int  # of the suite
-    number: int  # of the tournament, from 0
-    pairs: tuple[tuple[int, int], ...]
+    number: int  # of the tournament, from 0; all hosts together: the number of its rounds
+    groups: tuple[Group, ...]
 
 
 @dataclass(frozen=True)

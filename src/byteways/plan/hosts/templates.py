@@ -1,8 +1,8 @@
-"""The cases that every pair of hosts measures: sweeps of messages between two ranks, with places for two
-hosts (pure).
+"""The cases between hosts: messages that every pair of hosts measures, and operations of all hosts, both with
+places for two hosts (pure).
 
-All hosts are taken to have the devices of the one where byteways was started; a pair that lacks one says so
-in its record.
+All hosts are taken to have the devices of the one where byteways was started; hosts that lack one say so in
+their record.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from fnmatch import fnmatchcase
 
 from byteways.plan import bounds
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow, with_ranks_of_hosts
+from byteways.plan.hosts.places import FIRST, SECOND
+from byteways.plan.hosts.together import is_of_all, of_group, templates_of_all
 from byteways.plan.interfaces import figure_of
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.options import RANK_ORDER
@@ -22,14 +24,12 @@ from byteways.plan.sweep import Expansion, between_ranks, cases_of
 from byteways.topology.model import Topology
 from byteways.topology.nics import nic_class
 
-#: Names that stand for the two hosts of a pair.
-FIRST, SECOND = "first", "second"
 #: Patterns between two ranks; others need all of them.
 PATTERNS = ("unidirectional", "bidirectional")
 
 
 def templates(sweep: Sweep, topology: Topology, notes: list[str]) -> list[Case]:
-    """Returns the cases of a sweep for one pair of hosts.
+    """Returns the cases of a sweep for one pair of hosts, and those for all hosts together.
 
     Messages in one direction are measured in both, one after the other; a round trip once.
 
@@ -45,9 +45,8 @@ def templates(sweep: Sweep, topology: Topology, notes: list[str]) -> list[Case]:
         options = {name: values for name, values in sweep.options.items() if name != RANK_ORDER.name}
         sweep = replace(sweep, options=options)
     cases: dict[str, Case] = {}
-    if of_all := [pattern for pattern in sweep.patterns if pattern not in PATTERNS]:
-        of_pairs = "hosts exchange messages in pairs, and these are operations of all ranks"
-        notes.append(f"sweep '{sweep.name}': {of_pairs}: {', '.join(of_all)}")
+    for case in templates_of_all(sweep, topology, notes):
+        cases.setdefault(case.case_id, case)
     for pattern in sweep.patterns:
         if pattern not in PATTERNS:
             continue
@@ -64,35 +63,13 @@ def templates(sweep: Sweep, topology: Topology, notes: list[str]) -> list[Case]:
 
 
 def between_hosts(sweep: Sweep, topology: Topology) -> Expansion:
-    """Returns the cases of a sweep for every two hosts of a simulated machine."""
+    """Returns the cases of a sweep for every two hosts of a simulated machine, and for all of them."""
     notes: list[str] = []
     found = templates(sweep, topology, notes)
+    of_all = [case for case in found if is_of_all(case)]
     pairs = itertools.combinations(topology.hosts, 2)
-    return Expansion(tuple(of_pair(case, *pair) for pair in pairs for case in found), tuple(notes))
-
-
-def of_pair(case: Case, first: str, second: str) -> Case:
-    """Returns a template's case for two hosts."""
-    names = {FIRST: first, SECOND: second}
-
-    def named(end: Buffer) -> Buffer:
-        return replace(end, host=names[end.host or ""])
-
-    flows = tuple(
-        replace(flow, source=named(flow.source), destination=named(flow.destination)) for flow in case.flows
-    )
-    return replace(case, flows=flows)
-
-
-def within_one_host(case: Case) -> Case:
-    """Returns the same case between ranks of one host, which rules and estimates are made for."""
-    flows = tuple(
-        replace(
-            flow, source=replace(flow.source, host=None), destination=replace(flow.destination, host=None)
-        )
-        for flow in case.flows
-    )
-    return replace(case, flows=flows)
+    cases = [of_group(case, pair) for pair in pairs for case in found if not is_of_all(case)]
+    return Expansion((*cases, *(of_group(case, topology.hosts) for case in of_all)), tuple(notes))
 
 
 def _applies(sweep: Sweep, topology: Topology, notes: list[str]) -> bool:
@@ -100,7 +77,7 @@ def _applies(sweep: Sweep, topology: Topology, notes: list[str]) -> bool:
     if sweep.when != "always" and has_gpu == (sweep.when == "without-gpu"):
         return False  # the suite itself says so: no note
     if not between_ranks(sweep):
-        notes.append(f"sweep '{sweep.name}' is within a host; hosts exchange messages only")
+        notes.append(f"sweep '{sweep.name}' is within a host")
         return False
     return True
 

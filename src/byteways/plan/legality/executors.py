@@ -76,9 +76,9 @@ def in_place_refusal(question: Question) -> str | None:
 def own_gpu_refusal(question: Question) -> str | None:
     """NCCL and RCCL refuse two ranks on one GPU ("Duplicate GPU detected", ncclInvalidUsage)."""
     flow = question.flow
-    owners: dict[str, Buffer] = {}
+    owners: dict[tuple[str | None, str], Buffer] = {}
     for buffer in (buffer for buffer in flow.buffers if kind_of(buffer.device) == "gpu"):
-        other = owners.setdefault(buffer.device, buffer)
+        other = owners.setdefault((buffer.host, buffer.device), buffer)
         if other.rank != buffer.rank:
             return f"NCCL and RCCL take one rank per GPU, and {other.place} and {buffer.place} share one"
     return None

@@ -4,7 +4,8 @@
 (function () {
   const source = document.getElementById("compared");
   if (!source) return;
-  const data = JSON.parse(source.textContent), cells = data.cells, SHOWN = 14;
+  const data = JSON.parse(source.textContent), cells = data.cells, parts = window.byteways.parts, { make, heading } = parts;
+  const SHOWN = 8, CURVES = 3;
   const at = (id) => document.getElementById("map-" + id);
   const state = { pair: data.pair, way: -1, size: data.size, both: 0 };
   const all = Array.from(cells.from.keys());
@@ -27,23 +28,11 @@
     if (state.both) told.set("both", "1");
     history.replaceState(null, "", "#" + told);
   }
-  function make(tag, text, name) {
-    const made = document.createElement(tag);
-    if (text !== undefined) made.textContent = text;
-    if (name) made.className = name;
-    return made;
-  }
-  function heading(row, text, scope, name) {
-    const made = make("th", text, name);
-    made.scope = scope;
-    row.append(made);
-  }
   const isBetween = (n, from, to) => (cells.from[n] === from && cells.to[n] === to) ||
     (state.both === 1 && cells.from[n] === to && cells.to[n] === from);
   const fits = (n) => cells.both[n] === state.both && (state.way < 0 || cells.way[n] === state.way) && (state.size < 0 || cells.size[n] === state.size);
 
   function drawMap() {
-    const table = at("table"), focused = table.contains(document.activeElement);
     const first = new Map();
     for (const n of all) {
       if (!fits(n)) continue;
@@ -51,33 +40,14 @@
         if (!first.has(key)) first.set(key, n);
       }
     }
-    const head = make("tr"), body = make("tbody"), top = make("thead");
-    heading(head, "from \\ to", "col");
-    data.devices.forEach((name) => heading(head, name, "col"));
-    top.append(head);
-    data.devices.forEach((name, from) => {
-      const row = make("tr");
-      heading(row, name, "row");
-      data.devices.forEach((other, to) => {
-        const n = first.get(from + "," + to), cell = make("td");
-        row.append(cell);
-        if (n === undefined) { cell.textContent = "·"; cell.className = "none"; return; }
-        const slower = cells.speed[n] < 1, pair = name + ">" + other;
-        const button = make("button", cells.differ[n] ? minus(cells.change[n]) : "=", cells.differ[n] ? (slower ? "slower" : "faster") : "same");
-        button.type = "button";
-        button.dataset.pair = pair;
-        button.tabIndex = pair === state.pair ? 0 : -1;
-        button.setAttribute("aria-pressed", String(pair === state.pair));
-        button.setAttribute("aria-label", name + " to " + other + ": " + (cells.differ[n] ? cells.change[n] + " %" : "no significant difference"));
-        if (cells.differ[n]) button.style.setProperty("--v", Math.min(100, 15 + 85 * Math.abs(Math.log2(cells.speed[n]))).toFixed(0));
-        cell.append(button);
-      });
-      body.append(row);
+    parts.drawMap(at("table"), data.devices, state.pair, "Change of speed in percent", (from, to) => {
+      const n = first.get(from + "," + to);
+      if (n === undefined) return null;
+      const button = make("button", cells.differ[n] ? minus(cells.change[n]) : "=", cells.differ[n] ? (cells.speed[n] < 1 ? "slower" : "faster") : "same");
+      button.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": " + (cells.differ[n] ? cells.change[n] + " %" : "no significant difference"));
+      if (cells.differ[n]) button.style.setProperty("--v", Math.min(100, 15 + 85 * Math.abs(Math.log2(cells.speed[n]))).toFixed(0));
+      return button;
     });
-    if (!body.querySelector("button[tabindex='0']") && body.querySelector("button")) body.querySelector("button").tabIndex = 0;
-    table.className = "map" + (data.devices.length > 10 ? " many" : "");
-    table.replaceChildren(make("caption", "Change of speed in percent", "hidden"), top, body);
-    if (focused) { const back = table.querySelector("button[tabindex='0']"); if (back) back.focus(); }
   }
 
   function drawCases() {
@@ -102,6 +72,23 @@
       body.append(row);
     }
     at("cases").replaceChildren(top, body);
+    drawCurve(found);
+  }
+
+  // The ways of the pair that were fastest in the first run at their largest size, in both runs.
+  function drawCurve(found) {
+    const ways = new Map();
+    found.forEach((n) => ways.set(cells.way[n], (ways.get(cells.way[n]) || []).concat(n)));
+    const lines = Array.from(ways.values(), (some) => some.sort((a, b) => cells.size[a] - cells.size[b]).filter((n, i) => !i || cells.size[n] !== cells.size[some[i - 1]]));
+    const drawn = lines.filter((some) => some.length > 1).sort((a, b) => cells.rates[b[b.length - 1]][0] - cells.rates[a[a.length - 1]][0]).slice(0, CURVES);
+    at("curve").hidden = drawn.length === 0 || !window.byteways.compact;
+    if (at("curve").hidden) return;
+    const column = (some, place) => some.map((n) => cells.rates[n][place]);
+    window.byteways.compact(at("curve"), drawn.map((some) => ({
+      label: data.ways[cells.way[some[0]]], x: some.map((n) => data.bytes[cells.size[n]]), y: column(some, 0), low: column(some, 1), high: column(some, 2),
+      second: { y: column(some, 3), low: column(some, 4), high: column(some, 5) }, speed: some.map((n) => cells.speed[n]), differ: some.map((n) => cells.differ[n]),
+      told: some.map((n) => data.sizes[cells.size[n]] + ": " + cells.first[n] + " and " + cells.second[n] + ", " + (cells.differ[n] ? cells.change[n] + " %" : "no significant difference") + " (" + cells.interval[n] + ")"),
+    })), data.bytes, data.sizes);
   }
 
   function drawAll() {
@@ -119,26 +106,8 @@
   at("way").addEventListener("change", (event) => select({ way: event.target.value === "" ? -1 : Number(event.target.value) }));
   at("size").addEventListener("change", (event) => select({ size: event.target.value === "" ? -1 : Number(event.target.value) }));
   document.querySelectorAll("#map [data-both]").forEach((b) => b.addEventListener("click", () => select({ both: Number(b.dataset.both) })));
-  const pairAt = (event) => (event.target.closest ? event.target.closest("button[data-pair]") : null);
-  at("table").addEventListener("click", (event) => { const cell = pairAt(event); if (cell) select({ pair: cell.dataset.pair }); });
-  at("table").addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key], cell = pairAt(event);
-    if (!step || !cell) return;
-    event.preventDefault();
-    const rows = at("table").tBodies[0].rows;
-    let row = cell.closest("tr").sectionRowIndex, column = cell.closest("td").cellIndex, next = null;
-    do { row += step[0]; column += step[1]; next = rows[row] && rows[row].cells[column]; } while (next && !next.querySelector("button"));
-    if (next && next.querySelector("button")) { cell.tabIndex = -1; next.firstChild.tabIndex = 0; next.firstChild.focus(); }
-  });
-
-  // A link of the picture selects a pair whose transfers cross it.
-  document.querySelectorAll("svg.node .link[data-link]").forEach((stroke) => {
-    const pair = data.links[stroke.dataset.link];
-    if (!pair) return;
-    stroke.setAttribute("role", "button");
-    stroke.addEventListener("click", () => select({ pair }));
-    stroke.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); select({ pair }); } });
-  });
+  parts.onMap(at("table"), (pair) => select({ pair }));
+  parts.onLinks((link) => data.links[link], (pair) => select({ pair })); // a pair whose transfers cross the link
   window.addEventListener("hashchange", () => { if (restore()) drawAll(); });
   const asked = restore();
   drawAll();

@@ -4,19 +4,21 @@
 (function () {
   const source = document.getElementById("explorer");
   if (!source) return;
-  const data = JSON.parse(source.textContent), cells = data.cells;
+  const data = JSON.parse(source.textContent), cells = data.cells, parts = window.byteways.parts, { make, heading } = parts;
   const at = (id) => document.getElementById("explore-" + id);
-  const SHOWN = 8, CURVES = 4;
-  const initial = { pair: source.dataset.pair, size: Number(source.dataset.size), way: -1, access: "", both: 0, share: 0 };
+  const SHOWN = 8, CURVES = 4, WIDE = 10; // ways listed and drawn at first; ratio of rates from which on the scale is logarithmic
+  const initial = { pair: source.dataset.pair, size: Number(source.dataset.size), way: -1, access: "", both: 0, warm: 0, share: 0 };
   const state = Object.assign({}, initial);
   const orders = new Map(data.order.map((entry) => [entry.slice(0, 4).join(), entry]));
   const byPlace = new Map();
   for (let n = 0; n < cells.from.length; n++) {
-    const key = [cells.from[n], cells.to[n], cells.size[n], cells.both[n], cells.way[n]].join();
+    const key = [cells.from[n], cells.to[n], cells.size[n], cells.mode[n], cells.way[n]].join();
     if (!byPlace.has(key)) byPlace.set(key, n);
   }
 
-  // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy, write&both=1&share=1
+  const mode = () => state.both + 2 * state.warm; // as in report/explore.py
+
+  // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy, write&both=1&warm=1&share=1
   function restore() {
     const told = new URLSearchParams(location.hash.slice(1));
     if (!told.has("pair")) return false;
@@ -27,7 +29,8 @@
     state.size = size < 0 ? initial.size : size;
     state.way = data.ways.indexOf(told.get("interface"));
     state.access = ["read", "write"].includes(told.get("access")) ? told.get("access") : "";
-    state.both = told.get("both") === "1" && cells.both.includes(1) ? 1 : 0;
+    state.both = told.get("both") === "1" && cells.mode.some((one) => one & 1) ? 1 : 0;
+    state.warm = told.get("warm") === "1" && cells.mode.some((one) => one & 2) ? 1 : 0;
     state.share = told.get("share") === "1" ? 1 : 0;
     return true;
   }
@@ -36,75 +39,52 @@
     if (state.way >= 0) told.set("interface", data.ways[state.way]);
     if (state.access) told.set("access", state.access);
     if (state.both) told.set("both", "1");
+    if (state.warm) told.set("warm", "1");
     if (state.share) told.set("share", "1");
     history.replaceState(null, "", "#" + told);
   }
 
   function entryOf(from, to, size) {
-    const found = orders.get([from, to, size, state.both].join());
-    return found || (state.both ? orders.get([to, from, size, 1].join()) : undefined);
+    const found = orders.get([from, to, size, mode()].join());
+    return found || (state.both ? orders.get([to, from, size, mode()].join()) : undefined);
   }
   // Reads and writes only, where asked for: the way's label says which it is.
   const accesses = data.ways.map((way) => way.split(", ").find((part) => part === "read" || part === "write") || "");
   const wanted = (n) => !state.access || accesses[cells.way[n]] === state.access;
   function cellOf(from, to) {
-    if (state.way < 0) { const entry = entryOf(from, to, state.size); return entry ? entry[4].find(wanted) : undefined; }
-    const key = (a, b) => [a, b, state.size, state.both, state.way].join();
+    // Without an interface, the one that stands for the pair: of all ways, of reads, or of writes.
+    if (state.way < 0) { const entry = entryOf(from, to, state.size); return (entry && entry[6][["", "read", "write"].indexOf(state.access)]) ?? undefined; }
+    const key = (a, b) => [a, b, state.size, mode(), state.way].join();
     const found = byPlace.get(key(from, to));
     return found === undefined && state.both ? byPlace.get(key(to, from)) : found;
   }
   const shown = (n) => (state.share ? (cells.share[n] === null ? "–" : cells.share[n].toFixed(1)) : cells.text[n]);
   const value = (n) => (state.share ? cells.share[n] : cells.rate[n]);
-  function make(tag, text, name) {
-    const made = document.createElement(tag);
-    if (text !== undefined) made.textContent = text;
-    if (name) made.className = name;
-    return made;
-  }
-  function heading(row, text, scope, name) {
-    const made = make("th", text, name);
-    made.scope = scope;
-    row.append(made);
-  }
-
   function drawMap() {
-    const table = at("map"), focused = table.contains(document.activeElement);
     const across = [];
     for (const from of data.devices.keys()) for (const to of data.devices.keys()) {
       const n = cellOf(from, to);
       if (n !== undefined && from !== to && value(n) !== null) across.push(value(n));
     }
-    const top = state.share ? 100 : Math.max(...across, 0) || 1;
-    const head = make("tr"), body = make("tbody");
-    heading(head, "from \\ to", "col");
-    data.devices.forEach((name) => heading(head, name, "col"));
-    data.devices.forEach((name, from) => {
-      const row = make("tr");
-      heading(row, name, "row");
-      data.devices.forEach((other, to) => {
-        const n = cellOf(from, to), cell = make("td");
-        row.append(cell);
-        if (n === undefined) { cell.textContent = "·"; cell.className = "none"; return; }
-        const button = make("button", shown(n)), pair = name + ">" + other;
-        button.type = "button";
-        button.dataset.pair = pair;
-        button.tabIndex = pair === state.pair ? 0 : -1;
-        button.setAttribute("aria-pressed", String(pair === state.pair));
-        button.setAttribute("aria-label", name + " to " + other + ": " + shown(n) + (state.share ? " % of peak" : " GB/s"));
-        if (from !== to && value(n) !== null) button.style.setProperty("--v", Math.min(100, 100 * value(n) / top).toFixed(0));
-        cell.append(button);
-      });
-      body.append(row);
+    // Shares have one scale for all machines; rates that differ much a logarithmic one, or slow links would look alike.
+    const top = state.share ? 100 : Math.max(...across, 0) || 1, least = Math.min(...across), logs = !state.share && top > WIDE * least && least > 0;
+    const shade = (own) => (logs ? 12 + 88 * Math.log(own / least) / Math.log(top / least) : 100 * own / top);
+    parts.drawMap(at("map"), data.devices, state.pair, state.share ? "% of peak" : "GB/s", (from, to) => {
+      const n = cellOf(from, to);
+      if (n === undefined) { // the pair may have other sizes, reads or interfaces
+        if (sizeFor(from, to) === undefined) return null;
+        const other = make("button", "·", "other");
+        other.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": not with these settings");
+        return other;
+      }
+      const button = make("button", shown(n));
+      button.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": " + shown(n) + (state.share ? " % of peak" : " GB/s"));
+      if (from !== to && value(n) !== null) button.style.setProperty("--v", Math.min(100, shade(value(n))).toFixed(0));
+      return button;
     });
-    if (!body.querySelector("button[tabindex='0']") && body.querySelector("button")) body.querySelector("button").tabIndex = 0;
-    const first = make("thead");
-    first.append(head);
-    table.className = "map" + (data.devices.length > 10 ? " many" : "");
-    table.replaceChildren(make("caption", state.share ? "% of peak" : "GB/s", "hidden"), first, body);
     const scale = at("scale");
-    scale.querySelector(".from").textContent = "0";
-    scale.querySelector(".to").textContent = (state.share ? "100 % of peak" : Number(top.toPrecision(3)) + " GB/s") + "; within one device: not shaded";
-    if (focused) { const back = table.querySelector("button[tabindex='0']"); if (back) back.focus(); }
+    scale.querySelector(".from").textContent = logs ? String(Number(least.toPrecision(3))) : "0";
+    scale.querySelector(".to").textContent = (state.share ? "100 % of peak" : Number(top.toPrecision(3)) + " GB/s") + (logs ? ", logarithmic" : "") + "; within one device: not shaded";
   }
 
   // The size of the selection, or the nearest one that the pair has.
@@ -125,12 +105,12 @@
     }
     const entry = entryOf(from, to, size);
     at("title").textContent = name + (state.both ? " and " : " > ") + other + " at " + data.sizeNames[size] + (wires ? ", " + wires : "") +
-      (size === state.size ? "" : " (the nearest size)") + (state.both ? ", sum of both directions" : "");
+      (size === state.size ? "" : " (the nearest size)") + (state.both ? ", sum of both directions" : "") + (state.warm ? ", warm caches" : "");
     const head = make("tr"), body = make("tbody"), first = make("thead");
     [["Interface"], ["GB/s", "number"], ["Interval", "number"], ["% of peak", "number"], ["Against the fastest"], ["Engine"]].forEach(([text, name]) => heading(head, text, "col", name));
     first.append(head);
-    const listed = entry[4].map((n, place) => [n, place]).filter(([n]) => wanted(n)), more = Math.max(0, listed.length - SHOWN);
-    listed.slice(0, SHOWN).forEach(([n, place]) => {
+    const listed = entry[4].map((n, place) => [n, place]).filter(([n]) => wanted(n)), more = state.all ? 0 : Math.max(0, listed.length - SHOWN);
+    listed.slice(0, listed.length - more).forEach(([n, place]) => {
       const row = make("tr");
       heading(row, data.ways[cells.way[n]], "row");
       row.append(make("td", cells.text[n], "number"), make("td", cells.low[n] + "–" + cells.high[n], "number"),
@@ -140,23 +120,29 @@
       if (cells.way[n] === state.way) row.className = "chosen";
       body.append(row);
     });
-    const last = make("tr"), cell = make("td"), link = make("button", more ? more + " more: all records of this pair and size" : "All records of this pair and size", "link");
+    const last = make("tr"), cell = make("td"), link = make("button", "All records of this pair and size", "link");
     link.type = "button";
+    if (more) {
+      const rest = make("button", more + " more ways", "link more-ways");
+      rest.type = "button";
+      rest.addEventListener("click", () => { state.all = 1; drawWays(); });
+      cell.append(rest, " ");
+    }
     link.addEventListener("click", () => window.byteways.records.show({ size_bytes: String(data.sizes[size]) }, name + ">" + other));
     cell.colSpan = 6;
     cell.append(link);
     last.append(cell);
     body.append(last);
     table.replaceChildren(first, body);
-    drawCurve(from, to, listed.slice(0, CURVES).map(([n]) => cells.way[n]));
+    drawCurve(from, to, listed.map(([n]) => cells.way[n]));
   }
 
   function series(from, to, way) {
-    const key = (size, a, b) => byPlace.get([a, b, size, state.both, way].join());
+    const key = (size, a, b) => byPlace.get([a, b, size, mode(), way].join());
     return Array.from(data.sizes.keys()).map((size) => key(size, from, to) ?? (state.both ? key(size, to, from) : undefined)).filter((n) => n !== undefined);
   }
   function drawCurve(from, to, ways) {
-    const drawn = ways.map((way) => [data.ways[way], series(from, to, way)]).filter(([, points]) => points.length > 1);
+    const drawn = ways.map((way) => [data.ways[way], series(from, to, way)]).filter(([, points]) => points.length > 1).slice(0, CURVES);
     at("curve").hidden = drawn.length === 0 || !window.byteways.compact;
     if (at("curve").hidden) return;
     window.byteways.compact(at("curve"), drawn.map(([label, points]) => ({
@@ -166,11 +152,10 @@
   }
 
   // The picture of the node shows the links of the pair, and selects one.
-  const strokes = Array.from(document.querySelectorAll("svg.node .link[data-link]"));
   function light() {
     const [name, other] = state.pair.split(">");
     const links = data.links[state.pair] || data.links[other + ">" + name] || [];
-    strokes.forEach((stroke) => stroke.classList.toggle("selected", links.includes(stroke.dataset.link)));
+    parts.strokes.forEach((stroke) => stroke.classList.toggle("selected", links.includes(stroke.dataset.link)));
   }
   function pairOf(link) {
     const ends = link.split(" – "), pairs = Object.keys(data.links);
@@ -178,50 +163,54 @@
     const over = pairs.filter((pair) => data.links[pair].includes(link));
     return whole.find((pair) => pair === ends.join(">")) || whole[0] || over.find((pair) => pair.startsWith(ends[0] + ">")) || over[0];
   }
-  strokes.forEach((stroke) => {
-    if (!pairOf(stroke.dataset.link)) return;
-    stroke.setAttribute("role", "button");
-    const pick = () => select({ pair: pairOf(stroke.dataset.link) });
-    stroke.addEventListener("click", pick);
-    stroke.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(); } });
-  });
-
   function drawAll() {
     at("way").value = state.way < 0 ? "" : String(state.way);
     at("size").value = String(state.size);
-    document.querySelectorAll("#explore [data-both], #explore [data-share], #explore [data-access]").forEach((button) => {
-      const name = ["both", "share", "access"].find((one) => one in button.dataset);
+    document.querySelectorAll("#explore [data-both], #explore [data-warm], #explore [data-share], #explore [data-access]").forEach((button) => {
+      const name = ["both", "warm", "share", "access"].find((one) => one in button.dataset);
       button.setAttribute("aria-pressed", String(button.dataset[name] === String(state[name])));
     });
     drawMap();
     light();
     drawWays();
   }
+  // Directions and cache states need not be measured at the same sizes: the present size unless others have twice
+  // as many pairs, else the nearest of those with most.
+  function sizeOfMode() {
+    const pairs = new Map();
+    data.order.forEach((entry) => { if (entry[3] === mode()) pairs.set(entry[2], (pairs.get(entry[2]) || 0) + 1); });
+    const most = Math.max(0, ...pairs.values());
+    if (2 * (pairs.get(state.size) || 0) >= most) return state.size;
+    const sizes = Array.from(pairs.keys()).filter((size) => pairs.get(size) === most);
+    return sizes.sort((a, b) => Math.abs(a - state.size) - Math.abs(b - state.size))[0];
+  }
   function select(change) {
-    Object.assign(state, change);
+    Object.assign(state, { all: 0 }, change);
+    if ("both" in change || "warm" in change) state.size = sizeOfMode();
     keep();
     drawAll();
   }
   at("way").addEventListener("change", (event) => select({ way: event.target.value === "" ? -1 : Number(event.target.value), access: "" }));
   at("size").addEventListener("change", (event) => select({ size: Number(event.target.value) }));
   document.querySelectorAll("#explore [data-both]").forEach((b) => b.addEventListener("click", () => select({ both: Number(b.dataset.both) })));
+  document.querySelectorAll("#explore [data-warm]").forEach((b) => b.addEventListener("click", () => select({ warm: Number(b.dataset.warm) })));
   document.querySelectorAll("#explore [data-access]").forEach((b) => b.addEventListener("click", () => select({ access: b.dataset.access, way: -1 })));
   document.querySelectorAll("#explore [data-share]").forEach((b) => b.addEventListener("click", () => select({ share: Number(b.dataset.share) })));
-  const pairAt = (event) => (event.target.closest ? event.target.closest("button[data-pair]") : null);
-  at("map").addEventListener("click", (event) => { const cell = pairAt(event); if (cell) select({ pair: cell.dataset.pair }); });
-  at("map").addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key], cell = pairAt(event);
-    if (!step || !cell) return;
-    event.preventDefault();
-    const rows = at("map").tBodies[0].rows;
-    let row = cell.closest("tr").sectionRowIndex, column = cell.closest("td").cellIndex, next = null;
-    do { row += step[0]; column += step[1]; next = rows[row] && rows[row].cells[column]; } while (next && !next.querySelector("button"));
-    if (next && next.querySelector("button")) { cell.tabIndex = -1; next.firstChild.tabIndex = 0; next.firstChild.focus(); }
+  parts.onMap(at("map"), (pair) => select({ pair }));
+  parts.onLinks(pairOf, (pair) => select({ pair }));
+  // A link to a selection, as findings have, shows it; it may be the present one already.
+  function answer() {
+    if (!restore()) return false;
+    drawAll();
+    document.getElementById("explore").scrollIntoView();
+    return true;
+  }
+  window.addEventListener("hashchange", answer);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest("a[href^='#pair=']");
+    if (link && link.hash === location.hash) answer();
   });
-  window.addEventListener("hashchange", () => { if (restore()) drawAll(); });
-  const asked = restore();
-  drawAll();
-  if (asked) document.getElementById("explore").scrollIntoView();
+  if (!answer()) drawAll();
   window.byteways.select = select;
   window.byteways.state = state;
 })();

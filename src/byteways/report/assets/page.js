@@ -69,12 +69,35 @@
     const whole = bytes.subarray(0, groups * 4 - (rest ? 5 - rest : 0));
     return new Response(new Blob([whole]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
-  // Large tables, and the details of cells, travel packed: the first view needs neither.
+  // Large tables, and the details of cells, travel packed: the first view needs neither. A table is placed when its
+  // part is opened, the others one after another when the page has nothing else to do.
   const texts = async (id) => (document.getElementById(id) ? JSON.parse(await text(id)) : []);
-  const filled = Promise.all([texts("later"), texts("tips")]).then(([tables, details]) => {
-    document.querySelectorAll("[data-later]").forEach((place) => { place.innerHTML = tables[place.dataset.later]; });
-    document.querySelectorAll("[data-tip]").forEach((cell) => { cell.dataset.details = details[cell.dataset.tip]; });
-  });
+  const idle = () => new Promise((done) => (window.requestIdleCallback ? requestIdleCallback(done, { timeout: 500 }) : setTimeout(done, 20)));
+  const once = (make) => { let made = null; return () => (made = made || make()); };
+  const tables = once(() => texts("later")), details = once(() => texts("tips"));
+  const kept = once(() => details().then((all) => (tips = all)));
+  let tips = [];
+  async function fill(part) {
+    const waiting = Array.from(part.querySelectorAll("[data-later]"));
+    if (!waiting.length) return;
+    const all = await tables();
+    waiting.forEach((place) => {
+      if (!("later" in place.dataset)) return;
+      place.innerHTML = all[place.dataset.later];
+      place.removeAttribute("data-later");
+    });
+    if (kind === "percent") numbers(kind);
+  }
+  document.addEventListener("toggle", (event) => { if (event.target.open) fill(event.target); }, true);
+  async function fillAll() {
+    await kept();
+    for (const place of document.querySelectorAll("[data-later]")) {
+      await idle();
+      await fill(place.parentElement);
+    }
+  }
+  const filled = once(fillAll);
+  const detailsOf = (cell) => cell.dataset.details ?? tips[cell.dataset.tip] ?? "";
   // The library and the data of the charts are unpacked once, after the first view or when a chart is needed.
   let unpacked = null, unpackedNow = false;
   async function load() {
@@ -87,7 +110,8 @@
     figures = JSON.parse(data);
     unpackedNow = true;
   }
-  const ready = () => (unpacked = unpacked || load());
+  const firstView = new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 300); }); // no frames in a hidden tab
+  const ready = () => (unpacked = unpacked || firstView.then(load));
   function draw(place) {
     drawn.add(place);
     return unpackedNow ? drawNow(place) : ready().then(() => drawNow(place));
@@ -95,7 +119,7 @@
   function drawNow(place) {
     if (curves.has(place)) return drawCompact(place);
     const figure = figures[Number(place.dataset.chart)];
-    if (figure.direct) { curves.set(place, direct(figure)); return drawCompact(place); }
+    if (figure.direct || figure.lines) { curves.set(place, figure.lines ? figure : direct(figure)); return drawCompact(place); }
     const ink = colour("--ink"), grid = colour("--faint"), soft = colour("--soft");
     const axis = (own) => Object.assign(
       { gridcolor: grid, linecolor: colour("--line"), zerolinecolor: grid, tickcolor: grid, automargin: true }, own,
@@ -139,16 +163,21 @@
     return { lines, sizes, names, levels: (figure.layout.shapes || []).map((shape, n) => ({ at: shape.y0, name: figure.layout.annotations[n].text })) };
   }
   // A small chart of a few lines, both axes logarithmic, each line named at its end.
-  const curves = new Map(), BESIDE = 28, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
+  const curves = new Map(), BESIDE = 28, LETTER = 6.5, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
   function drawCompact(place) {
-    const { lines, sizes, names, levels = [] } = curves.get(place), height = printing ? PAPER.height : 256, wide = printing ? PAPER.width : place.clientWidth;
-    const values = lines.flatMap((line) => [...line.low, ...line.high]).concat(levels.map((level) => level.at)).filter((value) => value > 0).map(Math.log10);
-    const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, plot = height - 60;
+    const { lines, levels = [], ...all } = curves.get(place), two = lines.some((line) => line.second) && window.byteways.second;
+    const height = (printing ? PAPER.height : 256) + (two ? two.HEIGHT : 0), wide = printing ? PAPER.width : place.clientWidth;
+    place.style.height = height + "px";
+    // Only the sizes of these lines: the other sizes of the run would take the room of their ticks.
+    const own = all.sizes.map((_, index) => index).filter((index) => lines.some((line) => line.x.includes(all.sizes[index])));
+    const sizes = own.map((index) => all.sizes[index]), names = own.map((index) => all.names[index]);
+    const values = lines.flatMap((line) => [...line.low, ...line.high, ...(two ? [...line.second.low, ...line.second.high] : [])]).concat(levels.map((level) => level.at)).filter((value) => value > 0).map(Math.log10);
+    const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, bottom = two ? two.LOWER : 0, right = Math.min(190, wide * 0.36), plot = (height - 60) * (1 - bottom);
     const traces = [], labels = [];
     lines.forEach((line, index) => {
       const tone = colour("--c" + index), name = line.name || escaped(line.label); // a figure's names are escaped already
       traces.push({ x: line.x.concat([...line.x].reverse()), y: line.high.concat([...line.low].reverse()), fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: tone, opacity: 0.16, hoverinfo: "skip" });
-      traces.push({ x: line.x, y: line.y, mode: "lines+markers", line: { color: tone, width: 2, dash: ["solid", "dash", "dot", "dashdot"][index] }, marker: { color: tone, size: 6, symbol: ["circle", "square", "diamond", "cross"][index] },
+      traces.push({ x: line.x, y: line.y, mode: "lines+markers", line: { color: tone, width: 2, dash: two ? "solid" : ["solid", "dash", "dot", "dashdot"][index] }, marker: { color: tone, size: 6, symbol: shape(index) },
         text: line.x.map((x, n) => names[sizes.indexOf(x)] + ": " + line.y[n] + " GB/s (" + line.low[n] + "–" + line.high[n] + ")"), hovertemplate: "%{text}<extra>" + name + "</extra>" });
       labels.push({ at: (Math.log10(line.y[line.y.length - 1]) - low) / (high - low) * plot, name, tone });
     });
@@ -160,19 +189,28 @@
     const ticks = sizes.map((_, index) => index).filter((index) => (last - index) % step === 0);
     const axis = { gridcolor: colour("--faint"), linecolor: colour("--line"), zeroline: false, type: "log", exponentformat: "none" };
     const layout = {
-      height, width: printing ? PAPER.width : undefined, showlegend: false, hovermode: "closest", margin: { l: 52, r: Math.min(190, wide * 0.36), t: 12, b: 48 },
+      height, width: printing ? PAPER.width : undefined, showlegend: false, hovermode: "closest", margin: { l: 52, r: right, t: 12, b: 48 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") },
       xaxis: Object.assign({ tickvals: ticks.map((index) => sizes[index]), ticktext: ticks.map((index) => names[index]), tickangle: 0, title: { text: "size of the transfer", font: { size: 12, color: colour("--soft") } } }, axis),
-      yaxis: Object.assign({ range: [low, high], dtick: high - low > 1.5 ? 1 : "D2", title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
+      yaxis: Object.assign({ range: [low, high], ...decades(low, high), title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
       shapes: levels.map((level) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: level.at, y1: level.at, line: { dash: "dot", width: 1, color: colour("--soft") } })),
-      annotations: levels.map((level) => ({ xref: "paper", x: 0.01, xanchor: "left", y: Math.log10(level.at), yanchor: "bottom", showarrow: false, text: level.name, font: { size: 11, color: colour("--soft") } })).concat(labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: (label.at - over) / plot, yanchor: "middle", showarrow: false, text: fitting(label.name), font: { size: 11.5, color: label.tone } }))),
+      annotations: levels.map((level) => ({ xref: "paper", x: 0.01, xanchor: "left", y: Math.log10(level.at), yanchor: "bottom", showarrow: false, text: level.name, font: { size: 11, color: colour("--soft") } })).concat(labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: bottom + (1 - bottom) * (label.at - over) / plot, yanchor: "middle", showarrow: false, text: fitting(label.name, right), font: { size: 11.5, color: label.tone } }))),
     };
+    if (two) two.add(lines, traces, layout, { tone: (index) => colour("--c" + index), soft: colour("--soft"), faint: colour("--faint"), shape });
     return window.Plotly.react(place, traces, layout, { displayModeBar: false, responsive: true });
   }
+  // Ticks with full numbers: Plotly's own are a lone 2 or 5 between decades.
+  function decades(low, high) {
+    const powers = Array.from({ length: Math.ceil(high) - Math.floor(low) + 1 }, (_, n) => Math.floor(low) + n);
+    const ticks = (digits) => powers.flatMap((power) => digits.map((digit) => Number((digit * 10 ** power).toPrecision(2)))).filter((tick) => Math.log10(tick) >= low && Math.log10(tick) <= high);
+    const tickvals = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]].map(ticks).find((some) => some.length > 2) || ticks([1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9]);
+    return { tickvals, ticktext: tickvals.map(String) };
+  }
+  const shape = (index) => ["circle", "square", "diamond", "cross"][index];
   // As much of a name as has room beside the plot; the whole one is in the tip.
-  function fitting(name) {
-    const letters = name.match(/&\w+;|./gu) || [];
-    return letters.length > BESIDE ? letters.slice(0, BESIDE - 1).join("") + "…" : name;
+  function fitting(name, room) {
+    const letters = name.match(/&\w+;|./gu) || [], most = Math.min(BESIDE, Math.floor(room / LETTER));
+    return letters.length > most ? letters.slice(0, most - 1).join("") + "…" : name;
   }
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const compact = library() && ((place, lines, sizes, names) => { curves.set(place, { lines, sizes, names }); return draw(place); });
@@ -198,7 +236,9 @@
   if (button) button.addEventListener("click", () => { chosen = theme() === "dark" ? "light" : "dark"; show(chosen); });
 
   // Absolute or percent of peak: the numbers themselves change, so that what is copied is what is seen.
-  function numbers(kind) {
+  let kind = "absolute";
+  function numbers(wanted) {
+    kind = wanted;
     document.querySelectorAll("[data-absolute]").forEach((cell) => { cell.textContent = cell.dataset[kind]; });
     document.querySelectorAll("[data-unit]").forEach((unit) => {
       unit.textContent = kind === "percent" ? "% of peak" : unit.dataset.unit;
@@ -210,7 +250,7 @@
   // Tooltips, by pointer and by keyboard: one tab stop a table, arrow keys inside.
   const tip = document.getElementById("tip");
   function tell(cell) {
-    tip.textContent = cell.dataset.details;
+    tip.textContent = detailsOf(cell);
     tip.hidden = false;
     const box = cell.getBoundingClientRect(), wide = root.clientWidth;
     const left = Math.min(box.left + window.scrollX, window.scrollX + wide - tip.offsetWidth - 12);
@@ -220,7 +260,7 @@
     cell.setAttribute("aria-describedby", "tip");
   }
   const hush = (cell) => { tip.hidden = true; cell.removeAttribute("aria-describedby"); };
-  const told = (event) => event.target.closest ? event.target.closest("[data-details]") : null;
+  const told = (event) => event.target.closest ? event.target.closest("[data-details], [data-tip]") : null;
   for (const [on, off] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
     document.addEventListener(on, (event) => { const cell = told(event); if (cell) tell(cell); });
     document.addEventListener(off, (event) => { const cell = told(event); if (cell) hush(cell); });
@@ -242,7 +282,7 @@
     do {
       line += step[0]; column += step[1];
       next = body.rows[line] && body.rows[line].cells[column];
-    } while (next && !next.dataset.details);
+    } while (next && !detailsOf(next));
     if (next) { event.preventDefault(); cell.tabIndex = -1; next.tabIndex = 0; next.focus(); }
   });
 
@@ -299,6 +339,6 @@
     }), { rootMargin: "-10% 0px -75% 0px" });
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
-  window.addEventListener("load", () => setTimeout(ready, 100));
-  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, filled };
+  window.addEventListener("load", () => setTimeout(() => idle().then(filled).then(idle).then(ready), 100));
+  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, get filled() { return filled(); } };
 })();

@@ -31,7 +31,13 @@
   let data = null, loading = null;
   const load = () => (loading = loading || window.byteways.text("records").then((text) => { data = JSON.parse(text); return data; }));
   const column = (name) => data.columns.find((one) => one.name === name);
-  const value = (one, row) => ("each" in one ? one.each[row] : "of" in one ? one.of[one.at[row]] : one.all);
+  const stored = (one, row) => ("each" in one ? one.each[row] : "of" in one ? one.of[one.at[row]] : one.all);
+  // SAME of report/record_data.py: the record's own bandwidth, on its path.
+  const same = (row) => JSON.stringify({ [stored(column("path"), row)]: stored(column("bandwidth_bytes_per_s"), row) });
+  function value(one, row) {
+    const told = stored(one, row);
+    return told === "=" && one.name === "directions_bytes_per_s" ? same(row) : told;
+  }
   const distinct = (one) => ("each" in one ? Array.from(new Set(one.each)) : "of" in one ? [...one.of] : [one.all]);
   // One byte a row: whether its value passes. A value that many rows have is looked at once.
   function passing(one, test) {

@@ -96,8 +96,11 @@
       const title = place.dataset.title || place.closest("figure").querySelector("h3").textContent;
       offer(place, () => title, (kind) => plot(place, title, kind));
     });
-    const curve = document.getElementById("explore-curve"), told = () => document.getElementById("explore-title").textContent;
-    if (curve) offer(curve, () => told() || "Bandwidth over size", (kind) => plot(curve, told(), kind));
+    // Of the selected pair: its heading changes with the selection.
+    document.querySelectorAll(".curve").forEach((place) => {
+      const told = () => place.parentElement.querySelector("h3").textContent || "Bandwidth over size";
+      offer(place, told, (kind) => plot(place, told(), kind));
+    });
   }
   window.byteways.pictures = all;
 })();

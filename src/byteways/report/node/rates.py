@@ -1,4 +1,4 @@
-"""What each link reached: the fastest transfer over it, and whether something is wrong with it."""
+"""What each link reached by the rule of analyse/standing.py, and whether something is wrong with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from byteways.analyse.finding import Finding
 from byteways.analyse.phrases import percent, supported
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import APART, unidirectional
+from byteways.analyse.standing import standing
 from byteways.analyse.summary import Cell
 from byteways.analyse.wording import OUTLIER_LINK
 from byteways.topology.model import Link, Topology
@@ -21,14 +21,14 @@ FAILED = ("failed", "corrupt", "lost", "timeout")
 
 @dataclass(frozen=True)
 class LinkRate:
-    """A link with its fastest unidirectional transfer over cold caches.
+    """A link with the fastest of the pairs over it, each with the result that stands for it.
 
-    `best` is None without such a transfer. `suspect` says what is wrong with the link; '' if nothing is.
+    `best` is None without such a pair. `suspect` says what is wrong with the link; '' if nothing is.
     """
 
     link: Link
     best: Cell | None
-    directions: tuple[tuple[str, Cell], ...]  # "gpu0 > nvswitch", its fastest transfer
+    directions: tuple[tuple[str, Cell], ...]  # "gpu0 > nvswitch", the fastest pair
     suspect: str
 
     @property
@@ -64,18 +64,15 @@ def link_rates(index: Index, findings: Sequence[Finding]) -> list[LinkRate]:
         index: The run.
         findings: Its findings: outliers among equal links are marked.
     """
-    topology = index.topology
-    cells = index.singles or [c for c in unidirectional(index.cells) if c.record.cache == "cold"]
+    found = index.once(standing)
     fastest: dict[tuple[Link, str], Cell] = {}
-    for cell in cells:
-        if not cell.stays or cell.record.interface in APART:
-            continue
-        for link, direction in _crossed(topology, cell.source.device, cell.destination.device):
+    for ends, cell in (found.cells if found else {}).items():
+        for link, direction in _crossed(index.topology, *ends):
             before = fastest.get((link, direction))
             if before is None or cell.value > before.value:
                 fastest[link, direction] = cell
     suspects = _suspects(index, findings)
-    return [_rate(link, fastest, suspects.get(link, "")) for link in topology.links]
+    return [_rate(link, fastest, suspects.get(link, "")) for link in index.topology.links]
 
 
 def _rate(link: Link, fastest: Mapping[tuple[Link, str], Cell], suspect: str) -> LinkRate:

@@ -19,6 +19,9 @@ ACROSS, DOWN = (160.0, 120.0), 112.0
 #: A GPU's box, and what is between two of a package: room for a stroke with its number.
 BOX, BETWEEN, PAD = 52.0, 40.0, 7.0
 CPU, NIC = 60.0, 46.0
+#: From a device to its NIC beside it, and from the frame of a package to one above or below, which leaves the
+#: link visible; between NICs of one device.
+TO_NIC, FROM_FRAME, NEXT = 34.0, 18.0, 8.0
 #: From a package to its CPU: beside it and above it.
 BESIDE, ABOVE = 90.0, 76.0
 #: Packages of a NUMA domain attract each other like a link of this width.
@@ -54,7 +57,7 @@ def in_ring(topology: Topology) -> Arrangement:
     boxes = {name: _box(name, kinds[name], at, BOX) for name, at in places.items()}
     packages = [_frame(unit, places) for unit in units if len(unit.names) > 1]
     boxes |= _cpus(topology, units, places)
-    _add_others(boxes, topology)
+    _add_others(boxes, packages, topology)
     everything = [*boxes.values(), *packages]
     top = min(box.y for box in everything)
     left = min(min(box.x for box in everything), 0.0)
@@ -173,8 +176,8 @@ def _outside(at: Sequence[_Point], homes: int) -> _Point:
     return x, (end if abs(y) > 1 else -1) * (DOWN + ABOVE)
 
 
-def _add_others(boxes: dict[str, Box], topology: Topology) -> None:
-    """Places NICs and switches outside of the device that they are linked to, one below the other."""
+def _add_others(boxes: dict[str, Box], frames: Sequence[Box], topology: Topology) -> None:
+    """Places NICs and switches outside of the device that they are linked to."""
     taken: dict[str, int] = {}
     names = [*(nic.name for nic in topology.nics), *topology.switches]
     for name in names:
@@ -183,12 +186,33 @@ def _add_others(boxes: dict[str, Box], topology: Topology) -> None:
         if home is None:
             boxes[name] = Box(name, "nic", MARGIN, max(box.bottom for box in boxes.values()) + 20, NIC)
             continue
-        at, number = boxes[home], taken.get(home, 0)
+        number = taken.get(home, 0)
         taken[home] = number + 1
-        left = at.middle[0] < WIDTH / 2
-        x = at.x - NIC - 34 if left else at.x + at.width + 34
-        x = min(max(x, MARGIN), WIDTH - MARGIN - NIC)
-        boxes[name] = Box(name, "nic", x, at.y + number * (HEIGHT + 8), NIC)
+        tried = [Box(name, "nic", *at, NIC) for at in _outer(boxes[home], number)]
+        others = [*boxes.values(), *frames]
+        boxes[name] = next((box for box in tried if not any(_touch(box, one) for one in others)), tried[-1])
+
+
+def _outer(home: Box, number: int) -> list[_Point]:
+    """Returns places of a device's NIC, best first: beside it, above or below it, and at the picture's edge.
+
+    Args:
+        home: The device.
+        number: How many NICs it has already.
+    """
+    side, end = (-1 if home.middle[0] < WIDTH / 2 else 1), (-1 if home.middle[1] < HEIGHT / 2 else 1)
+    beside = home.x - NIC - TO_NIC if side < 0 else home.x + home.width + TO_NIC
+    down = home.y + number * (HEIGHT + NEXT)
+    edge = home.x if side < 0 else home.x + home.width - NIC
+    away = home.y + end * (HEIGHT + PAD + FROM_FRAME)
+    within = min(max(beside, MARGIN), WIDTH - MARGIN - NIC)
+    level = [(beside, down)] if beside == within else []
+    return [*level, (edge - side * number * (NIC + NEXT), away), (within, down)]
+
+
+def _touch(one: Box, two: Box) -> bool:
+    across = min(one.x + one.width, two.x + two.width) - max(one.x, two.x)
+    return across > 0 and min(one.bottom, two.bottom) > max(one.y, two.y)
 
 
 def _numa_frame(boxes: dict[str, Box], packages: Sequence[Box]) -> str:

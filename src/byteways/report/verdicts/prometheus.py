@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from byteways.analyse.checks.verdict import Check, Judged
+from byteways.analyse.checks.verdict import CheckedCases, Judged
 
 _Samples = Iterable[tuple[dict[str, str], float]]
 
 
-def prometheus(check: Check) -> str:
+def prometheus(check: CheckedCases) -> str:
     """Returns the metrics of a check, with `against` on each."""
     common = {"against": check.against}
     families: list[tuple[str, str, _Samples]] = [

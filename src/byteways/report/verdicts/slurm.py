@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from byteways.analyse.checks.verdict import Check
+from byteways.analyse.checks.verdict import CheckedCases
 from byteways.analyse.wording_check import drain_reason
 
 
-def drain_line(check: Check, node: str) -> str:
+def drain_line(check: CheckedCases, node: str) -> str:
     """Returns the command for a shell; '' if the check did not fail.
 
     Args:

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from byteways.report.axes import log_axis
-from byteways.report.charts import Chart, plain, short
+from byteways.report.charts import HATCH, Chart, plain, short
 
 #: Letters of a line of a row's label.
 LABEL = 30
@@ -32,11 +32,15 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """One series: a bar for each row, None where it has none. `foreseen`: a tick instead of a bar."""
+    """One series: a bar for each row, None where it has none.
+
+    `foreseen`: a tick instead of a bar; `hatched`: told apart without colour.
+    """
 
     label: str
     bars: tuple[Bar | None, ...]
     foreseen: bool = False
+    hatched: bool = False
 
 
 def of_bars(title: str, caption: str, unit: str, rows: Sequence[str], series: Sequence[Bars]) -> Chart:
@@ -130,7 +134,7 @@ def _trace(one: Bars, index: int, labels: Sequence[str], own_texts: bool) -> dic
         "orientation": "h",
         **(texts if own_texts else {}),
         "error_x": _interval(told),
-        "marker": {},
+        "marker": {"pattern": HATCH} if one.hatched else {},
     }
 
 

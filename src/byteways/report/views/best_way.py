@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from byteways.analyse.compare import Ranking, rank
 from byteways.analyse.phrases import rate
+from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, kind, unidirectional
 from byteways.analyse.summary import Cell, group_by

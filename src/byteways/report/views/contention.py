@@ -1,15 +1,20 @@
-"""Contention at a glance: for each class of pattern, what was predicted and what was reached."""
+"""Contention at a glance: for each class of pattern, prediction and result, of one run or two."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from byteways.analyse.compared import Pair, most_changed
 from byteways.analyse.phrases import count, gb, percent
 from byteways.analyse.prediction import Together, predictions
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.contention import shortened
 from byteways.analyse.summary import group_by
+from byteways.analyse.wording import ALIKE
 from byteways.plan.case import PATTERNS
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_bars
+from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
 from byteways.units import format_size
 
 CAPTION = (
@@ -18,19 +23,20 @@ CAPTION = (
     "farthest below its prediction. The percentage is reached of predicted."
 )
 
+#: … of two runs.
+OF_TWO = (
+    "What to see: pairs of bars that differ in length. A percentage with a sign is the change of the sum, "
+    f"“=” {ALIKE}; “of predicted” is relative to the run's own single-flow rates: where it is equal in both "
+    "runs, a link changed, not its sharing. Of equal cases, the one that changed most."
+)
+
 
 def charts(index: Index) -> list[Chart]:
     """Returns the chart at the largest size of each interface; none without predictions."""
-    cases = index.once(predictions).cases
-    largest = {
-        interface: max(case.cell.record.size_bytes for case in same)
-        for interface, same in group_by(cases, lambda case: case.cell.record.interface).items()
-    }
-    big = [case for case in cases if case.cell.record.size_bytes == largest[case.cell.record.interface]]
-    classes = sorted(group_by(big, _class).items())
+    classes = _classes(index.once(predictions).cases)
     if not classes:
         return []
-    worst = [(min(same, key=lambda case: case.kept), len(same)) for _, same in classes]
+    worst = [(min(same, key=lambda case: case.kept), len(same)) for same in classes]
     measured = tuple(_measured(case) for case, _ in worst)
     foreseen = tuple(_foreseen(case) for case, _ in worst)
     rows = [_label(case, several) for case, several in worst]
@@ -38,6 +44,60 @@ def charts(index: Index) -> list[Chart]:
     sizes = sorted({case.cell.record.size_bytes for case, _ in worst})
     title = f"Predicted and reached sums, {', '.join(map(format_size, sizes))}"
     return [of_bars(title, CAPTION, "GB/s in total", rows, series)]
+
+
+def changes(first: Index, second: Index, pairs: Sequence[Pair]) -> list[Changed]:
+    """Returns the chart of two runs; none without predictions in both.
+
+    Args:
+        first: The first run.
+        second: The second run.
+        pairs: The cases in both.
+    """
+    of_case = {pair.first.record.case_id: pair for pair in pairs}
+    again = {case.cell.record.case_id: case for case in second.once(predictions).cases}
+    both = [
+        case for case in first.once(predictions).cases if {case.cell.record.case_id} <= of_case.keys() & again
+    ]
+    rows, sides, shown = [], [], []
+    for same in _classes(both):
+        pair = most_changed(of_case[case.cell.record.case_id] for case in same)
+        before = next(case for case in same if case.cell.record.case_id == pair.first.record.case_id)
+        rows.append(_label(before, len(same)))
+        sides.append((_side(pair, before, FIRST), _side(pair, again[pair.first.record.case_id], SECOND)))
+        shown.append(pair)
+    if not rows:
+        return []
+    series = [
+        Bars(FIRST, tuple(one for one, _ in sides)),
+        Bars(SECOND, tuple(two for _, two in sides), hatched=True),
+    ]
+    sizes = sorted({pair.first.record.size_bytes for pair in shown})
+    title = f"Sums of concurrent flows, {', '.join(map(format_size, sizes))}"
+    return [counted(of_bars(title, OF_TWO, "GB/s in total", rows, series), shown)]
+
+
+def _side(pair: Pair, case: Together, run: str) -> Bar:
+    cell = case.cell
+    told = f"{said(pair)}; " if run == SECOND else ""
+    kept = f"{run}: {gb(cell.value)} of {gb(case.even)} GB/s predicted ({percent(case.kept)})"
+    return Bar(
+        cell.value / 1e9,
+        cell.low / 1e9,
+        cell.high / 1e9,
+        f"{told}{percent(case.kept)} of predicted",
+        f"{kept}. {details(pair)}",
+    )
+
+
+def _classes(cases: Sequence[Together]) -> list[list[Together]]:
+    """Returns the cases at the largest size of each interface by class of pattern."""
+    largest = {
+        interface: max(case.cell.record.size_bytes for case in same)
+        for interface, same in group_by(cases, lambda case: case.cell.record.interface).items()
+    }
+    big = [case for case in cases if case.cell.record.size_bytes == largest[case.cell.record.interface]]
+    return [same for _, same in sorted(group_by(big, _class).items())]
 
 
 def _class(case: Together) -> tuple[int, str, str, int]:

@@ -1,25 +1,33 @@
-"""The latency hierarchy at a glance: every memory that an executor reaches, nearest first."""
+"""The latency hierarchy at a glance: the memories that an executor reaches, of one run or two."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from byteways.analyse.compared import Pair, most_changed
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.latency import levels_of_cpu, levels_of_gpus
-from byteways.analyse.summary import Group
+from byteways.analyse.summary import Cell, Group
+from byteways.analyse.wording import ALIKE
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_dots
+from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
 from byteways.units import short_time
 
 CAPTION = (
     "What to see: the factor from each level to the next, which is a distance on this axis. One dependent "
     "load along a random cycle; the whisker is the repeatability interval."
 )
+#: … of two runs.
+OF_TWO = (
+    "What to see: rows whose marks lie apart. The percentage is the change of speed: a minus is more "
+    f"latency; “=” is {ALIKE}. Of equal cases, the one that changed most."
+)
 
 
 def charts(index: Index) -> list[Chart]:
     """Returns the chart of GPUs and of one NUMA domain; none with fewer than two levels."""
-    gpus = [(f"GPU: {name}", group) for name, group in levels_of_gpus(index)]
-    executor, of_cpu = levels_of_cpu(index)
-    cpu = [(f"{executor}: {name}", group) for name, group in of_cpu]
+    executor, gpus, cpu = _levels(index)
     rows = gpus + cpu
     if len(rows) < 2:
         return []
@@ -29,6 +37,42 @@ def charts(index: Index) -> list[Chart]:
     if cpu:
         series.append(Bars(f"by {executor}", (*(None for _ in gpus), *(_dot(group) for _, group in cpu))))
     return [of_dots("Latency hierarchy", CAPTION, "ns per load", [name for name, _ in rows], series)]
+
+
+def changes(first: Index, pairs: Sequence[Pair]) -> list[Changed]:
+    """Returns the chart of two runs, by the levels of the first; none without a level in both.
+
+    Args:
+        first: The first run.
+        pairs: The cases in both.
+    """
+    of_case = {pair.first.record.case_id: pair for pair in pairs}
+    _, gpus, cpu = _levels(first)
+    told = [
+        (name, [of_case[cell.record.case_id] for cell in group.cells if cell.record.case_id in of_case])
+        for name, group in gpus + cpu
+    ]
+    rows = [(name, most_changed(some)) for name, some in told if some]
+    if not rows:
+        return []
+    series = [
+        Bars(FIRST, tuple(_mark(pair, pair.first, "") for _, pair in rows)),
+        Bars(SECOND, tuple(_mark(pair, pair.second, said(pair)) for _, pair in rows)),
+    ]
+    chart = of_dots("Latency hierarchy", OF_TWO, "ns per load", [name for name, _ in rows], series)
+    return [counted(chart, [pair for _, pair in rows])]
+
+
+def _levels(index: Index) -> tuple[str, list[tuple[str, Group]], list[tuple[str, Group]]]:
+    """Returns a NUMA domain, and the levels of GPUs and of that domain, each with its name."""
+    gpus = [(f"GPU: {name}", group) for name, group in levels_of_gpus(index)]
+    executor, of_cpu = levels_of_cpu(index)
+    return executor, gpus, [(f"{executor}: {name}", group) for name, group in of_cpu]
+
+
+def _mark(pair: Pair, cell: Cell, change: str) -> Bar:
+    text = f"{short_time(cell.value)}, {change}" if change else ""
+    return Bar(cell.value, cell.low, cell.high, text, details(pair))
 
 
 def _dot(group: Group) -> Bar:

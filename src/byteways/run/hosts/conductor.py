@@ -1,8 +1,9 @@
 """Executes a plan between hosts: in each round of the tournament, all pairs measure one case after another,
-each case at the same time.
+each case at the same time; then all hosts together measure theirs.
 
-Every pair, case and round gets one record. Ranks that are lost cost the pairs that are to blame; the others
-measure again with new ranks.
+Every group of hosts, case and round gets one record. Ranks that are lost cost the pairs that are to blame;
+the others measure again with new ranks. Where a host was left out, the other hosts together measure a case of
+their own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 
 from byteways.plan.case import PlannedCase
 from byteways.plan.hosts.plan import HostsPlan
-from byteways.plan.hosts.rule import Meetings
+from byteways.plan.hosts.rule import Group, Meetings
 from byteways.results.record import Record
 from byteways.run.conductor import deadline_s, key_of
 from byteways.run.device_messages import TRIAL_LIMIT_S, DeviceMessages, trial
@@ -30,8 +31,8 @@ from byteways.run.recording import unmeasured
 MARGIN_S = 10.0
 #: A case that loses the ranks this often without a host to blame costs all pairs that measure it.
 BLAMELESS_LOSSES = 2
-
-Pair = tuple[int, int]
+#: All hosts together measure no more once their ranks were lost this often without a host to blame.
+LOSSES_TOGETHER = 3
 
 
 class HostsObserver(Protocol):
@@ -44,20 +45,20 @@ class HostsObserver(Protocol):
 
 @dataclass
 class _Case:
-    """One case of a round of the tournament, for the pairs that have no record of it yet."""
+    """One case of a meeting, for the groups of hosts that have no record of it yet."""
 
     met: Meetings
     template: PlannedCase
-    pairs: dict[Pair, PlannedCase]
+    groups: dict[Group, PlannedCase]
     lost: int = 0  # times that ranks were lost without a host to blame
 
 
 class HostsConductor:
-    """Measures pairs of hosts and journals each record.
+    """Measures pairs of hosts and all hosts together, and journals each record.
 
     Args:
         journal: Open journal of the run folder.
-        plan: What pairs measure, and when.
+        plan: What hosts measure, and when.
         job: The ranks.
         method_version: Of the native core, as probed.
         observer: Receives every round and record.
@@ -83,6 +84,7 @@ class HostsConductor:
         self._done = done
         self._deadline = deadline
         self._device_messages = DeviceMessages()
+        self._lost_together: list[str] = []  # reasons that blame no host
 
     def run(self) -> None:
         """Measures all rounds.
@@ -94,43 +96,43 @@ class HostsConductor:
         for met in self._plan.meetings():
             told = False
             for template in self._plan.order(met):
-                pairs = {pair: self._plan.planned(template, pair, met.round) for pair in met.pairs}
-                pairs = {pair: one for pair, one in pairs.items() if one.key not in self._done}
-                if not pairs:
+                groups = {group: self._plan.planned(template, group, met.round) for group in met.groups}
+                groups = {group: one for group, one in groups.items() if one.key not in self._done}
+                if not groups:
                     continue
                 if not told:
                     self._observer.meets(met)
                     told = True
-                self._measure(_Case(met, template, pairs))
+                self._measure(_Case(met, template, groups))
         self._job.stop()
 
     def _measure(self, case: _Case) -> None:
-        """Measures a case until each pair has a record."""
-        while case.pairs:
+        """Measures a case until each group has a record."""
+        while case.groups:
             self._job.require_two()
             self._skip_left_out(case)
-            if not case.pairs:
+            if not case.groups:
                 return
             self._job.start(case.template.case.environment)
             self._skip_left_out(case)
-            if not case.pairs:
+            if not case.groups:
                 return
-            if reason := self._trial(case):
-                for pair, planned in list(case.pairs.items()):
-                    self._add(case, pair, entry_of(self._unmeasured(planned, "skipped", reason)))
+            if reason := self._given_up(case) or self._trial(case):
+                for group, planned in list(case.groups.items()):
+                    self._add(case, group, entry_of(self._unmeasured(planned, "skipped", reason)))
                 return
             self._ask(case)
 
     def _ask(self, case: _Case) -> None:
-        pairs = list(case.pairs)
+        groups = list(case.groups)
         limit_s = self._limit_s(case)
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         began = time.monotonic()
         try:
-            answer = self._job.ask(self._request(case, pairs, limit_s), limit_s + MARGIN_S)
+            answer = self._job.ask(self._request(case, groups, limit_s), limit_s + MARGIN_S)
             outcomes = answer["outcomes"]
-            if len(outcomes) != len(pairs):
-                raise WorkerLost(f"the ranks sent {len(outcomes)} outcomes of {len(pairs)} pairs")
+            if len(outcomes) != len(groups):
+                raise WorkerLost(f"the ranks sent {len(outcomes)} outcomes of {len(groups)} groups")
         except WorkerLost as loss:
             self._lose(case, loss)
             return
@@ -140,30 +142,30 @@ class HostsConductor:
         happened = {
             "started_at": started_at,
             "wall_s": round(time.monotonic() - began, 6),
-            "pairs_at_once": len(pairs),
+            "pairs_at_once": len(groups),
         }
-        missing = [pair for pair, outcome in zip(pairs, outcomes, strict=True) if outcome is None]
-        for pair, outcome in zip(pairs, outcomes, strict=True):
+        missing = [group for group, outcome in zip(groups, outcomes, strict=True) if outcome is None]
+        for group, outcome in zip(groups, outcomes, strict=True):
             if outcome is not None:
-                self._add(case, pair, self._entry(case, pair, outcome, happened))
+                self._add(case, group, self._entry(case, group, outcome, happened))
         if missing:
             reason = f"no answer within {limit_s:.0f} s"
             self._job.kill()
-            for pair in missing:
-                self._cost(case, pair, "timeout", reason)
+            for group in missing:
+                self._cost(case, group, "timeout", reason)
 
     def _limit_s(self, case: _Case) -> float:
         """Returns the seconds for a case: ranks that share cores take as many times longer."""
-        some = next(iter(case.pairs.values()))
+        some = next(iter(case.groups.values()))
         return self._deadline(some, self._job.fresh) * self._job.crowding
 
-    def _request(self, case: _Case, pairs: Sequence[Pair], limit_s: float) -> dict[str, Any]:
-        planned = case.pairs[pairs[0]]
-        names = [[self._plan.hosts[number].name for number in pair] for pair in pairs]
+    def _request(self, case: _Case, groups: Sequence[Group], limit_s: float) -> dict[str, Any]:
+        planned = case.groups[groups[0]]
+        names = [self._names(group) for group in groups]
         return {
             "do": "measure",
             "case": case.template.case.identity(),
-            "pairs": [[self._job.rank_of(name) for name in pair] for pair in names],
+            "groups": [[self._job.rank_of(name) for name in group] for group in names],
             "hosts": self._job.places,
             "patience_s": limit_s,
             "budget_s": planned.budget_s,
@@ -174,10 +176,10 @@ class HostsConductor:
         }
 
     def _trial(self, case: _Case) -> str | None:
-        """Returns why MPI does not move the memory of a case, which its first pair tries; None: it does."""
+        """Returns why MPI does not move the memory of a case, which its first group tries; None: it does."""
         template = case.template.case
         if self._device_messages.untried(template):
-            request = trial(self._request(case, list(case.pairs)[:1], TRIAL_LIMIT_S))
+            request = trial(self._request(case, list(case.groups)[:1], TRIAL_LIMIT_S))
             reason: str | None
             try:
                 outcome = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S)["outcomes"][0]
@@ -194,14 +196,16 @@ class HostsConductor:
             self._device_messages.tried(template, reason)
         return self._device_messages.refusal(template)
 
-    def _entry(self, case: _Case, pair: Pair, outcome: Mapping[str, Any], told: Mapping[str, Any]) -> Entry:
-        planned = case.pairs[pair]
-        met = {
-            "round": case.met.number,
-            "rounds": self._plan.tournament.rounds,
-            "pairs_at_once": told["pairs_at_once"],
-            "link_class": self._plan.tournament.link_class(*pair),
-        }
+    def _entry(self, case: _Case, group: Group, outcome: Mapping[str, Any], told: Mapping[str, Any]) -> Entry:
+        planned = case.groups[group]
+        met = None
+        if not self._plan.is_together(case.met):
+            met = {
+                "round": case.met.number,
+                "rounds": self._plan.tournament.rounds,
+                "pairs_at_once": told["pairs_at_once"],
+                "link_class": self._plan.tournament.link_class(*group),
+            }
         happened = {name: value for name, value in told.items() if name != "pairs_at_once"}
         try:
             return entry_of(*measured_between_hosts(planned, outcome, self._method_version, met, **happened))
@@ -210,13 +214,18 @@ class HostsConductor:
             return entry_of(self._unmeasured(planned, "lost", reason))
 
     def _skip_left_out(self, case: _Case) -> None:
-        for pair, planned in list(case.pairs.items()):
-            for number in pair:
-                name = self._plan.hosts[number].name
-                if reason := self._job.left_out.get(name):
-                    text = f"host {name} was left out: {reason}"
-                    self._add(case, pair, entry_of(self._unmeasured(planned, "skipped", text)))
-                    break
+        """Records groups of a host that was left out; the others of all hosts take its case on."""
+        for group, planned in list(case.groups.items()):
+            lost = [name for name in self._names(group) if name in self._job.left_out]
+            if not lost:
+                continue
+            text = f"host {lost[0]} was left out: {self._job.left_out[lost[0]]}"
+            self._add(case, group, entry_of(self._unmeasured(planned, "skipped", text)))
+            rest = tuple(number for number in group if self._plan.hosts[number].name not in lost)
+            if self._plan.is_together(case.met) and len(rest) > 1:
+                again = self._plan.planned(case.template, rest, case.met.round)
+                if again.key not in self._done:
+                    case.groups[rest] = again
 
     def _lose(self, case: _Case, loss: WorkerLost) -> None:
         """Finds the pairs to blame for lost ranks; the others measure again."""
@@ -224,31 +233,43 @@ class HostsConductor:
         # The rank that speaks for all gives the others up in time: only its own pair can hold it.
         held = self._job.speaker if host is None and loss.status == "timeout" else host
         self._job.kill()
-        named = [pair for pair in case.pairs if held in {self._plan.hosts[number].name for number in pair}]
+        named = [group for group in case.groups if held in self._names(group)]
         if host is not None and not named:  # it pauses in this round
             self._job.blame([host], loss.reason)
             return
         if not named:
             case.lost += 1
-            if case.lost < BLAMELESS_LOSSES and len(case.pairs) > 1:
+            if case.lost < BLAMELESS_LOSSES and len(case.groups) > 1:
                 return
-            named = list(case.pairs)
-        for pair in named:
-            self._cost(case, pair, loss.status, loss.reason, [host] if host else None)
+            named = list(case.groups)
+        for group in named:
+            self._cost(case, group, loss.status, loss.reason, [host] if host else None)
 
     def _cost(
-        self, case: _Case, pair: Pair, status: str, reason: str, hosts: Sequence[str] | None = None
+        self, case: _Case, group: Group, status: str, reason: str, hosts: Sequence[str] | None = None
     ) -> None:
-        """Records a lost pair and blames its hosts."""
-        planned = case.pairs[pair]
-        both = [self._plan.hosts[number].name for number in pair]
-        self._add(case, pair, entry_of(self._unmeasured(planned, status, reason)))
-        self._job.blame(hosts or both, reason)
+        """Records a lost group and blames its hosts: both of a pair, but not all hosts for one of them."""
+        planned = case.groups[group]
+        self._add(case, group, entry_of(self._unmeasured(planned, status, reason)))
+        if hosts is None and self._plan.is_together(case.met):
+            self._lost_together.append(reason)
+        else:
+            self._job.blame(hosts or self._names(group), reason)
+
+    def _given_up(self, case: _Case) -> str | None:
+        """Returns why all hosts together measure no more; None if they do."""
+        lost = self._lost_together
+        if not self._plan.is_together(case.met) or len(lost) < LOSSES_TOGETHER:
+            return None
+        return f"the ranks of all hosts together were lost {len(lost)} times, the last time: {lost[-1]}"
+
+    def _names(self, group: Group) -> list[str]:
+        return [self._plan.hosts[number].name for number in group]
 
     def _unmeasured(self, planned: PlannedCase, status: str, reason: str) -> Record:
         return unmeasured(planned, self._method_version, status, reason)
 
-    def _add(self, case: _Case, pair: Pair, entry: Entry) -> None:
+    def _add(self, case: _Case, group: Group, entry: Entry) -> None:
         self._journal.add(entry)
-        del case.pairs[pair]
+        del case.groups[group]
         self._observer.ended(entry.record)

@@ -1,10 +1,10 @@
-"""One host's part in the cases of a pair: buffers, the pair's communicator, clocks and identities."""
+"""One host's part in the cases of some hosts: buffers, their communicator, clocks and identities."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer, Case
@@ -12,11 +12,15 @@ from byteways.plan.legality import kind_of
 from byteways.results import warnings
 from byteways.results.stragglers import stragglers
 from byteways.run.hosts.facts import ends_of, own_facts
+from byteways.run.rank_ends import Ends, device_of
 from byteways.run.rank_measuring import RankMeasurer
 
 if TYPE_CHECKING:
     from byteways._core import ClockOffset, Communicator, Device, MeasureOptions
     from byteways.topology.model import Topology
+
+    #: The offset of each host's clock, and the time of this host's when they were estimated, in ns.
+    Clocks = tuple[Sequence[ClockOffset], float]
 
 #: Round trips of an estimate of the clocks: the shortest of so many is near the least possible.
 ROUND_TRIPS = 40
@@ -24,48 +28,90 @@ ROUND_TRIPS = 40
 MOST_DRIFT = 2e-4
 
 
+@dataclass(frozen=True)
+class _Clock:
+    """How far the clock of a host is from that of the first one, in ns, before a case and after it."""
+
+    offset_ns: float
+    uncertainty_ns: float
+    drift_ns: float
+    drift_uncertainty_ns: float
+    allowed_ns: float  # the most that it drifts
+
+    @property
+    def doubt_ns(self) -> float:
+        return self.uncertainty_ns + abs(self.drift_ns)
+
+    def fields(self) -> dict[str, float]:
+        return {
+            "offset_ns": round(self.offset_ns),
+            "uncertainty_ns": round(self.uncertainty_ns, 1),
+            "drift_ns": round(self.drift_ns),
+            "drift_uncertainty_ns": round(self.drift_uncertainty_ns, 1),
+        }
+
+    def stepped(self) -> list[dict[str, Any]]:
+        """Returns a warning if the clock moved further than clocks drift."""
+        if abs(self.drift_ns) <= self.allowed_ns:
+            return []
+        observed, most = (f"{ns / 1e3:.3g} µs" for ns in (self.drift_ns, self.allowed_ns))
+        return [asdict(warnings.make("clock-step", f"{observed} apart", f"at most {most}"))]
+
+
+def _known(first: ClockOffset, last: ClockOffset, most_drift_ns: float) -> _Clock:
+    known_ns = first.uncertainty_ns + last.uncertainty_ns
+    return _Clock(
+        first.offset_ns,
+        first.uncertainty_ns,
+        last.offset_ns - first.offset_ns,
+        known_ns,
+        known_ns + most_drift_ns,
+    )
+
+
 class HostMeasurer(RankMeasurer):
-    """Measures cases between this host and one other. Call meet() before the cases of a pair."""
+    """Measures cases between this host and others. Call meet() before the cases of a group of hosts."""
 
     topology: Topology
     cores: Sequence[int]  # of this rank; empty: it shares them
     shared_ranks: int  # ranks of this host's kernel
-    _pair: Communicator | None = None
+    _together: Communicator | None = None
     _hosts: tuple[str, ...] = ()
     _own = 0
-    _offset: ClockOffset | None = None
+    _offset_ns = 0.0  # of this host's clock against that of the first host
 
     @property
     def devices(self) -> Sequence[Device]:
         """The devices of this host's runtimes."""
         return self._session.devices
 
-    def meet(self, pair: Communicator, hosts: tuple[str, ...], own: int) -> None:
-        """Begins the cases of a pair.
+    def meet(self, together: Communicator, hosts: tuple[str, ...], own: int) -> None:
+        """Begins the cases of a group of hosts.
 
         Args:
-            pair: Its two ranks, in the order of `hosts`.
-            hosts: In the order of the case: the first one sends first.
+            together: Their ranks, in the order of `hosts`.
+            hosts: In the order of the case: the first one of a pair sends first.
             own: This host's place among them.
         """
-        self._pair, self._hosts, self._own = pair, hosts, own
-        self._vendors.clear()  # NCCL's and RCCL's communicators are of the pair before
+        self._together, self._hosts, self._own = together, hosts, own
+        self._vendors.clear()  # NCCL's and RCCL's communicators are of the group before
 
     def _partners(self, case: Case) -> Hashable:
-        """The hosts of the pair: its ranks have the same numbers as those of every other one."""
+        """The hosts of the group: ranks of every pair have the same numbers."""
         return frozenset(self._hosts)
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the outcome of the pair's case; both hosts return the same."""
-        assert self._pair is not None
+        """Returns the outcome of the group's case; all of its hosts return the same."""
+        assert self._together is not None
         case = Case.from_json(request["case"])
         own = self._described(case)
-        told = [json.loads(text) for text in self._pair.gather(json.dumps(own).encode())]
+        told = [json.loads(text) for text in self._together.gather(json.dumps(own).encode())]
         if lacking := next((one["lacking"] for one in told if "lacking" in one), None):
             return {"status": "skipped", "reason": lacking}
         before = self._clocks()
-        outcome = super().measure({**request, "cores": [own["cores"]] * 2})
-        if told[0]["boot_id"] and told[0]["boot_id"] == told[1]["boot_id"]:
+        outcome = super().measure({**request, "cores": [one["cores"] for one in told]})
+        kernels = {one["boot_id"] for one in told}
+        if "" not in kernels and len(kernels) < len(told):
             one = warnings.make("one-machine", "hosts with one kernel", "a kernel for each host")
             outcome["warnings"] = [*outcome.get("warnings", ()), asdict(one)]
         outcome["hosts"] = dict(zip(self._hosts, (one["end"] for one in told), strict=True))
@@ -91,7 +137,7 @@ class HostMeasurer(RankMeasurer):
         return self.topology.device(cpu).cores
 
     def _group(self, case: Case) -> Communicator | None:
-        return self._pair
+        return self._together
 
     def _number(self, case: Case) -> int:
         return self._own
@@ -100,49 +146,50 @@ class HostMeasurer(RankMeasurer):
         sends, receives = super()._ends(case)
         return _local(sends), _local(receives)
 
+    def _executor(self, case: Case, ends: Ends, uuids: Mapping[str, str]) -> str:
+        """Returns the device of this host that executes the case: hosts are alike, and have one rank each."""
+        executor = case.flows[0].executor
+        return device_of(ends) if kind_of(device_of(ends)) == kind_of(executor) else executor
+
     def _options(self, case: Case, request: Mapping[str, Any], rank: int) -> MeasureOptions:
         options = super()._options(case, request, rank)
-        if self._own == 1 and self._offset is not None:
-            options.clock_offset_ns = self._offset.offset_ns
+        options.clock_offset_ns = self._offset_ns
         return options
 
-    def _clocks(self) -> tuple[ClockOffset, float]:
-        """Estimates the clocks' offset; returns it with the time of this host's clock in ns."""
+    def _clocks(self) -> Clocks:
+        """Estimates the offset of every host's clock; returns them with the time of this host's in ns."""
         import time
 
-        assert self._pair is not None
-        self._offset = self._core.estimate_clock_offset(self._pair, self._session, ROUND_TRIPS)
-        return self._offset, time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        assert self._together is not None
+        found = self._core.estimate_clock_offsets(self._together, self._session, ROUND_TRIPS)
+        self._offset_ns = found[self._own].offset_ns
+        return found, time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
-    def _add_clocks(
-        self, outcome: dict[str, Any], before: tuple[ClockOffset, float], after: tuple[ClockOffset, float]
-    ) -> None:
-        """Adds the clocks' offset and how far it is known, and what this leaves of the ranks' delays."""
+    def _add_clocks(self, outcome: dict[str, Any], before: Clocks, after: Clocks) -> None:
+        """Adds how far the clocks are apart and how far that is known, and what this leaves of the ranks'
+        delays. `clocks` is of the host whose clock is known least.
+        """
         (first, began), (last, ended) = before, after
-        drift_ns = last.offset_ns - first.offset_ns
-        known_ns = first.uncertainty_ns + last.uncertainty_ns
-        outcome["clocks"] = {
-            "reference": self._hosts[0],
-            "host": self._hosts[1],
-            "offset_ns": round(first.offset_ns),
-            "uncertainty_ns": round(first.uncertainty_ns, 1),
-            "drift_ns": round(drift_ns),
-            "drift_uncertainty_ns": round(known_ns, 1),
-        }
-        allowed_ns = known_ns + MOST_DRIFT * (ended - began)
-        doubt_ns = first.uncertainty_ns + abs(drift_ns)
-        if abs(drift_ns) > allowed_ns:
-            outcome["warnings"].append(
-                asdict(
-                    warnings.make(
-                        "clock-step", f"{drift_ns / 1e3:.3g} µs apart", f"at most {allowed_ns / 1e3:.3g} µs"
-                    )
-                )
-            )
-        for host, rank in zip(self._hosts, outcome["ranks"], strict=True):
+        known = [
+            _known(first[place], last[place], MOST_DRIFT * (ended - began))
+            for place in range(len(self._hosts))
+        ]
+        for place, (host, rank) in enumerate(zip(self._hosts, outcome["ranks"], strict=True)):
             rank["host"] = host
+            if len(self._hosts) > 2:
+                rank["clock"] = known[place].fields()
+            others = (clock.doubt_ns for other, clock in enumerate(known) if other != place)
+            doubt_ns = known[place].doubt_ns + max(others)  # a delay is between two clocks
             rank["begin_ns"] = max(0.0, rank["begin_ns"] - doubt_ns)
             rank["end_ns"] = max(0.0, rank["end_ns"] - doubt_ns)
+        least = max(range(1, len(known)), key=lambda place: known[place].doubt_ns)
+        outcome["clocks"] = {
+            "reference": self._hosts[0],
+            "host": self._hosts[least],
+            **known[least].fields(),
+        }
+        for clock in known:
+            outcome["warnings"] += clock.stepped()
         self._keep_sure_stragglers(outcome)
 
     def _keep_sure_stragglers(self, outcome: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Assembles the record of a pair of hosts: the request, both hosts' answer, and the peak of their NICs."""
+"""Assembles the record of a group of hosts: the request, their answer, and the peak of a pair's NICs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import fields as fields_of
 from typing import Any
 
 from byteways.plan.case import PlannedCase
+from byteways.plan.peaks import algorithm_sets_peak
 from byteways.results.record import Record
 from byteways.results.samples import Samples, of_outcome
 from byteways.run.recording import WORKER_STATUSES, asked
@@ -20,13 +21,14 @@ def measured_between_hosts(
     planned: PlannedCase,
     outcome: Mapping[str, Any],
     method_version: int,
-    tournament: Mapping[str, Any],
+    tournament: Mapping[str, Any] | None,
     **happened: Any,
 ) -> tuple[Record, Samples | None]:
-    """Returns the record of a pair and its samples.
+    """Returns the record of some hosts and its samples.
 
     Args:
-        tournament: `round` and `rounds` of the tournament, pairs that measured at once, and link class.
+        tournament: Of a pair: `round` and `rounds` of the tournament, pairs that measured at once, and link
+            class. None: all hosts together.
         happened: `started_at`, `wall_s`.
 
     Raises:
@@ -43,11 +45,13 @@ def measured_between_hosts(
         **happened,
         **asked(planned),
         "method_version": method_version,
-        "tournament": dict(tournament),
+        **({"tournament": dict(tournament)} if tournament is not None else {}),
     }
     fields.setdefault("reason", None)
     bandwidth = outcome.get("bandwidth_bytes_per_s")
-    if bandwidth is not None:
+    if bandwidth is not None and tournament is None:
+        fields |= {"peak_source": algorithm_sets_peak(planned.case.pattern), "limit_source": NO_LIMIT}
+    elif bandwidth is not None:
         rate, source = _peak(outcome["hosts"], len(planned.case.flows))
         fields |= {"peak_bytes_per_s": rate, "peak_source": source, "limit_source": NO_LIMIT}
         fields["fraction_of_peak"] = bandwidth / rate if rate else None

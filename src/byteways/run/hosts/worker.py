@@ -1,13 +1,14 @@
 """A rank of a run between hosts, one on each: `byteways.run.hosts.worker --socket PATH --ranks N`.
 
 The lowest rank that reaches the conductor's socket speaks for all: it tells the others each request and
-collects what the pairs found. Ranks sleep while they wait, so that a pair that measures has the cores.
+collects what the groups of ranks found: pairs, or all together. Ranks sleep while they wait, so that those
+that measure have the cores.
 
-    conductor  {"do": "measure", "case": {…with places for two hosts…}, "pairs": [[0, 5], [1, 4]],
+    conductor  {"do": "measure", "case": {…with places for two hosts…}, "groups": [[0, 5], [1, 4]],
                 "hosts": ["node1", …by rank…], "patience_s": 40.0, "budget_s": 0.5, …as for other workers…}
     worker     {"did": "measure", "outcomes": [{…} or null, …]}
 
-An outcome of null is of a pair that did not answer in time: the ranks are of no further use then.
+An outcome of null is of a group that did not answer in time: the ranks are of no further use then.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
-from byteways.plan.hosts.templates import of_pair
+from byteways.plan.hosts.rule import Group
+from byteways.plan.hosts.together import of_group
 from byteways.run.health_host import HostMonitor
 from byteways.run.hosts.facts import own_facts, sharing
 from byteways.run.hosts.measuring import HostMeasurer
@@ -60,8 +62,8 @@ class HostWorker:
         self._ranks = ranks
         self._measurer: HostMeasurer | None = None
         self._load = HostMonitor(processes=[os.getpid()])
-        self._pairs: tuple[object, ...] | None = None
-        self._pair: Communicator | None = None
+        self._met: tuple[object, ...] | None = None
+        self._group: Communicator | None = None
 
     def serve(self) -> None:
         world = self._mpi.world
@@ -71,11 +73,11 @@ class HostWorker:
                 self._mpi.finalize()
                 return
             until = time.monotonic() + request["patience_s"]
-            pairs = [tuple(pair) for pair in request["pairs"]]
-            mine = next((pair for pair in pairs if world.rank in pair), None)
-            self._meet(request, pairs, mine)
+            groups = [tuple(group) for group in request["groups"]]
+            mine = next((group for group in groups if world.rank in group), None)
+            self._meet(request, groups, mine)
             outcome = self._measure(request, mine) if mine else {}
-            leaders = [pair[0] for pair in pairs]
+            leaders = [group[0] for group in groups]
             if world.rank != self._speaker and world.rank not in leaders:
                 continue
             found = self._core.patient_collect(
@@ -100,26 +102,27 @@ class HostWorker:
         request: dict[str, Any] = json.loads(told)
         return request
 
-    def _meet(
-        self, request: Mapping[str, Any], pairs: Sequence[tuple[int, ...]], mine: tuple[int, ...] | None
-    ) -> None:
-        """Gives each pair a communicator, with the host that sends first as its rank 0. Collective."""
-        hosts = _case_of(request, (0, 1), ("0", "1")).hosts
+    def _meet(self, request: Mapping[str, Any], groups: Sequence[Group], mine: Group | None) -> None:
+        """Gives each group a communicator in the order of the case's hosts: of a pair, the one that sends
+        first is rank 0. Collective.
+        """
+        here = range(len(mine or groups[0]))
+        hosts = _case_of(request, here, [str(place) for place in here]).hosts
         order = tuple(int(place) for place in hosts)
-        key = (tuple(pairs), order)
-        if key == self._pairs:
+        key = (tuple(groups), order)
+        if key == self._met:
             return
         world = self._mpi.world
-        color = pairs.index(mine) if mine else -1
+        color = groups.index(mine) if mine else -1
         own = order.index(mine.index(world.rank)) if mine else 0
-        self._pair = world.split(color, own)
-        self._pairs = key
-        if mine and self._pair is not None:
+        self._group = world.split(color, own)
+        self._met = key
+        if mine and self._group is not None:
             names = tuple(request["hosts"][mine[place]] for place in order)
-            self._opened().meet(self._pair, names, own)
+            self._opened().meet(self._group, names, own)
 
     def _measure(self, request: Mapping[str, Any], mine: tuple[int, ...]) -> dict[str, Any]:
-        """Returns the pair's outcome, the same on both of its ranks."""
+        """Returns the group's outcome, the same on all of its ranks."""
         case = _case_of(request, mine, request["hosts"])
         self._load.begin()
         try:
@@ -154,9 +157,8 @@ class HostWorker:
         return self._measurer
 
 
-def _case_of(request: Mapping[str, Any], pair: Sequence[int], hosts: Sequence[str]) -> Case:
-    first, second = (hosts[rank] for rank in pair)
-    return of_pair(Case.from_json(request["case"]), first, second)
+def _case_of(request: Mapping[str, Any], group: Sequence[int], hosts: Sequence[str]) -> Case:
+    return of_group(Case.from_json(request["case"]), [hosts[rank] for rank in group])
 
 
 def _fields(device: Any) -> dict[str, Any]:

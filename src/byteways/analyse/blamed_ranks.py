@@ -1,0 +1,77 @@
+"""Which ranks keep others waiting or failed, by what records say: late begins, and reasons that name a rank.
+
+All ranks take part in every case, so that what slow or failed cases have in common cannot tell them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from byteways.plan.case import Case
+from byteways.results.record import Record
+from byteways.results.simulated import is_simulated
+from byteways.results.stragglers import Straggler, stragglers
+
+#: A rank that a reason names as the cause, and not as one that waits for it.
+_AT_FAULT = re.compile(
+    r"\brank (\d+)(?: \([^)]*\))? "
+    r"(?:has left|is dead|waits for nothing|is stopped|is gone|ended first|failed in)\b"
+)
+#: The rank whose error a reason quotes.
+_TOLD_BY = re.compile(r"(?:^|: )rank (\d+)(?: \([^)]*\))?: ")
+
+
+def stragglers_of(record: Record) -> list[Straggler]:
+    """Returns the ranks that keep the others waiting in a result."""
+    if not record.ranks or record.time_ns is None:
+        return []
+    if not any(warning.id == "straggler" for warning in record.warnings):
+        return []
+    return stragglers(record.ranks, (record.batch or 1) * record.time_ns.median)
+
+
+def ranks_blamed(record: Record) -> tuple[int, ...]:
+    """Returns the ranks that a record blames: stragglers, or those at fault where it has no result."""
+    if record.status == "measured":
+        return tuple(one.rank for one in stragglers_of(record))
+    reason = record.reason or ""
+    told = _AT_FAULT.findall(reason) or _TOLD_BY.findall(reason)[:1]
+    return tuple(dict.fromkeys(int(number) for number in told))
+
+
+def device_of(record: Record, rank: int) -> str:
+    """Returns the device of a rank in a case; '' if it has none there."""
+    return Case.from_json(vars(record)).devices_of_ranks.get(rank, "")
+
+
+def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict[str, frozenset[str]]:
+    """Returns for each case the ranks that it blames in any round: `rank 1 (gpu1 on node7)`, `host node7`.
+
+    The device is the rank's GPU, or without any its NUMA domain, if it is the same in all cases; the host of
+    a simulated machine has no name.
+    """
+    blamed = [(record, rank) for record in records for rank in ranks_blamed(record)]
+    known = _devices(blamed)
+    host = "" if is_simulated(manifest) else str((manifest.get("host") or {}).get("name") or "")
+    found: dict[str, set[str]] = {}
+    for record, rank in blamed:
+        hosts = Case.from_json(vars(record)).hosts
+        place = " on ".join(filter(None, (known[rank], host)))
+        name = f"host {hosts[rank]}" if rank < len(hosts) else f"rank {rank}{f' ({place})' if place else ''}"
+        found.setdefault(record.case_id, set()).add(name)
+    return {case: frozenset(names) for case, names in found.items()}
+
+
+def _devices(blamed: Iterable[tuple[Record, int]]) -> dict[int, str]:
+    """Returns the device of each rank; '' if it differs between cases."""
+    devices: dict[int, set[str]] = {}
+    for record, rank in blamed:
+        devices.setdefault(rank, set()).add(device_of(record, rank))
+    return {rank: _only(names - {""}) for rank, names in devices.items()}
+
+
+def _only(names: set[str]) -> str:
+    chosen = {name for name in names if name.startswith("gpu")} or names
+    return next(iter(chosen)) if len(chosen) == 1 else ""

@@ -1,0 +1,90 @@
+"""Ranks the alternatives for one job: the best, and its comparison with each other one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from byteways.analyse.claim import TIE, Claim
+from byteways.analyse.compare import compare
+from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
+
+
+@dataclass(frozen=True)
+class Rival:
+    """An alternative compared with the best one; the claim's first side is the best."""
+
+    variant: Variant
+    group: Group
+    claim: Claim
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Alternatives for the same job over the same paths: the best, and its comparison with each other one."""
+
+    variant: Variant
+    group: Group
+    rivals: tuple[Rival, ...]  # by value, the greatest first
+    default: Rival | None = None  # the best with default settings, if the best of all needs others
+    elsewhere: tuple[Rival, ...] = ()  # measured on few of the paths, and faster there
+
+    @property
+    def ties(self) -> tuple[Rival, ...]:
+        return tuple(one for one in self.rivals if not one.claim.leads)
+
+    @property
+    def slower(self) -> tuple[Rival, ...]:
+        return tuple(one for one in self.rivals if one.claim.leads)
+
+
+def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
+    """Ranks the alternatives among these cells, which must share kind of pair, link class and size.
+
+    An alternative must have been measured on at least half of the paths. None if no cell can be ranked.
+    """
+    ways = group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
+    if not ways:
+        return None
+    widest = max(len({cell.record.path for cell in some}) for some in ways.values())
+    groups = {
+        same: pool(some)
+        for same, some in ways.items()
+        if 2 * len({cell.record.path for cell in some}) >= widest
+    }
+    first = _simplest(groups, max(groups, key=lambda same: groups[same].value), len(ways))
+
+    def against(same: Variant, group: Group) -> Rival:
+        return Rival(same, group, compare(groups[first], group, kind=kind, ways=len(ways)))
+
+    rivals = [against(same, group) for same, group in groups.items() if same != first]
+    narrow = [against(same, pool(some)) for same, some in ways.items() if same not in groups]
+    rivals = sorted(rivals, key=lambda one: -one.group.value)
+    plain = [one for one in rivals if not _settings(one.variant)]
+    return Ranking(
+        first,
+        groups[first],
+        tuple(rivals),
+        plain[0] if _settings(first) and plain else None,
+        tuple(sorted((one for one in narrow if one.claim.trails), key=lambda one: -one.group.value)),
+    )
+
+
+def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Variant:
+    """Returns an alternative with default settings among ties with the best of its interface and memory."""
+    if not _settings(first):
+        return first
+    plain = [
+        same
+        for same in groups
+        if not _settings(same)
+        and (same.interface, same.source, same.destination)
+        == (first.interface, first.source, first.destination)
+        and compare(groups[first], groups[same], ways=ways).verdict == TIE
+    ]
+    return max(plain, key=lambda same: groups[same].value, default=first)
+
+
+def _settings(same: Variant) -> bool:
+    """Whether it differs from a program's defaults."""
+    return bool(same.environment or same.options)

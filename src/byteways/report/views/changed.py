@@ -1,0 +1,43 @@
+"""A chart of two runs, with how much of it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from byteways.analyse.compared import Pair
+from byteways.analyse.wording import ALIKE
+from byteways.analyse.wording_comparison import change, interval, values
+from byteways.report.charts import Chart
+
+#: What the series of both runs are called.
+FIRST, SECOND = "first run", "second run"
+#: Stands for a change that is not significant, as in the map.
+SAME = "="
+
+
+@dataclass(frozen=True)
+class Changed:
+    """`cases` are those that the chart shows, of which `differ` changed."""
+
+    chart: Chart
+    cases: int
+    differ: int
+
+
+def counted(chart: Chart, shown: Iterable[Pair]) -> Changed:
+    """Returns the chart with the number of its cases, and of those that differ."""
+    pairs = list(shown)
+    return Changed(chart, len(pairs), sum(pair.claim.differ for pair in pairs))
+
+
+def said(pair: Pair) -> str:
+    """`-50.0 %`, or `=` without a significant difference."""
+    return f"{change(pair.speed)} %" if pair.claim.differ else SAME
+
+
+def details(pair: Pair) -> str:
+    """Returns the case with both values, the change of speed and its interval."""
+    first, second = values(pair)
+    told = said(pair) if pair.claim.differ else ALIKE
+    return f"{pair.case}: {first} and {second}, {told} ({interval(pair)})"

@@ -1,0 +1,120 @@
+"""Bandwidth over size in two runs: for each kind of pair and link class, the path that changed most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from byteways.analyse.compared import Pair, most_changed, moved
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import APART, KINDS, kind, unidirectional
+from byteways.analyse.summary import Variant, group_by
+from byteways.report.charts import Chart, short
+from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
+from byteways.units import format_size
+
+CAPTION = (
+    f"Solid: {FIRST}; dashed: {SECOND}; the bands are the intervals. Below: speed of the second run relative "
+    "to the first; filled marks differ significantly."
+)
+#: Ways in one chart: each has a line for either run.
+MOST_WAYS = 3
+
+
+def changes(first: Index, pairs: Sequence[Pair]) -> list[Changed]:
+    """Returns the charts, the largest changes first.
+
+    Args:
+        first: The first run, whose topology names the link classes.
+        pairs: The cases in both runs.
+    """
+    drawn = [(moved(most), chart) for most, chart in _charts(first, pairs)]
+    return [chart for _, chart in sorted(drawn, key=lambda entry: -entry[0])]
+
+
+def _charts(first: Index, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Changed]]:
+    plain = {cell.record.case_id for cell in unidirectional(pair.first for pair in pairs)}
+    shown = [
+        pair
+        for pair in pairs
+        if pair.first.record.case_id in plain and pair.first.record.interface not in APART
+    ]
+    order = list(KINDS)
+    classes = group_by(
+        shown, lambda pair: (order.index(kind(pair.first)), first.link_class(pair.first), _warm(pair))
+    )
+    for (place, wires, warm), alike in sorted(classes.items()):
+        ways = _curves(alike)
+        if not ways:
+            continue
+        kept = _fastest(ways)
+        most = most_changed(pair for variant in kept for some in ways[variant].values() for pair in some)
+        path = most.first.record.path
+        lines = {
+            variant.label(): ways[variant][path]
+            for variant in [most.first.variant, *kept]
+            if path in ways[variant]
+        }
+        between = wires or KINDS[order[place]]
+        title = f"{path}, {between}{', warm caches' * warm}"
+        own = [pair for some in lines.values() for pair in some]
+        yield most, counted(Chart(title, CAPTION, figure(lines)), own)
+
+
+def _warm(pair: Pair) -> bool:
+    return pair.first.record.cache == "warm"
+
+
+def _curves(alike: Iterable[Pair]) -> dict[Variant, dict[str, list[Pair]]]:
+    """Returns the cases by way and path in the order of size, of those with at least two sizes."""
+    by_way: dict[Variant, dict[str, list[Pair]]] = {}
+    for (variant, path), some in group_by(
+        alike, lambda pair: (pair.first.variant, pair.first.record.path)
+    ).items():
+        by_size = {pair.first.record.size_bytes: pair for pair in some}
+        if len(by_size) > 1:
+            by_way.setdefault(variant, {})[path] = [by_size[size] for size in sorted(by_size)]
+    return by_way
+
+
+def _fastest(ways: Mapping[Variant, Mapping[str, Sequence[Pair]]]) -> list[Variant]:
+    """Returns the ways that were fastest in the first run at their largest size."""
+
+    def reach(variant: Variant) -> float:
+        return max(some[-1].first.value for some in ways[variant].values())
+
+    return sorted(ways, key=reach, reverse=True)[:MOST_WAYS]
+
+
+def figure(lines: Mapping[str, Sequence[Pair]]) -> dict[str, Any]:
+    """Returns the data of a chart that the page draws itself (two_runs.js), rates in GB/s.
+
+    Args:
+        lines: Cases in the order of size, by the label of their way.
+    """
+    sizes = sorted({pair.first.record.size_bytes for some in lines.values() for pair in some})
+    return {
+        "lines": [_line(label, some) for label, some in lines.items()],
+        "sizes": sizes,
+        "names": [format_size(size) for size in sizes],
+    }
+
+
+def _line(label: str, pairs: Sequence[Pair]) -> dict[str, Any]:
+    firsts, seconds = [pair.first for pair in pairs], [pair.second for pair in pairs]
+    return {
+        "label": label,
+        "x": [pair.first.record.size_bytes for pair in pairs],
+        "y": [short(cell.value / 1e9) for cell in firsts],
+        "low": [short(cell.low / 1e9) for cell in firsts],
+        "high": [short(cell.high / 1e9) for cell in firsts],
+        "second": {
+            "y": [short(cell.value / 1e9) for cell in seconds],
+            "low": [short(cell.low / 1e9) for cell in seconds],
+            "high": [short(cell.high / 1e9) for cell in seconds],
+        },
+        "speed": [short(pair.speed) for pair in pairs],
+        "said": [said(pair) for pair in pairs],
+        "told": [details(pair) for pair in pairs],
+        "differ": [int(pair.claim.differ) for pair in pairs],
+    }

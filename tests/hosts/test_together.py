@@ -1,0 +1,106 @@
+"""Collectives and application patterns of all hosts together, between network namespaces: host memory, MPI
+over TCP, no GPU and no network hardware (`make test-hosts`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from byteways.results.record import Record
+from tests.hosts.conftest import Hosts
+from tests.hosts.test_tournament import once
+from tests.mpi import jobs
+
+pytestmark = pytest.mark.hosts
+COUNT = 4
+SWEEPS = """
+[[sweep]]
+name = "pipelined"
+interface = "mpi"
+pattern = ["allreduce", "allgather"]
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = ["8B", "16KiB"]
+
+[[sweep]]
+name = "isolated"
+interface = "mpi"
+pattern = "allreduce"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = "8B"
+options = {{ timing = "isolated" }}
+
+[[sweep]]
+name = "barrier"
+interface = "mpi-barrier"
+pattern = "barrier"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+size = "8B"
+"""
+#: Of those: allreduce and allgather of two sizes, one isolated, and a barrier.
+CASES = 6
+#: An exchange of halos in a grid of 2 × 2 hosts.
+HALO = """
+[[sweep]]
+name = "halo"
+interface = "halo"
+pattern = "halo"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+size = "32KiB"
+options = {{ fields = 2 }}
+"""
+
+
+def path_of(record: Record) -> str:
+    return record.path.partition(":")[2]
+
+
+@pytest.mark.parametrize("installation", [jobs.MPICH, jobs.OPEN_MPI], ids=lambda each: each.name)
+def test_four_hosts_together(between_hosts: Hosts, installation: jobs.Installation) -> None:
+    """Catches collectives that reach two hosts only, clocks of two hosts for those of four, data that arrive
+    wrong, and a record that does not name its hosts.
+    """
+    ahead_s = {"n1": 7200, "n3": 86400}
+    files = {f"clock-{host}": str(s) for host, s in ahead_s.items()}
+    done = between_hosts(COUNT, sweeps=SWEEPS, installation=installation, files=files)
+    records = done.run.records
+    assert done.status == 0, done.said
+    assert len(records) == CASES == done.run.manifest["planned"] and once(records)
+    assert "all 4 hosts together" in done.said
+    names = [f"n{number}" for number in range(COUNT)]
+    for record in records:
+        assert record.status == "measured" and record.verified, record.reason
+        assert path_of(record) == "n[0-3]:cpu0" and list(record.hosts or ()) == names
+        assert record.peak_bytes_per_s is None and record.tournament is None
+        assert record.ranks is not None and [rank["host"] for rank in record.ranks] == names
+        for name, rank in zip(names, record.ranks, strict=True):
+            clock = rank["clock"]
+            difference_ns = 1e9 * (ahead_s.get(name, 0) - ahead_s.get("n0", 0))
+            assert abs(clock["offset_ns"] - difference_ns) <= clock["uncertainty_ns"] + 1
+            assert rank["begin_ns"] < 3600e9
+        assert record.clocks is not None and record.clocks["reference"] == "n0"
+        assert record.clocks["uncertainty_ns"] > 0
+
+
+def test_halos_in_a_grid_of_hosts(between_hosts: Hosts) -> None:
+    """Catches application patterns whose neighbours are on no other host."""
+    done = between_hosts(COUNT, sweeps=HALO)
+    (record,) = done.run.records
+    assert done.status == 0 and record.status == "measured" and record.verified, done.said
+    assert path_of(record) == "n[0-3]:cpu0"
+
+
+def test_the_others_go_on_without_an_unreachable_host(between_hosts: Hosts) -> None:
+    """Catches one host that costs the collectives of all."""
+    done = between_hosts(COUNT, sweeps=SWEEPS, files={"unreachable-n2": ""})
+    assert done.status == 1 and "host n2 is left out: no program starts there: ssh:" in done.said
+    found = Counter((record.status, path_of(record)) for record in done.run.records)
+    assert found == {("skipped", "n[0-3]:cpu0"): CASES, ("measured", "n0:cpu0,n1:cpu0,n3:cpu0"): CASES}
+    assert once(done.run.records)

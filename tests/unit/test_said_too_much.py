@@ -1,0 +1,133 @@
+"""Sentences say no more than their claims: ties, the best of few paths, outliers, medians, equal words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from byteways.analyse.compare import compare
+from byteways.analyse.finding import finding
+from byteways.analyse.findings import told_apart
+from byteways.analyse.headline import Lead
+from byteways.analyse.phrases import differ, with_span
+from byteways.analyse.ranking import rank
+from byteways.analyse.subjects.odd_pairs import odd_of
+from byteways.analyse.subjects.transfers import _basis
+from byteways.analyse.summary import Cell, cells, pool
+from byteways.analyse.wording import better_way, margin, named_way, no_difference, part_kept, tie
+from byteways.analyse.wording_answers import answer, doubt
+from byteways.results.record import Record, Warning
+from tests.report.few_records import GB, GIB, flow, in_rounds, record
+
+GPUS = ("gpu0", "gpu1", "gpu2", "gpu3")
+PAIRS = [(one, other) for one in GPUS for other in GPUS if one != other]
+
+
+def on(path: tuple[str, str], rate: float, interface: str = "copy", **more: object) -> Record:
+    ends = (f"{path[0]}:device", f"{path[1]}:device", str(more.pop("by", path[0])))
+    return record(interface, [flow(*ends)], rate * GB, GIB, **more)  # type: ignore[arg-type]
+
+
+def found(*records: Record) -> list[Cell]:
+    return cells(in_rounds(records))
+
+
+def every(interface: str, *rates: float, **more: object) -> list[Record]:
+    return [on(path, rate, interface, **more) for path, rate in zip(PAIRS, rates, strict=False)]
+
+
+def test_paths_that_disagree_are_no_tie() -> None:
+    """Catches "no significant difference" of two ways of which each leads on half of the paths."""
+    copies, kernels = found(*every("copy", 400, 400)), found(*every("kernel", 300, 500))
+    claim = compare(pool(copies), pool(kernels))
+    told = no_difference(("copy", "kernel"), [claim])
+    assert told == "copy and kernel lead on different paths"
+    with pytest.raises(ValueError, match="no tie"):
+        tie(claim, ("copy", "kernel"))
+    ranking = rank(found(*every("copy", 400, 410), *every("kernel", 300, 500)))
+    assert ranking is not None
+    assert "no significant difference" not in better_way(ranking, "Between GPUs", GIB)[0] + margin(ranking)
+    assert doubt(ranking) == "the paths disagree"
+
+
+def test_what_was_not_compared_is_no_tie() -> None:
+    """Catches a tie of results that share no path, and one without any comparison."""
+    (first,), (second,) = found(on(PAIRS[0], 400.0)), found(on(PAIRS[1], 400.0, "kernel"))
+    told = no_difference(("copy", "kernel"), [compare(first, second)])
+    assert told == "copy and kernel are not compared: no path in common,"
+    with pytest.raises(ValueError, match="no comparison"):
+        no_difference(("copy", "kernel"), [])
+
+
+def test_what_is_too_noisy_is_no_tie() -> None:
+    """Catches a loss of 5 % that is told as no difference because its samples are few."""
+    few = [Warning("few-samples", 3, 6, "")]
+    (first,), (second,) = found(on(PAIRS[0], 380.0, warnings=few)), found(on(PAIRS[0], 400.0, "kernel"))
+    claim = compare(first, second)
+    assert part_kept(claim) == "95 % (too noisy to rank)"
+    ranking = rank([first, second])
+    assert ranking is not None and margin(ranking) == "too noisy to rank against copy"
+
+
+def test_only_the_interface_leads_where_its_ways_tie() -> None:
+    """Catches "issued by the source is fastest" where issuing by the destination is as fast."""
+    kernel = on(PAIRS[0], 300.0, "kernel")
+    both = [on(PAIRS[0], 400.0, access="write"), on(PAIRS[0], 400.1, by=PAIRS[0][1], access="read")]
+    alone = [on(PAIRS[0], 400.0, access="write"), on(PAIRS[0], 320.0, by=PAIRS[0][1], access="read")]
+    tied, clear = rank(found(*both, kernel)), rank(found(*alone, kernel))
+    assert tied is not None and clear is not None
+    assert better_way(tied, "Between GPUs", GIB)[0].startswith("Between GPUs, copy is fastest at")
+    assert "between copy issued by the destination and copy issued by the source." in named_way(tied)
+    assert "copy issued by the source is fastest" in better_way(clear, "Between GPUs", GIB)[0]
+    assert named_way(clear) == ""
+
+
+def test_the_best_names_what_is_faster_on_few_paths() -> None:
+    """Catches "no alternative at this size" and "the only way measured" beside one that is faster."""
+    ranking = rank(found(*every("copy", 90, 90, 90, 90), on(PAIRS[0], 1855.0, "kernel")))
+    assert ranking is not None
+    told = "on gpu0>gpu1 alone kernel is faster still (1860 GB/s)"
+    assert margin(ranking) == told and Lead(ranking, GIB).margin == told
+    assert told in answer(ranking) and answer(ranking).endswith("not sure (not on gpu0>gpu1)")
+
+
+def test_an_outlier_is_compared_with_sound_pairs() -> None:
+    """Catches "gets 197 where 10 pairs get 197 to 392", whose other outliers are among the ten."""
+    rates = [197.0 if "gpu0" in path else 392.0 for path in PAIRS]
+    odd = list(odd_of(found(*every("copy", *rates))))
+    assert {cell.record.path for _, cell, _ in odd} == {
+        f"{one}>{other}" for one, other in PAIRS if "gpu0" in (one, other)
+    }
+    assert all(min(other.value for other in rest.cells) > 300 * GB for _, _, rest in odd)
+
+
+def test_unlike_paths_have_no_median() -> None:
+    """Catches "interval 294 GB/s" of paths of which half reach 197 and half 392."""
+    unlike = pool(found(*every("copy", 197, 197, 392, 392)))
+    alike = pool(found(*every("copy", 392, 392, 393, 393)))
+    assert differ(unlike) and _basis(unlike) == "4 paths, which differ"
+    assert with_span(unlike) == "197 to 392"
+    assert not differ(alike) and _basis(alike).startswith("Median of 4 paths, interval ")
+
+
+def test_equal_words_are_told_apart() -> None:
+    """Catches two figures for one thing where only a detail says in what the two differ."""
+    plain, inplace = found(on(PAIRS[0], 5.0), on(PAIRS[0], 10.0, options={"in_place": "yes"}))
+    said = [
+        finding(f"MPI allreduce of 8 ranks reaches {rate:g} GB/s at 1 MiB", "", 1.0, (cell,))
+        for rate, cell in ((5, plain), (10, inplace))
+    ]
+    apart = [one.title for one in told_apart(said)]
+    assert apart == [f"{said[0].title} [default settings]", f"{said[1].title} [in_place=yes]"]
+    ways = found(on(PAIRS[0], 5.0, access="write"), on(PAIRS[0], 10.0, by=PAIRS[0][1], access="read"))
+    by = [
+        replace(one, results=finding("", "", 1.0, (cell,)).results)
+        for one, cell in zip(said, ways, strict=True)
+    ]
+    assert [one.title.rpartition(" [")[2] for one in told_apart(by)] == [
+        "issued by the source]",
+        "issued by the destination]",
+    ]
+    sizes = [said[0], replace(said[1], title=said[1].title.replace("1 MiB", "4 MiB"))]
+    assert told_apart(sizes) == sizes and told_apart([said[0], said[0]]) == [said[0], said[0]]
