@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 typedef uint64_t Word;
@@ -36,6 +37,14 @@ static double now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return 1e9 * t.tv_sec + t.tv_nsec;
+}
+
+// Words of 0 in plain pages, as byteways' pageable memory has them.
+static Word* words_of(size_t count) {
+  void* data = mmap(NULL, count * sizeof(Word), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) exit(3);
+  madvise(data, count * sizeof(Word), MADV_NOHUGEPAGE);
+  return data;
 }
 
 static size_t number_in(FILE* file) {
@@ -130,9 +139,9 @@ int main(int argc, char** argv) {
   sched_setaffinity(0, sizeof set, &set);
   const double seconds = atof(argv[3]);
   read_trips(argv[4]);
-  store = calloc(store_words, sizeof(Word));
+  store = words_of(store_words);
   for (size_t i = 0; i < store_words; ++i) store[i] = i * 0x9E3779B97F4A7C15ull | 1;
-  out = calloc(3 * part_words, sizeof(Word));
+  out = words_of(3 * part_words);
   in[0] = out + part_words;
   in[1] = in[0] + part_words;
   if (rank == 0) printf("particles %zu", home_words * sizeof(Word));
