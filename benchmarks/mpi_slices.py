@@ -39,7 +39,7 @@ def case_of(kind: str, size: int, batch: int) -> Case:
     first, second = (Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
     message = (Flow(first, second, "cpu0"),)
     if kind == "pong":
-        return Case("mpi-ping-pong", "unidirectional", message, size, options=options)
+        return Case("mpi-ping-pong", "unidirectional", message, size, "warm", options=options)
     if kind == "window":
         return Case("mpi", "unidirectional", message, size, "warm", options=options)
     both = (Flow(first, first, "cpu0", others=((second, second),)),)
