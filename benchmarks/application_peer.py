@@ -18,8 +18,7 @@ from pathlib import Path
 from peer_runs import Key, environment, find_launcher, in_turns, launched, own_records, pairs_of
 
 SECONDS = 0.6
-#: As the native core is built. A loop of a few instructions takes twice as long where its jump crosses 32
-#: bytes (Intel's JCC erratum, SKX102): where it lies is no difference between programs.
+#: As the native core builds its kernels of hosts (`fast_sources` in CMakeLists.txt).
 _FLAGS = ("-O3", "-falign-loops=32")
 #: Of the interval of the ratio: our own work is at most 2 % of an iteration.
 WANTED = (0.0, 1.02)

@@ -18,19 +18,32 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.mpi_library import open_mpi
 from byteways.run.rank_measuring import RankMeasurer
 
-#: Batches of 2 ms that a slice may have at most.
+#: Batches that a slice may have at most.
 MOST = 10_000
+#: Nanoseconds of a batch of the loop. byteways itself has shorter ones of short operations, whose calls are
+#: still cold: its ranks have just agreed on what comes next.
+BATCH_NS = 2e6
+#: Messages in a window.
+WINDOW = 64
 
 
-def case_of(kind: str, size: int) -> Case:
+def batch_of(kind: str, operation_ns: float) -> int:
+    """Operations of a batch as long as the loop's, in whole windows."""
+    together = WINDOW if kind == "window" else 1
+    return max(1, round(BATCH_NS / operation_ns / together)) * together
+
+
+def case_of(kind: str, size: int, batch: int) -> Case:
     """What byteways calls it."""
+    options = {"batch": batch}
     first, second = (Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
     message = (Flow(first, second, "cpu0"),)
     if kind == "pong":
-        return Case("mpi-ping-pong", "unidirectional", message, size)
+        return Case("mpi-ping-pong", "unidirectional", message, size, "warm", options=options)
     if kind == "window":
-        return Case("mpi", "unidirectional", message, size, "warm")
-    return Case("mpi", "allreduce", (Flow(first, first, "cpu0", others=((second, second),)),), size, "warm")
+        return Case("mpi", "unidirectional", message, size, "warm", options=options)
+    both = (Flow(first, first, "cpu0", others=((second, second),)),)
+    return Case("mpi", "allreduce", both, size, "warm", options=options)
 
 
 def ours(measurer: RankMeasurer, case: Case, cores: list[int], seconds: float, key: int, best: bool) -> float:
@@ -86,14 +99,15 @@ def main() -> None:
     measurer = RankMeasurer.open(mpi.world, mpi)
     for operation in arguments.operations:
         kind, size = operation.split(":")[0], int(operation.split(":")[1])
-        case = case_of(kind, size)
-
-        def mine(number: int, case: Case = case) -> float:
-            return ours(measurer, case, cores, seconds, number, best)
 
         def other(_: int, kind: str = kind, size: int = size) -> float:
             os.sched_setaffinity(0, {cores[mpi.world.rank]})
             return theirs(loop, kind, size, seconds, best)
+
+        case = case_of(kind, size, batch_of(kind, other(0)))  # the loop's times are the same on both ranks
+
+        def mine(number: int, case: Case = case) -> float:
+            return ours(measurer, case, cores, seconds, number, best)
 
         for ours_ns, theirs_ns in in_slices(arguments.pairs, mine, other):
             if mpi.world.rank == 0:

@@ -1,13 +1,14 @@
-// The plain loop that byteways' particles between two ranks are compared with: the same passes over the store,
-// the same messages and sum on the same cores, and nothing else. Compiled with the mpicc of the MPI under test.
+// The plain loop that byteways' particles between two ranks are compared with: the same passes over the
+// store, the same messages and sum on the same cores, and nothing else. Compiled with the mpicc of the MPI
+// under test.
 //
 //   mpiexec -n 2 particle_loop CORE0 CORE1 SECONDS TRIPS
 //
-// The file TRIPS (benchmarks/particle_trips.py) has words: those of a rank's store with room for guests, those
-// of a part of the messages, the number of trips; then, for each trip, the messages of rank 0 and those of
-// rank 1: how many, and three numbers for each: its first word in the store of its rank, its first word among
-// the messages, and its words. Prints the nanoseconds of one iteration in every batch, of the slower rank; a
-// batch takes 50 µs at least and has whole rounds of trips.
+// The file TRIPS (benchmarks/particle_trips.py) has words: those of a rank's store with room for guests,
+// those of a part of the messages, the number of trips; then, for each trip, the messages of rank 0 and those
+// of rank 1: how many, and three numbers for each: its first word in the store of its rank, its first word
+// among the messages, and its words. Prints the nanoseconds of one iteration in every batch, of the slower
+// rank; a batch takes 50 µs at least and has whole rounds of trips.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 typedef uint64_t Word;
@@ -35,6 +37,14 @@ static double now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return 1e9 * t.tv_sec + t.tv_nsec;
+}
+
+// Words of 0 in plain pages, as byteways' pageable memory has them.
+static Word* words_of(size_t count) {
+  void* data = mmap(NULL, count * sizeof(Word), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) exit(3);
+  madvise(data, count * sizeof(Word), MADV_NOHUGEPAGE);
+  return data;
 }
 
 static size_t number_in(FILE* file) {
@@ -98,11 +108,11 @@ static void exchange(int other, const Side* sent, const Side* received, Word* to
   pack(sent);
   int count = 0;
   for (size_t k = 0; k < received->count; ++k)
-    MPI_Irecv(to + received->messages[k].in_messages, (int)(received->messages[k].words * sizeof(Word)), MPI_BYTE,
-              other, (int)k, MPI_COMM_WORLD, &pending[count++]);
+    MPI_Irecv(to + received->messages[k].in_messages, (int)(received->messages[k].words * sizeof(Word)),
+              MPI_BYTE, other, (int)k, MPI_COMM_WORLD, &pending[count++]);
   for (size_t k = 0; k < sent->count; ++k)
-    MPI_Isend(out + sent->messages[k].in_messages, (int)(sent->messages[k].words * sizeof(Word)), MPI_BYTE, other,
-              (int)k, MPI_COMM_WORLD, &pending[count++]);
+    MPI_Isend(out + sent->messages[k].in_messages, (int)(sent->messages[k].words * sizeof(Word)), MPI_BYTE,
+              other, (int)k, MPI_COMM_WORLD, &pending[count++]);
   MPI_Waitall(count, pending, MPI_STATUSES_IGNORE);
   unpack(received, to);
 }
@@ -129,9 +139,9 @@ int main(int argc, char** argv) {
   sched_setaffinity(0, sizeof set, &set);
   const double seconds = atof(argv[3]);
   read_trips(argv[4]);
-  store = calloc(store_words, sizeof(Word));
+  store = words_of(store_words);
   for (size_t i = 0; i < store_words; ++i) store[i] = i * 0x9E3779B97F4A7C15ull | 1;
-  out = calloc(3 * part_words, sizeof(Word));
+  out = words_of(3 * part_words);
   in[0] = out + part_words;
   in[1] = in[0] + part_words;
   if (rank == 0) printf("particles %zu", home_words * sizeof(Word));

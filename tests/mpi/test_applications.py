@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from byteways.results.run_folder import RunFolder
+from particle_trips import TRIPS, messages_of
 from tests.mpi import jobs
 from tests.mpi.test_runs import environment, ranks_of
 
@@ -61,6 +62,24 @@ def test_every_word_is_as_one_rank_computes_it(installation: jobs.Installation, 
         assert record.status == "measured" and record.verified, record
         assert record.counts == record.options.get("timed", "iteration")
         assert record.latency_ns is not None and record.latency_ns > 0
+
+
+def test_plain_loop_sends_the_same_messages(tmp_path: Path) -> None:
+    """Catches a rule of messages that benchmarks/particle_trips.py has otherwise than the native core."""
+    jobs.require(jobs.MPICH)
+    sizes = (131072, 4 << 20)
+    text = SWEEP.format(what="particles", size=[*sizes], options='timed = "exchange"')
+    words = command(jobs.MPICH, tmp_path, text, 0.02, 2)
+    subprocess.run(words, env=environment(tmp_path), capture_output=True, timeout=100, check=True)
+    for size, record in zip(sizes, RunFolder(tmp_path / "R").records, strict=True):
+        trips = [messages_of(size, 0, trip) for trip in range(TRIPS)]
+        told = [8 * message.words for messages in trips for message in messages]
+        assert record.size_bytes == size and record.engine_evidence is not None
+        assert record.engine_evidence.startswith(
+            f"{len(told) // TRIPS} messages out of this rank and as many back, "
+            f"of {min(told)} to {max(told)} bytes, "
+            f"{sum(told) // TRIPS} bytes in all each way"
+        )
 
 
 def test_a_rank_killed_in_the_middle_of_a_halo_costs_one_case(tmp_path: Path) -> None:

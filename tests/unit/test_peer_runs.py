@@ -1,4 +1,4 @@
-"""benchmarks/xccl_peer.py and what it shares with mpi_peer.py: like is compared with like, truly."""
+"""Comparisons with other programs of several ranks (benchmarks/*_peer.py): like with like, truly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+import application_peer
+import halo_peer
 import mpi_slices
+import particles_peer
 import peer_runs
 import xccl_peer
 from benchmarks.peers import torch_allreduce
@@ -83,8 +86,39 @@ def test_slices_take_turns() -> None:
 )
 def test_slices_measure_what_the_loop_does(kind: str, interface: str, pattern: str) -> None:
     """Catches a case of other ranks or sizes than the loop has."""
-    case = mpi_slices.case_of(kind, 64)
+    case = mpi_slices.case_of(kind, 64, 128)
+    assert case.options["batch"] == 128
     assert (case.interface, case.pattern, case.size_bytes, case.ranks) == (interface, pattern, 64, (0, 1))
+
+
+def test_batches_are_of_whole_windows() -> None:
+    """Catches a batch that ends in the middle of a window, and none at all of long operations."""
+    assert mpi_slices.batch_of("window", 450.0) == 4416 and mpi_slices.batch_of("window", 1e9) == 64
+    assert mpi_slices.batch_of("pong", 450.0) == 4444 and mpi_slices.batch_of("pong", 1e9) == 1
+
+
+@pytest.mark.parametrize("pattern", [halo_peer.HALO, particles_peer.PARTICLES], ids=lambda each: each.name)
+def test_patterns_are_one_sweep_of_the_sizes(pattern: application_peer.Pattern) -> None:
+    """Catches keys that byteways refuses, and other sizes or ranks than the loop has."""
+    suite = parse(pattern.suite(), file="peer.toml")
+    (sweep,) = suite.sweeps
+    assert list(sweep.sizes) == list(pattern.sizes) and sweep.interfaces == (pattern.name,)
+
+
+def test_plain_loop_knows_the_messages(tmp_path: Path) -> None:
+    """Catches numbers that the loop would read as others, and messages that lie over each other."""
+    (file,) = particles_peer.trips_file(131072, tmp_path)
+    store, part, trips, *numbers = map(int, Path(file).read_text(encoding="ascii").split())
+    assert (store, part, trips) == (131072 // 8 + part, 4 * 10 * 16, 4)
+    left = iter(numbers)
+    for _ in range(2 * trips):
+        end = sent = 0
+        for _ in range(next(left)):
+            in_store, in_messages, words = next(left), next(left), next(left)
+            assert in_store >= end and in_messages == sent and words % 16 == 0
+            end, sent = in_store + words, sent + words
+        assert sent == 10 * 16 and end <= 131072 // 8
+    assert list(left) == []
 
 
 @pytest.mark.parametrize("text", ["1", "0", "x"])
