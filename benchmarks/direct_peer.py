@@ -5,7 +5,7 @@
 
 A mode is `process`, `thread` or `single`, one launch a call, or `graph`: a graph of each rank, which is a
 thread. A line gives, for one mode and size in bytes, both medians over all pairs of runs and the ratio of
-direct's time to the library's: the median over pairs, and the 95 % interval of the mean. `persistent` has no
+direct's time to the library's: the geometric mean over pairs, and its 95 % interval. `persistent` has no
 counterpart in the library: its line compares with the library's graph, and says so. Both inherit this
 environment: NCCL_NVLS_ENABLE=0 keeps NVLink SHARP out of the comparison.
 """

@@ -6,7 +6,7 @@
 The loop (benchmarks/peers/mpi_loop.c) makes the same calls on the same cores. Both take turns in the same two
 processes, in slices of a fifth of a second (benchmarks/mpi_slices.py), so that other work on the machine and
 its clocks disturb both alike. A line gives, for one operation, both medians over all pairs and the ratio of
-byteways' time to the loop's: the median over pairs, the 95 % interval of the mean, and whether that lies
+byteways' time to the loop's: the geometric mean over pairs, its 95 % interval, and whether that lies
 within 0.97 to 1.03, as wanted. It takes two idle cores; `--best` takes the best batch of each slice instead
 of its median, where others work a little. What MPI costs by the way it was started, such as its
 thread level, is in both times.

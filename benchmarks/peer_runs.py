@@ -88,7 +88,7 @@ def own_records(
 
 
 def ratio_text(ratios: Sequence[float], wanted: tuple[float, float] | None = None) -> str:
-    """Median of ratios with the 95 % interval of the mean of their logarithms (Student's t).
+    """Geometric mean of ratios with its 95 % interval (Student's t over their logarithms).
 
     Args:
         ratios: Two at least.
@@ -98,7 +98,7 @@ def ratio_text(ratios: Sequence[float], wanted: tuple[float, float] | None = Non
     half = student(0.05, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
     centre = statistics.fmean(logs)
     low, high = math.exp(centre - half), math.exp(centre + half)
-    text = f"ratio {statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})"
+    text = f"ratio {math.exp(centre):.3f} ({low:.3f} to {high:.3f})"
     if wanted is None:
         return text
     inside, outside = wanted[0] <= low and high <= wanted[1], high < wanted[0] or low > wanted[1]

@@ -7,7 +7,7 @@ installation with bin/mpiexec, else that in PATH is used. Both programs sum 64-b
 place, a rank a GPU, with operations back to back in batches timed by events of the GPU, and take the slowest
 rank (benchmarks/peers/torch_allreduce.py). Both inherit this environment, with the library's own settings.
 A line gives, for one size in bytes, both medians over all pairs and the ratio of byteways' time to PyTorch's:
-the median over pairs, and the 95 % interval of the mean. Different versions of the library are not compared.
+the geometric mean over pairs, and its 95 % interval. Different versions of the library are not compared.
 """
 
 from __future__ import annotations

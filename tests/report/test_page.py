@@ -185,7 +185,7 @@ def test_unfinished_run_says_so(tmp_path: Path) -> None:
     manifest |= {"state": "interrupted", "finished_at": None, "wall_s": None, "planned": 90}
     (folder / "run.json").write_text(json.dumps(manifest))
     assert from_run(RunFolder(folder)).notices == (
-        "This run is interrupted, 66 of 90 planned cases are recorded: continue with `byteways run "
+        "This run is interrupted, 66 of 90 planned measurements are recorded: continue with `byteways run "
         "--resume`.",
     )
     assert "66 of 90 planned" in write_report(folder).read_text()
@@ -221,7 +221,7 @@ def test_time_of_the_run_is_for_people(tmp_path: Path) -> None:
     """Would catch milliseconds and offsets in the heading of a report."""
     facts = dict(page(sample_run.cpu_only(), tmp_path).facts)
     assert facts["When"] == "2026-01-02 03:04 UTC"
-    assert facts["Records"] == "complete: 60 of 66 planned cases measured"
+    assert facts["Records"] == "complete: 60 of 66 planned measurements done"
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from byteways.analyse.headline import best_first, headline, rows_of_text
 from byteways.analyse.progress import damage, progress, shortfall
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.routes import route_tables
-from byteways.analyse.summary import Cell, Group, Variant, gpu_caches
+from byteways.analyse.summary import Cell, Group, gpu_caches
 from byteways.analyse.tables import tables
+from byteways.analyse.variants import Variant
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
 

@@ -18,7 +18,8 @@ from byteways.analyse.ranking import rank
 from byteways.analyse.repeatability import Spread, for_many, student
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, cells, pool
-from byteways.analyse.wording import better_way, faster, margin, no_loss
+from byteways.analyse.wording import faster, no_loss
+from byteways.analyse.wording_rankings import better_way, margin
 from byteways.results.record import Record, Warning
 from byteways.results.run_folder import RunFolder
 from tests.report import sample_run

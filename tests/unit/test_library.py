@@ -64,7 +64,8 @@ def test_a_run(run: Run) -> None:
     assert run.topology.names("gpu") == ["gpu0", "gpu1", "gpu2", "gpu3"]
     assert run.claims == [claim for finding in run.findings for claim in finding.claims] != []
     assert (run.simulated, run.manifest["suite"]["name"]) == (False, "quick")
-    assert re.fullmatch(r"<byteways run quick on .*: complete: \d+ of \d+ planned cases measured>", repr(run))
+    said = r"<byteways run quick on .*: complete: \d+ of \d+ planned measurements done>"
+    assert re.fullmatch(said, repr(run))
 
 
 def test_a_question_has_its_parameters_in_one_place(run: Run) -> None:

@@ -15,8 +15,9 @@ from byteways.analyse.ranking import rank
 from byteways.analyse.subjects.odd_pairs import odd_of
 from byteways.analyse.subjects.transfers import _basis
 from byteways.analyse.summary import Cell, cells, pool
-from byteways.analyse.wording import better_way, margin, named_way, no_difference, part_kept, tie
+from byteways.analyse.wording import no_difference, part_kept, tie
 from byteways.analyse.wording_answers import answer, doubt
+from byteways.analyse.wording_rankings import better_way, margin, named_way
 from byteways.results.record import Record, Warning
 from tests.report.few_records import GB, GIB, flow, in_rounds, record
 

@@ -14,7 +14,7 @@ from byteways.analyse.obstacles import _excess
 from byteways.analyse.resources import Resource
 from byteways.analyse.studies.checks import _quotient
 from byteways.analyse.subjects.collectives import time_of
-from byteways.analyse.wording import _factor, difference, faster, keeps_speed, slower
+from byteways.analyse.wording import by_factor, difference, faster, keeps_speed, slower
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, LINK_EFFICIENCY, Estimator
 from byteways.plan.footprint import flow_buffer_bytes
@@ -119,7 +119,7 @@ def test_host_memory_is_shared_by_gpus_and_not_by_cores() -> None:
 def test_factors_of_claims(effect: float, said: str) -> None:
     """Catches a factor with digits that nobody needs, and a bound told of small ones."""
     claim: Any = SimpleNamespace(effect=effect, low=effect * 0.9999, high=effect * 1.0001)
-    assert _factor(claim) == said
+    assert by_factor(claim) == said
 
 
 @pytest.mark.parametrize(("members", "family"), [(1, False), (2, True)])

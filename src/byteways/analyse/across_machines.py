@@ -15,7 +15,8 @@ from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import KINDS, does_the_job, kind, unidirectional
-from byteways.analyse.summary import Cell, Group, Run, Variant, group_by, pool
+from byteways.analyse.summary import Cell, Group, Run, group_by, pool
+from byteways.analyse.variants import Variant
 from byteways.errors import BytewaysError
 
 QUANTITY = "fraction of peak"

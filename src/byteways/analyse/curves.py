@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.analyse.selection import APART, KINDS, chases, kind, link_class, unidirectional, variant
-from byteways.analyse.summary import Cell, Variant, group_by, pool
+from byteways.analyse.summary import Cell, group_by, pool
+from byteways.analyse.variants import Variant
 from byteways.topology.model import Device, Topology
 
 

@@ -15,7 +15,8 @@ from byteways.analyse.selection import (
     unidirectional,
     variant,
 )
-from byteways.analyse.summary import Cell, Variant, group_by
+from byteways.analyse.summary import Cell, group_by
+from byteways.analyse.variants import Variant
 from byteways.plan.case import is_device
 from byteways.units import format_size
 

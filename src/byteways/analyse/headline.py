@@ -16,8 +16,9 @@ from byteways.analyse.phrases import rate
 from byteways.analyse.ranking import Ranking, Rival, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import by_nearest, does_the_job, kind, unidirectional
-from byteways.analyse.summary import Cell, Group, Run, Variant, group_by
-from byteways.analyse.wording import margin, runner_up, tied_interfaces
+from byteways.analyse.summary import Cell, Group, Run, group_by
+from byteways.analyse.variants import Variant
+from byteways.analyse.wording_rankings import margin, runner_up, tied_interfaces
 from byteways.topology.model import Topology
 from byteways.units import format_size
 

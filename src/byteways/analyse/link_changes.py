@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from byteways.analyse.compared import ComparedCases, Pair, moved
 from byteways.analyse.selection import broadest_size, is_plain, kind, within_a_process
-from byteways.analyse.summary import Variant, group_by
+from byteways.analyse.summary import group_by
+from byteways.analyse.variants import Variant
 from byteways.plan.interfaces import figure_of
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import nodes_of, route

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from math import ceil, log10
 
 from byteways.analyse.claim import Operand, operand
-from byteways.analyse.summary import Cell, Group, Variant
+from byteways.analyse.summary import Cell, Group
+from byteways.analyse.variants import Variant
 from byteways.plan.case import is_device
 from byteways.units import three_digits
 

@@ -12,16 +12,16 @@ RESUME = "continue with `byteways run --resume`"
 
 
 def progress(run: Run) -> str:
-    """Returns `complete: 620 of 624 planned cases measured`, `interrupted: 6 of 26 planned cases recorded`.
+    """Returns `complete: 620 of 624 planned measurements done`, or how many are recorded.
 
-    Each round counts separately. A run without recorded end may still be running.
+    Each round of a case is a measurement. A run without recorded end may still be running.
     """
     state, planned = run.manifest.get("state"), _planned(run)
     if state == "complete" and not shortfall(run):
         measured = sum(record.status == "measured" for record in run.records)
-        return f"complete: {measured} of {planned} planned cases measured"
+        return f"complete: {measured} of {planned} planned measurements done"
     state = "not finished (no end recorded)" if state == "running" else state
-    return f"{state}: {_recorded(run)} of {planned} planned cases recorded"
+    return f"{state}: {_recorded(run)} of {planned} planned measurements recorded"
 
 
 def shortfall(run: Run) -> str:
@@ -29,7 +29,7 @@ def shortfall(run: Run) -> str:
     state, recorded, planned = run.manifest.get("state"), _recorded(run), _planned(run)
     if state == "complete" and recorded >= planned:
         return ""
-    said = f"{recorded} of {planned} planned cases are recorded"
+    said = f"{recorded} of {planned} planned measurements are recorded"
     if state == "running":
         return f"This run is not finished (no end recorded), {said}: {RESUME}."
     if state == "complete":

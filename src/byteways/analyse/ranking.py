@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from byteways.analyse.claim import TIE, Claim
 from byteways.analyse.compare import compare
-from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
+from byteways.analyse.summary import Cell, Group, group_by, pool
+from byteways.analyse.variants import Variant
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from byteways.analyse.summary import Cell, Variant, group_by
+from byteways.analyse.summary import Cell, group_by
+from byteways.analyse.variants import Variant
 from byteways.plan.interfaces import INTERFACES, figure_of
 from byteways.topology import routes
 from byteways.topology.model import Topology

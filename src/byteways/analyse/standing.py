@@ -15,8 +15,9 @@ from byteways.analyse.phrases import sentence
 from byteways.analyse.ranking import rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, by_nearest, is_plain_job, kind, unidirectional
-from byteways.analyse.summary import Cell, Variant, group_by
-from byteways.analyse.wording import faster_elsewhere
+from byteways.analyse.summary import Cell, group_by
+from byteways.analyse.variants import Variant
+from byteways.analyse.wording_rankings import faster_elsewhere
 
 #: How the rule is called where its results are shown.
 RULE = "best way of each link class"

@@ -5,23 +5,22 @@ Pure: records in, plain data out. Base units inside (bytes/s, nanoseconds, bytes
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from statistics import fmean, median
 from typing import Any, Protocol, TypeVar
 
 from byteways.analyse.families import Families
 from byteways.analyse.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
 from byteways.analyse.rounds import UNSETTLED, figure, interval, rounds_of
+from byteways.analyse.variants import Variant, variant_of
 from byteways.plan.case import Buffer, is_managed
 from byteways.plan.interfaces import INTERFACES, OF_ALL, counts_as_stream, figure_of
 from byteways.plan.options import TIMING
 from byteways.plan.rows import moves_rows
 from byteways.results.record import Record
 from byteways.topology.model import Topology
-from byteways.units import format_size
 
 #: Word in sentences for flows that overlapped only partly (like those of UNSETTLED).
 PARTIAL = "partial overlap"
@@ -196,20 +195,7 @@ class Cell:
 
     @cached_property
     def variant(self) -> Variant:
-        record = self.record
-        return _same(
-            record.interface,
-            record.access,
-            _memory(self.source),
-            _memory(self.destination),
-            record.cache,
-            " ".join(
-                f"{name}={_option(name, value)}"
-                for name, value in sorted(record.options.items())
-                if name not in self.common
-            ),
-            " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
-        )
+        return variant_of(self.record, self.source, self.destination, self.common)
 
     @cached_property
     def by_ipc(self) -> bool:
@@ -273,61 +259,10 @@ class Group:
         return 2 * sum(cell.misjudged for cell in self.cells) >= len(self.cells)
 
 
-@dataclass(frozen=True, order=True)
-class Variant:
-    """The properties in which two cases of equal path and size may differ."""
-
-    interface: str
-    access: str
-    source: str  # memory, with `@device kind` if first touched by another device
-    destination: str
-    cache: str
-    options: str
-    environment: str
-
-    @property
-    def managed(self) -> bool:
-        return any(memory.startswith("managed") for memory in (self.source, self.destination))
-
-    @cached_property
-    def host_memory(self) -> str:
-        """The memory kind other than plain GPU memory; empty if both are plain.
-
-        Managed memory may be at either end, even a GPU's, so it is named with the other end.
-        """
-        if "device" in (self.source, self.destination) and self.managed:
-            return f"{self.source} > {self.destination}"
-        named = dict.fromkeys(memory for memory in (self.source, self.destination) if memory != "device")
-        return " > ".join(named)
-
-    def label(self, *, memory: bool = True, access: bool = True) -> str:
-        """`copy, write`, `kernel-bulk, read, pinned, blocks=8`."""
-        return self._label if memory and access else self._described(memory, access)
-
-    @cached_property
-    def _label(self) -> str:
-        return self._described(memory=True, access=True)
-
-    def _described(self, memory: bool, access: bool) -> str:
-        parts = [self.interface]
-        if access and self.access != "local":
-            parts.append(self.access)
-        if memory and self.host_memory:
-            parts.append(self.host_memory)
-        parts += [part for part in (self.options, self.environment) if part]
-        if self.cache == "warm":
-            parts.append("warm")
-        return ", ".join(parts)
-
-
 def kind_of_pair(source: str, destination: str) -> str:
     """Returns a key of selection.KINDS from device names (`cpu0`, `gpu3`)."""
     ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
     return ends[0] if source == destination else "-".join(ends)
-
-
-#: A run has some hundred variants and many thousands of cells: equal ones are one object, with its texts.
-_same = lru_cache(maxsize=1 << 14)(Variant)
 
 
 def gpu_caches(run: Run) -> dict[str, int]:
@@ -394,18 +329,3 @@ def pool(members: Sequence[Cell]) -> Group:
         median(cell.low for cell in members),
         median(cell.high for cell in members),
     )
-
-
-def _option(name: str, value: object) -> str:
-    """Formats an option as in a suite: `4MiB` for `piece_bytes`, words without quotes."""
-    if name.endswith("_bytes") and isinstance(value, int) and value:
-        return format_size(value).replace(" ", "")
-    return json.dumps(value).replace('"', "")
-
-
-def _memory(buffer: Buffer) -> str:
-    touch = buffer.first_touch
-    if touch in (None, buffer.device):
-        return buffer.memory
-    # Without the index, so that the same operation by a neighbouring device is the same variant.
-    return f"{buffer.memory}@{str(touch).rstrip('0123456789')}"

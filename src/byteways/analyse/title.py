@@ -20,7 +20,7 @@ from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, is_plain, kind, limited_by_link
 from byteways.analyse.summary import Group, group_by
-from byteways.analyse.wording import faster_elsewhere
+from byteways.analyse.wording_rankings import faster_elsewhere
 from byteways.topology.model import Topology
 from byteways.units import format_size
 

@@ -6,7 +6,8 @@ from byteways.analyse.claim import LEADS, MIXED, TIE, TRAILS
 from byteways.analyse.compare import unsteady
 from byteways.analyse.phrases import listed, of_peak, rate, way
 from byteways.analyse.ranking import Ranking, Rival
-from byteways.analyse.wording import agreement, faster, faster_elsewhere, no_difference, tied_interfaces
+from byteways.analyse.wording import agreement, faster, no_difference
+from byteways.analyse.wording_rankings import faster_elsewhere, tied_interfaces
 
 #: How sure an answer is.
 SURE, NOT_SURE = "sure", "not sure"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
 from byteways.cli.terminal import echo, say
 from byteways.errors import ExitStatus
+from byteways.plan.case import PlannedCase
 from byteways.plan.suite_types import LEAST_RANKED
 from byteways.results.run_folder import LOG, RunFolder
 from byteways.results.simulated import mark_of, model_of, worded
@@ -58,9 +59,9 @@ def measured(
         left_out = f", {spare} left out for lack of time{after_all}" if spare else ""
         recorded = len(execution.planned) - len(execution.remaining)
         already = f", {recorded} already recorded" if recorded else ""
-        cases = _cases(len(execution.remaining) - skipped - spare)
+        cases = _cases([one for one in execution.remaining if one.reason is None])
         again = f", repeated for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
-        say(worded(f"{cases} to measure{left_out}, {skipped} skipped{already}{again}", bool(mark)))
+        say(worded(f"{cases}{left_out}, {skipped} skipped{already}{again}", bool(mark)))
 
         if few := _too_few_rounds(execution):
             say(few)
@@ -189,5 +190,8 @@ def main_findings(folder: RunFolder) -> list[Finding]:
     return sorted(findings(folder), key=lambda finding: -finding.importance)[:FINDINGS_SHOWN]
 
 
-def _cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"
+def _cases(planned: Sequence[PlannedCase]) -> str:
+    """Returns `26 cases to measure (78 measurements)`: a case is measured once in each round."""
+    count = len({one.case.case_id for one in planned})
+    cases = "1 case" if count == 1 else f"{count} cases"
+    return f"{cases} to measure{f' ({len(planned)} measurements)' if len(planned) > count else ''}"

@@ -23,7 +23,8 @@ from byteways.analyse.selection import (
     unidirectional,
 )
 from byteways.analyse.standing import standing, stands
-from byteways.analyse.summary import Cell, Variant, group_by
+from byteways.analyse.summary import Cell, group_by
+from byteways.analyse.variants import Variant
 from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED, less
 from byteways.topology.routes import route
 from byteways.units import format_size

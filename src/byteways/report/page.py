@@ -24,7 +24,7 @@ from byteways.analyse.tables import Tables, tables
 from byteways.analyse.title import machine, results
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
-from byteways.analyse.wording import tied_interfaces
+from byteways.analyse.wording_rankings import tied_interfaces
 from byteways.report import charts
 from byteways.report.about import devices, facts, method
 from byteways.report.charts import Chart

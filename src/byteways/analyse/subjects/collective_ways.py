@@ -8,7 +8,8 @@ from byteways.analyse.ranking import rank
 from byteways.analyse.subjects.ranks import library, memory, note_of, us_figure
 from byteways.analyse.summary import Cell, Part, group_by
 from byteways.analyse.topic import Table
-from byteways.analyse.wording import LEADER, LEADER_MEANS, margin
+from byteways.analyse.wording import LEADER, LEADER_MEANS
+from byteways.analyse.wording_rankings import margin
 from byteways.plan.case import Case
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.options import IN_PLACE, LAUNCH, SUBMIT, TIMING

@@ -13,7 +13,8 @@ from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import Cell, Group, group_by, pool
-from byteways.analyse.wording import largest, less, losing_most, moves_most, no_loss, others_of, part_kept
+from byteways.analyse.wording import largest, less, losing_most, no_loss, part_kept
+from byteways.analyse.wording_rankings import moves_most, others_of
 from byteways.analyse.words import describe
 from byteways.plan.interfaces import one_buffer
 from byteways.results.record import Warning

@@ -13,7 +13,8 @@ from byteways.analyse.grids import first_touch_tables
 from byteways.analyse.phrases import rate, sentence, way, with_span
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import KINDS, broadest_size, largest_common_size
-from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
+from byteways.analyse.summary import Cell, Group, group_by, pool
+from byteways.analyse.variants import Variant
 from byteways.analyse.wording import difference, faster, no_difference, percents_slower, slower
 from byteways.units import format_size
 

@@ -12,8 +12,9 @@ from byteways.analyse.phrases import listed, rate
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import KINDS, kind, uses_ipc, within_a_process
 from byteways.analyse.subjects.ranks import gb_figure, note_of, us_figure
-from byteways.analyse.summary import Cell, Group, Part, Run, Variant, group_by, pool
+from byteways.analyse.summary import Cell, Group, Part, Run, group_by, pool
 from byteways.analyse.topic import Table, Topic
+from byteways.analyse.variants import Variant
 from byteways.analyse.wording import beside, difference, tie
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size

@@ -10,8 +10,9 @@ from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import listed, percent, rate
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import KINDS, kind, variant
-from byteways.analyse.summary import Cell, Run, Variant, group_by
+from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.variants import Variant
 from byteways.analyse.wording import fills
 from byteways.plan.interfaces import counts_as_stream, figure_of
 from byteways.topology.model import Topology, compute_units_name

@@ -12,15 +12,10 @@ from byteways.analyse.phrases import count, differ, rate, sentence, span, way
 from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, broadest_size, largest_common_size
-from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
-from byteways.analyse.wording import (
-    better_way,
-    difference,
-    gains_of_others,
-    most_of_several,
-    named_way,
-    slower_ways,
-)
+from byteways.analyse.summary import Cell, Group, group_by, pool
+from byteways.analyse.variants import Variant
+from byteways.analyse.wording import difference, gains_of_others, most_of_several
+from byteways.analyse.wording_rankings import better_way, named_way, slower_ways
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 

@@ -13,7 +13,8 @@ from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, kind, unidirectional
 from byteways.analyse.summary import Cell, group_by
-from byteways.analyse.wording import ALIKE, tied_interfaces
+from byteways.analyse.wording import ALIKE
+from byteways.analyse.wording_rankings import tied_interfaces
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart, plain
 from byteways.units import format_size

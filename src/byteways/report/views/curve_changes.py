@@ -8,7 +8,8 @@ from typing import Any
 from byteways.analyse.compared import Pair, most_changed, moved
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, kind, unidirectional
-from byteways.analyse.summary import Variant, group_by
+from byteways.analyse.summary import group_by
+from byteways.analyse.variants import Variant
 from byteways.report.charts import Chart, short
 from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
 from byteways.units import format_size
