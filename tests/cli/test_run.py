@@ -63,7 +63,7 @@ def test_whole_run(suite: Path, tmp_path: Path) -> None:
     }
     assert done.stdout.splitlines()[-1] == "report: R/report.html"
     assert "Findings that matter most\n  1. " in done.stdout
-    assert "4 cases to measure, 0 skipped" in done.stderr
+    assert "2 cases to measure (4 measurements), 0 skipped" in done.stderr
     assert "4 measured in " in done.stderr
     found = RunFolder(tmp_path / "R")
     keys = Counter((record.case_id, record.round) for record in found.records)
