@@ -20,7 +20,8 @@ CPUS = 'source = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = "8B"\n'
 
 
 def plan_of(sweep: str, ranks: int, *machine: object, with_self: bool = False) -> Plan:
-    text = f'name = "toy"\ntitle = "t"\nrounds = 1\n[[sweep]]\nname = "s"\ncache = "warm"\n{sweep}'
+    cache = "" if '"halo"' in sweep else 'cache = "warm"\n'
+    text = f'name = "toy"\ntitle = "t"\nrounds = 1\n[[sweep]]\nname = "s"\n{cache}{sweep}'
     return make_plan(parse(text, file="toy.toml"), *machine, ranks=ranks, with_self=with_self)  # type: ignore[arg-type]
 
 
@@ -134,6 +135,21 @@ def test_nccl_takes_one_rank_per_gpu() -> None:
     reasons = {one.case.path: one.reason for one in plan.cases}
     told = "NCCL and RCCL take one rank per GPU, and 0/gpu0 and 2/gpu0 share one"
     assert reasons["0/gpu0>2/gpu0"] == told and reasons["0/gpu0>1/gpu1"] is None
+
+
+@pytest.mark.parametrize("transport", ["mpi", "xccl"])
+def test_kernels_of_each_rank_need_a_gpu(transport: str) -> None:
+    """Catches a rank without a GPU in a pattern of kernels: it leaves, and the others wait for it."""
+    halo = f"""interface = "halo"
+pattern = "halo"
+source = "cpu*:registered"
+destination = "cpu*:registered"
+executor = "gpu*"
+size = "1MiB"
+options = {{ transport = "{transport}" }}"""
+    plan = plan_of(halo, 4, *host(4, 8, 2))
+    told = "each rank executes kernels on a GPU, and 4 ranks have 2 GPUs"
+    assert {one.reason for one in plan.cases} == {told}
 
 
 @pytest.mark.parametrize(

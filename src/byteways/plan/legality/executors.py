@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from byteways.plan.case import Buffer, Case, Flow, is_managed
@@ -82,6 +83,16 @@ def own_gpu_refusal(question: Question) -> str | None:
         if other.rank != buffer.rank:
             return f"NCCL and RCCL take one rank per GPU, and {other.place} and {buffer.place} share one"
     return None
+
+
+def gpu_per_rank_refusal(question: Question) -> str | None:
+    """Kernels of each rank run on its own GPU, also where all buffers are in host memory."""
+    flow = question.flow
+    if kind_of(flow.executor) != "gpu":
+        return None
+    gpus, ranks = len(question.topology.names("gpu")), {(one.host, one.rank) for one in flow.buffers}
+    most = max(Counter(host for host, _ in ranks).values())
+    return f"each rank executes kernels on a GPU, and {most} ranks have {gpus} GPUs" if most > gpus else None
 
 
 def staging_refusal(question: Question) -> str | None:

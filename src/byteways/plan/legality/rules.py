@@ -78,6 +78,7 @@ RULES: tuple[Rule, ...] = (
     Rule("a collective in place has one buffer per rank", executors.in_place_refusal, options=("in_place",)),
     Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("ranks fill the grid, and cells fill tiles", applications.grid_refusal, APPLICATIONS),
+    Rule("each rank with kernels has a GPU", executors.gpu_per_rank_refusal, (*APPLICATIONS, *_OF_XCCL)),
     Rule("the transport takes the memory of messages", applications.transport_refusal, APPLICATIONS),
     Rule(
         "kernels of each rank reach its data and messages",
