@@ -1,4 +1,4 @@
-"""The page's own chart of curves (assets/curve.js), and the library of the other charts, in a real browser."""
+"""The page's own chart of curves (assets/curve.js), and the library of other charts, in a real browser."""
 
 from __future__ import annotations
 
