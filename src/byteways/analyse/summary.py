@@ -204,6 +204,16 @@ class Cell:
         return any(end.endswith(":ipc") for end in ends)
 
     @cached_property
+    def between_ranks(self) -> bool:
+        """Whether several ranks took part."""
+        return bool(INTERFACES[self.record.interface].between_ranks)
+
+    @cached_property
+    def within_a_process(self) -> bool:
+        """Whether one process measured it on memory of its own."""
+        return not self.between_ranks and not self.by_ipc
+
+    @cached_property
     def stays(self) -> bool:
         """Whether pages stay where the path says: not managed, and first touched by their owner."""
         ends = self.source, self.destination
@@ -284,7 +294,12 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     """Groups items by key, both in order of first appearance."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
-        groups.setdefault(key(item), []).append(item)
+        place = key(item)
+        group = groups.get(place)
+        if group is None:
+            groups[place] = [item]
+        else:
+            group.append(item)
     return groups
 
 
