@@ -136,7 +136,7 @@ class Cell:
         rates = [record.load_bytes_per_s for record in self.records]
         return self.beside(fmean(record.load_bytes_per_s or 0.0 for record in self.middle), rates)
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """Kind of pair (selection.KINDS)."""
         return kind_of_pair(self.source.device, self.destination.device)
@@ -338,6 +338,9 @@ def pool(members: Sequence[Cell]) -> Group:
     """Pools equal cases on several pairs. Raises ValueError if empty."""
     if not members:
         raise ValueError("no cells to pool")
+    if len(members) == 1:
+        (one,) = members
+        return Group((one,), one.value, one.low, one.high)
     return Group(
         tuple(members),
         median(cell.value for cell in members),
