@@ -7,7 +7,8 @@ It writes the report of each run folder, opens it in headless Chromium and print
 - `file`: size in MB (10^6 bytes);
 - `first paint`: first contentful paint since navigation, the median of the openings;
 - `first answer`: when the first selection is shown, and the page answers a click;
-- `interactive`: when the last task of more than 50 ms has ended, with that of the plotting library;
+- `interactive`: when the last task of more than 50 ms has ended, with nothing opened yet;
+- `library`: from then on, until the plotting library has started, for which its first chart waits;
 - `selection`: from a new selection of pair and size to the next frame, the median and 90th percentile;
 - CPU seconds of the page's thread for opening and for a selection, to which other work adds little.
 
@@ -46,6 +47,13 @@ new PerformanceObserver((list) => list.getEntries().forEach((one) => {
   if (one.name === "first-contentful-paint") window.watched.paint = one.startTime;
 })).observe({ type: "paint", buffered: true });
 """
+#: Returns the milliseconds until the plotting library has started.
+LIBRARY = """
+byteways.filled.then(() => {
+  const begin = performance.now();
+  return byteways.ready().then(() => performance.now() - begin);
+})
+"""
 #: Selects other pairs and sizes in turn; returns the milliseconds of each until its frame was drawn.
 SELECT = """
 (async () => {
@@ -55,7 +63,6 @@ SELECT = """
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   const times = [];
   document.getElementById("explore").scrollIntoView();
-  await byteways.ready();
   for (let n = 0; n < COUNT; n++) {
     await frame();
     const begin = performance.now();
@@ -115,7 +122,8 @@ def _told_of_page(page: Path, opens: int, selections: int) -> None:
         if not browser.evaluate("Boolean(window.byteways && byteways.select)"):
             print("  selection    – (no paths to select)")
             return
-        browser.evaluate("byteways.ready()")
+        library = browser.evaluate(LIBRARY)
+        print(f"  library      {library:6.0f} ms")
         before = _task_s(browser)
         times = browser.evaluate(SELECT.replace("COUNT", str(selections)))
         spent = (_task_s(browser) - before) / selections
@@ -129,7 +137,7 @@ def _settled(browser: Browser) -> dict[str, float]:
     """Returns first paint, first answer and end of the last long task in ms, once all is unpacked and no long
     task was seen for QUIET_S.
     """
-    browser.evaluate("Promise.all([byteways.ready(), byteways.filled])")
+    browser.evaluate("Promise.all([byteways.unpacked(), byteways.filled])")
     deadline, before = time.monotonic() + LONGEST_S, -1.0
     while time.monotonic() < deadline:
         time.sleep(QUIET_S)  # a task is told of after its end, so that two looks must agree

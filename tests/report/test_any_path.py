@@ -35,11 +35,11 @@ def test_a_pair_is_one_click(browser: Browser) -> None:
         "kernel-bulk, read",
     ]
     assert browser.evaluate(f"{map_of(browser, 'gpu2>gpu3')}.getAttribute('aria-pressed')") == "true"
-    browser.evaluate("byteways.ready()")
     lit = "Array.from(document.querySelectorAll('svg.node .link.selected'), link => link.dataset.link)"
     assert sorted(browser.evaluate(lit)) == ["gpu2 – nvswitch", "gpu3 – nvswitch"]
-    curves = "document.querySelectorAll('#explore-curve .scatterlayer .trace').length"
+    curves = "document.querySelectorAll('#explore-curve path.line').length"
     assert browser.evaluate(curves) >= 4
+    assert browser.evaluate("typeof Plotly") == "undefined"  # the first view waits for no library
     assert browser.console == []
 
 

@@ -90,7 +90,7 @@ def test_all_charts_are_drawn_before_printing(browser: Browser, tmp_path: Path) 
     browser.evaluate(UNFOLD)
     browser.evaluate("byteways.ready()")
     browser.pdf(tmp_path / "report.pdf")
-    marks = "svg .scatterlayer .trace, svg .barlayer .trace, svg .heatmaplayer .hm"
+    marks = "svg path.line, svg .scatterlayer .trace, svg .barlayer .trace, svg .heatmaplayer .hm"
     drawn = f"byteways.places.filter(p => p.querySelector({marks!r})).length"
     assert browser.evaluate(drawn) == CHARTS
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
@@ -100,7 +100,7 @@ def test_all_charts_are_drawn_before_printing(browser: Browser, tmp_path: Path) 
 def test_dark_mode(browser: Browser) -> None:
     """Would catch a button that does nothing, or charts that stay bright."""
     browser.evaluate("byteways.drawAll()")
-    ink = "getComputedStyle(byteways.places[0].querySelector('.xtick text')).fill"
+    ink = "getComputedStyle(byteways.places[0].querySelector('.tick')).fill"
     light, light_ink = background(browser), browser.evaluate(ink)
     browser.evaluate("document.getElementById('theme').click()")
     assert background(browser) != light
@@ -163,9 +163,9 @@ def test_hostile_names_are_inert(shared: Browser, tmp_path: Path) -> None:
     assert shared.evaluate("document.images.length") == 0
     assert shared.evaluate("document.scripts.length") == SCRIPTS
     assert shared.console == []
-    for selector in ("h1", ".annotation-text[data-unformatted*=script]"):
-        shown = shared.evaluate(f"document.querySelector('{selector}').textContent")
-        assert "</script>" in shown
+    assert "</script>" in shared.evaluate("document.querySelector('h1').textContent")
+    told = "document.querySelector('svg.lines [data-details*=script]').dataset.details"
+    assert "</script>" in shared.evaluate(told)
 
 
 def test_big_run_opens_quickly(shared: Browser, tmp_path: Path) -> None:

@@ -141,15 +141,18 @@ class TestInBrowser:
         with Browser(width=1400) as browser:
             browser.open(write_comparison(runs, tmp_path / "two.html", names=["healthy", "slow"]))
             browser.evaluate("byteways.drawAll()")
-            of = "document.querySelector('#curves .chart').data"
-            dashes = browser.evaluate(f"{of}.map((trace) => (trace.line || {{}}).dash || '')")
-            assert dashes.count("solid") == dashes.count("dash") / 2  # the second run, and its speed
-            speeds = browser.evaluate(f"{of}.filter((trace) => trace.yaxis === 'y2').map((trace) => trace.y)")
-            assert speeds and all(abs(speed - 0.5) < 0.01 for one in speeds for speed in one)
+            lines = "document.querySelectorAll('#curves .chart:first-of-type path.line{}').length"
+            first = browser.evaluate(lines.format(":not(.second, .speed)"))
+            assert first > 0
+            assert browser.evaluate(lines.format(".second")) == first
+            assert browser.evaluate(lines.format(".speed")) == first
+            tips = "Array.from(document.querySelectorAll('#curves .reach'), (one) => one.dataset.details)"
+            assert any("-50" in one.replace("−", "-") for one in browser.evaluate(tips))
             browser.evaluate("document.querySelector('button[data-pair=\"gpu0>gpu1\"]').click()")
-            browser.evaluate("byteways.draw(document.getElementById('map-curve')).then(() => 0)")
-            curve = "document.getElementById('map-curve').data.filter((trace) => trace.yaxis === 'y2')"
-            assert set(browser.evaluate(f"{curve}.flatMap((trace) => trace.y)")) == {1}
+            height = "document.querySelector('#map-curve {}').getAttribute('{}')"
+            speeds = browser.evaluate(height.format("path.line.speed", "d"))  # the pair did not change
+            level = float(browser.evaluate(height.format("line.same", "y1")))
+            assert {float(place.split(",")[1]) for place in speeds[1:].split("L")} == {level}
             saved = browser.evaluate("document.querySelectorAll('.save').length")
             assert saved == browser.evaluate("document.querySelectorAll('.chart').length") + 2
             svg = "byteways.pictures[1].make('svg').then((made) => made.text())"

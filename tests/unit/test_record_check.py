@@ -9,7 +9,7 @@ import pytest
 
 from byteways.plan.case import Case
 from byteways.results.record import Record
-from byteways.results.record_check import Checker, unknown_device, wrong
+from byteways.results.record_check import Checker, wrong
 from byteways.results.record_parts import wrong_part
 from tests.report.few_records import GB, flow, record
 
@@ -172,9 +172,9 @@ def test_a_long_value_of_an_option_is_cut() -> None:
 def test_the_first_device_that_is_absent_is_named() -> None:
     """Catches a record of another machine that is shown."""
     one = plausible()
-    assert unknown_device(one, ["gpu0", "gpu1", "cpu0"]) == ""
-    assert unknown_device(one, ["gpu0"]) == "the topology has no gpu1"
-    assert unknown_device(one, []) == "the topology has no gpu0"
+    assert Checker(["gpu0", "gpu1", "cpu0"]).wrong(one) == ""
+    assert Checker(["gpu0"]).wrong(one) == "the topology has no gpu1"
+    assert Checker([]).wrong(one) == "the topology has no gpu0"
 
 
 ENERGY = {

@@ -245,9 +245,7 @@ def _claim(
     kind, quantity, comparisons = what
     ones, others = cells_of(first), cells_of(second)
     everything = (*ones, *others)
-    fields = [(what, {*map(read, ones)}, {*map(read, others)}) for what, read in _READ.items()]
-    differs = tuple(what for what, own, other in fields if own != other)
-    scope = tuple((what, str(next(iter(own)))) for what, own, other in fields if len(own | other) == 1)
+    differs, scope = _unlike(ones, others)
     agree = sum(effect.leads for effect in effects)
     against = sum(effect.trails for effect in effects)
     by_rate = figure_of(everything[0].record.interface) == "bandwidth"
@@ -259,9 +257,9 @@ def _claim(
         operand(second, names[1]),
         differs,
         scope,
-        median(effect.ratio for effect in effects) if effects else 1.0,
-        median(effect.low for effect in effects) if effects else 0.0,
-        median(effect.high for effect in effects) if effects else 0.0,
+        _middle([effect.ratio for effect in effects]) if effects else 1.0,
+        _middle([effect.low for effect in effects]) if effects else 0.0,
+        _middle([effect.high for effect in effects]) if effects else 0.0,
         comparisons,
         len(effects),
         agree,
@@ -269,6 +267,25 @@ def _claim(
         reason,
         tuple(dict.fromkeys(what for cell in everything for what in cell.rests_on)),
     )
+
+
+def _unlike(
+    ones: Sequence[Cell], others: Sequence[Cell]
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Returns the fields in which two results differ, and those of which both have one value, with it."""
+    if len(ones) == len(others) == 1:  # most comparisons
+        of_pair = [(what, read(ones[0]), read(others[0])) for what, read in _READ.items()]
+        differs = tuple(what for what, own, other in of_pair if own != other)
+        return differs, tuple((what, str(own)) for what, own, other in of_pair if own == other)
+    fields = [(what, {*map(read, ones)}, {*map(read, others)}) for what, read in _READ.items()]
+    differs = tuple(what for what, own, other in fields if own != other)
+    scope = tuple((what, str(next(iter(own)))) for what, own, other in fields if len(own | other) == 1)
+    return differs, scope
+
+
+def _middle(values: Sequence[float]) -> float:
+    """Returns the median; that of one value, the usual number, is itself."""
+    return values[0] if len(values) == 1 else median(values)
 
 
 def _verdict(pairs: int, agree: int, against: int) -> str:

@@ -44,16 +44,11 @@ def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
 
     An alternative must have been measured on at least half of the paths. None if no cell can be ranked.
     """
-    ways = group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
+    ways = _by_way(members)
     if not ways:
         return None
-    widest = max(len({cell.record.path for cell in some}) for some in ways.values())
-    groups = {
-        same: pool(some)
-        for same, some in ways.items()
-        if 2 * len({cell.record.path for cell in some}) >= widest
-    }
-    first = _simplest(groups, max(groups, key=lambda same: groups[same].value), len(ways))
+    groups = _broad(ways)
+    first = _first(groups, len(ways))
 
     def against(same: Variant, group: Group) -> Rival:
         return Rival(same, group, compare(groups[first], group, kind=kind, ways=len(ways)))
@@ -69,6 +64,27 @@ def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
         plain[0] if _settings(first) and plain else None,
         tuple(sorted((one for one in narrow if one.claim.trails), key=lambda one: -one.group.value)),
     )
+
+
+def best_of(members: Iterable[Cell]) -> Variant | None:
+    """Returns the best alternative of `rank`, without comparing it with each other one."""
+    ways = _by_way(members)
+    return _first(_broad(ways), len(ways)) if ways else None
+
+
+def _by_way(members: Iterable[Cell]) -> dict[Variant, list[Cell]]:
+    return group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
+
+
+def _broad(ways: Mapping[Variant, list[Cell]]) -> dict[Variant, Group]:
+    """Returns the alternatives that were measured on at least half of the paths."""
+    paths = {same: len({cell.record.path for cell in some}) for same, some in ways.items()}
+    widest = max(paths.values())
+    return {same: pool(some) for same, some in ways.items() if 2 * paths[same] >= widest}
+
+
+def _first(groups: Mapping[Variant, Group], ways: int) -> Variant:
+    return _simplest(groups, max(groups, key=lambda same: groups[same].value), ways)
 
 
 def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Variant:

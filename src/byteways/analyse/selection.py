@@ -68,7 +68,7 @@ def variant(cell: Cell) -> Variant:
 
 def between_ranks(cell: Cell) -> bool:
     """Whether several ranks took part: no alternative for a single process."""
-    return bool(INTERFACES[cell.record.interface].between_ranks)
+    return cell.between_ranks
 
 
 def uses_ipc(cell: Cell) -> bool:
@@ -78,7 +78,7 @@ def uses_ipc(cell: Cell) -> bool:
 
 def within_a_process(cell: Cell) -> bool:
     """Whether one process measured it on memory of its own."""
-    return not between_ranks(cell) and not uses_ipc(cell)
+    return cell.within_a_process
 
 
 def unidirectional(found: Iterable[Cell]) -> list[Cell]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from byteways.analyse.phrases import sentence
-from byteways.analyse.ranking import rank
+from byteways.analyse.ranking import best_of, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, by_nearest, is_plain_job, kind, unidirectional
 from byteways.analyse.summary import Cell, group_by
@@ -100,9 +100,9 @@ def best_way(alike: Sequence[Cell]) -> Variant:
     Args:
         alike: Results of comparable pairs at one size.
     """
-    ranking = rank(alike)
-    if ranking:
-        return ranking.variant
+    best = best_of(alike)
+    if best is not None:
+        return best
     ways = group_by(alike, lambda cell: cell.variant)
     return max(ways, key=lambda same: (len(ways[same]), median(cell.value for cell in ways[same])))
 

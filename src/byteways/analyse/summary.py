@@ -136,7 +136,7 @@ class Cell:
         rates = [record.load_bytes_per_s for record in self.records]
         return self.beside(fmean(record.load_bytes_per_s or 0.0 for record in self.middle), rates)
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """Kind of pair (selection.KINDS)."""
         return kind_of_pair(self.source.device, self.destination.device)
@@ -202,6 +202,16 @@ class Cell:
         """Whether a buffer is another process's."""
         ends = (str(flow.get(end, "")) for flow in self.record.flows for end in _ENDS)
         return any(end.endswith(":ipc") for end in ends)
+
+    @cached_property
+    def between_ranks(self) -> bool:
+        """Whether several ranks took part."""
+        return bool(INTERFACES[self.record.interface].between_ranks)
+
+    @cached_property
+    def within_a_process(self) -> bool:
+        """Whether one process measured it on memory of its own."""
+        return not self.between_ranks and not self.by_ipc
 
     @cached_property
     def stays(self) -> bool:
@@ -284,7 +294,12 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     """Groups items by key, both in order of first appearance."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
-        groups.setdefault(key(item), []).append(item)
+        place = key(item)
+        group = groups.get(place)
+        if group is None:
+            groups[place] = [item]
+        else:
+            group.append(item)
     return groups
 
 
@@ -323,6 +338,9 @@ def pool(members: Sequence[Cell]) -> Group:
     """Pools equal cases on several pairs. Raises ValueError if empty."""
     if not members:
         raise ValueError("no cells to pool")
+    if len(members) == 1:
+        (one,) = members
+        return Group((one,), one.value, one.low, one.high)
     return Group(
         tuple(members),
         median(cell.value for cell in members),

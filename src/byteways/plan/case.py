@@ -180,6 +180,8 @@ class Flow:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Flow:
+        if len(data) == 3:
+            return _plain_flow(data["source"], data["destination"], data["executor"])
         second = data.get("second_source")
         return cls(
             Buffer.parse(data["source"]),
@@ -192,6 +194,12 @@ class Flow:
             data.get("size_bytes"),
             tuple((Buffer.parse(source), Buffer.parse(to)) for source, to in data.get("others", ())),
         )
+
+
+@lru_cache(maxsize=4096)
+def _plain_flow(source: str, destination: str, executor: str) -> Flow:
+    """Returns a flow without anything else: most are, and a run has few different ones."""
+    return Flow(Buffer.parse(source), Buffer.parse(destination), executor)
 
 
 @dataclass(frozen=True)

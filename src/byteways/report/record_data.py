@@ -74,8 +74,9 @@ def _extra(records: Sequence[Record]) -> Iterator[tuple[str, str, list[Any]]]:
 
 
 def _kept(kind: str, values: Sequence[Any]) -> Sequence[Any]:
-    if kind == columns.NUMBER:
-        return [None if value is None else float(f"{value:.{DIGITS}g}") for value in values]
+    if kind == columns.NUMBER:  # most columns have few distinct values
+        rounded = {value: float(f"{value:.{DIGITS}g}") for value in set(values) if value is not None}
+        return list(map(rounded.get, values))
     if kind == columns.JSON:
         short = {text: _short_json(text) for text in set(values) if text}
         return list(map(short.get, values))

@@ -52,6 +52,7 @@ def render(page: Page) -> str:
         rule=RULE,
         style=_asset("page.css"),
         script=_asset("page.js"),
+        curve=_asset("curve.js"),
         parts=_asset("parts.js"),
         explore=_asset("explore.js"),
         explorer_json=script_json(page.explorer.data) if page.explorer else "",
@@ -76,6 +77,7 @@ def render_compared(page: ComparedPage) -> str:
             style=_asset("page.css"),
             own_style=_asset("compared.css"),
             script=_asset("page.js"),
+            curve=_asset("curve.js"),
             parts=_asset("parts.js"),
             own_script=_asset("compared.js"),
             two_runs=_asset("two_runs.js"),
@@ -110,7 +112,7 @@ def _asset(name: str) -> str:
 
 
 def _plotly() -> str:
-    """Returns Plotly's script, packed: 1.8 instead of 4.8 MB, unpacked by the page after its first view.
+    """Returns Plotly's script, packed: 1.8 instead of 4.8 MB, unpacked by the page when a chart needs it.
 
     It is read from the installed package without importing it (0.3 s).
     """

@@ -111,9 +111,24 @@ def _read(column: Column, records: Sequence[Record]) -> list[Any]:
             return [None if table is None else of_table(table)[place] for table in told]
         return [None if table is None else of_table(table) for table in told]
     if column.kind == JSON:
-        encode = msgspec.json.Encoder().encode
-        return [encode(value).decode() if value else None for value in told]
+        return _texts(told)
     return list(told)
+
+
+def _texts(values: Iterable[Any]) -> list[str | None]:
+    """Returns JSON text of each value; the rounds of a case share theirs (results/repeated.py)."""
+    encode = msgspec.json.Encoder().encode
+    known: dict[int, str] = {}  # by identity: the records keep the values
+    texts: list[str | None] = []
+    for value in values:
+        if not value:
+            texts.append(None)
+            continue
+        text = known.get(id(value))
+        if text is None:
+            text = known[id(value)] = encode(value).decode()
+        texts.append(text)
+    return texts
 
 
 def derived(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Any]]:

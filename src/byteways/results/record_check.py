@@ -37,17 +37,15 @@ class Checker:
     """
 
     def __init__(self, devices: Collection[str] | None = None) -> None:
-        self._devices = devices
+        self._devices = None if devices is None else frozenset(devices)
         self._first: dict[str, Record] = {}
 
     def wrong(self, record: Record) -> str:
         """Returns what is implausible; empty if nothing is."""
         first = self._first.get(record.case_id)
         if first is None or _DEFINITION(first) != _DEFINITION(record):
-            if reason := _about_case(record):
+            if reason := _about_case(record, self._devices):
                 return reason
-            if self._devices is not None and (absent := unknown_device(record, self._devices)):
-                return absent
             self._first[record.case_id] = record
         return _about_outcome(record) or wrong_part(record)
 
@@ -57,15 +55,8 @@ def wrong(record: Record) -> str:
     return Checker().wrong(record)
 
 
-def unknown_device(record: Record, devices: Iterable[str]) -> str:
-    """Returns which device of the case the run's machine lacks; empty if it has all."""
-    here = {*devices}
-    named = Case.from_json(vars(record)).devices
-    absent = [name for name in named if name not in here]
-    return f"the topology has no {absent[0]}" if absent else ""
-
-
-def _about_case(record: Record) -> str:
+def _about_case(record: Record, here: Collection[str] | None) -> str:
+    """Returns what is wrong with the definition of a case; `here`: the devices of its machine, if known."""
     for what, value, known in (
         ("interface", record.interface, INTERFACES),
         ("pattern", record.pattern, PATTERNS),
@@ -98,7 +89,8 @@ def _about_case(record: Record) -> str:
         return "category, path, executor or access are not those of its flows"
     if (record.source, record.destination) != (str(case.flows[0].source), str(case.flows[0].destination)):
         return "source or destination are not those of its first flow"
-    return ""
+    absent = "" if here is None else next((name for name in devices if name not in here), "")
+    return f"the topology has no {absent}" if absent else ""
 
 
 def _fits(name: str, value: object) -> bool:

@@ -113,8 +113,8 @@ def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
         flow["executor"],
         flow.get("size_bytes") or record.size_bytes,
         record.cache if own is None else "cold",
-        json.dumps(options, sort_keys=True),
-        json.dumps(record.environment, sort_keys=True),
+        json.dumps(options, sort_keys=True) if options else "",
+        json.dumps(record.environment, sort_keys=True) if record.environment else "",
     )
 
 

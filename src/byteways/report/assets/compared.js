@@ -81,7 +81,7 @@
     found.forEach((n) => ways.set(cells.way[n], (ways.get(cells.way[n]) || []).concat(n)));
     const lines = Array.from(ways.values(), (some) => some.sort((a, b) => cells.size[a] - cells.size[b]).filter((n, i) => !i || cells.size[n] !== cells.size[some[i - 1]]));
     const drawn = lines.filter((some) => some.length > 1).sort((a, b) => cells.rates[b[b.length - 1]][0] - cells.rates[a[a.length - 1]][0]).slice(0, CURVES);
-    at("curve").hidden = drawn.length === 0 || !window.byteways.compact;
+    at("curve").hidden = drawn.length === 0;
     if (at("curve").hidden) return;
     const column = (some, place) => some.map((n) => cells.rates[n][place]);
     window.byteways.compact(at("curve"), drawn.map((some) => ({

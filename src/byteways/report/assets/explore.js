@@ -143,7 +143,7 @@
   }
   function drawCurve(from, to, ways) {
     const drawn = ways.map((way) => [data.ways[way], series(from, to, way)]).filter(([, points]) => points.length > 1).slice(0, CURVES);
-    at("curve").hidden = drawn.length === 0 || !window.byteways.compact;
+    at("curve").hidden = drawn.length === 0;
     if (at("curve").hidden) return;
     window.byteways.compact(at("curve"), drawn.map(([label, points]) => ({
       label, x: points.map((n) => data.sizes[cells.size[n]]), y: points.map((n) => cells.rate[n]),

@@ -16,8 +16,6 @@
 
   // Charts: drawn when scrolled to, and all of them before printing.
   const places = Array.from(document.querySelectorAll(".chart"));
-  let figures = [];
-  const library = () => document.getElementById("plotly");
   const drawn = new Set(), NARROW = 620, PLOT = 230, LONG = 30, LABEL = 54; // pixels: a narrow chart, the height of its plot, a label of x; letters: a long label
   let printing = false;
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -88,7 +86,7 @@
     });
     if (kind === "percent") numbers(kind);
   }
-  document.addEventListener("toggle", (event) => { if (event.target.open) fill(event.target); }, true);
+  document.addEventListener("toggle", (event) => { if (event.target.open) { fill(event.target); prepare(event.target); } }, true);
   async function fillAll() {
     await kept();
     for (const place of document.querySelectorAll("[data-later]")) {
@@ -98,28 +96,38 @@
   }
   const filled = once(fillAll);
   const detailsOf = (cell) => cell.dataset.details ?? tips[cell.dataset.tip] ?? "";
-  // The library and the data of the charts are unpacked once, after the first view or when a chart is needed.
-  let unpacked = null, unpackedNow = false;
-  async function load() {
-    if (!library()) return;
-    const [code, data] = await Promise.all([text("plotly"), text("charts")]);
+  // The data of the charts are unpacked once, when one is needed or the page has nothing else to do. The library
+  // takes a second to start: it waits until a part of the page with other charts than curves is opened or near.
+  let figures = null, started = false;
+  const unpacked = once(async () => {
+    figures = await texts("charts");
+    places.forEach((place) => {
+      const lines = window.byteways.curve.of(figures[Number(place.dataset.chart)]);
+      if (lines) curves.set(place, lines);
+    });
+  });
+  const library = once(async () => {
     const script = document.createElement("script");
-    script.textContent = code;
+    script.textContent = await text("plotly");
+    await idle(); // what was clicked is shown first
     document.head.append(script);
     script.remove();
-    figures = JSON.parse(data);
-    unpackedNow = true;
+    started = true;
+  });
+  const ready = async () => { await unpacked(); if (places.some((place) => !curves.has(place))) await library(); };
+  async function prepare(part) {
+    const own = Array.from(part.querySelectorAll(".chart"));
+    if (own.length) await unpacked();
+    if (own.some((place) => !curves.has(place))) await library();
   }
-  const firstView = new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 300); }); // no frames in a hidden tab
-  const ready = () => (unpacked = unpacked || firstView.then(load));
   function draw(place) {
     drawn.add(place);
-    return unpackedNow ? drawNow(place) : ready().then(() => drawNow(place));
+    if (curves.has(place)) return drawCurve(place);
+    if (figures && started) return drawNow(place);
+    return unpacked().then(() => (curves.has(place) ? drawCurve(place) : library().then(() => drawNow(place))));
   }
   function drawNow(place) {
-    if (curves.has(place)) return drawCompact(place);
     const figure = figures[Number(place.dataset.chart)];
-    if (figure.direct || figure.lines) { curves.set(place, figure.lines ? figure : direct(figure)); return drawCompact(place); }
     const ink = colour("--ink"), grid = colour("--faint"), soft = colour("--soft");
     const axis = (own) => Object.assign(
       { gridcolor: grid, linecolor: colour("--line"), zerolinecolor: grid, tickcolor: grid, automargin: true }, own,
@@ -151,69 +159,10 @@
     Object.keys(figure.layout).filter((name) => /^yaxis\d+$/.test(name)).forEach((name) => { layout[name] = axis(figure.layout[name]); });
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
-  // The lines of a figure with their intervals: a band goes along the upper ends and back along the lower ones.
-  function direct(figure) {
-    const bands = new Map(figure.data.filter((trace) => trace.band).map((trace) => [trace.colour, trace.y]));
-    const lines = figure.data.filter((trace) => !trace.band).map((trace) => {
-      const band = bands.get(trace.colour), count = trace.x.length;
-      return { name: trace.name, x: trace.x, y: trace.y, high: band.slice(0, count), low: band.slice(count).reverse() };
-    });
-    const sizes = Array.from(new Set(lines.flatMap((line) => line.x))).sort((a, b) => a - b), units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    const names = sizes.map((size) => { const power = Math.min(4, Math.floor(Math.log2(size) / 10)); return Number((size / 1024 ** power).toPrecision(3)) + " " + units[power]; });
-    return { lines, sizes, names, levels: (figure.layout.shapes || []).map((shape, n) => ({ at: shape.y0, name: figure.layout.annotations[n].text })) };
-  }
-  // A small chart of a few lines, both axes logarithmic, each line named at its end.
-  const curves = new Map(), BESIDE = 28, LETTER = 6.5, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
-  function drawCompact(place) {
-    const { lines, levels = [], ...all } = curves.get(place), two = lines.some((line) => line.second) && window.byteways.second;
-    const height = (printing ? PAPER.height : 256) + (two ? two.HEIGHT : 0), wide = printing ? PAPER.width : place.clientWidth;
-    place.style.height = height + "px";
-    // Only the sizes of these lines: the other sizes of the run would take the room of their ticks.
-    const own = all.sizes.map((_, index) => index).filter((index) => lines.some((line) => line.x.includes(all.sizes[index])));
-    const sizes = own.map((index) => all.sizes[index]), names = own.map((index) => all.names[index]);
-    const values = lines.flatMap((line) => [...line.low, ...line.high, ...(two ? [...line.second.low, ...line.second.high] : [])]).concat(levels.map((level) => level.at)).filter((value) => value > 0).map(Math.log10);
-    const low = Math.min(...values) - 0.08, high = Math.max(...values) + 0.08, bottom = two ? two.LOWER : 0, right = Math.min(190, wide * 0.36), plot = (height - 60) * (1 - bottom);
-    const traces = [], labels = [];
-    lines.forEach((line, index) => {
-      const tone = colour("--c" + index), name = line.name || escaped(line.label); // a figure's names are escaped already
-      traces.push({ x: line.x.concat([...line.x].reverse()), y: line.high.concat([...line.low].reverse()), fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: tone, opacity: 0.16, hoverinfo: "skip" });
-      traces.push({ x: line.x, y: line.y, mode: "lines+markers", line: { color: tone, width: 2, dash: two ? "solid" : ["solid", "dash", "dot", "dashdot"][index] }, marker: { color: tone, size: 6, symbol: shape(index) },
-        text: line.x.map((x, n) => names[sizes.indexOf(x)] + ": " + line.y[n] + " GB/s (" + line.low[n] + "–" + line.high[n] + ")"), hovertemplate: "%{text}<extra>" + name + "</extra>" });
-      labels.push({ at: (Math.log10(line.y[line.y.length - 1]) - low) / (high - low) * plot, name, tone });
-    });
-    labels.sort((a, b) => a.at - b.at);
-    let floor = 0;
-    labels.forEach((label) => { label.at = Math.max(label.at, floor); floor = label.at + 15; });
-    const over = Math.max(0, floor - 15 - plot);
-    const step = Math.ceil(sizes.length * LABEL / Math.max(wide - 230, LABEL)), last = sizes.length - 1;
-    const ticks = sizes.map((_, index) => index).filter((index) => (last - index) % step === 0);
-    const axis = { gridcolor: colour("--faint"), linecolor: colour("--line"), zeroline: false, type: "log", exponentformat: "none" };
-    const layout = {
-      height, width: printing ? PAPER.width : undefined, showlegend: false, hovermode: "closest", margin: { l: 52, r: right, t: 12, b: 48 },
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") },
-      xaxis: Object.assign({ tickvals: ticks.map((index) => sizes[index]), ticktext: ticks.map((index) => names[index]), tickangle: 0, title: { text: "size of the transfer", font: { size: 12, color: colour("--soft") } } }, axis),
-      yaxis: Object.assign({ range: [low, high], ...decades(low, high), title: { text: "GB/s", font: { size: 12, color: colour("--soft") } } }, axis),
-      shapes: levels.map((level) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: level.at, y1: level.at, line: { dash: "dot", width: 1, color: colour("--soft") } })),
-      annotations: levels.map((level) => ({ xref: "paper", x: 0.01, xanchor: "left", y: Math.log10(level.at), yanchor: "bottom", showarrow: false, text: level.name, font: { size: 11, color: colour("--soft") } })).concat(labels.map((label) => ({ xref: "paper", x: 1.01, xanchor: "left", yref: "paper", y: bottom + (1 - bottom) * (label.at - over) / plot, yanchor: "middle", showarrow: false, text: fitting(label.name, right), font: { size: 11.5, color: label.tone } }))),
-    };
-    if (two) two.add(lines, traces, layout, { tone: (index) => colour("--c" + index), soft: colour("--soft"), faint: colour("--faint"), shape });
-    return window.Plotly.react(place, traces, layout, { displayModeBar: false, responsive: true });
-  }
-  // Ticks with full numbers: Plotly's own are a lone 2 or 5 between decades.
-  function decades(low, high) {
-    const powers = Array.from({ length: Math.ceil(high) - Math.floor(low) + 1 }, (_, n) => Math.floor(low) + n);
-    const ticks = (digits) => powers.flatMap((power) => digits.map((digit) => Number((digit * 10 ** power).toPrecision(2)))).filter((tick) => Math.log10(tick) >= low && Math.log10(tick) <= high);
-    const tickvals = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]].map(ticks).find((some) => some.length > 2) || ticks([1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9]);
-    return { tickvals, ticktext: tickvals.map(String) };
-  }
-  const shape = (index) => ["circle", "square", "diamond", "cross"][index];
-  // As much of a name as has room beside the plot; the whole one is in the tip.
-  function fitting(name, room) {
-    const letters = name.match(/&\w+;|./gu) || [], most = Math.min(BESIDE, Math.floor(room / LETTER));
-    return letters.length > most ? letters.slice(0, most - 1).join("") + "…" : name;
-  }
-  const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const compact = library() && ((place, lines, sizes, names) => { curves.set(place, { lines, sizes, names }); return draw(place); });
+  // A chart of a few lines is the page's own (curve.js): it waits for no library.
+  const curves = new Map(), TALL = 256, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
+  const drawCurve = (place) => window.byteways.curve.draw(place, curves.get(place), printing ? PAPER : { width: place.clientWidth || PAPER.width, height: TALL });
+  const compact = (place, lines, sizes, names) => { curves.set(place, { lines, sizes, names }); return draw(place); };
   const drawAll = () => Promise.all(places.map(draw)).then(() => drawn.size);
   if ("IntersectionObserver" in window) {
     const watch = new IntersectionObserver((entries) => entries.forEach((entry) => {
@@ -225,7 +174,7 @@
     root.dataset.theme = "light";
     printing = true; // two charts a page
     places.filter((place) => !place.closest("details:not([open])")).forEach(draw);
-    curves.forEach((_, place) => draw(place));
+    curves.forEach((_, place) => { if (drawn.has(place)) draw(place); });
   });
   window.addEventListener("afterprint", () => { printing = false; show(theme()); });
   let wide = root.clientWidth;
@@ -340,6 +289,6 @@
     }), { rootMargin: "-10% 0px -75% 0px" });
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
-  window.addEventListener("load", () => setTimeout(() => idle().then(filled).then(idle).then(ready), 100));
-  window.byteways = { compact, ready, draw, drawAll, drawn, places, save, text, get filled() { return filled(); } };
+  window.addEventListener("load", () => setTimeout(() => idle().then(filled).then(idle).then(unpacked), 100));
+  window.byteways = { compact, unpacked, ready, draw, drawAll, drawn, places, save, text, get filled() { return filled(); } };
 })();

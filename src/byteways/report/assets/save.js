@@ -2,7 +2,7 @@
 // Every plot, and the picture of the node, as a file: SVG or PNG. What is simulated says so in the file, too.
 (function () {
   const root = document.documentElement, mark = document.body.dataset.mark || "";
-  const SCALE = 2, WIDE = 1000; // pixels of PNG per pixel of the page; width of a plot in the file
+  const SCALE = 2, WIDE = 1000; // pixels of PNG per pixel of the page; least width of a picture in the file
   const tone = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const named = (text) => text.toLowerCase().replace(/[^\w]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
@@ -15,6 +15,8 @@
 
   async function plot(place, title, kind) {
     await window.byteways.draw(place);
+    const curve = place.querySelector("svg.lines");
+    if (curve) return picture(curve, title, kind);
     const layout = Object.assign({}, place.layout, {
       paper_bgcolor: tone("--card"), plot_bgcolor: tone("--card"),
       title: { text: escaped(title) + (mark ? "<br><sup>" + escaped(mark) + "</sup>" : ""), x: 0.01, xanchor: "left", font: { size: 15 } },
@@ -36,7 +38,7 @@
     });
     copy.querySelectorAll(".reach").forEach((path) => path.remove());
     made.forEach((element) => element.removeAttribute("class")); // the room for the pointer, and what is selected
-    const lines = [title, mark].filter(Boolean), tall = height + 26 * lines.length + 10;
+    const lines = [title, mark].filter(Boolean), tall = height + 26 * lines.length + 10, zoom = Math.max(1, WIDE / width);
     const shape = (name, all) => {
       const one = document.createElementNS("http://www.w3.org/2000/svg", name);
       Object.entries(all).forEach(([key, value]) => one.setAttribute(key, value));
@@ -44,17 +46,17 @@
     };
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     copy.setAttribute("viewBox", [0, 0, width, tall].join(" "));
-    copy.setAttribute("width", width);
-    copy.setAttribute("height", tall);
+    copy.setAttribute("width", zoom * width);
+    copy.setAttribute("height", zoom * tall);
     copy.removeAttribute("style");
     copy.prepend(shape("rect", { width, height: tall, fill: tone("--card") }));
     lines.forEach((line, n) => {
-      const letters = Math.min(15, (1.65 * (width - 24)) / line.length); // the height at which the line fits
+      const letters = Math.min(15, (1.6 * (width - 24)) / line.length); // the height at which the line fits
       const text = shape("text", { x: 12, y: height + 24 + 24 * n, fill: tone(n ? "--bad" : "--ink"), style: "font:600 " + letters.toFixed(1) + "px sans-serif" });
       text.textContent = line;
       copy.append(text);
     });
-    return { text: new XMLSerializer().serializeToString(copy), width, height: tall };
+    return { text: new XMLSerializer().serializeToString(copy), width: zoom * width, height: zoom * tall };
   }
   async function picture(svg, title, kind) {
     const { text, width, height } = drawing(svg, title), file = new Blob([text], { type: "image/svg+xml" });
@@ -91,16 +93,14 @@
   }
   const node = document.querySelector("svg.node:not(.key)"), heading = document.querySelector("h1").textContent;
   if (node) offer(document.querySelector(".picture .legend"), () => heading, (kind) => picture(node, heading, kind));
-  if (document.getElementById("plotly")) {
-    document.querySelectorAll(".chart").forEach((place) => {
-      const title = place.dataset.title || place.closest("figure").querySelector("h3").textContent;
-      offer(place, () => title, (kind) => plot(place, title, kind));
-    });
-    // Of the selected pair: its heading changes with the selection.
-    document.querySelectorAll(".curve").forEach((place) => {
-      const told = () => place.parentElement.querySelector("h3").textContent || "Bandwidth over size";
-      offer(place, told, (kind) => plot(place, told(), kind));
-    });
-  }
+  document.querySelectorAll(".chart").forEach((place) => {
+    const title = place.dataset.title || place.closest("figure").querySelector("h3").textContent;
+    offer(place, () => title, (kind) => plot(place, title, kind));
+  });
+  // Of the selected pair: its heading changes with the selection.
+  document.querySelectorAll(".curve").forEach((place) => {
+    const told = () => place.parentElement.querySelector("h3").textContent || "Bandwidth over size";
+    offer(place, told, (kind) => plot(place, told(), kind));
+  });
   window.byteways.pictures = all;
 })();
