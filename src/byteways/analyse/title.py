@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from byteways.analyse.headline import LARGE
 from byteways.analyse.phrases import SPREAD, listed, percent, rate, with_span
 from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
@@ -24,8 +25,6 @@ from byteways.analyse.wording_rankings import faster_elsewhere
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
-#: Bytes from which on a size need not be named: launch overhead no longer counts.
-LARGE = 16 * 2**20
 #: Part of a rate from which on the width of its interval is told with it.
 UNSURE = 0.2
 #: What a title leaves out of a model's name.
