@@ -131,3 +131,21 @@ def test_waiting_for_each_operation_is_no_way(tmp_path: Path) -> None:
     build.measure("copy", PAIR, 396.0, peak=450, options={"pace": "one-at-a-time"})
     build.measure("kernel", PAIR, 370.0, peak=450)
     assert cell(build, tmp_path) == "kernel 370 GB/s, no alternative at this size"
+
+
+@pytest.mark.parametrize(
+    ("slowest", "text"),
+    [
+        (390.0, "copy 396 GB/s, no alternative at this size"),
+        (197.0, "copy 197 to 392 GB/s at 128 MiB, no alternative at this size"),
+    ],
+)
+def test_one_pair_stands_for_equal_ones_only(slowest: float, text: str, tmp_path: Path) -> None:
+    """Would catch the rate of one pair told as that of a link class whose other pairs have another."""
+    build = sample_run.Builder(sample_run.topology(3), rounds=3, spread=0.0)
+    build.measure("copy", PAIR, 396.0, peak=450)
+    for pair, rate in (("gpu0>gpu1", 392.0), ("gpu1>gpu2", 391.0), ("gpu2>gpu0", slowest)):
+        source, destination = pair.split(">")
+        flow = [(f"{source}:device", f"{destination}:device", source)]
+        build.measure("copy", flow, rate, size=128 * MIB, peak=450)
+    assert cell(build, tmp_path) == text

@@ -2,7 +2,7 @@
 
 Each cell has the interface and its lead over the next best one, each with its best memory, access and
 options. Only alternatives for the same job are compared: contiguous data in cold, non-migrating memory, each
-byte counted once.
+byte counted once. A few pairs stand for their class of links only where its pairs are alike.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from math import log2
 from typing import Any
 
-from byteways.analyse.phrases import rate
+from byteways.analyse.phrases import differ, rate
 from byteways.analyse.ranking import Ranking, Rival, rank
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import by_nearest, does_the_job, kind, unidirectional
+from byteways.analyse.selection import broadest_size, by_nearest, does_the_job, kind, unidirectional
 from byteways.analyse.summary import Cell, Group, Run, group_by
 from byteways.analyse.variants import Variant
 from byteways.analyse.wording_rankings import margin, runner_up, tied_interfaces
@@ -24,6 +24,8 @@ from byteways.units import format_size
 
 #: Sizes at which latency, both, and bandwidth dominate.
 SIZES = (4 * 2**10, 2**20, 2**30)
+#: Sizes from which on launch overhead no longer counts, so that one may stand for another.
+LARGE = 16 * 2**20
 #: A measured size may differ from a column's size by this factor; farther off, another interface may be best.
 NEAR = 2
 #: Shown instead of a value: nothing measured near the size; too few rounds to rank.
@@ -76,7 +78,7 @@ class Lead:
 
     @property
     def figure(self) -> str:
-        """`396 GB/s`."""
+        """`396 GB/s`, `197 to 392 GB/s` if the pairs differ."""
         return f"{rate(self.group)} GB/s"
 
     @property
@@ -181,7 +183,26 @@ def _entry(members: Sequence[Cell], wanted: int) -> Lead | Gap:
         ),
     )
     ranking = rank(sizes[size])
-    return Lead(ranking, size) if ranking is not None else Gap(NOT_MEASURED)
+    return _of_all_pairs(Lead(ranking, size), members) if ranking is not None else Gap(NOT_MEASURED)
+
+
+def _of_all_pairs(lead: Lead, members: Sequence[Cell]) -> Lead:
+    """Returns the best at the large size with most pairs if it has more than the lead, and they differ.
+
+    Otherwise the lead: pairs that are alike stand for each other.
+    """
+    large = [cell for cell in members if cell.ranked and cell.record.size_bytes >= LARGE]
+    if lead.size_bytes < LARGE or not large:
+        return lead
+    size = broadest_size(large)
+    broadest = rank(cell for cell in large if cell.record.size_bytes == size)
+    if broadest is None or len(_pairs(broadest)) <= len(_pairs(lead.ranking)) or not differ(broadest.group):
+        return lead
+    return Lead(broadest, size)
+
+
+def _pairs(ranking: Ranking) -> set[str]:
+    return {cell.record.path for cell in ranking.group.cells}
 
 
 def best_first(found: Headline | None) -> list[dict[str, Any]]:

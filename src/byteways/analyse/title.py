@@ -1,4 +1,4 @@
-"""The title of a run: the machine, and what its links reach.
+"""The title of a run: what the links of its machine reach (its name: machine_names.py).
 
 Which results a title names is decided here, for the report and the terminal alike:
 
@@ -11,44 +11,20 @@ A share of the peak is named only where a link is the limit: what a package shar
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from byteways.analyse.headline import LARGE
 from byteways.analyse.phrases import SPREAD, listed, percent, rate, with_span
 from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, is_plain, kind, limited_by_link
 from byteways.analyse.summary import Group, group_by
 from byteways.analyse.wording_rankings import faster_elsewhere
-from byteways.topology.model import Topology
 from byteways.units import format_size
 
-#: Bytes from which on a size need not be named: launch overhead no longer counts.
-LARGE = 16 * 2**20
 #: Part of a rate from which on the width of its interval is told with it.
 UNSURE = 0.2
-#: What a title leaves out of a model's name.
-_VENDORS = ("NVIDIA ", "AMD ", "Instinct ", "Intel(R) ")
-
-
-def machine(topology: Topology) -> str:
-    """`4 × H200`, `2 hosts of 8 × MI250X`; without a GPU `2 NUMA domains of EPYC 7A53`."""
-    kind = "gpu" if topology.names("gpu") else "cpu"
-    models = Counter(device.model for device in topology.devices if device.kind == kind)
-    domains = "NUMA domains of " if kind == "cpu" and sum(models.values()) > 1 else ""
-    told = [
-        f"{count} {'' if domains else '× '}{domains}{_short(model)}" if count > 1 else _short(model)
-        for model, count in models.items()
-    ]
-    hosts = f"{len(topology.hosts)} hosts of " if len(topology.hosts) > 1 else ""
-    return f"{hosts}{listed(told)}" if told else "No devices"
-
-
-def _short(model: str) -> str:
-    for vendor in _VENDORS:
-        model = model.replace(vendor, "")
-    return model.strip() or "unknown model"
 
 
 def results(index: Index) -> str:

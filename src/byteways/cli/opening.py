@@ -48,8 +48,9 @@ def print_title(console: Console, index: Index, findings: Sequence[Finding]) -> 
     """Prints the machine with what it reaches, then the node."""
     from rich.text import Text
 
+    from byteways.analyse.machine_names import machine
     from byteways.analyse.node_matrix import node_matrix
-    from byteways.analyse.title import machine, results
+    from byteways.analyse.title import results
 
     reached = results(index)
     title = f"{machine(index.topology)}: {reached}" if reached else machine(index.topology)

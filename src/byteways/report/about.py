@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from byteways.analyse.machine_names import gpus
 from byteways.analyse.progress import progress
 from byteways.analyse.summary import Cell, Run
 from byteways.report.numbers import moment
@@ -20,11 +21,10 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
     manifest = run.manifest
     suite, host = manifest.get("suite") or {}, manifest.get("host") or {}
     print_of = manifest.get("fingerprint") or {}
-    models = Counter(device.model for device in run.topology.devices if device.kind == "gpu")
     domains = Counter(device.model for device in run.topology.devices if device.kind == "cpu")
     wall = manifest.get("wall_s")
     found = {
-        "GPUs": ", ".join(f"{count} × {model}" for model, count in models.items()) or "none",
+        "GPUs": ", ".join(gpus(run.topology)) or "none",
         "CPUs": ", ".join(f"{_domains(count)}{model}" for model, count in domains.items()),
         **_model_facts(manifest),
         "Suite": f"{suite.get('name')}: {suite.get('title')}",

@@ -10,11 +10,11 @@ from byteways.analyse.compared import Pair, moved
 from byteways.analyse.comparison import Comparison
 from byteways.analyse.environments import Difference
 from byteways.analyse.link_changes import LinkChange, link_changes
+from byteways.analyse.machine_names import machine
 from byteways.analyse.phrases import count
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, concurrent, label_order, unidirectional
 from byteways.analyse.summary import Run
-from byteways.analyse.title import machine
 from byteways.analyse.wording_comparison import change, headline, interval, row, summary, suspicion, values
 from byteways.report.charts import Chart
 from byteways.report.node.changes import draw_changes

@@ -11,6 +11,7 @@ from byteways.analyse import curves
 from byteways.analyse.finding import Finding
 from byteways.analyse.findings import findings
 from byteways.analyse.headline import Gap, Lead, headline
+from byteways.analyse.machine_names import machine
 from byteways.analyse.obstacles import Reason, WarningGroup
 from byteways.analyse.phrases import rate
 from byteways.analyse.picture import Chip
@@ -21,7 +22,7 @@ from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated
 from byteways.analyse.summary import Cell, Run, gpu_caches, shown
 from byteways.analyse.tables import Tables, tables
-from byteways.analyse.title import machine, results
+from byteways.analyse.title import results
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
 from byteways.analyse.wording_rankings import tied_interfaces

@@ -22,6 +22,7 @@ from byteways.analyse.checks.setting import setting_of, since
 from byteways.analyse.checks.verdict import MISSING, Judged
 from byteways.analyse.compare import beside
 from byteways.analyse.comparison import gpus
+from byteways.analyse.machine_names import devices_of
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.missing_links import missing_pairs
 from byteways.analyse.summary import Cell, group_by
@@ -134,7 +135,7 @@ def _lost_parts(run: Index, normal: Normal) -> Iterator[Judged]:
         for name, number in had.items():
             if (lost := number - has.get(name, 0)) > 0:
                 reason = "the reference's machines have them"
-                yield Judged(MISSING, f"{lost} of {number} {name}", reason=reason)
+                yield Judged(MISSING, f"{lost} of {number} {devices_of(name)}", reason=reason)
 
 
 def _never_planned(run: Index, normal: Normal) -> Iterator[Judged]:

@@ -19,6 +19,7 @@ from byteways.analyse.checks.verdict import MISSING, Judged
 from byteways.analyse.compare import compare_all
 from byteways.analyse.comparison import check as comparable
 from byteways.analyse.comparison import gpus, matched
+from byteways.analyse.machine_names import devices_of
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell
 from byteways.analyse.suspects import missing_links
@@ -134,6 +135,8 @@ def _lost(run: Index, reference: Index) -> Iterator[Judged]:
     """Yields GPUs and links of the reference's machine that this one lacks."""
     for model, number in (gpus(reference.topology) - gpus(run.topology)).items():
         total = gpus(reference.topology)[model]
-        yield Judged(MISSING, f"{number} of {total} {model}", reason="the machine does not have it")
+        yield Judged(
+            MISSING, f"{number} of {total} {devices_of(model)}", reason="the machine does not have it"
+        )
     for name in missing_links(reference.topology, run.topology):
         yield Judged(MISSING, f"link {name}", reason="the machine does not have it", parts=frozenset({name}))
