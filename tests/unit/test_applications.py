@@ -22,11 +22,15 @@ from byteways.plan.applications import (
 )
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import bytes_of_buffers, managed_bytes
+from byteways.plan.legality.applications import transport_refusal
+from byteways.plan.legality.executors import in_environment
+from byteways.plan.legality.question import Question
 from byteways.results.run_folder import RunFolder
 from byteways.studies.applications import Gain, gains
-from byteways.topology.model import Capabilities
+from byteways.topology.model import Capabilities, Topology
 from tests.report import run_builder
 from tests.report.run_builder import MIB, Builder
+from tests.unit import machines
 
 DEVICE = "gpu{0}:device"
 
@@ -145,6 +149,24 @@ def test_managed_memory_is_that_of_each_rank() -> None:
     case = case_of("mpi", "iteration", ends="gpu{0}:managed")
     tile = tile_of(MIB, {})
     assert managed_bytes(case, Capabilities()) == tile.state_bytes + tile.message_bytes
+
+
+@pytest.mark.parametrize("transport", ["xccl", "hybrid"])
+def test_rccl_takes_managed_messages_with_xnack_only(transport: str) -> None:
+    """Catches cases planned to fail, each of which takes a process from all others on its GPUs."""
+    case = case_of(transport, "iteration", ends="gpu{0}:managed")
+    said = "RCCL takes managed memory with XNACK only (HSA_XNACK=1), and 0/gpu0:managed is managed"
+
+    def told(case: Case, machine: tuple[Topology, Capabilities]) -> str | None:
+        topology, found = machine
+        there = in_environment(case, found)
+        return transport_refusal(Question(case, case.flows[0], topology, found, there))
+
+    assert told(case, machines.frontier()) == said
+    assert told(case, machines.frontier(pageable_access=True)) is None
+    assert told(replace(case, environment={"HSA_XNACK": "1"}), machines.frontier()) is None
+    assert told(case, machines.h200x4()) is None
+    assert told(case_of(transport, "iteration", ends=DEVICE), machines.frontier()) is None
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,10 @@ def test_one_noisy_round_is_told_with_its_spread(tmp_path: Path) -> None:
     """Would catch two speeds a factor apart being called equal because one round was noisy."""
     said = sample_run.sentences(with_a_noisy_round(), tmp_path)
     assert said[:2] == [
-        "In host memory, no significant difference between memcpy-mt and memcpy at 64 MiB: "
+        "In host memory, not decided between memcpy-mt and memcpy (0.33 to 11 times) at 64 MiB: "
         "10 (1.51–125) and 7.19 (7.15–7.23) GB/s (noisy)",
-        "No significant difference between 2 threads and one: 10 (1.51–125) vs 7.19 (7.15–7.23) GB/s (noisy)",
+        "Not decided between 2 threads and one (0.33 to 11 times): 10 (1.51–125) vs "
+        "7.19 (7.15–7.23) GB/s (noisy)",
     ]
     assert not any("equal" in title or "no faster" in title for title in said)
 
@@ -112,7 +113,7 @@ def test_a_noisy_fan_is_not_the_sum_of_its_flows(tmp_path: Path) -> None:
     build.measure("copy", flows, rates, pattern="fan-out", warnings=[warning("noisy")])
     assert (
         "cpu0 to 2 GPUs at once: copy with pinned memory reaches 90 GB/s in total, "
-        "80 % (no significant difference) of the 2 measured alone (110) (noisy)"
+        "80 % (not decided: 0.63 to 1.1 times) of the 2 measured alone (110) (noisy)"
         in sample_run.sentences(build, tmp_path)
     )
 

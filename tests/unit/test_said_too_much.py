@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from byteways.analyse.claim import TIE
 from byteways.analyse.compare import compare
 from byteways.analyse.finding import finding
 from byteways.analyse.findings import told_apart
@@ -15,7 +16,7 @@ from byteways.analyse.ranking import rank
 from byteways.analyse.subjects.odd_pairs import odd_of
 from byteways.analyse.subjects.transfers import _basis
 from byteways.analyse.summary import Cell, cells, pool
-from byteways.analyse.wording import no_difference, part_kept, tie
+from byteways.analyse.wording import alike, beside, no_difference, part_kept, ratio_between, tie
 from byteways.analyse.wording_answers import answer, doubt
 from byteways.analyse.wording_rankings import better_way, margin, named_way
 from byteways.results.record import Record, Warning
@@ -132,3 +133,43 @@ def test_equal_words_are_told_apart() -> None:
     ]
     sizes = [said[0], replace(said[1], title=said[1].title.replace("1 MiB", "4 MiB"))]
     assert told_apart(sizes) == sizes and told_apart([said[0], said[0]]) == [said[0], said[0]]
+
+
+def wide(spread: float, copy: float = 20.0, kernel: float = 5.0) -> tuple[Cell, Cell]:
+    """Results of two interfaces whose rounds spread by this factor about them."""
+    rounds = (1.0, spread, 1 / spread)
+    (first,), (second,) = (
+        cells([on(PAIRS[0], rate * part, interface, round=number) for number, part in enumerate(rounds)])
+        for interface, rate in (("copy", copy), ("kernel", kernel))
+    )
+    return first, second
+
+
+def test_a_wide_interval_decides_nothing() -> None:
+    """Catches 20 and 5 GB/s of a noisy host told as no significant difference."""
+    first, second = wide(4.0)
+    claim = compare(first, second)
+    assert (claim.verdict, claim.undecided) == (TIE, True)
+    assert claim.low < 1 < 1.25 < claim.high
+    said = f"{ratio_between([claim])}"
+    assert alike(claim) == beside(claim) == f"not decided: {said}"
+    assert tie(claim, ("copy", "kernel")) == f"not decided between copy and kernel ({said})"
+    ranking = rank([first, second])
+    assert ranking is not None
+    assert margin(ranking) == f"not decided ({said}) against kernel"
+    assert doubt(ranking) == f"not decided between copy and kernel ({said})"
+    texts = (margin(ranking), answer(ranking), better_way(ranking, "Between GPUs", GIB)[0])
+    assert all("not decided" in text and "no significant" not in text for text in texts)
+
+
+def test_a_narrow_tie_is_one() -> None:
+    """Catches equal results called undecided, and a lead."""
+    claim = compare(*wide(1.001, kernel=20.0))
+    assert (claim.verdict, claim.undecided, alike(claim)) == (TIE, False, "no significant difference")
+    assert not compare(*wide(1.001)).undecided
+
+
+def test_ratios_without_bounds_have_words() -> None:
+    """Catches a factor of 10^43 written out."""
+    claim = replace(compare(*wide(4.0)), low=0.0, high=1e43)
+    assert alike(claim) == "not decided: less than 0.001 to more than 1000 times"

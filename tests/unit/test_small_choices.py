@@ -307,6 +307,7 @@ def test_sizes_in_powers_of_ten(size: int, said: str) -> None:
 def test_the_smallest_of_several_gains(leads: bool, trails: bool, said: str) -> None:
     """Catches a loss told as a gain."""
     low: Any = SimpleNamespace(effect=1.1, low=1.09, high=1.11, leads=leads, trails=trails, differ=True)
+    low.undecided = False
     low.turned = lambda: SimpleNamespace(effect=2.0, low=1.99, high=2.01)
     high: Any = SimpleNamespace(effect=3.0)
     assert least_gain({"a": low, "b": high}) == f" Smallest gain of 2: a, {said}."

@@ -12,7 +12,8 @@ EXEMPT = ("analyse/studies/", "analyse/subjects/study.py", "analyse/wording")
 COMPARES = re.compile(
     r"\b(fastest|slowest|faster|slower|quicker|as fast|as slow|times as|cannot be told|no intervals?|"
     r"outperforms?|beats|wins|longer|shorter|dearest|cheapest|least energy|significant|leads with|"
-    r"loses most|largest (?:loss|increase|relative)|full speed|keeps its speed|not slowed down)\b",
+    r"not decided|loses most|largest (?:loss|increase|relative)|full speed|keeps its speed|"
+    r"not slowed down)\b",
     re.IGNORECASE,
 )
 

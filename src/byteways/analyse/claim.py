@@ -9,6 +9,10 @@ from byteways.analyse.summary import Cell, Group
 #: Two results are equal if the interval of their ratio lies within this of 1.
 ALIKE = 0.03
 
+#: A tie decides nothing if the interval of the ratio reaches this factor: a link that runs at four fifths is
+#: what a comparison is made to find.
+UNDECIDED = 1.25
+
 #: Verdicts on the first of two results.
 LEADS, TRAILS, TIE, MIXED, NOT_COMPARED = "leads", "trails", "tie", "mixed", "not-compared"
 
@@ -82,6 +86,13 @@ class Claim:
     @property
     def unanimous(self) -> bool:
         return self.pairs in (self.agree, self.against)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is a tie only because its interval is wide, and contains large differences, too."""
+        if self.verdict != TIE or not self.low <= 1 <= self.high:
+            return False
+        return self.low <= 0 or max(self.high, 1 / self.low) >= UNDECIDED
 
     @property
     def equal(self) -> bool:

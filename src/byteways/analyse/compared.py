@@ -94,6 +94,11 @@ class ComparedCases:
         return tuple(pair for pair in self.pairs if pair.faster)
 
     @cached_property
+    def undecided(self) -> tuple[Pair, ...]:
+        """The cases whose interval is too wide to tell equality from a large difference."""
+        return tuple(pair for pair in self.pairs if pair.claim.undecided)
+
+    @cached_property
     def affected(self) -> tuple[Pair, ...]:
         """The slower cases, and those whose flows were serialised in the second run alone."""
         return tuple(pair for pair in self.pairs if pair.slower or pair.newly_serialised)
@@ -118,6 +123,7 @@ class ComparedCases:
             "compared": len(self.pairs),
             "slower_cases": len(self.slower),
             "faster_cases": len(self.faster),
+            "undecided_cases": len(self.undecided),
             "not_compared": dict(self.not_compared),
             "failed": [
                 {"case_id": one.case_id, "status": one.status, "reason": one.reason} for one in self.lost

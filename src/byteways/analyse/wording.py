@@ -6,6 +6,7 @@ A sentence that its claim does not support cannot be rendered: wording a lead th
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from math import inf
 
 from byteways.analyse.claim import MIXED, NOT_COMPARED, TIE, Claim
 from byteways.analyse.compare import unsteady
@@ -28,6 +29,8 @@ LEAST_MULTIPLE = 1.1
 LEADER, LEADER_MEANS = "fastest", "leads by a significant difference over all rounds"
 #: Of a result beside the leader: no lead; no comparison.
 ALIKE, NOT_RANKED = "no significant difference", "too few rounds to rank"
+#: Of two results whose interval of the ratio contains equality and large differences.
+UNDECIDED = "not decided"
 #: Of a link whose results an outlier finding names.
 OUTLIER_LINK = "outlier: slower than equal links"
 
@@ -110,14 +113,38 @@ def multiple(claim: Claim) -> str:
 
 
 def beside(claim: Claim) -> str:
-    """'42 % less', '2.3 ×', 'no significant difference': the first side beside the second, for a table."""
+    """'42 % less', '2.3 ×', 'no significant difference', 'not decided: 0.25 to 1.6 times': the first side
+    beside the second, for a table.
+    """
     if claim.differ:
         return multiple(claim) if claim.leads else less(claim)
     if claim.verdict == MIXED:
         return "the paths disagree"
     if claim.verdict != TIE:
         return "not compared"
-    return "too noisy to rank" if unsteady(claim) else ALIKE
+    return "too noisy to rank" if unsteady(claim) else alike(claim)
+
+
+def alike(*claims: Claim) -> str:
+    """'no significant difference', or 'not decided: 0.25 to 1.6 times' if an interval is wide: of the first
+    beside the second.
+    """
+    return f"{UNDECIDED}: {ratio_between(claims)}" if any(one.undecided for one in claims) else ALIKE
+
+
+def ratio_between(claims: Sequence[Claim]) -> str:
+    """'0.25 to 1.6 times': the widest interval of the ratio of first to second."""
+    widest = max(claims, key=lambda one: one.high / one.low if one.low > 0 else inf)
+    return f"{_ratio(widest.low)} to {_ratio(widest.high)} times"
+
+
+def _ratio(ratio: float) -> str:
+    """'0.25', 'less than 0.001', 'more than 1000'."""
+    if ratio < 1 / GREATEST_FACTOR:
+        return f"less than {1 / GREATEST_FACTOR:g}"
+    if ratio > GREATEST_FACTOR:
+        return f"more than {GREATEST_FACTOR:.0f}"
+    return f"{ratio:.0f}" if ratio >= 9.95 else f"{ratio:.2g}"
 
 
 def unranked(names: Sequence[str]) -> str:
@@ -131,7 +158,7 @@ def no_difference(names: Sequence[str], claims: Sequence[Claim]) -> str:
     Args:
         names: What was compared.
         claims: All comparisons among them, of which none may lead over all others. That one differs by path,
-            is too noisy or was not made is no equality, and is said instead.
+            is too noisy, decides nothing or was not made is no equality, and is said instead.
     """
     if not claims:
         raise ValueError(f"no comparison between {listed(list(names))}")
@@ -141,6 +168,8 @@ def no_difference(names: Sequence[str], claims: Sequence[Claim]) -> str:
         return f"{listed(list(names))} lead on different paths"
     if any(map(unsteady, claims)):
         return unranked(names)
+    if any(claim.undecided for claim in claims):
+        return f"{UNDECIDED} between {listed(list(names))} ({ratio_between(claims)})"
     return f"no significant difference between {listed(list(names))}"
 
 
@@ -256,10 +285,12 @@ def least_gain(gains: Mapping[str, Claim]) -> str:
     if len(gains) < 2:
         return ""
     name, least = min(gains.items(), key=lambda one: one[1].effect)
-    effect = (
-        f"{gain_of(least)} more" if least.leads else less(least) if least.trails else "no significant gain"
-    )
+    effect = f"{gain_of(least)} more" if least.leads else less(least) if least.trails else _no_gain(least)
     return f" Smallest gain of {len(gains)}: {name}, {effect}."
+
+
+def _no_gain(claim: Claim) -> str:
+    return alike(claim) if claim.undecided else "no significant gain"
 
 
 def best_by_calls(claims: Sequence[Claim]) -> str:

@@ -38,7 +38,9 @@ def doubt(ranking: Ranking) -> str:
         rivals = [one.claim for one in ranking.ties if one.variant.interface in tied]
         return no_difference([ranking.variant.interface, *tied], rivals)
     if following.claim.verdict == TIE:
-        return "no significant difference between its settings"
+        return no_difference(
+            ["its settings"], [one.claim for one in ranking.ties if one.claim.verdict == TIE]
+        )
     return ", ".join(words)
 
 

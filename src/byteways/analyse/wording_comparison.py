@@ -11,7 +11,7 @@ from byteways.analyse.claim import Operand
 from byteways.analyse.compared import ComparedCases, Pair
 from byteways.analyse.phrases import count, rate, way
 from byteways.analyse.suspects import Suspect
-from byteways.analyse.wording import beside
+from byteways.analyse.wording import UNDECIDED, beside
 from byteways.errors import BytewaysError
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size, short_time
@@ -32,12 +32,14 @@ def headline(compared: ComparedCases) -> str:
 
 def summary(compared: ComparedCases) -> str:
     """'89 cases compared: 35 slower, none faster, 54 without significant difference'."""
-    same = len(compared.pairs) - len(compared.slower) - len(compared.faster)
+    same = len(compared.pairs) - len(compared.slower) - len(compared.faster) - len(compared.undecided)
     parts = [
         f"{len(compared.slower) or 'none'} slower",
         f"{len(compared.faster) or 'none'} faster",
         f"{same or 'none'} without significant difference of 1 % or more",
     ]
+    if compared.undecided:
+        parts.append(f"{len(compared.undecided)} {UNDECIDED}")
     return f"{count(len(compared.pairs), 'case')} compared: {', '.join(parts)}"
 
 

@@ -9,7 +9,16 @@ from byteways.analyse.compare import unsteady
 from byteways.analyse.phrases import listed, marked, of_peak, rate, sentence, way, with_span
 from byteways.analyse.ranking import Ranking, Rival
 from byteways.analyse.summary import Group
-from byteways.analyse.wording import ALIKE, agreement, by_factor, gain_of, no_difference, slower
+from byteways.analyse.wording import (
+    ALIKE,
+    UNDECIDED,
+    agreement,
+    by_factor,
+    gain_of,
+    no_difference,
+    ratio_between,
+    slower,
+)
 from byteways.units import format_size
 
 #: Ways of one interface that a sentence names; more are counted.
@@ -40,7 +49,11 @@ def _level(claims: Sequence[Claim]) -> str:
     """'no significant difference from', or what else keeps the best from a lead."""
     if any(claim.verdict != TIE for claim in claims):
         return "on some paths behind"
-    return "too noisy to rank against" if any(map(unsteady, claims)) else f"{ALIKE} from"
+    if any(map(unsteady, claims)):
+        return "too noisy to rank against"
+    if any(claim.undecided for claim in claims):
+        return f"{UNDECIDED} ({ratio_between(claims)}) against"
+    return f"{ALIKE} from"
 
 
 def tied_interfaces(ranking: Ranking) -> tuple[str, ...]:

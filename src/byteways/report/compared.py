@@ -218,6 +218,7 @@ def _map(pairs: Sequence[Pair], links: Sequence[LinkChange]) -> dict[str, Any]:
             "way": [ways.index(pair.first.variant.label()) for pair in pairs],
             "both": [int(pair.first.record.pattern == "bidirectional") for pair in pairs],
             "differ": [int(pair.claim.differ) for pair in pairs],
+            "undecided": [int(pair.claim.undecided) for pair in pairs],
             "speed": [float(f"{pair.speed:.4g}") for pair in pairs],
             "rates": [_rates(pair) for pair in pairs],
             "change": [change(pair.speed) for pair in pairs],

@@ -25,7 +25,7 @@ from byteways.analyse.selection import (
 from byteways.analyse.standing import standing, stands
 from byteways.analyse.summary import Cell, group_by
 from byteways.analyse.variants import Variant
-from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED, less
+from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED, alike, less
 from byteways.topology.routes import route
 from byteways.units import format_size
 
@@ -236,7 +236,7 @@ def _told(ranking: Ranking) -> dict[str, str]:
     found = {cell.record.case_id: LEADER for cell in ranking.group.cells}
     for rival in ranking.rivals:
         claim = rival.claim
-        verdict = less(claim) if claim.verdict == LEADS else ALIKE
+        verdict = less(claim) if claim.verdict == LEADS else alike(claim)
         if claim.verdict not in (LEADS, TIE):
             verdict = claim.reason or ALIKE
         found.update((cell.record.case_id, verdict) for cell in rival.group.cells)

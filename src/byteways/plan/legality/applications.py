@@ -7,6 +7,8 @@ from byteways.plan.case import is_device, is_managed, is_plain
 from byteways.plan.legality.executors import own_gpu_refusal
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
+from byteways.plan.variables import runtime_of
+from byteways.topology.model import Capabilities
 
 
 def grid_refusal(question: Question) -> str | None:
@@ -33,6 +35,16 @@ def reach_of_ranks_refusal(question: Question) -> str | None:
     return None
 
 
+def _reaches_managed(gpu: str, capabilities: Capabilities) -> bool:
+    """Whether NCCL or RCCL takes managed memory: RCCL fails in its own code unless page faults are retried
+    (Schieffer et al. 2025, section 7.2). HIP reports retries as access to pageable memory.
+
+    Applications are not planned then: they ask for a time, and a failed process costs all others. Messages
+    and collectives are: which memory a library takes is what a matrix of memories asks.
+    """
+    return runtime_of(gpu, capabilities) != "hip" or capabilities.pageable_access.get(gpu, False)
+
+
 def transport_refusal(question: Question) -> str | None:
     """The transport exists here and takes the memory of messages."""
     case, flow, capabilities = question.case, question.flow, question.there
@@ -50,6 +62,8 @@ def transport_refusal(question: Question) -> str | None:
             return reason
         if is_plain(messages.memory) and not capabilities.pageable_access.get(flow.executor, False):
             return f"NCCL and RCCL reach memory that the GPU reaches, and {messages} is pageable"
+        if is_managed(messages.memory) and not _reaches_managed(flow.executor, capabilities):
+            return f"RCCL takes managed memory with XNACK only (HSA_XNACK=1), and {messages} is managed"
         offer = capabilities.interface.get(flow.executor, {}).get("xccl")
         if offer is not None and not offer.available:
             return because("it needs NCCL or RCCL", offer)

@@ -9,6 +9,8 @@
   const at = (id) => document.getElementById("map-" + id);
   const state = { pair: data.pair, way: -1, size: data.size, both: 0 };
   const all = Array.from(cells.from.keys());
+  const sign = (n) => (cells.undecided[n] ? "?" : "=");
+  const alike = (n) => (cells.undecided[n] ? "not decided" : "no significant difference");
   const minus = (text) => text.replace(/-/g, "−");
 
   // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy, write&both=1
@@ -43,8 +45,8 @@
     parts.drawMap(at("table"), data.devices, state.pair, "Change of speed in percent", (from, to) => {
       const n = first.get(from + "," + to);
       if (n === undefined) return null;
-      const button = make("button", cells.differ[n] ? minus(cells.change[n]) : "=", cells.differ[n] ? (cells.speed[n] < 1 ? "slower" : "faster") : "same");
-      button.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": " + (cells.differ[n] ? cells.change[n] + " %" : "no significant difference"));
+      const button = make("button", cells.differ[n] ? minus(cells.change[n]) : sign(n), cells.differ[n] ? (cells.speed[n] < 1 ? "slower" : "faster") : "same");
+      button.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": " + (cells.differ[n] ? cells.change[n] + " %" : alike(n)));
       if (cells.differ[n]) button.style.setProperty("--v", Math.min(100, 15 + 85 * Math.abs(Math.log2(cells.speed[n]))).toFixed(0));
       return button;
     });
@@ -61,7 +63,7 @@
     found.slice(0, SHOWN).forEach((n) => {
       const row = make("tr");
       heading(row, data.ways[cells.way[n]], "row");
-      row.append(make("td", data.sizes[cells.size[n]], "number"), make("td", cells.differ[n] ? minus(cells.change[n]) + " %" : "=", "number" + (cells.differ[n] && cells.speed[n] < 1 ? " slower" : "")),
+      row.append(make("td", data.sizes[cells.size[n]], "number"), make("td", cells.differ[n] ? minus(cells.change[n]) + " %" : sign(n), "number" + (cells.differ[n] && cells.speed[n] < 1 ? " slower" : "")),
         make("td", minus(cells.interval[n]), "number"), make("td", cells.first[n], "number"), make("td", cells.second[n], "number"));
       body.append(row);
     });
@@ -87,7 +89,7 @@
     window.byteways.compact(at("curve"), drawn.map((some) => ({
       label: data.ways[cells.way[some[0]]], x: some.map((n) => data.bytes[cells.size[n]]), y: column(some, 0), low: column(some, 1), high: column(some, 2),
       second: { y: column(some, 3), low: column(some, 4), high: column(some, 5) }, speed: some.map((n) => cells.speed[n]), differ: some.map((n) => cells.differ[n]),
-      told: some.map((n) => data.sizes[cells.size[n]] + ": " + cells.first[n] + " and " + cells.second[n] + ", " + (cells.differ[n] ? cells.change[n] + " %" : "no significant difference") + " (" + cells.interval[n] + ")"),
+      told: some.map((n) => data.sizes[cells.size[n]] + ": " + cells.first[n] + " and " + cells.second[n] + ", " + (cells.differ[n] ? cells.change[n] + " %" : alike(n)) + " (" + cells.interval[n] + ")"),
     })), data.bytes, data.sizes);
   }
 

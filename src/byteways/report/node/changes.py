@@ -7,7 +7,7 @@ from math import log2
 
 from byteways.analyse.compared import Pair
 from byteways.analyse.link_changes import LinkChange, SharedChange
-from byteways.analyse.wording import ALIKE
+from byteways.analyse.wording import alike
 from byteways.analyse.wording_comparison import change, values
 from byteways.report.node.boxes import WIDTH
 from byteways.report.node.drawing import Drawing, Node, Stroke, arranged, facts_of, line_of
@@ -94,6 +94,6 @@ def _told(shared: SharedChange) -> str:
     pair = shared.pair
     first, second = values(pair)
     size = format_size(pair.first.record.size_bytes)
-    said = f"{change(pair.speed)} %" if pair.claim.differ else ALIKE
+    said = f"{change(pair.speed)} %" if pair.claim.differ else alike(pair.claim)
     paths = "1 path" if shared.paths == 1 else f"least change of {shared.paths} paths"
     return f"{shared.direction}: {said}, {first} and {second}, {shared.variant.label()} at {size}, {paths}"

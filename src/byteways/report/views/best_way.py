@@ -14,7 +14,7 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, kind, unidirectional
 from byteways.analyse.summary import Cell, group_by
 from byteways.analyse.wording import ALIKE
-from byteways.analyse.wording_rankings import tied_interfaces
+from byteways.analyse.wording_rankings import margin, tied_interfaces
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart, plain
 from byteways.units import format_size
@@ -111,4 +111,4 @@ def _short(ranking: Ranking) -> str:
 def _details(ranking: Ranking) -> str:
     tied = tied_interfaces(ranking)
     told = f"{ranking.variant.label()}, {rate(ranking.group)} GB/s"
-    return told + (f"; {ALIKE} from {', '.join(tied)}" if tied else "")
+    return told + (f"; {margin(ranking)}" if tied else "")

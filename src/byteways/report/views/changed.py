@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from byteways.analyse.compared import Pair
-from byteways.analyse.wording import ALIKE
+from byteways.analyse.wording import alike
 from byteways.analyse.wording_comparison import change, interval, values
 from byteways.report.charts import Chart
 
@@ -14,6 +14,8 @@ from byteways.report.charts import Chart
 FIRST, SECOND = "first run", "second run"
 #: Stands for a change that is not significant, as in the map.
 SAME = "="
+#: Stands for a change that its interval does not decide.
+UNKNOWN = "?"
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,14 @@ def counted(chart: Chart, shown: Iterable[Pair]) -> Changed:
 
 
 def said(pair: Pair) -> str:
-    """`-50.0 %`, or `=` without a significant difference."""
-    return f"{change(pair.speed)} %" if pair.claim.differ else SAME
+    """`-50.0 %`, or `=` without a significant difference, `?` if that is not decided."""
+    if pair.claim.differ:
+        return f"{change(pair.speed)} %"
+    return UNKNOWN if pair.claim.undecided else SAME
 
 
 def details(pair: Pair) -> str:
     """Returns the case with both values, the change of speed and its interval."""
     first, second = values(pair)
-    told = said(pair) if pair.claim.differ else ALIKE
+    told = said(pair) if pair.claim.differ else alike(pair.claim)
     return f"{pair.case}: {first} and {second}, {told} ({interval(pair)})"

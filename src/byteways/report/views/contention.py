@@ -10,7 +10,7 @@ from byteways.analyse.prediction import Together, predictions
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.contention import shortened
 from byteways.analyse.summary import group_by
-from byteways.analyse.wording import ALIKE
+from byteways.analyse.wording import ALIKE, UNDECIDED
 from byteways.plan.case import PATTERNS
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_bars
@@ -26,8 +26,8 @@ CAPTION = (
 #: … of two runs.
 OF_TWO = (
     "What to see: pairs of bars that differ in length. A percentage with a sign is the change of the sum, "
-    f"“=” {ALIKE}; “of predicted” is relative to the run's own single-flow rates: where it is equal in both "
-    "runs, a link changed, not its sharing. Of equal cases, the one that changed most."
+    f"“=” {ALIKE}, “?” {UNDECIDED}; “of predicted” is relative to the run's own single-flow rates: where "
+    "it is equal in both runs, a link changed, not its sharing. Of equal cases, the one that changed most."
 )
 
 

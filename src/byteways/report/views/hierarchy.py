@@ -8,7 +8,7 @@ from byteways.analyse.compared import Pair, most_changed
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.latency import levels_of_cpu, levels_of_gpus
 from byteways.analyse.summary import Cell, Group
-from byteways.analyse.wording import ALIKE
+from byteways.analyse.wording import ALIKE, UNDECIDED
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_dots
 from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
@@ -21,7 +21,7 @@ CAPTION = (
 #: … of two runs.
 OF_TWO = (
     "What to see: rows whose marks lie apart. The percentage is the change of speed: a minus is more "
-    f"latency; “=” is {ALIKE}. Of equal cases, the one that changed most."
+    f"latency; “=” is {ALIKE}, “?” {UNDECIDED}. Of equal cases, the one that changed most."
 )
 
 
