@@ -136,6 +136,19 @@ def test_equal_runs_are_folded(tmp_path: Path) -> None:
 class TestInBrowser:
     pytestmark = in_browser
 
+    def test_it_prints_on_two_pages(self, runs: list[RunFolder], tmp_path: Path) -> None:
+        """Would catch the essentials scattered over many sheets, and "Open all" that does not print more."""
+        page = write_comparison(runs, tmp_path / "two.html", names=["healthy", "slow"])
+        with Browser(width=1400) as browser:
+            browser.open(page)
+            browser.pdf(tmp_path / "two.pdf")
+            assert (tmp_path / "two.pdf").read_bytes().count(b"/Type /Page\n") == 2
+            browser.evaluate("document.getElementById('unfold').click()")
+            browser.evaluate("byteways.ready()")
+            browser.pdf(tmp_path / "all.pdf")
+            assert (tmp_path / "all.pdf").read_bytes().count(b"/Type /Page\n") > 2
+            assert browser.console == []
+
     def test_both_runs_are_drawn_and_can_be_saved(self, runs: list[RunFolder], tmp_path: Path) -> None:
         """Would catch a chart without its second run or its ratio, and one without buttons."""
         with Browser(width=1400) as browser:
