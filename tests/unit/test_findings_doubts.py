@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from byteways.analyse.findings import findings
+from byteways.analyse.ranking import rank
+from byteways.analyse.results_index import Index
 from byteways.results.record import Times, Warning
 from byteways.results.run_folder import RunFolder
 from tests.report import sample_run
@@ -44,6 +46,17 @@ def test_one_noisy_round_is_told_with_its_spread(tmp_path: Path) -> None:
         "7.19 (7.15–7.23) GB/s (noisy)",
     ]
     assert not any("equal" in title or "no faster" in title for title in said)
+
+
+def test_a_noisy_best_does_not_hide_what_is_slower(tmp_path: Path) -> None:
+    """Would catch "no significant difference" from a noisy result of what a steady one is faster than."""
+    build = with_a_noisy_round()
+    build.measure("memcpy-stream", COPY, 4.0, size=64 * MIB)
+    build.write(tmp_path)
+    ranking = rank(Index(RunFolder(tmp_path)).cells)
+    assert ranking is not None and ranking.variant.interface == "memcpy"
+    assert [one.variant.interface for one in ranking.ties] == ["memcpy-mt"]
+    assert [one.variant.interface for one in ranking.slower] == ["memcpy-stream"]
 
 
 def test_a_noisy_round_does_not_stretch_the_span_beyond_its_median(tmp_path: Path) -> None:

@@ -84,7 +84,20 @@ def _broad(ways: Mapping[Variant, list[Cell]]) -> dict[Variant, Group]:
 
 
 def _first(groups: Mapping[Variant, Group], ways: int) -> Variant:
-    return _simplest(groups, max(groups, key=lambda same: groups[same].value), ways)
+    """Returns the alternative of greatest value. If that is too noisy to lead one that the alternative with
+    the greatest lower bound leads, and the two tie, returns the latter.
+    """
+    greatest = max(groups, key=lambda same: groups[same].value)
+    steady = max(groups, key=lambda same: groups[same].low)
+
+    def leads(one: Variant, other: Variant) -> bool:
+        return compare(groups[one], groups[other], ways=ways).leads
+
+    if steady != greatest and not leads(greatest, steady):
+        others = (same for same in groups if same not in (greatest, steady))
+        if any(leads(steady, same) and not leads(greatest, same) for same in others):
+            greatest = steady
+    return _simplest(groups, greatest, ways)
 
 
 def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Variant:
