@@ -242,6 +242,7 @@ void Content::spot(Word begin, Word end, Word stride, Word value) {
   const Word phase = begin % stride;
   for (const Run& run : read(begin, end)) {
     Rule rule = run.rule;
+    if (rule.kind == Rule::Kind::constant && rule.value == value && rule.stride == 0) continue;
     if (rule.stride == 0 || (rule.stride == stride && rule.phase == phase)) {
       rule.stride = stride;
       rule.phase = phase;

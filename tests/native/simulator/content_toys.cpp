@@ -139,6 +139,9 @@ void runs() {
   say("spotted", near.block.content->runs());
   memory.poison({&near.block, 0, 1000}, 8, 50);
   say("spotted-again", near.block.content->runs());
+  memory.poison({&near.block, 0, 1000}, 9, 1);
+  for (Word begin : {0, 7, 20}) memory.poison({&near.block, begin, 1000}, 9, 50);
+  say("spotted-with-its-own", near.block.content->runs());
 }
 
 void pattern() {

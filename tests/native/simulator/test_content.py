@@ -16,7 +16,8 @@ def test_against_real_memory(play: Play) -> None:
 def test_equal_runs_are_one(play: Play) -> None:
     """Would catch descriptions that grow with every operation, and gigabytes that get slow by it."""
     told = play("runs")
-    assert told == {key: [["1"]] for key in ("filled", "copied", "spotted", "spotted-again")}
+    keys = ("filled", "copied", "spotted", "spotted-again", "spotted-with-its-own")
+    assert told == {key: [["1"]] for key in keys}
 
 
 def test_pattern_is_inverted(play: Play) -> None:
