@@ -254,6 +254,8 @@ def test_faults_are_found_by_the_whole_suite(tmp_path: Path, fault: str, named: 
     found = byteways(tmp_path, "check", "B", "--against", "A")
     assert found.returncode == 1
     assert f"involve {named}, and " in found.stdout.splitlines()[4]
+    compared = byteways(tmp_path, "compare", "A", "B").stdout.partition("\nresult\n")[2]
+    assert f"involve {named}, and " in compared.splitlines()[1]
 
 
 def test_what_is_no_regular_file_is_written_to(tmp_path: Path) -> None:

@@ -172,6 +172,20 @@ def test_cases_without_counterpart(tmp_path: Path) -> None:
     assert [(one.status, one.path) for one in found.lost] == [("failed", "gpu0>gpu3")]
     assert (len(found.pairs), found.only_first, found.only_second) == (12, 11, 1)
     assert Condition.parse("failed").broken_by(found) == "1 case failed"
+    assert suspicion(found) == ""  # the fault of gpu0, of gpu3 or of a link between them
+
+
+def test_missing_cases_have_a_suspect(tmp_path: Path) -> None:
+    """Catches a device that is lost: no case is slower, and the cases of the others go on."""
+    second = pairs_run(gpus=3)
+    for other in ("gpu0", "gpu1", "gpu2"):
+        second.lose("lost", "the GPU fell off the bus", "copy", [(f"{other}:device", "gpu3:device", other)])
+        second.lose("skipped", "gpu3 is lost", "copy", [("gpu3:device", f"{other}:device", "gpu3")])
+    second.topology = sample_run.topology(4)
+    found = compared(tmp_path, pairs_run(), second)
+    told = "6 of 6 missing cases involve gpu3, and 6 of the 6 cases with it are missing"
+    assert suspicion(found) == told
+    assert found.to_json()["missing_cases"] == 6
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,9 @@ class ComparedCases:
     simulated: bool
     same_gpus: bool  # whether both machines have as many GPUs of each model
     missing_links: tuple[str, ...] = ()  # of the first machine, which the second lacks
+    missing: tuple[
+        frozenset[str], ...
+    ] = ()  # parts of the cases that the second run planned without a result
 
     @cached_property
     def slower(self) -> tuple[Pair, ...]:
@@ -105,11 +108,12 @@ class ComparedCases:
 
     @cached_property
     def suspect(self) -> Suspect | None:
-        """What explains the affected cases best, of two runs with equal GPUs; None without such cases."""
+        """What explains affected and missing cases best, of two runs with equal GPUs; None without any."""
         if not self.same_gpus:
             return None
-        compared = [pair.parts for pair in self.pairs]
-        return suspect(compared, [pair.parts for pair in self.affected], self.missing_links)
+        compared = [*(pair.parts for pair in self.pairs), *self.missing]
+        affected = [*(pair.parts for pair in self.affected), *self.missing]
+        return suspect(compared, affected, self.missing_links)
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units, with every claim."""
@@ -124,6 +128,7 @@ class ComparedCases:
             "slower_cases": len(self.slower),
             "faster_cases": len(self.faster),
             "undecided_cases": len(self.undecided),
+            "missing_cases": len(self.missing),
             "not_compared": dict(self.not_compared),
             "failed": [
                 {"case_id": one.case_id, "status": one.status, "reason": one.reason} for one in self.lost

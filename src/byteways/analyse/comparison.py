@@ -101,6 +101,18 @@ def _comparison(
         first.simulated or second.simulated,
         gpus(first.topology) == gpus(second.topology),
         missing_links(first.topology, second.topology),
+        _missing(first, second),
+    )
+
+
+def _missing(first: Index, second: Index) -> tuple[frozenset[str], ...]:
+    """Returns what the cases involve that the second run failed or skipped, and the first has a result of."""
+    planned = {record.case_id for record in second.records}
+    there = {cell.record.case_id for cell in second.cells}
+    blamed = blamed_names(second.manifest, second.records)
+    gone = (cell.record for cell in first.cells if cell.record.case_id in planned - there)
+    return tuple(
+        parts_of(record, first.topology) | blamed.get(record.case_id, frozenset()) for record in gone
     )
 
 

@@ -44,14 +44,18 @@ def summary(compared: ComparedCases) -> str:
 
 
 def suspicion(compared: ComparedCases) -> str:
-    """'35 of 35 slower cases involve gpu0-nvswitch, and 35 of the 35 cases with it are slower'; '' without
-    any.
+    """'35 of 35 slower cases involve gpu0-nvswitch, and 35 of the 35 cases with it are slower'; '' for
+    fewer than two, which have several parts in common.
     """
     found = compared.suspect
-    if found is None:
+    if found is None or (found.of == 1 and not found.missing):  # one case involves several parts alike
         return ""
-    state = "slower" if len(compared.affected) == len(compared.slower) else "slower or serialised"
-    return common_part(found, state)
+    states = {
+        "slower": compared.slower or not compared.missing,
+        "serialised": len(compared.affected) > len(compared.slower),
+        "missing": compared.missing,
+    }
+    return common_part(found, " or ".join(state for state, some in states.items() if some))
 
 
 def common_part(found: Suspect, state: str) -> str:
