@@ -26,6 +26,7 @@ def events(command: Command) -> Callable[[], list[str]]:
     return lambda: file.read_text().split() if file.exists() else []
 
 
+@pytest.mark.slow
 def test_worker_killed_at_random_times(command: Command, worker_pids: Callable[[], list[int]]) -> None:
     """Kills the current worker 20 times; catches a lost record, a duplicate case, a run that gives up."""
     random.seed(20)
@@ -280,6 +281,7 @@ def test_faults_make_the_exit_status_1(command: Command) -> None:
     assert_complete(command.folder)
 
 
+@pytest.mark.slow
 def test_a_repeated_suite_is_killed_and_taken_up(command: Command) -> None:
     """Catches a soak that loses rounds, measures one twice, or begins its time anew when it is taken up."""
     process = command.start(str(command.suite), "--for", "3s", "--no-report", "--out", str(command.folder))

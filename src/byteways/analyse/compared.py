@@ -84,9 +84,7 @@ class ComparedCases:
     simulated: bool
     same_gpus: bool  # whether both machines have as many GPUs of each model
     missing_links: tuple[str, ...] = ()  # of the first machine, which the second lacks
-    missing: tuple[
-        frozenset[str], ...
-    ] = ()  # parts of the cases that the second run planned without a result
+    missing: tuple[frozenset[str], ...] = ()  # parts of cases that the second run failed or skipped
 
     @cached_property
     def slower(self) -> tuple[Pair, ...]:
