@@ -7,12 +7,12 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 
 from byteways.cli.list import look
-from tests.gpu.beside_torch import differing_copies
 
 pytestmark = pytest.mark.gpu
 
@@ -52,14 +52,30 @@ def test_every_axis_of_full(tmp_path: Path) -> None:
 
 
 def test_torch_beside_the_vendors_copy(tmp_path: Path) -> None:
-    """Would catch large copies of PyTorch that differ from the vendor's by more than 1 %."""
+    """Would catch PyTorch's copies that are beyond the vendor's by more than 1 % from 64 MiB on, or below.
+
+    Between GPUs from 512 MiB on: there PyTorch lets each wait for the other around every copy.
+    """
     capabilities = look().capabilities
     assert capabilities is not None
     offer = capabilities.interface["gpu0"].get("torch-copy")
     if offer is not None and not offer.available:
         pytest.skip(offer.reason)
-    records(tmp_path, "torch")
-    assert differing_copies(tmp_path / "R", 0.01) == []
+    found = records(tmp_path, "torch")
+    rounds: dict[tuple[Any, ...], list[float]] = {}
+    for record in found:
+        if record["status"] == "measured":
+            key = (record["source"], record["destination"], record["size_bytes"], record["interface"])
+            rounds.setdefault(key, []).append(record["bandwidth_bytes_per_s"])
+    figures = {key: median(values) for key, values in rounds.items()}
+    both = [key[:3] for key in figures if key[3] == "torch-copy"]
+    assert both
+    for key in both:
+        between = key[0] != key[1] and "cpu" not in key[0] + key[1]
+        if key[2] < (512 if between else 64) * 2**20 or "pageable" in key[0] + key[1]:
+            continue
+        ours, theirs = (figures[(*key, name)] for name in ("copy", "torch-copy"))
+        assert theirs == pytest.approx(ours, rel=0.01), key
 
 
 def test_thirty_seconds_of_a_large_suite(tmp_path: Path) -> None:

