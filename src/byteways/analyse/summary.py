@@ -310,15 +310,12 @@ def cells(records: Iterable[Record]) -> list[Cell]:
     a run share are not part of the variant.
     """
     records = list(records)
-    told = [record for record in records if figure(record) is not None]
+    void = {record.case_id for record in records if record.beyond_limit}
+    told = [record for record in records if record.case_id not in void and figure(record) is not None]
     common = frozenset(
         name for name in OF_ALL if len({repr(record.options.get(name)) for record in told}) == 1
     )
-    cases = [
-        tuple(same)
-        for same in group_by(told, lambda record: record.case_id).values()
-        if not any(record.beyond_limit for record in same)
-    ]
+    cases = [tuple(same) for same in group_by(told, lambda record: record.case_id).values()]
     families = Families()
     found = [
         _cell(case, spread, common, families)
