@@ -10,24 +10,30 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer
 from byteways.run.hosts import launchers, reach
-from byteways.run.hosts.facts import ends_of, placed, sharing
+from byteways.run.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
 from byteways.run.hosts.launchers import find_hosts_launcher
 from byteways.run.launchers import Launcher
 from byteways.topology.model import Device, Link, Nic, Topology
 
 FAMILIES = [
-    ("MPICH", ("mpiexec", "-n", "{ranks}"), "mpiexec -n 2 -f F -ppn 1 P"),
-    ("Open MPI", ("mpirun", "-n", "{ranks}"), "mpirun -n 2 --hostfile F --map-by ppr:1:node P"),
-    ("Slurm", ("srun", "-n", "{ranks}"), "srun -n 2 --nodelist=F --ntasks-per-node=1 P"),
-    ("Flux", ("flux", "run", "-n", "{ranks}"), "flux run -n 2 --requires=host:a,b --tasks-per-node=1 P"),
+    ("MPICH", ("mpiexec", "-n", "{ranks}"), "mpiexec -n N -f F -ppn R P"),
+    ("Open MPI", ("mpirun", "-n", "{ranks}"), "mpirun -n N --hostfile F --map-by ppr:R:node P"),
+    ("Slurm", ("srun", "-n", "{ranks}"), "srun -n N --nodelist=F --ntasks-per-node=R P"),
+    ("Flux", ("flux", "run", "-n", "{ranks}"), "flux run -n N --requires=host:a,b --tasks-per-node=R P"),
 ]
 
 
 @pytest.mark.parametrize(("name", "words", "line"), FAMILIES, ids=[family[0] for family in FAMILIES])
 def test_families(monkeypatch: pytest.MonkeyPatch, name: str, words: tuple[str, ...], line: str) -> None:
-    """Catches ranks that a launcher places elsewhere than on one host each."""
+    """Catches ranks that a launcher places elsewhere than on their host, and too few of them."""
     monkeypatch.setattr(launchers, "find_launcher", lambda given=None: Launcher(name, words))
-    assert " ".join(find_hosts_launcher().line(["a", "b"], Path("F"), ["P"])) == line
+    for each in (1, 4):
+        found = find_hosts_launcher(ranks_per_host=each)
+        wanted = line.replace("N", str(2 * each)).replace("R", str(each))
+        assert " ".join(found.line(["a", "b"], Path("F"), ["P"])) == wanted
+    assert find_hosts_launcher(ranks_per_host=1).worker_words(["a", "b"]) == ["--ranks", "2"]
+    told = find_hosts_launcher(ranks_per_host=4).worker_words(["a", "b"])
+    assert told == ["--ranks", "8", "--ranks-per-host", "4"]
 
 
 def test_a_launcher_that_is_not_known_needs_all_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +53,10 @@ def test_a_given_launcher(tmp_path: Path) -> None:
     program.chmod(0o755)
     found = find_hosts_launcher(f"{program} --on {{hosts}} -np {{ranks}}")
     assert found.line(["a", "b"], Path("F"), ["P"]) == [str(program), "--on", "a,b", "-np", "2", "P"]
+    found = find_hosts_launcher(f"{program} --on {{hosts}} -np {{ranks}} -ppn {{ranks_per_host}}", 3)
+    assert found.line(["a", "b"], Path("F"), ["{ranks}"])[1:] == [
+        *("--on", "a,b", "-np", "6", "-ppn", "3", "{ranks}")
+    ]
 
 
 def test_hosts_that_cannot_be_reached_are_found_by_halves(tmp_path: Path) -> None:
@@ -87,6 +97,32 @@ def test_ranks_are_placed_by_name() -> None:
     assert placed(["n2.site.org", "n9", "n10"], ranks) == ["n10", "n2.site.org", "n9"]
     assert placed(["10.0.0.1", "10.0.0.2", "10.0.0.3"], ranks) == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
     assert placed(["n2", "n9", "n11"], ranks) == ["", "n2", "n9"]
+
+
+def test_several_ranks_of_a_host_are_placed_by_name() -> None:
+    """Catches ranks of two hosts that pass for those of one, with a launcher that deals them in turn."""
+    ranks = [{"host": name} for name in ("k1", "k2", "k1", "k2")]
+    assert placed(["k1", "k2"], ranks) == ["k1", "k2", "k1", "k2"]
+    assert placed(["10.0.0.1", "10.0.0.2"], ranks) == ["10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2"]
+    assert [number_on_host(ranks, rank) for rank in range(4)] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "cores"),
+    [
+        ([("a", [0, 1]), ("a", [0, 1])], [(7,), (7,)]),  # alone on their host: as planned, near to their GPUs
+        ([("a", [0]), ("a", [1])], [(0,), (1,)]),  # bound by the launcher
+        ([("a", [0, 1, 2, 3])] * 4, [(0,), (1,), (2,), (3,)]),  # two hosts on one kernel
+        ([("a", [0, 1])] * 4, [(), (), (), ()]),
+        ([("a", [0, 1]), ("b", [0, 1])], [(0, 1), (0, 1)]),
+    ],
+)
+def test_ranks_of_a_host_have_cores_of_their_own(
+    ranks: list[tuple[str, list[int]]], cores: list[tuple[int, ...]]
+) -> None:
+    """Catches two ranks that take turns on a core while others are idle."""
+    facts = [{"boot_id": boot, "host": boot, "cores": own} for boot, own in ranks]
+    assert [tuple(cores_of_rank(facts, here, 2, (7,))) for here in range(len(ranks))] == cores
 
 
 def test_ranks_that_share_a_kernel_are_counted() -> None:

@@ -58,8 +58,8 @@ def check_options(options: Options, simulated: bool) -> None:
     if wrong:
         hints = {
             "--budget": "--pairs sample, --rounds, --only and --size reduce a run between hosts",
-            "--self": "each host has one rank",
-            "--ranks": "each host has one rank, which uses all devices of its host",
+            "--self": "ranks of one host have a GPU each",
+            "--ranks": "each host has one rank, or as many as --ranks-per-host says",
             "--machine": "a model of two hosts needs no --hosts: --machine frontier-mi250x-2 --ranks 2",
         }
         raise BytewaysError(f"{wrong[0]} and --hosts exclude each other", hint=hints.get(wrong[0]))
@@ -85,6 +85,7 @@ def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
             "rounds": plan.suite.rounds,
             "cases_per_pair": len(plan.of_pairs),
             "cases_of_all_hosts": len(plan.of_all),
+            "ranks_per_host": plan.ranks_per_host,
             "records": plan.records,
             "estimated_s": round(seconds, 1),
             "launcher": line,
@@ -240,7 +241,8 @@ def _about(plan: HostsPlan, line: str, seconds: float, disk: int) -> list[Lines]
             f"{tournament.rounds:,} rounds of up to {len(plan.hosts) // 2:,} pairs at a time{pauses}",
         ]
     if plan.of_all:
-        cases.append(f"{len(plan.of_all)} cases of all hosts together, one rank on each")
+        each = "one rank" if plan.ranks_per_host == 1 else f"{plan.ranks_per_host} ranks"
+        cases.append(f"{len(plan.of_all)} cases of all hosts together, {each} on each")
     lines += [
         f"{' and '.join(cases)}, {_times(plan.suite.rounds)}: {plan.records:,} records, "
         f"about {format_size(disk)}",
@@ -279,12 +281,12 @@ def _launcher_line(options: Options, plan: HostsPlan) -> str:
     """Returns the exact words, or why there is no launcher here: other hosts may have one."""
     names = [host.name for host in plan.hosts]
     try:
-        launcher = find_hosts_launcher(options.launcher)
+        launcher = find_hosts_launcher(options.launcher, plan.ranks_per_host)
     except BytewaysError as error:
         if options.launcher is not None:
             raise
         return f"none ({error.what}; {error.hint})"
-    program = ["python", "…/byteways/start.py", MODULE, "--ranks", str(len(names))]
+    program = ["python", "…/byteways/start.py", MODULE, *launcher.worker_words(names)]
     return " ".join(launcher.line(names, Path("RUN/hosts.txt"), program))
 
 

@@ -108,11 +108,7 @@ def _collectives(
     """Groups of the ranks that have a buffer for both ends: not every rank need have a GPU. Pairs need an
     even number.
     """
-    able = [
-        rank
-        for rank in ranks
-        if rank.twin_of is None and _ends(sweep.sources, rank) and _ends(sweep.destinations, rank)
-    ]
+    able = [rank for rank in ranks if rank.twin_of is None and takes_part(sweep, rank)]
     if len(able) == 1:
         notes.append("one rank alone has such buffers (one GPU per rank)")
     if len(able) < 2:
@@ -120,6 +116,11 @@ def _collectives(
     most = len(able) - len(able) % 2 if pattern == MULTI_PAIR else len(able)
     for count in _counts(sweep, most):
         yield from _of_group(sweep, pattern, able[:count])
+
+
+def takes_part(sweep: Sweep, rank: Rank) -> bool:
+    """Whether a rank has a buffer for both ends of an operation of all ranks."""
+    return bool(_ends(sweep.sources, rank) and _ends(sweep.destinations, rank))
 
 
 def flows_of_group(

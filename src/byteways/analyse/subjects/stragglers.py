@@ -42,6 +42,9 @@ def named(index: Index) -> Iterator[Finding]:
 
 
 def _who(record: Record, rank: int) -> str:
-    """Returns `Rank 1`, or `Host node7`."""
-    hosts = Case.from_json(vars(record)).hosts
-    return f"Host {hosts[rank]}" if hosts else f"Rank {rank}"
+    """Returns `Rank 1`, or `Host node7`, with the rank if it has several."""
+    hosts = Case.from_json(vars(record)).hosts_of_ranks
+    if not hosts:
+        return f"Rank {rank}"
+    alone = hosts.count(hosts[rank]) == 1
+    return f"Host {hosts[rank]}" if alone else f"Rank {rank} (host {hosts[rank]})"

@@ -14,12 +14,13 @@ from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.hosts.names import Host
-from byteways.plan.hosts.places import within_one_host
+from byteways.plan.hosts.places import RankOfHost, within_one_host
 from byteways.plan.hosts.rule import Group, Meetings, PairRule, Tournament
 from byteways.plan.hosts.templates import templates
 from byteways.plan.hosts.together import is_of_all, of_group, refusal_of_all
 from byteways.plan.legality import refusal
 from byteways.plan.rank_sweep import with_sizes
+from byteways.plan.ranks import layout
 from byteways.plan.suite_types import Suite
 from byteways.topology.model import Capabilities, Topology
 
@@ -40,6 +41,11 @@ class HostsPlan:
     rule: PairRule
     cases: tuple[PlannedCase, ...]
     notes: tuple[str, ...]
+    ranks_of_host: tuple[RankOfHost, ...] = ()  # empty: one, which uses all devices of its host
+
+    @property
+    def ranks_per_host(self) -> int:
+        return len(self.ranks_of_host) or 1
 
     @property
     def tournament(self) -> Tournament:
@@ -106,6 +112,7 @@ def make_hosts_plan(
     *,
     only: Sequence[str] = (),
     sizes: str | None = None,
+    ranks_per_host: int = 1,
 ) -> HostsPlan:
     """Plans a suite between hosts.
 
@@ -117,6 +124,7 @@ def make_hosts_plan(
         capabilities: What its runtimes offer.
         only: `--only` filters; alternatives.
         sizes: `--size` filter.
+        ranks_per_host: Ranks on each host, with a GPU each as far as there are enough.
 
     Raises:
         BytewaysError: A filter is malformed or matches nothing, or no sweep applies.
@@ -127,13 +135,14 @@ def make_hosts_plan(
     asked: list[tuple[Case, str]] = []
     found: dict[str, PlannedCase] = {}
     estimator = Estimator(topology, capabilities)
+    ranks = layout(topology, ranks_per_host) if ranks_per_host > 1 else ()
     for sweep in suite.sweeps:
-        for case in templates(sweep, topology, notes):
+        for case in templates(sweep, topology, notes, ranks):
             asked.append((case, sweep.name))
             if not lets_through(case, sweep.name) or not right_size(case.size_bytes):
                 continue
             if is_of_all(case):
-                reason = refusal_of_all(case, len(hosts), topology, capabilities)
+                reason = refusal_of_all(case, len(hosts), topology, capabilities, ranks_per_host)
             else:
                 reason = refusal(case, topology, capabilities)
             if reason:
@@ -163,7 +172,8 @@ def make_hosts_plan(
             cause="; ".join(notes) or "it has no sweep of messages between ranks",
             hint=f"byteways run mpi --hosts FILE; without it, byteways run {suite.name} measures one host",
         )
-    return HostsPlan(suite, tuple(hosts), rule, tuple(found.values()), tuple(notes))
+    each = tuple(RankOfHost.of(rank) for rank in ranks)
+    return HostsPlan(suite, tuple(hosts), rule, tuple(found.values()), tuple(notes), each)
 
 
 def _cases(count: int) -> str:

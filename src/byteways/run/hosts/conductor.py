@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from typing import Any, Protocol
 
 from byteways.plan.case import PlannedCase
+from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import Group, Meetings
 from byteways.results.record import Record
@@ -128,8 +129,9 @@ class HostsConductor:
         limit_s = self._limit_s(case)
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         began = time.monotonic()
+        request, devices = self._request(case, groups, limit_s), self._devices(case, groups)
         try:
-            answer = self._job.ask(self._request(case, groups, limit_s), limit_s + MARGIN_S)
+            answer = self._job.ask(request, limit_s + MARGIN_S, devices)
             outcomes = answer["outcomes"]
             if len(outcomes) != len(groups):
                 raise WorkerLost(f"the ranks sent {len(outcomes)} outcomes of {len(groups)} groups")
@@ -161,11 +163,10 @@ class HostsConductor:
 
     def _request(self, case: _Case, groups: Sequence[Group], limit_s: float) -> dict[str, Any]:
         planned = case.groups[groups[0]]
-        names = [self._names(group) for group in groups]
         return {
             "do": "measure",
             "case": case.template.case.identity(),
-            "groups": [[self._job.rank_of(name) for name in group] for group in names],
+            "groups": [list(self._ranks(case, group)) for group in groups],
             "hosts": self._job.places,
             "patience_s": limit_s,
             "budget_s": planned.budget_s,
@@ -175,14 +176,28 @@ class HostsConductor:
             "fresh": False,
         }
 
+    def _ranks(self, case: _Case, group: Group) -> dict[int, str]:
+        """Returns the ranks of a group that take part, in the order of the case, each with its device."""
+        names = self._names(group)
+        seats = seats_of(case.template.case, self._plan.ranks_of_host)
+        if self._plan.is_together(case.met):
+            return {self._job.rank_of(name, number): device for name in names for number, device in seats}
+        of_pair = zip(names, seats, strict=True)
+        return {self._job.rank_of(name, number): device for name, (number, device) in of_pair}
+
+    def _devices(self, case: _Case, groups: Sequence[Group]) -> dict[int, str]:
+        return {rank: device for group in groups for rank, device in self._ranks(case, group).items()}
+
     def _trial(self, case: _Case) -> str | None:
         """Returns why MPI does not move the memory of a case, which its first group tries; None: it does."""
         template = case.template.case
         if self._device_messages.untried(template):
-            request = trial(self._request(case, list(case.groups)[:1], TRIAL_LIMIT_S))
+            first = list(case.groups)[:1]
+            request = trial(self._request(case, first, TRIAL_LIMIT_S))
             reason: str | None
             try:
-                outcome = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S)["outcomes"][0]
+                answer = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S, self._devices(case, first))
+                outcome = answer["outcomes"][0]
                 if outcome is None:
                     raise WorkerLost("the ranks of a trial did not answer")
                 if outcome["status"] == "failed":

@@ -23,7 +23,7 @@ FAILED_STARTS = 2
 
 
 class HostsJob:
-    """One rank on each host that is not left out.
+    """The ranks on each host that is not left out.
 
     Args:
         folder: The run folder: for the log, and the file of hosts that the launcher reads.
@@ -50,6 +50,7 @@ class HostsJob:
         self._worker: WorkerProcess | None = None
         self._environment: dict[str, str] = {}
         self._places: list[str] = []  # host of each rank
+        self._ranks: dict[str, list[int]] = {}  # ranks of each host
         self.left_out: dict[str, str] = {}  # reason by host
         self.fresh = True  # no case has been measured since the ranks were started
         self.crowding = 1.0  # ranks per core where most ranks share a kernel
@@ -91,11 +92,13 @@ class HostsJob:
                 if not lost and failed >= FAILED_STARTS:
                     raise self._not_started(live, loss) from loss
 
-    def ask(self, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        """Returns the ranks' answer. Raises WorkerLost; the ranks are to be killed then."""
+    def ask(self, request: Mapping[str, Any], timeout_s: float, devices: Mapping[int, str]) -> dict[str, Any]:
+        """Returns the ranks' answer; `devices` is what each uses. Raises WorkerLost; the ranks are to be
+        killed then.
+        """
         assert self._worker is not None
         self.fresh = False
-        return self._worker.ask(request, timeout_s)
+        return self._worker.ask(request, timeout_s, devices)
 
     @property
     def speaker(self) -> str | None:
@@ -103,8 +106,9 @@ class HostsJob:
         number = self.hello.get("speaker")
         return self._places[number] if isinstance(number, int) and number < len(self._places) else None
 
-    def rank_of(self, host: str) -> int:
-        return self._places.index(host)
+    def rank_of(self, host: str, number: int) -> int:
+        """Returns a rank by its number on its host."""
+        return self._ranks[host][number]
 
     def blame(self, hosts: Sequence[str], reason: str) -> None:
         """Counts a loss of each host; one that is lost again is left out."""
@@ -146,7 +150,7 @@ class HostsJob:
         )
         self._environment, self.fresh = dict(environment), True
         ranks = self._worker.hello.get("ranks", [])
-        wrong, whole = unfit(live, ranks, version())
+        wrong, whole = unfit(live, ranks, version(), self._launcher.ranks_per_host)
         if whole:
             self.kill()
             raise BytewaysError(
@@ -155,6 +159,9 @@ class HostsJob:
                 hint="byteways run --dry-run shows the launcher's line; --launcher names another one",
             )
         self._places = placed(live, ranks)
+        self._ranks = {host: [] for host in live}
+        for rank, host in enumerate(self._places):
+            self._ranks[host].append(rank)
         for host, reason in wrong.items():
             self.leave_out(host, reason)
         per_core = [
