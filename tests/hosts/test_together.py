@@ -4,13 +4,14 @@ over TCP, no GPU and no network hardware (`make test-hosts`).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 
 from byteways.results.record import Record
 from tests.hosts.conftest import MESSAGES, Hosts
-from tests.hosts.test_tournament import once
+from tests.hosts.test_tournament import MEANWHILE, once
 from tests.mpi import jobs
 
 pytestmark = pytest.mark.hosts
@@ -123,6 +124,19 @@ def test_halos_in_a_grid_of_hosts(between_hosts: Hosts) -> None:
     (record,) = done.run.records
     assert done.status == 0 and record.status == "measured" and record.verified, done.said
     assert path_of(record) == "n[0-3]:cpu0"
+
+
+def test_a_stopped_rank_costs_a_case_and_is_named(between_hosts: Hosts) -> None:
+    """Catches a rank of another host that is stopped while all wait for it, and is not named. Its state is
+    known there alone, so that the run waits until the time of the case has passed.
+    """
+    done = between_hosts(3, sweeps=SWEEPS, beside=MEANWHILE.format(signal="STOP"))
+    records = done.run.records
+    assert done.status == 1 and len(records) == CASES and once(records), done.said
+    (lost,) = (record for record in records if record.status != "measured")
+    assert lost.status == "lost" and re.search(
+        r"rank 2 \(cpu0, process \d+ on n2\) is stopped", lost.reason or ""
+    )
 
 
 def test_the_others_go_on_without_an_unreachable_host(between_hosts: Hosts) -> None:

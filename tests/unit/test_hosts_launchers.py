@@ -9,7 +9,7 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer
-from byteways.run.hosts import launchers, reach
+from byteways.run.hosts import launchers, reach, states
 from byteways.run.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
 from byteways.run.hosts.launchers import find_hosts_launcher
 from byteways.run.launchers import Launcher
@@ -88,6 +88,34 @@ def test_a_launcher_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monk
     assert found["n0"].startswith("no program started there within")
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+def test_states_of_ranks_on_other_hosts(tmp_path: Path) -> None:
+    """Catches a stopped rank that its host does not tell, other programs for ranks, a host that does not
+    answer and takes what the others say with it, and a launcher's own words in a line.
+    """
+    commands = {7: f"python -m {launchers.MODULE} --ranks 2", 8: "python other", 9: "", 10: launchers.MODULE}
+    for pid, command in commands.items():
+        (tmp_path / "proc" / str(pid)).mkdir(parents=True)
+        (tmp_path / "proc" / str(pid) / "cmdline").write_bytes(command.replace(" ", "\0").encode() + b"\0")
+    (tmp_path / "proc" / "self").mkdir()
+    (tmp_path / "proc" / "11").mkdir()
+    lines = states.lines_of(tmp_path / "proc", "n1", {7: "T", 8: "T", 9: "S", 10: None}.get)
+    assert lines == ["byteways-rank n1 7 T"]
+    program = tmp_path / "launch"
+    program.write_text(f"#!/bin/sh\necho '[n1] {lines[0]}'\necho 'byteways-rank n0 7 S' \"$@\"\nexit 1\n")
+    program.chmod(0o755)
+    found = states.states_on(find_hosts_launcher(f"{program} {{hosts}} {{ranks}}", 4), ["n0", "n1"])
+    assert found == {("n1", 7): "T", ("n0", 7): "S"}
+    assert states.stopped_on(found, "n1", 7)
+    assert not states.stopped_on(found, "n0", 7) and not states.stopped_on(found, "n1", 8)
+
+
+def test_a_program_beside_the_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches Slurm, which lets a second program wait until the ranks have ended."""
+    monkeypatch.setattr(launchers, "find_launcher", lambda given=None: Launcher("Slurm", ("srun",)))
+    line = find_hosts_launcher().line(["a"], Path("F"), ["P"], beside=True)
+    assert line == ["srun", "--nodelist=F", "--ntasks-per-node=1", "--overlap", "P"]
 
 
 def test_ranks_are_placed_by_name() -> None:

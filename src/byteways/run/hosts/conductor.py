@@ -151,10 +151,7 @@ class HostsConductor:
             if outcome is not None:
                 self._add(case, group, self._entry(case, group, outcome, happened))
         if missing:
-            reason = f"no answer within {limit_s:.0f} s"
-            self._job.kill()
-            for group in missing:
-                self._cost(case, group, "timeout", reason)
+            self._lose_missing(case, missing, f"no answer within {limit_s:.0f} s")
 
     def _limit_s(self, case: _Case) -> float:
         """Returns the seconds for a case: ranks that share cores take as many times longer."""
@@ -259,6 +256,17 @@ class HostsConductor:
             named = list(case.groups)
         for group in named:
             self._cost(case, group, loss.status, loss.reason, [host] if host else None)
+
+    def _lose_missing(self, case: _Case, missing: Sequence[Group], reason: str) -> None:
+        """Records groups that did not answer, and blames a host whose rank is stopped for its own."""
+        stopped = self._job.stopped()  # while the ranks exist
+        host = host_blamed(stopped, self._job.live)
+        self._job.kill()
+        for group in missing:
+            if host in self._names(group):
+                self._cost(case, group, "lost", f"{reason}{stopped}", [host] if host else None)
+            else:
+                self._cost(case, group, "timeout", reason)
 
     def _cost(
         self, case: _Case, group: Group, status: str, reason: str, hosts: Sequence[str] | None = None

@@ -12,7 +12,9 @@ from byteways.results.run_folder import LOG
 from byteways.run.hosts.facts import placed, sharing, unfit, version
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 from byteways.run.hosts.reach import unreachable
+from byteways.run.hosts.states import states_on, stopped_on
 from byteways.run.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
+from byteways.run.rank_faults import stopped_among
 
 #: More seconds for the ranks to connect, for each host: they may share cores and start one after the other.
 HELLO_HOST_S = 0.5
@@ -124,6 +126,16 @@ class HostsJob:
             self.left_out[host] = reason
             self._say(f"host {host} is left out: {reason}")
 
+    def stopped(self) -> str:
+        """Returns `; rank 1 (gpu1, process 4711 on node7) is stopped`; '' if no rank is, or none can be seen.
+        Takes seconds: the launcher starts a program on each host.
+        """
+        return self._worker.look_elsewhere() if self._worker else ""
+
+    def _stopped_among(self, ranks: Sequence[Mapping[str, Any]]) -> str:
+        states = states_on(self._launcher, list(dict.fromkeys(self._places)), self._tick)
+        return stopped_among(ranks, lambda host, pid: stopped_on(states, host, pid))
+
     def kill(self) -> None:
         if self._worker is not None:
             self._worker.kill()
@@ -147,6 +159,7 @@ class HostsJob:
             self._launcher.command(live, file),
             self._tick,
             HELLO_TIMEOUT_S + HELLO_HOST_S * len(live),
+            self._stopped_among,
         )
         self._environment, self.fresh = dict(environment), True
         ranks = self._worker.hello.get("ranks", [])

@@ -26,6 +26,8 @@ WORDS = {
     "Slurm": (f"--nodelist={HOST_FILE}", f"--ntasks-per-node={PER_HOST}"),
     "Flux": (f"--requires=host:{HOST_LIST}", f"--tasks-per-node={PER_HOST}"),
 }
+#: Words that let a second program start beside the ranks, which hold the resources of their step: srun(1).
+BESIDE = {"Slurm": ("--overlap",)}
 MODULE = "byteways.run.hosts.worker"
 
 
@@ -47,8 +49,10 @@ class HostsLauncher:
         several = ["--ranks-per-host", str(self.ranks_per_host)] if self.ranks_per_host > 1 else []
         return ["--ranks", str(len(hosts) * self.ranks_per_host), *several]
 
-    def line(self, hosts: Sequence[str], file: Path, program: Sequence[str]) -> list[str]:
-        """Returns the launcher's own words and the program."""
+    def line(
+        self, hosts: Sequence[str], file: Path, program: Sequence[str], *, beside: bool = False
+    ) -> list[str]:
+        """Returns the launcher's own words and the program; `beside`: while the ranks run."""
         told = {
             HOST_FILE: str(file),
             HOST_LIST: ",".join(hosts),
@@ -57,7 +61,7 @@ class HostsLauncher:
         words = self.launcher.command(len(hosts) * self.ranks_per_host, ())
         for placeholder, text in told.items():
             words = [word.replace(placeholder, text) for word in words]
-        return [*words, *program]
+        return [*words, *(BESIDE.get(self.launcher.name, ()) if beside else ()), *program]
 
 
 def find_hosts_launcher(given: str | None = None, ranks_per_host: int = 1) -> HostsLauncher:
