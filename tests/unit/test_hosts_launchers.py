@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer
 from byteways.run.hosts import launchers, reach, states
 from byteways.run.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
 from byteways.run.hosts.launchers import find_hosts_launcher
@@ -170,12 +169,10 @@ def test_an_end_is_known_by_its_identity_and_limited_by_the_narrowest_link() -> 
         Device("gpu0", "gpu", "GPU", uuid="GPU-1", pci_address="0000:3b:00.0", numa_domain=0),
     )
     topology = Topology("n0", devices, links=(narrow, wide), nics=(nic,))
-    told = ends_of(topology, Buffer("gpu0", "device"))
+    told = ends_of(topology, "gpu0")
     assert (told["uuid"], told["pci_address"], told["nic"]["port"]) == ("GPU-1", "0000:3b:00.0", "mlx5_0")
     assert told["links"] == ["gpu0<>cpu0", "nic0<>cpu0"] and told["peak_bytes_per_s"] == 31.5e9
     assert told["peak_source"].startswith("nic0<>cpu0")
     with pytest.raises(KeyError):
-        ends_of(topology, Buffer("gpu7", "device"))
-    assert (
-        "no network interface" in ends_of(Topology("n0", devices), Buffer("cpu0", "pageable"))["peak_source"]
-    )
+        ends_of(topology, "gpu7")
+    assert "no network interface" in ends_of(Topology("n0", devices), "cpu0")["peak_source"]

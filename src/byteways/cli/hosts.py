@@ -17,7 +17,7 @@ from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.case import PlannedCase
 from byteways.plan.hosts.names import Host, read_hosts
-from byteways.plan.hosts.plan import RECORD_BYTES, HostsPlan
+from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import DEFAULT_EACH, Meetings, PairRule
 from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
@@ -30,6 +30,7 @@ from byteways.run.hosts.execution import (
     hosts_plan,
     take_up_between_hosts,
 )
+from byteways.run.hosts.facts import ends_of
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import MODULE, find_hosts_launcher
 from byteways.run.interruption import Interruption
@@ -68,10 +69,11 @@ def check_options(options: Options, simulated: bool) -> None:
 def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
     """Prints what a run between hosts would measure, how long it takes, and the launcher's line."""
     hosts = read_hosts(Path(options.hosts or ""))
-    plan, _, _ = hosts_plan(suite, hosts, options)
+    plan, topology, _ = hosts_plan(suite, hosts, options)
     line = _launcher_line(options, plan)
     tournament = plan.tournament
-    seconds, disk = plan.estimated_s, plan.records * RECORD_BYTES
+    seconds = plan.estimated_s
+    disk = plan.disk_bytes(lambda device: len(json.dumps(ends_of(topology, device))))
     if as_json:
         rounds = [
             {"round": met.round, "number": met.number, "pairs": [list(pair) for pair in met.groups]}
@@ -88,6 +90,7 @@ def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
             "ranks_per_host": plan.ranks_per_host,
             "records": plan.records,
             "estimated_s": round(seconds, 1),
+            "disk_bytes": disk,
             "launcher": line,
             "first_rounds": rounds,
             "cases": [planned.case.identity() for planned in plan.cases],

@@ -30,6 +30,8 @@ from byteways.run.recording import unmeasured
 
 #: Seconds between the ranks' patience with a pair and the conductor's with the ranks.
 MARGIN_S = 10.0
+#: Times the estimate that ranks may take beside their measurement.
+PATIENCE = 5.0
 #: A case that loses the ranks this often without a host to blame costs all pairs that measure it.
 BLAMELESS_LOSSES = 2
 #: All hosts together measure no more once their ranks were lost this often without a host to blame.
@@ -154,9 +156,12 @@ class HostsConductor:
             self._lose_missing(case, missing, f"no answer within {limit_s:.0f} s")
 
     def _limit_s(self, case: _Case) -> float:
-        """Returns the seconds for a case: ranks that share cores take as many times longer."""
+        """Returns the seconds for a case: ranks that share cores take as many times longer, and thousands of
+        ranks take theirs to estimate their clocks.
+        """
         some = next(iter(case.groups.values()))
-        return self._deadline(some, self._job.fresh) * self._job.crowding
+        exchange_s = PATIENCE * self._plan.exchange_s(case.template)
+        return (self._deadline(some, self._job.fresh) + exchange_s) * self._job.crowding
 
     def _request(self, case: _Case, groups: Sequence[Group], limit_s: float) -> dict[str, Any]:
         planned = case.groups[groups[0]]

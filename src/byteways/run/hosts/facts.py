@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from byteways import __version__
-from byteways.plan.case import Buffer
 from byteways.plan.legality import kind_of
 from byteways.results.code_version import code_digest
 from byteways.topology.model import Topology
@@ -39,13 +38,13 @@ def version() -> str:
     return f"{__version__} ({code_digest()})"
 
 
-def ends_of(topology: Topology, end: Buffer) -> dict[str, Any]:
-    """Returns which device of this host an end is, by its identity, and the way from it to its NIC.
+def ends_of(topology: Topology, name: str) -> dict[str, Any]:
+    """Returns which device of this host has this name, by its identity, and the way from it to its NIC.
 
     Raises:
         KeyError: This host has no such device.
     """
-    device, nic = topology.device(end.device), nic_of(topology, end.device)
+    device, nic = topology.device(name), nic_of(topology, name)
     told: dict[str, Any] = {"device": device.name, "uuid": device.uuid, "pci_address": device.pci_address}
     if kind_of(device.name) == "cpu":
         told["numa_domain"] = device.numa_domain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -142,7 +143,7 @@ class HostMeasurer(RankMeasurer):
         end = sends or receives
         assert end is not None
         try:
-            told = ends_of(self.topology, end)
+            told = ends_of(self.topology, end.device)
             return {"end": told, "cores": list(self._cores_of(end)), "boot_id": own_facts()["boot_id"]}
         except KeyError:
             return {"lacking": f"{self._hosts[self._own]} has no {end.device}"}
@@ -196,12 +197,13 @@ class HostMeasurer(RankMeasurer):
             _known(first[place], last[place], MOST_DRIFT * (ended - began))
             for place in range(len(self._hosts))
         ]
+        known_least = heapq.nlargest(2, (clock.doubt_ns for clock in known))
         for place, (host, rank) in enumerate(zip(self._hosts, outcome["ranks"], strict=True)):
             rank["host"] = host
             if len(self._hosts) > 2:
                 rank["clock"] = known[place].fields()
-            others = (clock.doubt_ns for other, clock in enumerate(known) if other != place)
-            doubt_ns = known[place].doubt_ns + max(others)  # a delay is between two clocks
+            own_ns = known[place].doubt_ns
+            doubt_ns = own_ns + known_least[own_ns == known_least[0]]  # a delay is between two clocks
             rank["begin_ns"] = max(0.0, rank["begin_ns"] - doubt_ns)
             rank["end_ns"] = max(0.0, rank["end_ns"] - doubt_ns)
         least = max(range(1, len(known)), key=lambda place: known[place].doubt_ns)
