@@ -226,6 +226,15 @@ def test_cases_of_all_hosts() -> None:
     assert plan.records == 5 and all(type(case).from_json(case.identity()) == case for case in found)
 
 
+def test_small_sizes_that_become_one_are_one_case() -> None:
+    """Catches two records of one case: blocks of 8 B and of 1 KiB are alike among a thousand hosts."""
+    suite = planning.suite(MESSAGES.replace('"8B"', '["8B", "1KiB", "1MiB"]') + 'pattern = "allgather"')
+    for count, sizes in ((2, [16, 1024, 1 << 20]), (1000, [8000, 1048000])):
+        plan = make_hosts_plan(suite, hosts(count), PairRule(), *planning.two_cores)
+        found = [plan.planned(planned, tuple(range(count)), 0).case for planned in plan.of_all]
+        assert [case.size_bytes for case in found] == sizes and plan.records == len(sizes)
+
+
 @pytest.mark.parametrize(
     ("sweep", "cause"),
     [

@@ -215,10 +215,15 @@ def _ends(globs: Sequence[BufferGlob], rank: Rank) -> list[Buffer]:
     return list(found)
 
 
-def with_sizes(case: Case) -> Case:
+def with_sizes(case: Case, ranks: int | None = None) -> Case:
     """Returns the case with a size valid for its pattern and number of ranks.
 
     As OSU's programs time it, the size that was asked for is that of one block where there are some.
+
+    Args:
+        case: Of any ranks.
+        ranks: How many there will be; None: those of the case.
     """
-    blocks = len(case.ranks) if is_osu(case) and case.pattern in SIZED_BY_BLOCK else 1
-    return replace(case, size_bytes=size_in_blocks(blocks * case.size_bytes, case.pattern, len(case.ranks)))
+    count = len(case.ranks) if ranks is None else ranks
+    blocks = count if is_osu(case) and case.pattern in SIZED_BY_BLOCK else 1
+    return replace(case, size_bytes=size_in_blocks(blocks * case.size_bytes, case.pattern, count))

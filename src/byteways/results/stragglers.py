@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from byteways.units import short_time
+
 #: A rank is late by at least this much, in ns and as a share of a batch: a barrier releases the ranks of a
 #: host within a few messages, some microseconds.
 LATE_NS, LATE_SHARE = 1e4, 0.1
@@ -32,7 +34,7 @@ class Straggler:
 
     def __str__(self) -> str:
         if self.late_ns:
-            return f"rank {self.rank} begins {self.late_ns / 1e3:.3g} µs after the first rank"
+            return f"rank {self.rank} begins {short_time(self.late_ns)} after the first rank"
         return f"rank {self.rank} has no CPU for {100 * self.no_cpu:.0f} % of the time"
 
 

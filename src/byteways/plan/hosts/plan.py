@@ -163,7 +163,7 @@ def make_hosts_plan(
     notes: list[str] = []
     reasons: dict[str, int] = {}
     asked: list[tuple[Case, str]] = []
-    found: dict[str, PlannedCase] = {}
+    found: dict[str, PlannedCase] = {}  # by the case as all hosts measure it: small sizes may become one
     estimator = Estimator(topology, capabilities)
     ranks = layout(topology, ranks_per_host) if ranks_per_host > 1 else ()
     for sweep in suite.sweeps:
@@ -181,8 +181,11 @@ def make_hosts_plan(
             local = within_one_host(with_sizes(case))
             seconds = estimator.case_s(local, sweep.case_budget_s, suite.rounds)
             seconds += sum(estimator.allocation_s(end, case.size_bytes) for end in local.flows[0].buffers)
+            sized = case
+            if is_of_all(case):
+                sized = with_sizes(case, len(hosts) * len(case.ranks) // 2)
             found.setdefault(
-                case.case_id,
+                sized.case_id,
                 PlannedCase(
                     case,
                     sweep.name,

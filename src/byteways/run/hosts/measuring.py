@@ -16,6 +16,7 @@ from byteways.results.stragglers import stragglers
 from byteways.run.hosts.facts import ends_of, own_facts
 from byteways.run.rank_ends import Ends, device_of
 from byteways.run.rank_measuring import RankMeasurer
+from byteways.units import short_time
 
 if TYPE_CHECKING:
     from byteways._core import ClockOffset, Communicator, Device, MeasureOptions
@@ -56,7 +57,8 @@ class _Clock:
         """Returns a warning if the clock moved further than clocks drift."""
         if abs(self.drift_ns) <= self.allowed_ns:
             return []
-        observed, most = (f"{ns / 1e3:.3g} µs" for ns in (self.drift_ns, self.allowed_ns))
+        sign = "-" if self.drift_ns < 0 else ""
+        observed, most = f"{sign}{short_time(abs(self.drift_ns))}", short_time(self.allowed_ns)
         return [asdict(warnings.make("clock-step", f"{observed} apart", f"at most {most}"))]
 
 
