@@ -71,9 +71,10 @@ def together(
     timing: str = "pipelined",
     interface: str = "",
     place: str = HOST,
+    **more: str,
 ) -> None:
-    """An operation of all ranks; the record has what the run would write."""
-    options = {} if timing == "pipelined" else {"timing": timing}
+    """An operation of all ranks; the record has what the run would write. `more`: other options."""
+    options = {**({} if timing == "pipelined" else {"timing": timing}), **more}
     interface = interface or ("mpi-barrier" if pattern == "barrier" else "mpi")
     flow, *further = (Flow.from_json(_own(rank, place)) for rank in range(ranks))
     flow = replace(flow, others=tuple((one.source, one.source) for one in further))

@@ -33,6 +33,23 @@ def test_collective_tables_by_timing(tmp_path: Path) -> None:
     assert len(isolated_rates.rows) == 1
 
 
+def test_the_leading_way_is_named_with_its_settings(tmp_path: Path) -> None:
+    """Catches a library whose default way is slower that leads by a setting which is not named, and a library
+    by its interface's name in a table that calls it NCCL.
+    """
+    build = Builder(run_builder.topology(4))
+    place = "gpu*:device"
+    together(build, "allgather", MIB, 565e3, interface="xccl", place=place)
+    together(build, "allgather", MIB, 609e3, interface="direct", place=place)
+    together(build, "allgather", MIB, 436e3, interface="direct", place=place, mechanism="copy")
+    index = Index(RunFolder(build.write(tmp_path)))
+    table = topic_of(index, "collectives").tables[0]
+    assert table.headings == ("size", "NCCL", "direct", "direct mechanism=copy", "fastest", "margin")
+    assert column(table, "fastest") == ["direct mechanism=copy"]
+    (margin,) = column(table, "margin")
+    assert margin.endswith(" over NCCL")
+
+
 def test_tables_of_loops_of_osu(tmp_path: Path) -> None:
     """Catches the size of all blocks where OSU prints that of one, and extremes of ranks without a clock."""
     build = Builder(run_builder.topology(0))

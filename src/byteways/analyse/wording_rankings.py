@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from byteways.analyse.claim import TIE, Claim
 from byteways.analyse.compare import unsteady
@@ -25,18 +26,24 @@ from byteways.units import format_size
 NAMED = 3
 
 
-def margin(ranking: Ranking) -> str:
+def margin(ranking: Ranking, names: Mapping[str, str] = MappingProxyType({})) -> str:
     """`5.4 % over kernel`, `2.2 × kernel`, `no significant difference from kernel`, or that there is no
     other.
 
     Compares interfaces only: variants of one interface are not alternatives in this table.
+
+    Args:
+        ranking: Of one size.
+        names: What the table calls an interface; others keep their name.
     """
     if ties := tied_interfaces(ranking):
-        return f"{_level(_ties_with(ranking, ties))} {listed(list(ties))}"
+        called = [names.get(name, name) for name in ties]
+        return f"{_level(_ties_with(ranking, ties))} {listed(called)}"
     if next_ := runner_up(ranking):
         claim = next_.claim
         over = f"{gain_of(claim)} over" if claim.effect < 2 else by_factor(claim).replace(" times", " ×")
-        return f"{over} {next_.variant.interface}{agreement(claim)}"
+        name = next_.variant.interface
+        return f"{over} {names.get(name, name)}{agreement(claim)}"
     return faster_elsewhere(ranking, " GB/s") or "no alternative at this size"
 
 

@@ -88,7 +88,7 @@ def _time(cells: Sequence[Cell]) -> str:
 
 
 def _fastest(here: dict[tuple[str, str], list[Cell]]) -> tuple[str, str]:
-    """Returns the way that leads, and by how much; a tie has no leader."""
+    """Returns the way that leads, with its settings, and by how much; a tie has no leader."""
     cells = [cell for cells in here.values() for cell in cells]
     if len({library(cell) for cell in cells}) < 2:
         return "", ""
@@ -97,4 +97,5 @@ def _fastest(here: dict[tuple[str, str], list[Cell]]) -> tuple[str, str]:
         return "", "one round does not rank"
     first = ranking.group.cells[0]
     others = [one for one in ranking.ties if library(one.group.cells[0]) != library(first)]
-    return ("" if others else library(first)), margin(ranking)
+    leader = "" if others else " ".join(part for part in _way(first) if part)
+    return leader, margin(ranking, {cell.record.interface: library(cell) for cell in cells})
