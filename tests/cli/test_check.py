@@ -233,31 +233,6 @@ def test_faults_are_found(simulated: Path, fault: str, named: str) -> None:
     assert f"involve {named}, and " in lines[4]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fault", "named"),
-    [
-        ("throttle:gpu0:0.7", "memory of gpu0"),
-        ("serialise:gpu0", "concurrent flows issued by gpu0"),
-        ("lapse:gpu0>gpu1:after=10", "gpu0-gpu1"),
-        ("no-memory:gpu3", "gpu3"),
-        ("no-kernels:gpu1", "gpu1"),
-        ("link-fails:gpu0-nvswitch:after=40", "gpu0-nvswitch"),
-        ("stall:gpu0:after=10", "cpu0-gpu0"),
-        ("lost:gpu2", "gpu2"),
-    ],
-)
-def test_faults_are_found_by_the_whole_suite(tmp_path: Path, fault: str, named: str) -> None:
-    """Catches a fault that only more cases show and that passes, or whose device or link is not named."""
-    assert byteways(tmp_path, "run", "quick", "--machine", "h200-x4", "--out", "A").returncode == 0
-    byteways(tmp_path, "run", "quick", "--machine", "h200-x4", "--fault", fault, "--out", "B")
-    found = byteways(tmp_path, "check", "B", "--against", "A")
-    assert found.returncode == 1
-    assert f"involve {named}, and " in found.stdout.splitlines()[4]
-    compared = byteways(tmp_path, "compare", "A", "B").stdout.partition("\nresult\n")[2]
-    assert f"involve {named}, and " in compared.splitlines()[1]
-
-
 def test_what_is_no_regular_file_is_written_to(tmp_path: Path) -> None:
     """Catches a device, FIFO or link that is replaced by a file: root would lose /dev/null."""
     fifo, link, target = (tmp_path / name for name in ("fifo", "link", "target"))

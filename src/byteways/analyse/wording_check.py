@@ -20,9 +20,11 @@ def summary(check: CheckedCases) -> str:
 
 
 def suspicion(check: CheckedCases) -> str:
-    """`35 of 35 failing cases involve gpu0-nvswitch, and 35 of the 36 cases with it fail`; '' without any."""
+    """`35 of 35 failing cases involve gpu0-nvswitch, and 35 of the 36 cases with it fail`; '' for fewer than
+    two, which have several parts in common.
+    """
     found = check.suspect
-    if found is None:
+    if found is None or (found.of == 1 and not found.missing):
         return ""
     missing = f"the link {found.name} is missing: " if found.missing else ""
     share = f"{found.slower} of {count(found.of, 'failing case')} involve {found.name}"

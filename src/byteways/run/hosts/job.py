@@ -13,6 +13,7 @@ from byteways.run.hosts.facts import placed, sharing, unfit, version
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 from byteways.run.hosts.reach import unreachable
 from byteways.run.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
+from byteways.run.rank_checks import mpi_of
 
 #: More seconds for the ranks to connect, for each host: they may share cores and start one after the other.
 HELLO_HOST_S = 0.5
@@ -51,6 +52,7 @@ class HostsJob:
         self._environment: dict[str, str] = {}
         self._places: list[str] = []  # host of each rank
         self.left_out: dict[str, str] = {}  # reason by host
+        self.mpi: list[dict[str, Any]] = []  # the library of MPI, once the ranks have started
         self.fresh = True  # no case has been measured since the ranks were started
         self.crowding = 1.0  # ranks per core where most ranks share a kernel
 
@@ -145,6 +147,7 @@ class HostsJob:
             HELLO_TIMEOUT_S + HELLO_HOST_S * len(live),
         )
         self._environment, self.fresh = dict(environment), True
+        self.mpi = mpi_of(self._worker.hello)
         ranks = self._worker.hello.get("ranks", [])
         wrong, whole = unfit(live, ranks, version())
         if whole:
