@@ -76,9 +76,14 @@ def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict
     host = "" if is_simulated(manifest) else str((manifest.get("host") or {}).get("name") or "")
     found: dict[str, set[str]] = {}
     for record, rank in blamed:
-        hosts = Case.from_json(vars(record)).hosts
+        hosts = Case.from_json(vars(record)).hosts_of_ranks
         place = " on ".join(filter(None, (known[rank], host)))
-        name = f"host {hosts[rank]}" if rank < len(hosts) else f"rank {rank}{f' ({place})' if place else ''}"
+        if rank >= len(hosts):
+            name = f"rank {rank}{f' ({place})' if place else ''}"
+        elif hosts.count(hosts[rank]) == 1:
+            name = f"host {hosts[rank]}"
+        else:
+            name = f"rank {rank} (host {hosts[rank]})"
         found.setdefault(record.case_id, set()).add(name)
     return {case: frozenset(names) for case, names in found.items()}
 
