@@ -10,7 +10,7 @@
   const at = (id) => /** @type {ExplorerElements[Id]} */ (document.getElementById("explore-" + id));
   const SWITCHES = /** @type {const} */ (["both", "warm", "share", "access"]);
   const SHOWN = 8, CURVES = 4, WIDE = 10; // ways listed and drawn at first; ratio of rates from which on the scale is logarithmic
-  /** @type {Selection_} */
+  /** @type {PairSelection} */
   const initial = { pair: source.dataset.pair || "", size: Number(source.dataset.size), way: -1, access: "", both: 0, warm: 0, share: 0, all: 0 };
   const state = Object.assign({}, initial);
   const orders = new Map(data.order.map((entry) => [entry.slice(0, 4).join(), entry]));
@@ -195,7 +195,7 @@
     const sizes = Array.from(pairs.keys()).filter((size) => pairs.get(size) === most);
     return sizes.sort((a, b) => Math.abs(a - state.size) - Math.abs(b - state.size))[0];
   }
-  /** @param {Partial<Selection_>} change */
+  /** @param {Partial<PairSelection>} change */
   function select(change) {
     Object.assign(state, { all: 0 }, change);
     if ("both" in change || "warm" in change) state.size = sizeOfMode();

@@ -25,8 +25,8 @@ interface Byteways {
   // parts.js
   parts: Parts;
   // explore.js
-  select: (change: Partial<Selection_>) => void;
-  state: Selection_;
+  select: (change: Partial<PairSelection>) => void;
+  state: PairSelection;
   // records.js
   download: (kind: string) => Promise<string>;
   records: RecordTable;
@@ -131,7 +131,7 @@ interface ExplorerData {
 }
 /** from, to, size, mode, cells, verdicts, and the cells that stand for the pair: of all ways, reads, writes. */
 type Order = [number, number, number, number, number[], number[], (number | null)[]];
-interface Selection_ {
+interface PairSelection {
   pair: string; size: number; way: number; access: string; both: number; warm: number; share: number;
   all: number; // whether all ways are listed
 }
