@@ -94,18 +94,17 @@ def over_size(family: Family) -> Chart:
         "sizes": sizes,
         "names": [format_size(size) for size in sizes],
     }
-    caption = "Median over equal pairs; the band is the 95 % interval."
+    caption = []
     if family.peak:
         nominal = format_bandwidth(family.peak)
         greatest = max(point.value for series in family.series for point in series.points)
         if family.peak <= FAR_PEAK * greatest:
             figure["levels"] = [{"at": family.peak / 1e9, "name": f"peak {nominal}"}]
-            caption += f" The dotted line is the nominal peak, {nominal} per direction."
         else:
-            caption += f" The nominal peak, {nominal} per direction, is far above."
+            caption.append(f"The nominal peak, {nominal} per direction, is far above.")
     if len(chosen) < len(family.series):
-        caption += f" Drawn are {len(chosen)} of {len(family.series)}: the highest at the largest size."
-    return Chart(family.title, caption, figure)
+        caption.append(f"{len(chosen)} of {len(family.series)} ways: the fastest at the largest size.")
+    return Chart(family.title, " ".join(caption), figure)
 
 
 def _fastest(family: Family) -> list[Series]:

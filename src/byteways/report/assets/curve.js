@@ -44,11 +44,13 @@
     const ticks = (/** @type {number[]} */ digits) => powers.flatMap((power) => digits.map((digit) => Number((digit * 10 ** power).toPrecision(2)))).filter((value) => Math.log10(value) >= low && Math.log10(value) <= high);
     return [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]].map(ticks).find((some) => some.length > 2) || ticks([1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9]);
   }
-  // As much of a name as has room beside the plot; the tips of its marks have the whole one.
+  // As much of a name as has room beside the plot, both its ends: a setting stands at the end. The tips of the marks
+  // have the whole one.
   /** @param {string} name @param {number} room */
   function fitting(name, room) {
-    const letters = Array.from(name), most = Math.min(BESIDE, Math.floor(room / LETTER));
-    return letters.length > most ? letters.slice(0, most - 1).join("") + "…" : name;
+    const letters = Array.from(name), tall = letters.filter((letter) => /[A-Z_=]/.test(letter)).length;
+    const wide = LETTER * (1 + 0.25 * tall / letters.length), most = Math.min(BESIDE, Math.floor((room - PAD) / wide)), start = Math.floor(most / 3);
+    return letters.length > most ? letters.slice(0, start).join("") + "…" + letters.slice(start + 1 - most).join("") : name;
   }
   // Rows of names as near to the ends of their lines as they do not overlap, within the plot.
   /** @param {{y: number}[]} names @param {number} top @param {number} bottom */

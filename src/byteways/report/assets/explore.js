@@ -9,7 +9,7 @@
   /** @template {keyof ExplorerElements} Id @param {Id} id */
   const at = (id) => /** @type {ExplorerElements[Id]} */ (document.getElementById("explore-" + id));
   const SWITCHES = /** @type {const} */ (["both", "warm", "share", "access"]);
-  const SHOWN = 8, CURVES = 4, WIDE = 10; // ways listed and drawn at first; ratio of rates from which on the scale is logarithmic
+  const SHOWN = 8, CURVES = 4, WIDE = 10, SHORT = 17; // ways listed and drawn at first; ratio of rates from which on the scale is logarithmic; letters that need no second row
   /** @type {PairSelection} */
   const initial = { pair: source.dataset.pair || "", size: Number(source.dataset.size), way: -1, access: "", both: 0, warm: 0, share: 0, all: 0 };
   const state = Object.assign({}, initial);
@@ -95,6 +95,16 @@
     to.textContent = (state.share ? "100 % of peak" : Number(top.toPrecision(3)) + " GB/s") + (logs ? ", logarithmic" : "") + "; within one device: not shaded";
   }
 
+  // How a way compares; most that are alike say so by a sign, which the note below explains.
+  /** @param {number} word */
+  function verdict(word) {
+    const told = data.words[word];
+    if (word !== data.alike) return make("td", told, told.length > SHORT ? "words" : "");
+    const cell = make("td"), sign = make("span", "≈");
+    sign.setAttribute("aria-hidden", "true");
+    cell.append(sign, make("span", told, "unseen"));
+    return cell;
+  }
   // The size of the selection, or the nearest one that the pair has.
   /** @param {number} from @param {number} to */
   function sizeFor(from, to) {
@@ -115,14 +125,14 @@
     at("title").textContent = name + (state.both ? " and " : " > ") + other + " at " + data.sizeNames[size] + (wires ? ", " + wires : "") +
       (size === state.size ? "" : " (the nearest size)") + (state.both ? ", sum of both directions" : "") + (state.warm ? ", warm caches" : "");
     const head = make("tr"), body = make("tbody"), first = make("thead");
-    [["Interface", ""], ["GB/s", "number"], ["Interval", "number"], ["% of peak", "number"], ["Against the fastest", ""], ["Engine", ""]].forEach(([text, name]) => heading(head, text, "col", name));
+    [["Interface", ""], ["GB/s", "number"], ["Interval", "number"], ["% of peak", "number"], ["vs fastest", ""], ["Engine", ""]].forEach(([text, name]) => heading(head, text, "col", name));
     first.append(head);
     const listed = entry[4].map((n, place) => ({ n, place })).filter(({ n }) => wanted(n)), more = state.all ? 0 : Math.max(0, listed.length - SHOWN);
     listed.slice(0, listed.length - more).forEach(({ n, place }) => {
       const row = make("tr");
       heading(row, data.ways[cells.way[n]], "row");
       row.append(make("td", cells.text[n], "number"), make("td", cells.low[n] + "–" + cells.high[n], "number"),
-        make("td", share(n), "number"), make("td", data.words[entry[5][place]]));
+        make("td", share(n), "number"), verdict(entry[5][place]));
       const warned = data.words[cells.warnings[n]];
       row.append(make("td", data.words[cells.engine[n]] + (warned ? " ⚠ " + warned : "")));
       if (cells.way[n] === state.way) row.className = "chosen";

@@ -120,6 +120,7 @@ interface ExplorerData {
   sizeNames: string[];
   ways: string[];
   words: string[];
+  alike: number | null; // the word that says "no significant difference"
   cells: {
     from: number[]; to: number[]; size: number[]; way: number[]; mode: number[];
     rate: number[]; low: number[]; high: number[]; text: string[]; share: (number | null)[];

@@ -44,7 +44,7 @@
     });
     const first = body.querySelector("button[tabindex='0']") || body.querySelector("button");
     if (first instanceof HTMLElement) first.tabIndex = 0;
-    table.className = "map" + (devices.length > 10 ? " many" : "");
+    table.className = "map" + (devices.length > 10 ? " many" : devices.length > 6 ? " several" : "");
     table.replaceChildren(make("caption", caption, "hidden"), top, body);
     if (focused && first instanceof HTMLElement) first.focus();
   }

@@ -107,7 +107,7 @@
   });
   // Of the selected pair: its heading changes with the selection.
   window.byteways.all(".curve").forEach((place) => {
-    const told = () => place.parentElement?.querySelector("h3")?.textContent || "Bandwidth over size";
+    const told = () => place.closest(".explorer")?.querySelector("h3")?.textContent || "Bandwidth over size";
     offer(place, told, (kind) => plot(place, told(), kind));
   });
   window.byteways.pictures = pictures;
