@@ -1,4 +1,7 @@
-"""Charts as Plotly JSON: traces and axes. The page supplies colours and fonts."""
+"""Charts: curves over sizes as the page draws them itself, all others as Plotly JSON.
+
+The page supplies colours and fonts.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ HATCH = {"shape": "/", "size": 6, "solidity": 0.25}
 FAR_PEAK = 4.0
 #: Lines of a small chart that are named at their ends.
 MOST_DIRECT = 4
-#: Ratio of values above which the axis is logarithmic.
-WIDE = 100.0
 
 
 @dataclass(frozen=True)
 class Chart:
-    """`figure` is {"data": …, "layout": …}; a trace's `colour` is an index into the page's palette."""
+    """`figure` is {"lines": …, "sizes": …, "names": …} for assets/curve.js, or {"data": …, "layout": …} for
+    Plotly, where a trace's `colour` is an index into the page's palette.
+    """
 
     title: str
     caption: str
@@ -83,42 +86,41 @@ def _traces(
 
 
 def over_size(family: Family) -> Chart:
-    """Bandwidth over size with the nominal peak as a line."""
-    sizes = [round(point.x) for series in family.series for point in series.points]
-    data: list[dict[str, Any]] = []
-    for index, series in enumerate(family.series):
-        data += _traces(series, index, 1e9, [format_size(round(point.x)) for point in series.points], "GB/s")
-    values = [point.value / 1e9 for series in family.series for point in series.points]
-    peak = family.peak / 1e9 if family.peak else None
-    shown = peak is not None and peak <= FAR_PEAK * max(values)
-    wide = family.wide or (not shown and max(values) > WIDE * min(values) > 0)
-    layout: dict[str, Any] = {
-        "xaxis": size_axis(sizes, "size of the transfer"),
-        "yaxis": {"title": {"text": "GB/s"}, "rangemode": "tozero"},
+    """Bandwidth over size with the nominal peak as a line: data of assets/curve.js, rates in GB/s."""
+    chosen = _fastest(family)
+    sizes = sorted({round(point.x) for series in chosen for point in series.points})
+    figure: dict[str, Any] = {
+        "lines": [_curve(series) for series in chosen],
+        "sizes": sizes,
+        "names": [format_size(size) for size in sizes],
     }
-    caption = "Median over equal pairs; the band is the 95 % interval."
-    if wide:
-        layout["yaxis"] = log_axis(values, "GB/s, logarithmic")
-    nominal = format_bandwidth(family.peak or 0)
-    if peak and shown:
-        layout["shapes"] = [_level(peak)]
-        # Plotly places annotations on a logarithmic axis by the logarithm.
-        at = log10(peak) if wide else peak
-        layout["annotations"] = [_level_label(at, f"peak {nominal}")]
-        caption += f" The dotted line is the nominal peak, {nominal} per direction."
-    elif peak:
-        caption += f" The nominal peak, {nominal} per direction, is far above."
-    direct = _fastest(family)
-    if len(direct) < len(family.series):
-        caption += f" Drawn are {len(direct)} of {len(family.series)}: the highest at the largest size."
-    kept = [trace for trace in data if trace["colour"] in direct]
-    return Chart(family.title, caption, {"data": kept, "layout": layout, "direct": True})
+    caption = []
+    if family.peak:
+        nominal = format_bandwidth(family.peak)
+        greatest = max(point.value for series in family.series for point in series.points)
+        if family.peak <= FAR_PEAK * greatest:
+            figure["levels"] = [{"at": family.peak / 1e9, "name": f"peak {nominal}"}]
+        else:
+            caption.append(f"The nominal peak, {nominal} per direction, is far above.")
+    if len(chosen) < len(family.series):
+        caption.append(f"{len(chosen)} of {len(family.series)} ways: the fastest at the largest size.")
+    return Chart(family.title, " ".join(caption), figure)
 
 
-def _fastest(family: Family) -> set[int]:
+def _fastest(family: Family) -> list[Series]:
     """Returns as many series as can be labelled directly, those highest at their largest size."""
-    order = sorted(range(len(family.series)), key=lambda index: -family.series[index].points[-1].value)
-    return set(order[:MOST_DIRECT])
+    ranked = sorted(family.series, key=lambda series: -series.points[-1].value)[:MOST_DIRECT]
+    return [series for series in family.series if series in ranked]
+
+
+def _curve(series: Series) -> dict[str, Any]:
+    return {
+        "label": series.label,
+        "x": [round(point.x) for point in series.points],
+        "y": [short(point.value / 1e9) for point in series.points],
+        "low": [short(point.low / 1e9) for point in series.points],
+        "high": [short(point.high / 1e9) for point in series.points],
+    }
 
 
 def _level(y: float) -> dict[str, Any]:
