@@ -61,6 +61,16 @@ def test_hang_becomes_timeout(conduct: Conduct, fault: str) -> None:
     assert after.status == "measured"
 
 
+def test_a_case_that_hung_is_not_measured_again(conduct: Conduct) -> None:
+    """Would catch a case that costs its deadline in every round, and a neighbour that is left out with it."""
+    plan = [replace(one, round=round) for round in range(2) for one in (planned("hang"), planned())]
+    hung, _, again, after = conduct(
+        plan, deadline=lambda planned, first: 0.5 if planned.case == plan[0].case else TIMEOUT_S
+    )
+    assert (hung.status, again.status, after.status) == ("timeout", "skipped", "measured")
+    assert again.reason == f"it hung in an earlier round: {hung.reason}"
+
+
 def test_a_stopped_worker_is_not_waited_for(conduct: Conduct, monkeypatch: pytest.MonkeyPatch) -> None:
     """Would catch a stopped worker that costs the whole limit of its case, or is left behind stopped."""
     monkeypatch.setattr(rank_faults, "STOPPED_S", 0.2)

@@ -147,6 +147,7 @@ class Conductor:
             BytewaysError: The journal cannot be written.
         """
         began = time.monotonic()
+        self._losses.begin()
         self._choices.plan(planned.case for planned in plan if planned.reason is None or planned.spare)
         pace = Pace(plan, self._total_s, lengthen=self._lengthen)
         kept = False
@@ -332,7 +333,7 @@ class Conductor:
             self._worker.kill()
             self._worker = None
         if not self._crowding.is_late(planned.case, status, reason):
-            self._losses.add(planned.case, reason)
+            self._losses.add(planned.case, reason, hung=status == "timeout")
 
     def _given_up(self, planned: PlannedCase) -> str | None:
         """Returns why the case is skipped: too many workers were lost in cases like it, or ranks that share

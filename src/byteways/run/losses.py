@@ -3,6 +3,9 @@
 Losses show how much is broken. Three by one interface and memory kind on one path give up these alone. More
 is given up only if losses differ in it: three memory kinds give up the interface, three interfaces
 everything, and losses on several paths without a common one the device instead of the path.
+
+A case that hung is not measured again in later rounds, each of which would cost its deadline: five hanging
+transfers by MPI made a run of 60 s last 190 s.
 """
 
 from __future__ import annotations
@@ -42,9 +45,16 @@ class Losses:
 
     def __init__(self) -> None:
         self._lost: dict[Blame, list[_Loss]] = {}
+        self._hung: dict[str, str] = {}  # reason by case
 
-    def add(self, case: Case, reason: str) -> None:
+    def begin(self) -> None:
+        """Forgets which cases hung: of a time series, every repetition tries them again."""
+        self._hung.clear()
+
+    def add(self, case: Case, reason: str, *, hung: bool = False) -> None:
         """Counts the loss of a worker in this case."""
+        if hung:
+            self._hung[case.case_id] = reason
         blame = blamed_for(case, reason), _settings(case)
         self._lost.setdefault(blame, []).append(_Loss(case, reason))
 
@@ -53,6 +63,8 @@ class Losses:
 
         Cases with variables are given up for losses without them, too.
         """
+        if reason := self._hung.get(case.case_id):
+            return f"it hung in an earlier round: {reason}"
         for culprit in culprits_of(case):
             for settings in dict.fromkeys(((), _settings(case))):
                 lost = self._lost.get((culprit, settings), [])
