@@ -182,7 +182,7 @@ STRAGGLERS = [
 ]
 
 
-@pytest.mark.parametrize(("ranks", "observed", "required"), STRAGGLERS, ids=["late", "no-cpu"])
+@pytest.mark.parametrize(("ranks", "observed", "required"), STRAGGLERS, ids=["late", "very late", "no-cpu"])
 def test_a_straggler_is_named(ranks: list[SimpleNamespace], observed: str, required: str) -> None:
     """Catches a rank that all others wait for without a word."""
     (warning,) = outcome(case("mpi", "allreduce", ALL), ranks=ranks)["warnings"]
