@@ -21,6 +21,7 @@ from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
 from byteways.report.verdicts.slurm import drain_line
 from tests.cli.called import byteways
+from tests.report import sample_run
 from tests.report.run_builder import HOSTILE
 from tests.unit.test_checks import against
 from tests.unit.test_comparison import folder_of, pairs_run
@@ -148,8 +149,12 @@ def test_nothing_to_judge_by(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     captured = capsys.readouterr()
     assert "UNKNOWN: of 24 cases 24 UNKNOWN; against normal" in captured.out
     assert captured.err.startswith(f"error: no case of {own} can be judged by normal\n  caused by: 24 cases")
-    assert "hint: learn what is normal here: byteways check --learn" in captured.err
+    assert "hint: measure each case three times: byteways run --rounds 3\n" in captured.err
     assert 'byteways_check_passed{against="normal"} 0.0' in (tmp_path / "p.prom").read_text()
+    unknown = pairs_run()
+    unknown.topology = sample_run.topology(4, gpu_model="Another GPU")
+    assert main(["check", str(folder_of(unknown, tmp_path / "unknown").path)]) == 2
+    assert "hint: learn what is normal here: byteways check --learn" in capsys.readouterr().err
 
 
 def test_damaged_runs(runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from byteways.analyse.machine_names import machine
 from byteways.plan.case import Case
 from byteways.plan.legality.executors import libraries_of
 from byteways.results.libraries import BETWEEN_RANKS, version_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, model_of
+from byteways.topology.model import Topology
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,23 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Dif
         for what in {**ones, **others}
         if ones.get(what, "") != others.get(what, "")
     ]
+
+
+def between_machines(found: Iterable[Difference], first: Topology, second: Topology) -> list[Difference]:
+    """Returns differences of unlike machines: their devices as a whole instead of each device and link."""
+    parts = {*first.names(), *second.names()}
+    names = {f"partition of {name}" for name in parts} | parts
+    kept = [one for one in found if one.what not in names and not one.what.startswith("link ")]
+    wholes = [
+        Difference("machine", machine(first), machine(second)),
+        Difference("CPUs", *map(_cpus, (first, second))),
+    ]
+    return [one for one in (*wholes, *kept) if one.first != one.second]
+
+
+def _cpus(topology: Topology) -> str:
+    models = dict.fromkeys(device.model for device in topology.devices if device.kind == "cpu")
+    return ", ".join(models)
 
 
 def carriers(manifest: Mapping[str, Any], records: Iterable[Record]) -> tuple[str, ...]:

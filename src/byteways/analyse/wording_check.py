@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from byteways.analyse.checks.common import FEW_ROUNDS
 from byteways.analyse.checks.verdict import MISSING, UNKNOWN, CheckedCases, Judged
 from byteways.analyse.phrases import count
 from byteways.errors import BytewaysError
@@ -98,9 +99,12 @@ def _change(ratio: float) -> str:
 def nothing_judged(check: CheckedCases) -> BytewaysError:
     """Returns the error for a run of which no case can be judged, with the most frequent reason."""
     most = reasons(check)
-    hint = "learn what is normal here: byteways check --learn RUN… --out FILE"
+    what = f"no case of {check.run} can be judged by {check.against}"
+    if most and most[0].endswith(FEW_ROUNDS):
+        hint = "measure each case three times: byteways run --rounds 3"
+        return BytewaysError(what, cause=most[0], hint=hint)
     return BytewaysError(
-        f"no case of {check.run} can be judged by {check.against}",
+        what,
         cause=most[0] if most else "it has no case",
-        hint=hint,
+        hint="learn what is normal here: byteways check --learn RUN… --out FILE",
     )
