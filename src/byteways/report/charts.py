@@ -5,9 +5,11 @@ The page supplies colours and fonts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
+from statistics import median
 from typing import Any
 
 from byteways.analyse.curves import Family, Mark, Point, Scaling, Series
@@ -22,6 +24,9 @@ SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "
 HATCH = {"shape": "/", "size": 6, "solidity": 0.25}
 #: A peak this many times the greatest value is not drawn: it would flatten all curves.
 FAR_PEAK = 4.0
+#: The name of a hub in the title of a scaling, and what hubs are called together.
+_HUB = re.compile(r"\b(gpu|cpu)\d+\b")
+HUBS = {"gpu": "GPU", "cpu": "NUMA domain"}
 #: Lines of a small chart that are named at their ends.
 MOST_DIRECT = 4
 
@@ -142,8 +147,9 @@ def _level_label(y: float, text: str) -> dict[str, Any]:
 
 def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
     """Charts sums over the number of concurrent flows, with the multiple of one flow for comparison."""
+    shown = scalings if len(scalings) <= len(SYMBOLS) else _over_hubs(scalings)
     data: list[dict[str, Any]] = []
-    for index, scaling in enumerate(scalings):
+    for index, scaling in enumerate(shown):
         text = [f"{point.x} concurrent" for point in scaling.points]
         data += _traces(Series(scaling.title, scaling.points), index, 1e9, text, "GB/s")
     widest = max(point.x for scaling in scalings for point in scaling.points)
@@ -170,9 +176,36 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
         f"Sum over all flows in their common window, {', '.join(map(format_size, sizes))} each. A line "
         "that falls below the dotted one has reached a shared bottleneck."
     )
+    if shown != scalings:
+        caption += " A line is the median over its hubs, its band their range."
     return Chart(
         f"Sum over the number of flows, to and from {hub}", caption, {"data": data, "layout": layout}
     )
+
+
+def _over_hubs(scalings: Sequence[Scaling]) -> list[Scaling]:
+    """Returns one scaling for all hubs of a kind: medians, over the range of their intervals."""
+    alike: dict[tuple[str, int], list[Scaling]] = {}
+    for scaling in scalings:
+        title = _HUB.sub(lambda hub: f"one {HUBS[hub[1]]}", scaling.title, count=1)
+        alike.setdefault((title, scaling.size_bytes), []).append(scaling)
+    found = []
+    for (title, size), members in sorted(alike.items()):
+        at = [{point.x: point for point in one.points} for one in members]
+        points = [[one[x] for one in at] for x in sorted(at[0]) if all(x in one for one in at)]
+        pooled = tuple(
+            Point(
+                some[0].x,
+                median(point.value for point in some),
+                min(point.low for point in some),
+                max(point.high for point in some),
+                sum(point.cells for point in some),
+            )
+            for some in points
+        )
+        if pooled:
+            found.append(Scaling(title, size, pooled))
+    return found
 
 
 def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:

@@ -4,7 +4,7 @@
 (function () {
   const NAMESPACE = "http://www.w3.org/2000/svg";
   const EDGE = { left: 52, top: 12, bottom: 48 }, PAD = 8; // pixels: around the plot, and between its edge and the first mark
-  const LABEL = 54, BESIDE = 28, LETTER = 6.5, ROW = 15; // pixels of a label of the sizes, letters of a name, pixels of a letter and of a row
+  const LABEL = 54, BESIDE = 28, ROW = 15; // pixels of a label of the sizes, letters of a name, pixels of a row of names
   const DASHES = ["none", "7 4", "2 3", "8 3 2 3"];
   const MARKS = ["M-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0z", "M-2.8,-2.8h5.6v5.6h-5.6z", "M0,-4l4,4l-4,4l-4,-4z", "M-1.2,-3.6h2.4v2.4h2.4v2.4h-2.4v2.4h-2.4v-2.4h-2.4v-2.4h2.4z"];
 
@@ -44,13 +44,20 @@
     const ticks = (/** @type {number[]} */ digits) => powers.flatMap((power) => digits.map((digit) => Number((digit * 10 ** power).toPrecision(2)))).filter((value) => Math.log10(value) >= low && Math.log10(value) <= high);
     return [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]].map(ticks).find((some) => some.length > 2) || ticks([1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9]);
   }
+  const pen = document.createElement("canvas").getContext("2d");
+  if (pen) pen.font = "11.5px " + getComputedStyle(document.body).fontFamily; // as page.css writes names
+  const widthOf = (/** @type {string} */ text) => pen?.measureText(text).width ?? 0;
   // As much of a name as has room beside the plot, both its ends: a setting stands at the end. The tips of the marks
   // have the whole one.
   /** @param {string} name @param {number} room */
   function fitting(name, room) {
-    const letters = Array.from(name), tall = letters.filter((letter) => /[A-Z_=]/.test(letter)).length;
-    const wide = LETTER * (1 + 0.25 * tall / letters.length), most = Math.min(BESIDE, Math.floor((room - PAD) / wide)), start = Math.floor(most / 3);
-    return letters.length > most ? letters.slice(0, start).join("") + "…" + letters.slice(start + 1 - most).join("") : name;
+    const letters = Array.from(name);
+    for (let most = Math.min(BESIDE, letters.length); most > 6; most--) {
+      const start = Math.floor(most / 3);
+      const told = letters.length > most ? letters.slice(0, start).join("") + "…" + letters.slice(start + 1 - most).join("") : name;
+      if (widthOf(told) <= room - PAD) return told;
+    }
+    return letters.slice(0, 6).join("");
   }
   // Rows of names as near to the ends of their lines as they do not overlap, within the plot.
   /** @param {{y: number}[]} names @param {number} top @param {number} bottom */

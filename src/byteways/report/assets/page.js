@@ -168,13 +168,14 @@
     const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG || bars > 0;
     const rows = bars && named < 2 ? 0 : packed(names, place.clientWidth - 80);
     const lower = 90 * (figure.layout.panels || 0); // panels of ratios below the plot
+    const top = (figure.layout.annotations || []).length ? 36 : 12; // room for names above the plot
     const tall = bars ? bars + 12 : (printing ? PLOT - 40 : narrow ? PLOT : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
-    place.style.height = (bars ? tall + 128 + row * rows : below ? tall + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 60 + 29 * named)) + "px";
+    place.style.height = top + (bars ? tall + 92 + row * rows : below ? tall + 78 + row * rows : Math.max((printing ? 244 : 380) + lower, 24 + 29 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
       height: Number.parseFloat(place.style.height),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
-      margin: { l: 64, r: 16, t: 36, b: below ? 92 + row * rows : 52 }, hovermode: "closest",
+      margin: { l: 64, r: 16, t: top, b: below ? 92 + row * rows : 52 }, hovermode: "closest",
       hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: ink } },
       legend: below ? { orientation: "h", x: 0, y: -72 / tall, yanchor: "top", font: { size: 11 } }
         : { orientation: "v", x: 1.01, y: 1, font: { size: 12 } },
