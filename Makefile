@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples pictures test test-hosts test-slow mutants notebooks lint format clean
+.PHONY: help setup develop run wheel examples pictures test test-hosts test-slow mutants notebooks lint lint-page format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -73,6 +73,13 @@ lint: develop ## formatting, lint and types of all sources; changes nothing
 	$(BIN)/mypy --strict src/byteways scripts
 	@echo clang-format --dry-run
 	@$(BIN)/clang-format --dry-run --Werror $(CPP)
+	@if test "$$CI" || command -v tsc >/dev/null; then $(MAKE) --no-print-directory lint-page; \
+	else echo "note: types of the report's scripts not checked: apt-get install node-typescript" >&2; fi
+
+lint-page: ## types of the report's scripts; needs the TypeScript compiler (Debian: node-typescript)
+	@command -v tsc >/dev/null || { echo "error: no TypeScript compiler (tsc)" >&2; \
+	echo "hint: apt-get install node-typescript" >&2; exit 1; }
+	tsc --project tsconfig.json
 
 format: develop ## rewrite all sources the way `make lint` wants them
 	@$(BIN)/clang-format -i $(CPP)

@@ -52,7 +52,7 @@ def test_manifest_and_report_know_the_study(pearson: Reproduced, tmp_path: Path)
     assert "Carl Pearson 2023" in findings and "are built into the model" in findings
     packed = re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1]  # type: ignore[index]
     charts = json.loads(unpacked_text(packed))
-    named = [trace.get("name", "") for chart in charts for trace in chart["data"]]
+    named = [trace.get("name", "") for chart in charts for trace in chart.get("data", ())]
     assert {"explicit", "published, OLCF Frontier", "published, OLCF Crusher"} <= set(named)
 
 

@@ -35,6 +35,38 @@ def ways(found: Explorer, pair: str, size: str, mode: int = 0) -> list[tuple[str
     ]
 
 
+def test_plain_ways_come_first_among_equals(tmp_path: Path) -> None:
+    """Would catch settings or special memory before a program's default, and a slow way before a fast one."""
+    build = sample_run.Builder(sample_run.topology(1), rounds=3)
+    rates = {"registered": 55.0, "pinned": 55.0, "pinned-noncoherent": 55.0, "pageable": 14.0}
+    for memory, rate in rates.items():
+        build.measure("copy", [(f"cpu0:{memory}", "gpu0:device", "gpu0")], rate)
+    for options in ({"copy_engine": 1}, {}):
+        flow = [("cpu0:pinned", "gpu0:device", "gpu0")]
+        build.measure("kernel", flow, 60.0, options=options)
+    found = explored(build, tmp_path)
+    assert [way for way, _, _ in ways(found, "cpu0>gpu0", found.size_name)] == [
+        "kernel, read, pinned",
+        "kernel, read, pinned, copy_engine=1",
+        "copy, read, pinned",
+        "copy, read, pinned-noncoherent",
+        "copy, read, registered",
+        "copy, read, pageable",
+    ]
+    assert [(name, [label for _, label in some]) for name, some in found.ways] == [
+        (
+            "copy",
+            [
+                "copy, read, pinned",
+                "copy, read, pageable",
+                "copy, read, pinned-noncoherent",
+                "copy, read, registered",
+            ],
+        ),
+        ("kernel", ["kernel, read, pinned", "kernel, read, pinned, copy_engine=1"]),
+    ]
+
+
 def test_ways_are_ranked_by_claims(tmp_path: Path) -> None:
     """Would catch an order or a verdict that differs from the claims, or figures of another pair."""
     found = explored(sample_run.h200x4(), tmp_path)

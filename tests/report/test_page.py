@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from byteways.report import write_report
 from byteways.report.figures import page_grid
 from byteways.report.numbers import moment
 from byteways.report.page import Page, from_run
-from byteways.report.render import script_json
+from byteways.report.render import render, script_json
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from byteways.text import visible_data
@@ -104,6 +105,18 @@ def test_no_chart_no_plotly(tmp_path: Path) -> None:
     text = html(build, tmp_path)
     assert 'id="plotly"' not in text
     assert len(text) < 110_000
+
+
+def test_curves_alone_need_no_plotly(tmp_path: Path) -> None:
+    """Would catch the same in a report whose charts the page draws itself."""
+    build = sample_run.Builder(sample_run.topology(0))
+    for size in (sample_run.MIB, sample_run.GIB):
+        build.measure("memcpy", [("cpu0:hugepage", "cpu0:hugepage", "cpu0")], 9.8, size=size)
+    own = page(build, tmp_path)
+    curves_only = replace(own, views={}, topics=())
+    assert curves_only.charts == own.curves
+    text = render(curves_only)
+    assert 'id="charts"' in text and 'id="plotly"' not in text
 
 
 def test_nothing_is_fetched(tmp_path: Path) -> None:
@@ -239,30 +252,30 @@ def test_moments(iso: str, shown: str) -> None:
     assert moment(iso) == shown
 
 
-def test_warm_caches_are_on_a_logarithmic_axis(tmp_path: Path) -> None:
-    """Would catch one cache-sized figure that flattens all others, and cold curves that lose their zero."""
+def test_curves_have_the_figures_of_their_records(tmp_path: Path) -> None:
+    """Would catch warm and cold caches in one chart, rates in another unit, or a peak at the wrong place."""
     build = sample_run.Builder(sample_run.topology(0))
     flow = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
     for cache, rate in (("cold", 9.0), ("warm", 209.0)):
         for size in (sample_run.MIB, sample_run.GIB):
             build.measure("memcpy", flow, rate, size=size, cache=cache, peak=300)
     cold, warm = page(build, tmp_path).curves
-    assert cold.figure["layout"]["yaxis"].get("type") is None
-    assert warm.figure["layout"]["yaxis"]["type"] == "log"
-    assert warm.figure["layout"]["annotations"][0]["y"] == pytest.approx(2.477, abs=1e-3)
-    assert warm.figure["layout"]["shapes"][0]["y0"] == 300
+    assert "levels" not in cold.figure  # far above
+    assert warm.figure["levels"] == [{"at": 300.0, "name": "peak 300.0 GB/s"}]
+    (line,) = warm.figure["lines"]
+    assert (line["x"], line["y"]) == ([sample_run.MIB, sample_run.GIB], [209.0, 209.0])
+    assert line["low"][0] <= 209.0 <= line["high"][0]
 
 
-def test_labels_of_sizes_do_not_touch(tmp_path: Path) -> None:
-    """Would catch labels of neighbouring sizes drawn over each other, or the largest size without one."""
+def test_each_size_of_a_curve_has_its_name(tmp_path: Path) -> None:
+    """Would catch a size without a name, or names in another order than the sizes."""
     build = sample_run.Builder(sample_run.topology(0))
     flow = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
     for exponent in (*range(12, 30, 2), 29, 30):
         build.measure("memcpy", flow, 9.0, size=2**exponent)
     (chart,) = page(build, tmp_path).curves
-    shown = chart.figure["layout"]["xaxis"]["ticktext"]
-    assert shown[0] == "4 KiB"
-    assert shown[-2:] == ["256 MiB", "1 GiB"]
+    assert chart.figure["names"][:2] == ["4 KiB", "16 KiB"]
+    assert chart.figure["names"][-3:] == ["256 MiB", "512 MiB", "1 GiB"]
 
 
 def test_no_negative_window(tmp_path: Path) -> None:

@@ -79,6 +79,22 @@ def test_sixteen_gpus_fit_80_columns(tmp_path: Path) -> None:
     assert lines[3].split() == ["gpu0", "·", *["396"] * 3, "396!198", *["396"] * 10, "·"]
 
 
+def test_equal_shares_take_a_line(tmp_path: Path) -> None:
+    """Would catch a second matrix of equal numbers, or a line that hides one that differs."""
+    build = Builder(sample_run.topology(8))
+    copies(build, 8, 396.0)
+    lines = printed(matrix_of(build, tmp_path / "even"))
+    assert [line for line in lines if line.startswith("Node")] == [
+        "Node: best way of each link class at 1 GiB, GB/s"
+    ]
+    assert "  Of the peak: 88 % among each other" in lines
+    build = Builder(sample_run.topology(8))
+    copies(build, 8, 396.0, odd=(5,))
+    lines = printed(matrix_of(build, tmp_path / "odd"))
+    assert "Node: best way of each link class at 1 GiB, % of peak" in lines
+    assert not any("Of the peak" in line for line in lines)
+
+
 def test_a_node_wider_than_the_console_says_so(tmp_path: Path) -> None:
     """Would catch folded rows, which nobody can read, a silent gap, or a width that is not enough."""
     build = Builder(sample_run.topology(16))

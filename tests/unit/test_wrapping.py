@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from byteways.cli.wrapping import aligned, fitted, width_of, wrapped
 
 
-@given(st.text(alphabet="ab £漢\n\té", max_size=60), st.integers(2, 30))
+@given(st.text(alphabet="ab1 %×≈£漢\n\té", max_size=60), st.integers(2, 30))
 def test_wrapped_text_is_whole_and_fits(text: str, width: int) -> None:
     """Catches lost or doubled characters, and lines that a terminal would break again."""
     lines = wrapped(text, width)
@@ -25,6 +25,15 @@ def test_words_stay_whole_where_they_fit() -> None:
     assert wrapped("gpu0>gpu1 391  x", 20) == ["gpu0>gpu1 391  x"]
     assert wrapped("a hipHostMallocCoherent", 8) == ["a", "hipHostM", "allocCoh", "erent"]
     assert wrapped("", 5) == [""]
+
+
+def test_a_number_keeps_its_unit() -> None:
+    """Catches '88' at the end of a line with '%' below, and a cut number where there is no room for both."""
+    assert wrapped("NVLink4 ×18 393 GB/s, 87 % of peak", 13) == ["NVLink4 ×18", "393 GB/s,", "87 % of peak"]
+    assert wrapped("takes 5 s or 4 KiB", 8) == ["takes", "5 s or", "4 KiB"]
+    assert wrapped("copy 27 GB/s, ≈ kernel", 15) == ["copy 27 GB/s,", "≈ kernel"]
+    assert wrapped("12345 GB/s", 6) == ["12345", "GB/s"]
+    assert wrapped("of 2 samples", 9) == ["of 2", "samples"]
 
 
 def test_columns_are_aligned() -> None:

@@ -1,4 +1,5 @@
-"""Which ranks keep others waiting or failed, by what records say: late begins, and reasons that name a rank.
+"""Which ranks keep others waiting or failed, and which devices failed, by what records say: late begins, and
+reasons that name a rank or device.
 
 All ranks take part in every case, so that what slow or failed cases have in common cannot tell them apart.
 """
@@ -22,6 +23,11 @@ _AT_FAULT = re.compile(
 #: The rank whose error a reason quotes.
 _TOLD_BY = re.compile(r"(?:^|: )rank (\d+)(?: \([^)]*\))?: ")
 
+#: The device on which a call of a driver failed: `cuMemAlloc: CUDA_ERROR_UNKNOWN (unknown error) on gpu2`.
+_FAILED_ON = re.compile(r"\) on ((?:cpu|gpu)\d+)\b")
+#: Before the name of such a device, among what a case involves.
+ERRORS_ON = "errors on "
+
 
 def stragglers_of(record: Record) -> list[Straggler]:
     """Returns the ranks that keep the others waiting in a result."""
@@ -39,6 +45,19 @@ def ranks_blamed(record: Record) -> tuple[int, ...]:
     reason = record.reason or ""
     told = _AT_FAULT.findall(reason) or _TOLD_BY.findall(reason)[:1]
     return tuple(dict.fromkeys(int(number) for number in told))
+
+
+def blamed_in(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict[str, frozenset[str]]:
+    """Returns for each case the ranks that it blames (blamed_names()), and `errors on gpu2` where calls of a
+    driver failed.
+    """
+    records = tuple(records)
+    found = blamed_names(manifest, records)
+    for record in records:
+        told = _FAILED_ON.findall(record.reason or "")
+        if told:
+            found[record.case_id] = found.get(record.case_id, frozenset()) | {ERRORS_ON + told[-1]}
+    return found
 
 
 def device_of(record: Record, rank: int) -> str:

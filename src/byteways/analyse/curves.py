@@ -28,15 +28,11 @@ class Series:
 
 @dataclass(frozen=True)
 class Family:
-    """Curves of one chart; `peak` in bytes/s if they share one.
-
-    `wide`: the curves differ strongly, as with warm caches, where each size has its own cache level.
-    """
+    """Curves of one chart; `peak` in bytes/s if they share one."""
 
     title: str
     series: tuple[Series, ...]
     peak: float | None = None
-    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
             peaks = {cell.peak for cell in members if cell.peak}
             parts = KINDS[name], wires, "warm caches" * warm, "with options" * options
             title = ", ".join(part for part in parts if part)
-            families.append(Family(title, series, peaks.pop() if len(peaks) == 1 else None, warm))
+            families.append(Family(title, series, peaks.pop() if len(peaks) == 1 else None))
     return families
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from byteways.cli.wrapping import wrapped
 from byteways.results.simulated import worded
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 SIDE_BY_SIDE = 6
 #: Shares of the peak from which a number has this style; the number says the same without colour.
 STYLES = ((0.85, "green"), (0.7, "cyan"), (0.5, "yellow"), (0.0, "bold red"))
+#: Percentage points by which shares of the peak may differ that a line says instead of a matrix.
+EVEN = 2
 #: Up to this many columns each has its whole name; with more, marks stand in the gaps between numbers.
 SPACED = 10
 NONE = "·"
@@ -51,13 +54,24 @@ def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
         for line in lines:
             console.print(line, soft_wrap=True)
     for note in _notes(matrix):
-        console.print(Text(f"{' ' * INDENT}{note}", style="dim"))
+        first, *rest = wrapped(note, max(console.width - 2 * INDENT, 1))
+        hung = [" " * INDENT + first, *(" " * 2 * INDENT + line for line in rest)]
+        console.print(Text("\n".join(hung), style="dim"), soft_wrap=True)
 
 
 def _grids(matrix: NodeMatrix) -> list[tuple[str, list[Text]]]:
     """Returns each matrix as unit and lines."""
     if not matrix.shares:
         return [("GB/s", _lines(matrix, lambda pair: (_marked(matrix, pair, _rate(matrix, pair)), "")))]
+    if _even(matrix):  # a note has the shares
+        return [
+            (
+                "GB/s",
+                _lines(
+                    matrix, lambda pair: (_marked(matrix, pair, _rate(matrix, pair)), _style(matrix, pair))
+                ),
+            )
+        ]
     if len(matrix.names) <= SIDE_BY_SIDE:
         both = _lines(matrix, lambda pair: _both(matrix, pair))
         return [("GB/s and % of peak", both)]
@@ -71,6 +85,26 @@ def _grids(matrix: NodeMatrix) -> list[tuple[str, list[Text]]]:
             _lines(matrix, lambda pair: (_marked(matrix, pair, _share(matrix, pair)), _style(matrix, pair))),
         ),
     ]
+
+
+def _even(matrix: NodeMatrix) -> str:
+    """Returns what pairs reach of the peak, if those of a kind are nearly equal; else ''."""
+    from byteways.analyse.node_matrix import HOST
+
+    if len(matrix.names) <= SIDE_BY_SIDE or any(pair not in matrix.shares for pair in matrix.cells):
+        return ""
+    kinds: dict[str, set[int]] = {}
+    for pair, share in matrix.shares.items():
+        kinds.setdefault("with the host" if HOST in pair else "among each other", set()).add(
+            round(100 * share)
+        )
+    if any(max(some) - min(some) > EVEN for some in kinds.values()):
+        return ""
+    told = (
+        f"{'–'.join(map(str, sorted({min(some), max(some)})))} % {kind}"
+        for kind, some in sorted(kinds.items())
+    )
+    return f"Of the peak: {', '.join(told)}"
 
 
 def _lines(matrix: NodeMatrix, cell: Callable[[_Pair], _Cell]) -> list[Text]:
@@ -152,7 +186,8 @@ def _notes(matrix: NodeMatrix) -> list[str]:
     kinds: dict[str, list[str]] = {}
     for what, label in matrix.ways:
         kinds.setdefault(what, []).append(label)
-    notes = [f"{KINDS.get(what, what)}: {'; '.join(labels)}" for what, labels in kinds.items()]
+    notes = [text for text in [_even(matrix)] if text]
+    notes += [f"{KINDS.get(what, what)}: {'; '.join(labels)}" for what, labels in kinds.items()]
     notes += matrix.faster
     if matrix.odd:
         notes.append(f"{ODD} an outlier among equal links")

@@ -54,7 +54,7 @@ def print_title(console: Console, index: Index, findings: Sequence[Finding]) -> 
 
     reached = results(index)
     title = f"{machine(index.topology)}: {reached}" if reached else machine(index.topology)
-    console.print(Text(title, style="bold"))
+    console.print(Text("\n".join(wrapped(title, max(console.width, 1))), style="bold"), soft_wrap=True)
     matrix = node_matrix(index, findings)
     if matrix is not None:
         print_node(console, matrix, index.simulated)
@@ -63,12 +63,17 @@ def print_title(console: Console, index: Index, findings: Sequence[Finding]) -> 
 def print_headline(console: Console, index: Index, mark: str) -> None:
     """Prints the recommended interface by kind of pair at three sizes."""
     from byteways.analyse.headline import headline, rows_of_text
+    from byteways.analyse.wording import ALIKE
 
     first = headline(index)
     if first is None:
         return
     title = "Recommended interface by path"
-    print_table(console, mark, title, ["between", *first.size_names], rows_of_text(first))
+    full = [[worded(cell, index.simulated) for cell in row] for row in rows_of_text(first)]
+    short = [[cell.replace(f"{ALIKE} from ", "≈ ") for cell in row] for row in full]
+    print_table(console, mark, title, ["between", *first.size_names], short)
+    if short != full:
+        console.print(f"≈: {ALIKE}", style="dim")
 
 
 def print_findings(console: Console, found: Sequence[Finding], title: str = "Findings") -> None:

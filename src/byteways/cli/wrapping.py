@@ -12,6 +12,8 @@ from itertools import zip_longest
 
 #: A word with the blanks after it: two blanks inside a text separate values.
 _WORD = re.compile(r"\S+\s*")
+#: The same, with a number and its unit, and a sign and what it is of, as one word.
+_QUANTITY = re.compile(r"\S*\d (?:%|×|[KMGT]iB|B|[KMG]?B/s|[nµm]?s)(?![\w/])\S*\s*|≈ \S+\s*|\S+\s*")
 
 
 def width_of(text: str) -> int:
@@ -24,13 +26,16 @@ def width_of(text: str) -> int:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Splits a text into lines of at most `width` columns, between words and within longer ones."""
+    """Splits a text into lines of at most `width` columns, between words and within longer ones.
+
+    A number keeps its unit.
+    """
     if width_of(text) <= width and "\n" not in text and "\t" not in text:
         return [text]
     lines = [""]
-    for found in _WORD.finditer(text.expandtabs(1)):
-        word = found[0].rstrip()
-        blanks = found[0][len(word) :].replace("\n", " ")
+    for found in _words(text.expandtabs(1), width):
+        word = found.rstrip()
+        blanks = found[len(word) :].replace("\n", " ")
         if lines[-1] and width_of(lines[-1]) + width_of(word) > width:
             lines.append("")
         *whole, rest = _folded(word, width)
@@ -38,6 +43,15 @@ def wrapped(text: str, width: int) -> list[str]:
             lines[-1:] = [*filter(None, lines[-1:]), *whole, ""]
         lines[-1] += rest + blanks
     return [line.rstrip() for line in lines]
+
+
+def _words(text: str, width: int) -> Iterator[str]:
+    """Yields words with the blanks after them; a number with its unit is one where that has room."""
+    for found in _QUANTITY.finditer(text):
+        if width_of(found[0].rstrip()) <= width:
+            yield found[0]
+        else:
+            yield from _WORD.findall(found[0])
 
 
 def _folded(word: str, width: int) -> list[str]:

@@ -1,10 +1,15 @@
-"""Charts as Plotly JSON: traces and axes. The page supplies colours and fonts."""
+"""Charts: curves over sizes as the page draws them itself, all others as Plotly JSON.
+
+The page supplies colours and fonts.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
+from statistics import median
 from typing import Any
 
 from byteways.analyse.curves import Family, Mark, Point, Scaling, Series
@@ -19,15 +24,18 @@ SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "
 HATCH = {"shape": "/", "size": 6, "solidity": 0.25}
 #: A peak this many times the greatest value is not drawn: it would flatten all curves.
 FAR_PEAK = 4.0
+#: The name of a hub in the title of a scaling, and what hubs are called together.
+_HUB = re.compile(r"\b(gpu|cpu)\d+\b")
+HUBS = {"gpu": "GPU", "cpu": "NUMA domain"}
 #: Lines of a small chart that are named at their ends.
 MOST_DIRECT = 4
-#: Ratio of values above which the axis is logarithmic.
-WIDE = 100.0
 
 
 @dataclass(frozen=True)
 class Chart:
-    """`figure` is {"data": …, "layout": …}; a trace's `colour` is an index into the page's palette."""
+    """`figure` is {"lines": …, "sizes": …, "names": …} for assets/curve.js, or {"data": …, "layout": …} for
+    Plotly, where a trace's `colour` is an index into the page's palette.
+    """
 
     title: str
     caption: str
@@ -83,42 +91,41 @@ def _traces(
 
 
 def over_size(family: Family) -> Chart:
-    """Bandwidth over size with the nominal peak as a line."""
-    sizes = [round(point.x) for series in family.series for point in series.points]
-    data: list[dict[str, Any]] = []
-    for index, series in enumerate(family.series):
-        data += _traces(series, index, 1e9, [format_size(round(point.x)) for point in series.points], "GB/s")
-    values = [point.value / 1e9 for series in family.series for point in series.points]
-    peak = family.peak / 1e9 if family.peak else None
-    shown = peak is not None and peak <= FAR_PEAK * max(values)
-    wide = family.wide or (not shown and max(values) > WIDE * min(values) > 0)
-    layout: dict[str, Any] = {
-        "xaxis": size_axis(sizes, "size of the transfer"),
-        "yaxis": {"title": {"text": "GB/s"}, "rangemode": "tozero"},
+    """Bandwidth over size with the nominal peak as a line: data of assets/curve.js, rates in GB/s."""
+    chosen = _fastest(family)
+    sizes = sorted({round(point.x) for series in chosen for point in series.points})
+    figure: dict[str, Any] = {
+        "lines": [_curve(series) for series in chosen],
+        "sizes": sizes,
+        "names": [format_size(size) for size in sizes],
     }
-    caption = "Median over equal pairs; the band is the 95 % interval."
-    if wide:
-        layout["yaxis"] = log_axis(values, "GB/s, logarithmic")
-    nominal = format_bandwidth(family.peak or 0)
-    if peak and shown:
-        layout["shapes"] = [_level(peak)]
-        # Plotly places annotations on a logarithmic axis by the logarithm.
-        at = log10(peak) if wide else peak
-        layout["annotations"] = [_level_label(at, f"peak {nominal}")]
-        caption += f" The dotted line is the nominal peak, {nominal} per direction."
-    elif peak:
-        caption += f" The nominal peak, {nominal} per direction, is far above."
-    direct = _fastest(family)
-    if len(direct) < len(family.series):
-        caption += f" Drawn are {len(direct)} of {len(family.series)}: the highest at the largest size."
-    kept = [trace for trace in data if trace["colour"] in direct]
-    return Chart(family.title, caption, {"data": kept, "layout": layout, "direct": True})
+    caption = []
+    if family.peak:
+        nominal = format_bandwidth(family.peak)
+        greatest = max(point.value for series in family.series for point in series.points)
+        if family.peak <= FAR_PEAK * greatest:
+            figure["levels"] = [{"at": family.peak / 1e9, "name": f"peak {nominal}"}]
+        else:
+            caption.append(f"The nominal peak, {nominal} per direction, is far above.")
+    if len(chosen) < len(family.series):
+        caption.append(f"{len(chosen)} of {len(family.series)} ways: the fastest at the largest size.")
+    return Chart(family.title, " ".join(caption), figure)
 
 
-def _fastest(family: Family) -> set[int]:
+def _fastest(family: Family) -> list[Series]:
     """Returns as many series as can be labelled directly, those highest at their largest size."""
-    order = sorted(range(len(family.series)), key=lambda index: -family.series[index].points[-1].value)
-    return set(order[:MOST_DIRECT])
+    ranked = sorted(family.series, key=lambda series: -series.points[-1].value)[:MOST_DIRECT]
+    return [series for series in family.series if series in ranked]
+
+
+def _curve(series: Series) -> dict[str, Any]:
+    return {
+        "label": series.label,
+        "x": [round(point.x) for point in series.points],
+        "y": [short(point.value / 1e9) for point in series.points],
+        "low": [short(point.low / 1e9) for point in series.points],
+        "high": [short(point.high / 1e9) for point in series.points],
+    }
 
 
 def _level(y: float) -> dict[str, Any]:
@@ -140,8 +147,9 @@ def _level_label(y: float, text: str) -> dict[str, Any]:
 
 def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
     """Charts sums over the number of concurrent flows, with the multiple of one flow for comparison."""
+    shown = scalings if len(scalings) <= len(SYMBOLS) else _over_hubs(scalings)
     data: list[dict[str, Any]] = []
-    for index, scaling in enumerate(scalings):
+    for index, scaling in enumerate(shown):
         text = [f"{point.x} concurrent" for point in scaling.points]
         data += _traces(Series(scaling.title, scaling.points), index, 1e9, text, "GB/s")
     widest = max(point.x for scaling in scalings for point in scaling.points)
@@ -168,9 +176,36 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
         f"Sum over all flows in their common window, {', '.join(map(format_size, sizes))} each. A line "
         "that falls below the dotted one has reached a shared bottleneck."
     )
+    if shown != scalings:
+        caption += " A line is the median over its hubs, its band their range."
     return Chart(
         f"Sum over the number of flows, to and from {hub}", caption, {"data": data, "layout": layout}
     )
+
+
+def _over_hubs(scalings: Sequence[Scaling]) -> list[Scaling]:
+    """Returns one scaling for all hubs of a kind: medians, over the range of their intervals."""
+    alike: dict[tuple[str, int], list[Scaling]] = {}
+    for scaling in scalings:
+        title = _HUB.sub(lambda hub: f"one {HUBS[hub[1]]}", scaling.title, count=1)
+        alike.setdefault((title, scaling.size_bytes), []).append(scaling)
+    found = []
+    for (title, size), members in sorted(alike.items()):
+        at = [{point.x: point for point in one.points} for one in members]
+        points = [[one[x] for one in at] for x in sorted(at[0]) if all(x in one for one in at)]
+        pooled = tuple(
+            Point(
+                some[0].x,
+                median(point.value for point in some),
+                min(point.low for point in some),
+                max(point.high for point in some),
+                sum(point.cells for point in some),
+            )
+            for some in points
+        )
+        if pooled:
+            found.append(Scaling(title, size, pooled))
+    return found
 
 
 def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:

@@ -36,7 +36,9 @@ FIRST = 3
 CURVES = (
     "What to see: where the dashed line leaves the solid one, and at which sizes. One chart for each kind of "
     "pair, link class and cache state: the path that changed most, by its best ways in the first run. The "
-    "largest changes come first; Any path has the curves of the other pairs."
+    "largest changes come first; Any path has the curves of the other pairs. Solid: first run; dashed: "
+    "second run; the bands are the intervals. Below: speed of the second run relative to the first; filled "
+    "marks differ significantly."
 )
 
 

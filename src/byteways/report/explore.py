@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -26,6 +27,7 @@ from byteways.analyse.standing import standing, stands
 from byteways.analyse.summary import Cell, group_by
 from byteways.analyse.variants import Variant
 from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED, alike, less
+from byteways.plan.case import MEMORIES
 from byteways.topology.routes import route
 from byteways.units import format_size
 
@@ -33,6 +35,8 @@ from byteways.units import format_size
 BOTH, WARM = 1, 2
 #: Positions of the switch between reads and writes.
 ACCESSES = ("", "read", "write")
+#: Memory that programs use first, before the kinds for special purposes.
+USUAL = ("device", "pinned", "pageable")
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Explorer:
 
     data: Mapping[str, Any]
     sizes: tuple[tuple[int, str], ...]  # index in the data, text
-    ways: tuple[tuple[int, str], ...]
+    ways: tuple[tuple[str, tuple[tuple[int, str], ...]], ...]  # by interface, the plain ones first
     size: int  # index of the size shown first
     pair: str  # "gpu0>gpu1", shown first
     bidirectional: bool
@@ -82,8 +86,13 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
     devices = sorted({end for cell in cells for end in _ends(cell)}, key=label_order)
     at = {cell.record.case_id: number for number, cell in enumerate(cells)}
     ways, words = _Words(), _Words()
-    for label in sorted({_label(cell) for cell in cells}):
+    plainest: dict[str, tuple[int, int]] = {}
+    for cell in cells:
+        label, plain = _label(cell), _plainness(cell.variant)
+        plainest[label] = min(plain, plainest.get(label, plain))
+    for label in sorted(plainest, key=lambda label: (_interface(label), *plainest[label], label)):
         ways(label)
+    numbers = ((number, label) for label, number in ways.texts.items())
     pairs = sorted({(*_ends(cell),) for cell in cells}, key=lambda pair: label_order(">".join(pair)))
     names = [format_size(size) for size in sizes]
     data = {
@@ -96,6 +105,7 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
         "links": {f"{a}>{b}": _links(index, a, b) for a, b in pairs},
         "classes": {f"{a}>{b}": _class(index, a, b) for a, b in pairs},
         "words": list(words.texts),
+        "alike": words.texts.get(ALIKE),
     }
     across = [cell for cell in single if _ends(cell)[0] != _ends(cell)[1]] or single
     stood = index.once(standing)
@@ -104,7 +114,7 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
     return Explorer(
         data,
         tuple(enumerate(names)),
-        tuple((number, label) for label, number in ways.texts.items()),
+        tuple((name, tuple(some)) for name, some in groupby(numbers, lambda way: _interface(way[1]))),
         sizes.index(largest),
         ">".join(_ends(first)),
         any(_mode(cell) & BOTH for cell in cells),
@@ -134,6 +144,20 @@ def _label(cell: Cell) -> str:
 @lru_cache(maxsize=1 << 14)  # a few hundred variants, each of many cells
 def _cold(variant: Variant) -> str:
     return replace(variant, cache="cold").label()
+
+
+def _interface(label: str) -> str:
+    return label.partition(",")[0]
+
+
+@lru_cache(maxsize=1 << 14)
+def _plainness(variant: Variant) -> tuple[int, int]:
+    """Returns the number of settings, and how unusual the memory is: a program's default is smallest."""
+    order = (*USUAL, *(memory for memory in MEMORIES if memory not in USUAL))
+    ends = [memory.partition("@") for memory in (variant.source, variant.destination)]
+    touched = sum(bool(device) for _, _, device in ends)
+    settings = len(variant.options.split()) + len(variant.environment.split())
+    return settings + touched, max(order.index(memory) for memory, _, _ in ends)
 
 
 def question(cell: Cell) -> str:
@@ -222,13 +246,27 @@ def _allowed(cell: Cell, access: str) -> bool:
 
 
 def _order(members: Sequence[Cell]) -> list[tuple[Cell, str]]:
-    """Returns the results of one pair and size, the fastest first, each with how it compares."""
+    """Returns the results of one pair and size, the fastest first, each with how it compares.
+
+    Among neighbours that are alike, the plain ones are first: those with no significant difference from the
+    fastest, and those with the same verdict and equal figures.
+    """
     ranking = rank(members)
     told = _told(ranking) if ranking else {}
     rest = [cell for cell in members if cell.record.case_id not in told]
     of_case = {cell.record.case_id: cell for cell in members}
     ordered = [(of_case[case], verdict) for case, verdict in told.items()]
-    return ordered + [(cell, NOT_RANKED) for cell in sorted(rest, key=lambda cell: -cell.value)]
+    ordered += [(cell, NOT_RANKED) for cell in sorted(rest, key=lambda cell: -cell.value)]
+    return [
+        one
+        for _, alike_ones in groupby(ordered, _figure)
+        for one in sorted(alike_ones, key=lambda one: _plainness(one[0].variant))
+    ]
+
+
+def _figure(ranked: tuple[Cell, str]) -> tuple[str, str]:
+    cell, verdict = ranked
+    return verdict, "" if verdict == ALIKE else f"{cell.value:.3g}"
 
 
 def _told(ranking: Ranking) -> dict[str, str]:

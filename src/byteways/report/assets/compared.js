@@ -4,22 +4,24 @@
 (function () {
   const source = document.getElementById("compared");
   if (!source) return;
-  const data = JSON.parse(source.textContent), cells = data.cells, parts = window.byteways.parts, { make, heading } = parts;
+  const data = /** @type {ComparedData} */ (JSON.parse(source.textContent || "")), cells = data.cells;
+  const parts = window.byteways.parts, { make, heading } = parts;
   const SHOWN = 8, CURVES = 3;
-  const at = (id) => document.getElementById("map-" + id);
+  /** @template {keyof ComparedElements} Id @param {Id} id */
+  const at = (id) => /** @type {ComparedElements[Id]} */ (document.getElementById("map-" + id));
   const state = { pair: data.pair, way: -1, size: data.size, both: 0 };
   const all = Array.from(cells.from.keys());
-  const sign = (n) => (cells.undecided[n] ? "?" : "=");
-  const alike = (n) => (cells.undecided[n] ? "not decided" : "no significant difference");
-  const minus = (text) => text.replace(/-/g, "−");
+  const sign = (/** @type {number} */ n) => (cells.undecided[n] ? "?" : "=");
+  const alike = (/** @type {number} */ n) => (cells.undecided[n] ? "not decided" : "no significant difference");
+  const minus = (/** @type {string} */ text) => text.replace(/-/g, "−");
 
   // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy, write&both=1
   function restore() {
     const told = new URLSearchParams(location.hash.slice(1)), ends = (told.get("pair") || "").split(">");
     if (ends.length !== 2 || !ends.every((end) => data.devices.includes(end))) return false;
-    state.pair = told.get("pair");
-    state.size = data.sizes.indexOf(told.get("size"));
-    state.way = data.ways.indexOf(told.get("interface"));
+    state.pair = ends.join(">");
+    state.size = data.sizes.indexOf(told.get("size") ?? "");
+    state.way = data.ways.indexOf(told.get("interface") ?? "");
     state.both = told.get("both") === "1" && cells.both.includes(1) ? 1 : 0;
     return true;
   }
@@ -30,9 +32,10 @@
     if (state.both) told.set("both", "1");
     history.replaceState(null, "", "#" + told);
   }
+  /** @param {number} n @param {number} from @param {number} to */
   const isBetween = (n, from, to) => (cells.from[n] === from && cells.to[n] === to) ||
     (state.both === 1 && cells.from[n] === to && cells.to[n] === from);
-  const fits = (n) => cells.both[n] === state.both && (state.way < 0 || cells.way[n] === state.way) && (state.size < 0 || cells.size[n] === state.size);
+  const fits = (/** @type {number} */ n) => cells.both[n] === state.both && (state.way < 0 || cells.way[n] === state.way) && (state.size < 0 || cells.size[n] === state.size);
 
   function drawMap() {
     const first = new Map();
@@ -58,7 +61,7 @@
     const differ = found.filter((n) => cells.differ[n]).length;
     at("title").textContent = name + (state.both ? " and " : " > ") + other + ": " + differ + " of " + found.length + " cases differ" + (state.both ? ", sum of both directions" : "");
     const head = make("tr"), body = make("tbody"), top = make("thead");
-    [["Interface"], ["Size", "number"], ["Change", "number"], ["Interval", "number"], ["First", "number"], ["Second", "number"]].forEach(([text, kind]) => heading(head, text, "col", kind));
+    [["Interface", ""], ["Size", "number"], ["Change", "number"], ["Interval", "number"], ["First", "number"], ["Second", "number"]].forEach(([text, kind]) => heading(head, text, "col", kind));
     top.append(head);
     found.slice(0, SHOWN).forEach((n) => {
       const row = make("tr");
@@ -78,14 +81,16 @@
   }
 
   // The ways of the pair that were fastest in the first run at their largest size, in both runs.
+  /** @param {number[]} found */
   function drawCurve(found) {
+    /** @type {Map<number, number[]>} */
     const ways = new Map();
     found.forEach((n) => ways.set(cells.way[n], (ways.get(cells.way[n]) || []).concat(n)));
     const lines = Array.from(ways.values(), (some) => some.sort((a, b) => cells.size[a] - cells.size[b]).filter((n, i) => !i || cells.size[n] !== cells.size[some[i - 1]]));
     const drawn = lines.filter((some) => some.length > 1).sort((a, b) => cells.rates[b[b.length - 1]][0] - cells.rates[a[a.length - 1]][0]).slice(0, CURVES);
     at("curve").hidden = drawn.length === 0;
     if (at("curve").hidden) return;
-    const column = (some, place) => some.map((n) => cells.rates[n][place]);
+    const column = (/** @type {number[]} */ some, /** @type {number} */ place) => some.map((n) => cells.rates[n][place]);
     window.byteways.compact(at("curve"), drawn.map((some) => ({
       label: data.ways[cells.way[some[0]]], x: some.map((n) => data.bytes[cells.size[n]]), y: column(some, 0), low: column(some, 1), high: column(some, 2),
       second: { y: column(some, 3), low: column(some, 4), high: column(some, 5) }, speed: some.map((n) => cells.speed[n]), differ: some.map((n) => cells.differ[n]),
@@ -96,22 +101,24 @@
   function drawAll() {
     at("way").value = state.way < 0 ? "" : String(state.way);
     at("size").value = state.size < 0 ? "" : String(state.size);
-    document.querySelectorAll("#map [data-both]").forEach((b) => b.setAttribute("aria-pressed", String(Number(b.dataset.both) === state.both)));
+    window.byteways.all("#map [data-both]").forEach((b) => b.setAttribute("aria-pressed", String(Number(b.dataset.both) === state.both)));
     drawMap();
     drawCases();
   }
+  /** @param {Partial<typeof state>} change */
   function select(change) {
     Object.assign(state, change);
     keep();
     drawAll();
   }
-  at("way").addEventListener("change", (event) => select({ way: event.target.value === "" ? -1 : Number(event.target.value) }));
-  at("size").addEventListener("change", (event) => select({ size: event.target.value === "" ? -1 : Number(event.target.value) }));
-  document.querySelectorAll("#map [data-both]").forEach((b) => b.addEventListener("click", () => select({ both: Number(b.dataset.both) })));
+  const chosen = (/** @type {HTMLSelectElement} */ list) => (list.value === "" ? -1 : Number(list.value));
+  at("way").addEventListener("change", () => select({ way: chosen(at("way")) }));
+  at("size").addEventListener("change", () => select({ size: chosen(at("size")) }));
+  window.byteways.all("#map [data-both]").forEach((b) => b.addEventListener("click", () => select({ both: Number(b.dataset.both) })));
   parts.onMap(at("table"), (pair) => select({ pair }));
   parts.onLinks((link) => data.links[link], (pair) => select({ pair })); // a pair whose transfers cross the link
   window.addEventListener("hashchange", () => { if (restore()) drawAll(); });
   const asked = restore();
   drawAll();
-  if (asked) document.getElementById("map").scrollIntoView();
+  if (asked) document.getElementById("map")?.scrollIntoView();
 })();

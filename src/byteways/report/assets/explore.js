@@ -4,12 +4,17 @@
 (function () {
   const source = document.getElementById("explorer");
   if (!source) return;
-  const data = JSON.parse(source.textContent), cells = data.cells, parts = window.byteways.parts, { make, heading } = parts;
-  const at = (id) => document.getElementById("explore-" + id);
-  const SHOWN = 8, CURVES = 4, WIDE = 10; // ways listed and drawn at first; ratio of rates from which on the scale is logarithmic
-  const initial = { pair: source.dataset.pair, size: Number(source.dataset.size), way: -1, access: "", both: 0, warm: 0, share: 0 };
+  const data = /** @type {ExplorerData} */ (JSON.parse(source.textContent || "")), cells = data.cells;
+  const parts = window.byteways.parts, { make, heading } = parts, { all } = window.byteways;
+  /** @template {keyof ExplorerElements} Id @param {Id} id */
+  const at = (id) => /** @type {ExplorerElements[Id]} */ (document.getElementById("explore-" + id));
+  const SWITCHES = /** @type {const} */ (["both", "warm", "share", "access"]);
+  const SHOWN = 8, CURVES = 4, WIDE = 10, SHORT = 17; // ways listed and drawn at first; ratio of rates from which on the scale is logarithmic; letters that need no second row
+  /** @type {PairSelection} */
+  const initial = { pair: source.dataset.pair || "", size: Number(source.dataset.size), way: -1, access: "", both: 0, warm: 0, share: 0, all: 0 };
   const state = Object.assign({}, initial);
   const orders = new Map(data.order.map((entry) => [entry.slice(0, 4).join(), entry]));
+  /** @type {Map<string, number>} */
   const byPlace = new Map();
   for (let n = 0; n < cells.from.length; n++) {
     const key = [cells.from[n], cells.to[n], cells.size[n], cells.mode[n], cells.way[n]].join();
@@ -21,14 +26,13 @@
   // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy, write&both=1&warm=1&share=1
   function restore() {
     const told = new URLSearchParams(location.hash.slice(1));
-    if (!told.has("pair")) return false;
-    const ends = told.get("pair").split(">");
+    const ends = (told.get("pair") || "").split(">");
     if (ends.length !== 2 || !ends.every((end) => data.devices.includes(end))) return false;
-    state.pair = told.get("pair");
-    const size = data.sizeNames.indexOf(told.get("size"));
+    state.pair = ends.join(">");
+    const size = data.sizeNames.indexOf(told.get("size") ?? "");
     state.size = size < 0 ? initial.size : size;
-    state.way = data.ways.indexOf(told.get("interface"));
-    state.access = ["read", "write"].includes(told.get("access")) ? told.get("access") : "";
+    state.way = data.ways.indexOf(told.get("interface") ?? "");
+    state.access = ["read", "write"].find((one) => one === told.get("access")) ?? "";
     state.both = told.get("both") === "1" && cells.mode.some((one) => one & 1) ? 1 : 0;
     state.warm = told.get("warm") === "1" && cells.mode.some((one) => one & 2) ? 1 : 0;
     state.share = told.get("share") === "1" ? 1 : 0;
@@ -44,31 +48,35 @@
     history.replaceState(null, "", "#" + told);
   }
 
+  /** @param {number} from @param {number} to @param {number} size */
   function entryOf(from, to, size) {
     const found = orders.get([from, to, size, mode()].join());
     return found || (state.both ? orders.get([to, from, size, mode()].join()) : undefined);
   }
   // Reads and writes only, where asked for: the way's label says which it is.
   const accesses = data.ways.map((way) => way.split(", ").find((part) => part === "read" || part === "write") || "");
-  const wanted = (n) => !state.access || accesses[cells.way[n]] === state.access;
+  const wanted = (/** @type {number} */ n) => !state.access || accesses[cells.way[n]] === state.access;
+  /** @param {number} from @param {number} to */
   function cellOf(from, to) {
     // Without an interface, the one that stands for the pair: of all ways, of reads, or of writes.
     if (state.way < 0) { const entry = entryOf(from, to, state.size); return (entry && entry[6][["", "read", "write"].indexOf(state.access)]) ?? undefined; }
-    const key = (a, b) => [a, b, state.size, mode(), state.way].join();
+    const key = (/** @type {number} */ a, /** @type {number} */ b) => [a, b, state.size, mode(), state.way].join();
     const found = byPlace.get(key(from, to));
     return found === undefined && state.both ? byPlace.get(key(to, from)) : found;
   }
-  const shown = (n) => (state.share ? (cells.share[n] === null ? "–" : cells.share[n].toFixed(1)) : cells.text[n]);
-  const value = (n) => (state.share ? cells.share[n] : cells.rate[n]);
+  const share = (/** @type {number} */ n) => cells.share[n]?.toFixed(1) ?? "–";
+  const shown = (/** @type {number} */ n) => (state.share ? share(n) : cells.text[n]);
+  const value = (/** @type {number} */ n) => (state.share ? cells.share[n] : cells.rate[n]);
   function drawMap() {
+    /** @type {number[]} */
     const across = [];
     for (const from of data.devices.keys()) for (const to of data.devices.keys()) {
-      const n = cellOf(from, to);
-      if (n !== undefined && from !== to && value(n) !== null) across.push(value(n));
+      const n = cellOf(from, to), own = n === undefined ? null : value(n);
+      if (from !== to && own !== null) across.push(own);
     }
     // Shares have one scale for all machines; rates that differ much a logarithmic one, or slow links would look alike.
     const top = state.share ? 100 : Math.max(...across, 0) || 1, least = Math.min(...across), logs = !state.share && top > WIDE * least && least > 0;
-    const shade = (own) => (logs ? 12 + 88 * Math.log(own / least) / Math.log(top / least) : 100 * own / top);
+    const shade = (/** @type {number} */ own) => (logs ? 12 + 88 * Math.log(own / least) / Math.log(top / least) : 100 * own / top);
     parts.drawMap(at("map"), data.devices, state.pair, state.share ? "% of peak" : "GB/s", (from, to) => {
       const n = cellOf(from, to);
       if (n === undefined) { // the pair may have other sizes, reads or interfaces
@@ -77,17 +85,28 @@
         other.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": not with these settings");
         return other;
       }
-      const button = make("button", shown(n));
+      const button = make("button", shown(n)), own = value(n);
       button.setAttribute("aria-label", data.devices[from] + " to " + data.devices[to] + ": " + shown(n) + (state.share ? " % of peak" : " GB/s"));
-      if (from !== to && value(n) !== null) button.style.setProperty("--v", Math.min(100, shade(value(n))).toFixed(0));
+      if (from !== to && own !== null) button.style.setProperty("--v", Math.min(100, shade(own)).toFixed(0));
       return button;
     });
-    const scale = at("scale");
-    scale.querySelector(".from").textContent = logs ? String(Number(least.toPrecision(3))) : "0";
-    scale.querySelector(".to").textContent = (state.share ? "100 % of peak" : Number(top.toPrecision(3)) + " GB/s") + (logs ? ", logarithmic" : "") + "; within one device: not shaded";
+    const [from, to] = at("scale").querySelectorAll(".from, .to");
+    from.textContent = logs ? String(Number(least.toPrecision(3))) : "0";
+    to.textContent = (state.share ? "100 % of peak" : Number(top.toPrecision(3)) + " GB/s") + (logs ? ", logarithmic" : "") + "; within one device: not shaded";
   }
 
+  // How a way compares; most that are alike say so by a sign, which the note below explains.
+  /** @param {number} word */
+  function verdict(word) {
+    const told = data.words[word];
+    if (word !== data.alike) return make("td", told, told.length > SHORT ? "words" : "");
+    const cell = make("td"), sign = make("span", "≈");
+    sign.setAttribute("aria-hidden", "true");
+    cell.append(sign, make("span", told, "unseen"));
+    return cell;
+  }
   // The size of the selection, or the nearest one that the pair has.
+  /** @param {number} from @param {number} to */
   function sizeFor(from, to) {
     if (entryOf(from, to, state.size)) return state.size;
     const sizes = Array.from(data.sizes.keys()).filter((size) => entryOf(from, to, size));
@@ -95,26 +114,25 @@
   }
   function drawWays() {
     const [name, other] = state.pair.split(">"), from = data.devices.indexOf(name), to = data.devices.indexOf(other);
-    const size = sizeFor(from, to), table = at("ways");
+    const size = sizeFor(from, to), table = at("ways"), entry = size === undefined ? undefined : entryOf(from, to, size);
     const wires = data.classes[state.pair] || data.classes[other + ">" + name] || "";
-    if (size === undefined) {
+    if (size === undefined || !entry) {
       at("title").textContent = name + " > " + other + ": no result" + (state.both ? " in both directions at once" : "");
       table.replaceChildren();
       drawCurve(from, to, []);
       return;
     }
-    const entry = entryOf(from, to, size);
     at("title").textContent = name + (state.both ? " and " : " > ") + other + " at " + data.sizeNames[size] + (wires ? ", " + wires : "") +
       (size === state.size ? "" : " (the nearest size)") + (state.both ? ", sum of both directions" : "") + (state.warm ? ", warm caches" : "");
     const head = make("tr"), body = make("tbody"), first = make("thead");
-    [["Interface"], ["GB/s", "number"], ["Interval", "number"], ["% of peak", "number"], ["Against the fastest"], ["Engine"]].forEach(([text, name]) => heading(head, text, "col", name));
+    [["Interface", ""], ["GB/s", "number"], ["Interval", "number"], ["% of peak", "number"], ["vs fastest", ""], ["Engine", ""]].forEach(([text, name]) => heading(head, text, "col", name));
     first.append(head);
-    const listed = entry[4].map((n, place) => [n, place]).filter(([n]) => wanted(n)), more = state.all ? 0 : Math.max(0, listed.length - SHOWN);
-    listed.slice(0, listed.length - more).forEach(([n, place]) => {
+    const listed = entry[4].map((n, place) => ({ n, place })).filter(({ n }) => wanted(n)), more = state.all ? 0 : Math.max(0, listed.length - SHOWN);
+    listed.slice(0, listed.length - more).forEach(({ n, place }) => {
       const row = make("tr");
       heading(row, data.ways[cells.way[n]], "row");
       row.append(make("td", cells.text[n], "number"), make("td", cells.low[n] + "–" + cells.high[n], "number"),
-        make("td", cells.share[n] === null ? "–" : cells.share[n].toFixed(1), "number"), make("td", data.words[entry[5][place]]));
+        make("td", share(n), "number"), verdict(entry[5][place]));
       const warned = data.words[cells.warnings[n]];
       row.append(make("td", data.words[cells.engine[n]] + (warned ? " ⚠ " + warned : "")));
       if (cells.way[n] === state.way) row.className = "chosen";
@@ -134,18 +152,20 @@
     last.append(cell);
     body.append(last);
     table.replaceChildren(first, body);
-    drawCurve(from, to, listed.map(([n]) => cells.way[n]));
+    drawCurve(from, to, listed.map(({ n }) => cells.way[n]));
   }
 
+  /** @param {number} from @param {number} to @param {number} way */
   function series(from, to, way) {
-    const key = (size, a, b) => byPlace.get([a, b, size, mode(), way].join());
-    return Array.from(data.sizes.keys()).map((size) => key(size, from, to) ?? (state.both ? key(size, to, from) : undefined)).filter((n) => n !== undefined);
+    const key = (/** @type {number} */ size, /** @type {number} */ a, /** @type {number} */ b) => byPlace.get([a, b, size, mode(), way].join());
+    return Array.from(data.sizes.keys()).flatMap((size) => key(size, from, to) ?? (state.both ? key(size, to, from) : undefined) ?? []);
   }
+  /** @param {number} from @param {number} to @param {number[]} ways */
   function drawCurve(from, to, ways) {
-    const drawn = ways.map((way) => [data.ways[way], series(from, to, way)]).filter(([, points]) => points.length > 1).slice(0, CURVES);
+    const drawn = ways.map((way) => ({ label: data.ways[way], points: series(from, to, way) })).filter(({ points }) => points.length > 1).slice(0, CURVES);
     at("curve").hidden = drawn.length === 0;
     if (at("curve").hidden) return;
-    window.byteways.compact(at("curve"), drawn.map(([label, points]) => ({
+    window.byteways.compact(at("curve"), drawn.map(({ label, points }) => ({
       label, x: points.map((n) => data.sizes[cells.size[n]]), y: points.map((n) => cells.rate[n]),
       low: points.map((n) => cells.low[n]), high: points.map((n) => cells.high[n]),
     })), data.sizes, data.sizeNames);
@@ -155,8 +175,9 @@
   function light() {
     const [name, other] = state.pair.split(">");
     const links = data.links[state.pair] || data.links[other + ">" + name] || [];
-    parts.strokes.forEach((stroke) => stroke.classList.toggle("selected", links.includes(stroke.dataset.link)));
+    parts.strokes.forEach((stroke) => stroke.classList.toggle("selected", links.includes(stroke.dataset.link || "")));
   }
+  /** @param {string} link */
   function pairOf(link) {
     const ends = link.split(" – "), pairs = Object.keys(data.links);
     const whole = pairs.filter((pair) => data.links[pair].length === 1 && data.links[pair][0] === link);
@@ -166,10 +187,9 @@
   function drawAll() {
     at("way").value = state.way < 0 ? "" : String(state.way);
     at("size").value = String(state.size);
-    document.querySelectorAll("#explore [data-both], #explore [data-warm], #explore [data-share], #explore [data-access]").forEach((button) => {
-      const name = ["both", "warm", "share", "access"].find((one) => one in button.dataset);
+    SWITCHES.forEach((name) => all("#explore [data-" + name + "]").forEach((button) => {
       button.setAttribute("aria-pressed", String(button.dataset[name] === String(state[name])));
-    });
+    }));
     drawMap();
     light();
     drawWays();
@@ -177,6 +197,7 @@
   // Directions and cache states need not be measured at the same sizes: the present size unless others have twice
   // as many pairs, else the nearest of those with most.
   function sizeOfMode() {
+    /** @type {Map<number, number>} */
     const pairs = new Map();
     data.order.forEach((entry) => { if (entry[3] === mode()) pairs.set(entry[2], (pairs.get(entry[2]) || 0) + 1); });
     const most = Math.max(0, ...pairs.values());
@@ -184,31 +205,32 @@
     const sizes = Array.from(pairs.keys()).filter((size) => pairs.get(size) === most);
     return sizes.sort((a, b) => Math.abs(a - state.size) - Math.abs(b - state.size))[0];
   }
+  /** @param {Partial<PairSelection>} change */
   function select(change) {
     Object.assign(state, { all: 0 }, change);
     if ("both" in change || "warm" in change) state.size = sizeOfMode();
     keep();
     drawAll();
   }
-  at("way").addEventListener("change", (event) => select({ way: event.target.value === "" ? -1 : Number(event.target.value), access: "" }));
-  at("size").addEventListener("change", (event) => select({ size: Number(event.target.value) }));
-  document.querySelectorAll("#explore [data-both]").forEach((b) => b.addEventListener("click", () => select({ both: Number(b.dataset.both) })));
-  document.querySelectorAll("#explore [data-warm]").forEach((b) => b.addEventListener("click", () => select({ warm: Number(b.dataset.warm) })));
-  document.querySelectorAll("#explore [data-access]").forEach((b) => b.addEventListener("click", () => select({ access: b.dataset.access, way: -1 })));
-  document.querySelectorAll("#explore [data-share]").forEach((b) => b.addEventListener("click", () => select({ share: Number(b.dataset.share) })));
+  at("way").addEventListener("change", () => select({ way: at("way").value === "" ? -1 : Number(at("way").value), access: "" }));
+  at("size").addEventListener("change", () => select({ size: Number(at("size").value) }));
+  all("#explore [data-both]").forEach((b) => b.addEventListener("click", () => select({ both: Number(b.dataset.both) })));
+  all("#explore [data-warm]").forEach((b) => b.addEventListener("click", () => select({ warm: Number(b.dataset.warm) })));
+  all("#explore [data-access]").forEach((b) => b.addEventListener("click", () => select({ access: b.dataset.access, way: -1 })));
+  all("#explore [data-share]").forEach((b) => b.addEventListener("click", () => select({ share: Number(b.dataset.share) })));
   parts.onMap(at("map"), (pair) => select({ pair }));
   parts.onLinks(pairOf, (pair) => select({ pair }));
   // A link to a selection, as findings have, shows it; it may be the present one already.
   function answer() {
     if (!restore()) return false;
     drawAll();
-    document.getElementById("explore").scrollIntoView();
+    document.getElementById("explore")?.scrollIntoView();
     return true;
   }
   window.addEventListener("hashchange", answer);
   document.addEventListener("click", (event) => {
-    const link = event.target.closest && event.target.closest("a[href^='#pair=']");
-    if (link && link.hash === location.hash) answer();
+    const link = window.byteways.within(event, "a[href^='#pair=']");
+    if (link instanceof HTMLAnchorElement && link.hash === location.hash) answer();
   });
   if (!answer()) drawAll();
   window.byteways.select = select;

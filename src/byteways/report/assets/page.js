@@ -2,11 +2,17 @@
 // Everything on the page works without this script but the charts, the toggle, the tooltips and the downloads.
 (function () {
   const root = document.documentElement;
+  /** @type {Byteways["all"]} */
+  const all = (selector) => Array.from(document.querySelectorAll(selector));
+  /** @type {Byteways["within"]} */
+  const within = (event, selector) => (event.target instanceof Element ? event.target.closest(selector) : null);
 
   // Theme: the system's, until the button is used. Printing is always light.
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  /** @type {string | null} */
   let chosen = null;
   const theme = () => chosen || (dark.matches ? "dark" : "light");
+  /** @param {string} name */
   function show(name) {
     root.dataset.theme = name;
     const button = document.getElementById("theme");
@@ -15,47 +21,55 @@
   }
 
   // Charts: drawn when scrolled to, and all of them before printing.
-  const places = Array.from(document.querySelectorAll(".chart"));
-  const drawn = new Set(), NARROW = 620, PLOT = 230, LONG = 30, LABEL = 54; // pixels: a narrow chart, the height of its plot, a label of x; letters: a long label
+  const places = all(".chart");
+  /** @type {Set<HTMLElement>} */
+  const drawn = new Set();
+  const NARROW = 620, PLOT = 230, LONG = 30, LABEL = 54; // pixels: a narrow chart, the height of its plot, a label of x; letters: a long label
   let printing = false;
-  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const colour = (/** @type {string} */ name) => getComputedStyle(root).getPropertyValue(name).trim();
+  /** @param {Trace} trace */
   function paint(trace) {
-    if (trace.palette) return painted(trace);
+    if (trace.palette) return painted(trace, trace.palette);
     const tone = colour(trace.colour === -2 ? "--ink" : trace.colour < 0 ? "--soft" : "--c" + (trace.colour % 8));
+    /** @type {Partial<Trace> & {fillcolor?: string, opacity?: number}} */
     const copy = Object.assign({}, trace, trace.type === "bar" ? {} : { line: Object.assign({ color: tone }, trace.line) });
-    if (trace.marker) copy.marker = Object.assign({ color: tone }, trace.marker);
-    if (trace.marker && trace.marker.line) copy.marker.line = Object.assign({ color: tone }, trace.marker.line);
+    if (trace.marker) copy.marker = Object.assign({ color: tone }, trace.marker, trace.marker.line ? { line: Object.assign({ color: tone }, trace.marker.line) } : {});
     if (trace.error_x) copy.error_x = Object.assign({ color: colour("--ink") }, trace.error_x);
     if (trace.band) { copy.fillcolor = tone; copy.opacity = 0.16; }
     delete copy.colour; delete copy.band;
     return copy;
   }
   // A map of named cells: one pale colour for each name, which stands in the cell, too.
-  function painted(trace) {
-    const part = (text, n) => Number.parseInt(text.slice(1 + 2 * n, 3 + 2 * n), 16), card = colour("--card");
-    const pale = (tone) => "rgb(" + [0, 1, 2].map((n) => Math.round(0.36 * part(tone, n) + 0.64 * part(card, n))).join() + ")";
-    const scale = Array.from({ length: trace.palette }, (_, n) => [n, n + 1].map((end) => [end / trace.palette, pale(colour("--c" + (n % 8)))])).flat();
-    const copy = Object.assign({}, trace, { colorscale: scale, zmin: -0.5, zmax: trace.palette - 0.5, textfont: { color: colour("--ink"), size: 11 } });
+  /** @param {Trace} trace @param {number} count */
+  function painted(trace, count) {
+    const part = (/** @type {string} */ text, /** @type {number} */ n) => Number.parseInt(text.slice(1 + 2 * n, 3 + 2 * n), 16), card = colour("--card");
+    const pale = (/** @type {string} */ tone) => "rgb(" + [0, 1, 2].map((n) => Math.round(0.36 * part(tone, n) + 0.64 * part(card, n))).join() + ")";
+    const scale = Array.from({ length: count }, (_, n) => [n, n + 1].map((end) => [end / count, pale(colour("--c" + (n % 8)))])).flat();
+    /** @type {Partial<Trace>} */
+    const copy = Object.assign({}, trace, { colorscale: scale, zmin: -0.5, zmax: count - 0.5, textfont: { color: colour("--ink"), size: 11 } });
     delete copy.palette;
     return copy;
   }
   // Rows of a legend whose entries stand side by side.
+  /** @param {number[]} names @param {number} width */
   function packed(names, width) {
     let rows = 1, used = 0;
     names.forEach((length) => { const own = 44 + 6.2 * length; if (used && used + own > width) { rows++; used = 0; } used += own; });
     return rows;
   }
   // As many labels as have room, at even steps, the last one always.
+  /** @param {Axis} own @param {number} width */
   function fewer(own, width) {
-    if (!own.tickvals) return own;
+    if (!own.tickvals || !own.ticktext) return own;
     const count = own.tickvals.length, step = Math.ceil(count * LABEL / width);
-    const kept = (list) => list.filter((_, index) => (count - 1 - index) % step === 0);
-    return Object.assign({}, own, { tickvals: kept(own.tickvals), ticktext: kept(own.ticktext) });
+    const kept = (/** @type {unknown} */ _, /** @type {number} */ index) => (count - 1 - index) % step === 0;
+    return Object.assign({}, own, { tickvals: own.tickvals.filter(kept), ticktext: own.ticktext.filter(kept) });
   }
   // Base 85 in the alphabet of packing.py, then gzip.
   const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=[?@^_]{|}~";
+  /** @param {string} id */
   async function text(id) {
-    const packed = document.getElementById(id).textContent.trim(), codes = new Uint8Array(128);
+    const packed = document.getElementById(id)?.textContent?.trim() || "", codes = new Uint8Array(128);
     for (let n = 0; n < 85; n++) codes[LETTERS.charCodeAt(n)] = n;
     const rest = packed.length % 5, groups = Math.ceil(packed.length / 5);
     const bytes = new Uint8Array(groups * 4), view = new DataView(bytes.buffer), last = LETTERS.charCodeAt(84);
@@ -69,41 +83,50 @@
   }
   // Large tables, and the details of cells, travel packed: the first view needs neither. A table is placed when its
   // part is opened, the others one after another when the page has nothing else to do.
-  const texts = async (id) => (document.getElementById(id) ? JSON.parse(await text(id)) : []);
+  const texts = async (/** @type {string} */ id) => (document.getElementById(id) ? JSON.parse(await text(id)) : []);
   const idle = () => new Promise((done) => (window.requestIdleCallback ? requestIdleCallback(done, { timeout: 500 }) : setTimeout(done, 20)));
-  const once = (make) => { let made = null; return () => (made = made || make()); };
+  /** @template T @param {() => T} make */
+  const once = (make) => {
+    /** @type {T | null} */
+    let made = null;
+    return () => (made = made || make());
+  };
   const tables = once(() => texts("later")), details = once(() => texts("tips"));
   const kept = once(() => details().then((all) => (tips = all)));
+  /** @type {string[]} */
   let tips = [];
+  /** @param {Element} part */
   async function fill(part) {
-    const waiting = Array.from(part.querySelectorAll("[data-later]"));
+    const waiting = all("[data-later]").filter((place) => part.contains(place));
     if (!waiting.length) return;
-    const all = await tables();
+    const later = await tables();
     waiting.forEach((place) => {
       if (!("later" in place.dataset)) return;
-      place.innerHTML = all[place.dataset.later];
+      place.innerHTML = later[Number(place.dataset.later)];
       place.removeAttribute("data-later");
     });
     if (kind === "percent") numbers(kind);
   }
-  document.addEventListener("toggle", (event) => { if (event.target.open) { fill(event.target); prepare(event.target); } }, true);
+  document.addEventListener("toggle", ({ target }) => { if (target instanceof HTMLDetailsElement && target.open) { fill(target); prepare(target); } }, true);
   async function fillAll() {
     await kept();
-    for (const place of document.querySelectorAll("[data-later]")) {
+    for (const place of all("[data-later]")) {
       await idle();
-      await fill(place.parentElement);
+      await fill(place);
     }
   }
   const filled = once(fillAll);
-  const detailsOf = (cell) => cell.dataset.details ?? tips[cell.dataset.tip] ?? "";
+  const detailsOf = (/** @type {HTMLElement | SVGElement} */ cell) => cell.dataset.details ?? tips[Number(cell.dataset.tip)] ?? "";
   // The data of the charts are unpacked once, when one is needed or the page has nothing else to do. The library
   // takes a second to start: it waits until a part of the page with other charts than curves is opened or near.
-  let figures = null, started = false;
+  /** @type {Figure[] | null} */
+  let figures = null;
+  let started = false;
   const unpacked = once(async () => {
-    figures = await texts("charts");
+    const found = figures = /** @type {Figure[]} */ (await texts("charts"));
     places.forEach((place) => {
-      const lines = window.byteways.curve.of(figures[Number(place.dataset.chart)]);
-      if (lines) curves.set(place, lines);
+      const figure = found[Number(place.dataset.chart)];
+      if ("lines" in figure) curves.set(place, figure);
     });
   });
   const library = once(async () => {
@@ -115,58 +138,65 @@
     started = true;
   });
   const ready = async () => { await unpacked(); if (places.some((place) => !curves.has(place))) await library(); };
+  /** @param {Element} part */
   async function prepare(part) {
-    const own = Array.from(part.querySelectorAll(".chart"));
+    const own = places.filter((place) => part.contains(place));
     if (own.length) await unpacked();
     if (own.some((place) => !curves.has(place))) await library();
   }
+  /** @param {HTMLElement} place @returns {unknown} */
   function draw(place) {
     drawn.add(place);
     if (curves.has(place)) return drawCurve(place);
-    if (figures && started) return drawNow(place);
-    return unpacked().then(() => (curves.has(place) ? drawCurve(place) : library().then(() => drawNow(place))));
-  }
-  function drawNow(place) {
+    if (!figures) return unpacked().then(() => draw(place));
     const figure = figures[Number(place.dataset.chart)];
+    return started && "data" in figure ? plot(place, figure) : library().then(() => draw(place));
+  }
+  /** @param {HTMLElement} place @param {PlotlyFigure} figure */
+  function plot(place, figure) {
     const ink = colour("--ink"), grid = colour("--faint"), soft = colour("--soft");
-    const axis = (own) => Object.assign(
+    const axis = (/** @type {Axis} */ own) => Object.assign(
       { gridcolor: grid, linecolor: colour("--line"), zerolinecolor: grid, tickcolor: grid, automargin: true }, own,
       { title: Object.assign({ font: { size: 13, color: soft } }, own.title) });
     // Bars keep room for their labels; a narrow screen scrolls them.
-    const scrolls = figure.rows > 0 && place.parentElement.clientWidth < NARROW;
+    const bars = figure.rows || 0, box = /** @type {HTMLElement} */ (place.parentElement), scrolls = bars > 0 && box.clientWidth < NARROW;
     place.style.width = scrolls ? NARROW + "px" : "";
-    if (scrolls) place.parentElement.tabIndex = 0; else place.parentElement.removeAttribute("tabindex");
+    if (scrolls) box.tabIndex = 0; else box.removeAttribute("tabindex");
     // Beside the plot a legend needs room; without it, it stands below, and the chart grows by its rows.
     const narrow = place.clientWidth < NARROW;
-    const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
-    const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG || figure.rows > 0;
-    const rows = figure.rows && named < 2 ? 0 : packed(names, place.clientWidth - 80);
+    const names = figure.data.flatMap((trace) => (trace.name && trace.showlegend !== false ? trace.name.length : []));
+    const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG || bars > 0;
+    const rows = bars && named < 2 ? 0 : packed(names, place.clientWidth - 80);
     const lower = 90 * (figure.layout.panels || 0); // panels of ratios below the plot
-    const plot = figure.rows ? figure.rows + 12 : (narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
-    place.style.height = (figure.rows ? plot + 128 + row * rows : below ? plot + 114 + row * rows : Math.max((printing ? 280 : 416) + lower, 60 + 29 * named)) + "px";
+    const top = (figure.layout.annotations || []).length ? 36 : 12; // room for names above the plot
+    const tall = bars ? bars + 12 : (printing ? PLOT - 40 : narrow ? PLOT : 2 * PLOT - 140) + lower, row = narrow ? 28 : 22;
+    place.style.height = top + (bars ? tall + 92 + row * rows : below ? tall + 78 + row * rows : Math.max((printing ? 244 : 380) + lower, 24 + 29 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
       height: Number.parseFloat(place.style.height),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
-      margin: { l: 64, r: 16, t: 36, b: below ? 92 + row * rows : 52 }, hovermode: "closest",
+      margin: { l: 64, r: 16, t: top, b: below ? 92 + row * rows : 52 }, hovermode: "closest",
       hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: ink } },
-      legend: below ? { orientation: "h", x: 0, y: -72 / plot, yanchor: "top", font: { size: 11 } }
+      legend: below ? { orientation: "h", x: 0, y: -72 / tall, yanchor: "top", font: { size: 11 } }
         : { orientation: "v", x: 1.01, y: 1, font: { size: 12 } },
       xaxis: axis(fewer(figure.layout.xaxis, place.clientWidth - 80 - (below ? 0 : 48 + 6.7 * longest))), yaxis: axis(figure.layout.yaxis),
       shapes: (figure.layout.shapes || []).map((s) => Object.assign({}, s, { line: Object.assign({ color: soft }, s.line) }, s.filled ? { fillcolor: soft, opacity: 0.18 } : {})),
-      annotations: (figure.layout.annotations || []).map((a) => Object.assign({ font: { size: 11, color: soft } }, a, a.boxed ? { bordercolor: colour("--c" + (a.colour % 8)), bgcolor: colour("--card"), font: { size: 11, color: ink } } : {})),
+      annotations: (figure.layout.annotations || []).map((a) => Object.assign({ font: { size: 11, color: soft } }, a, a.boxed ? { bordercolor: colour("--c" + ((a.colour || 0) % 8)), bgcolor: colour("--card"), font: { size: 11, color: ink } } : {})),
     });
-    Object.keys(figure.layout).filter((name) => /^yaxis\d+$/.test(name)).forEach((name) => { layout[name] = axis(figure.layout[name]); });
+    Object.entries(figure.layout).filter(([name]) => /^yaxis\d+$/.test(name)).forEach(([name, own]) => Object.assign(layout, { [name]: axis(own) }));
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
   // A chart of a few lines is the page's own (curve.js): it waits for no library.
-  const curves = new Map(), TALL = 256, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
-  const drawCurve = (place) => window.byteways.curve.draw(place, curves.get(place), printing ? PAPER : { width: place.clientWidth || PAPER.width, height: TALL });
+  /** @type {Map<HTMLElement, Curves>} */
+  const curves = new Map();
+  const TALL = 256, PAPER = { width: 470, height: 160 }; // pixels, on paper: its layout comes after the drawing
+  const drawCurve = (/** @type {HTMLElement} */ place) => window.byteways.curve.draw(place, /** @type {Curves} */ (curves.get(place)), printing ? PAPER : { width: place.clientWidth || PAPER.width, height: TALL });
+  /** @type {Byteways["compact"]} */
   const compact = (place, lines, sizes, names) => { curves.set(place, { lines, sizes, names }); return draw(place); };
   const drawAll = () => Promise.all(places.map(draw)).then(() => drawn.size);
   if ("IntersectionObserver" in window) {
-    const watch = new IntersectionObserver((entries) => entries.forEach((entry) => {
-      if (entry.isIntersecting) { watch.unobserve(entry.target); if (!drawn.has(entry.target)) draw(entry.target); }
+    const watch = new IntersectionObserver((entries) => entries.forEach(({ isIntersecting, target }) => {
+      if (isIntersecting && target instanceof HTMLElement) { watch.unobserve(target); if (!drawn.has(target)) draw(target); }
     }), { rootMargin: "200px" });
     places.forEach((place) => watch.observe(place));
   } else { drawAll(); }
@@ -186,18 +216,18 @@
 
   // Absolute or percent of peak: the numbers themselves change, so that what is copied is what is seen.
   let kind = "absolute";
+  /** @param {string} wanted */
   function numbers(wanted) {
     kind = wanted;
-    document.querySelectorAll("[data-absolute]").forEach((cell) => { cell.textContent = cell.dataset[kind]; });
-    document.querySelectorAll("[data-unit]").forEach((unit) => {
-      unit.textContent = kind === "percent" ? "% of peak" : unit.dataset.unit;
-    });
-    document.querySelectorAll("[data-numbers]").forEach((b) => b.setAttribute("aria-pressed", String(b.dataset.numbers === kind)));
+    all("[data-absolute]").forEach((cell) => { cell.textContent = cell.dataset[kind] || ""; });
+    all("[data-unit]").forEach((unit) => { unit.textContent = kind === "percent" ? "% of peak" : unit.dataset.unit || ""; });
+    all("[data-numbers]").forEach((b) => b.setAttribute("aria-pressed", String(b.dataset.numbers === kind)));
   }
-  document.querySelectorAll("[data-numbers]").forEach((b) => b.addEventListener("click", () => numbers(b.dataset.numbers)));
+  all("[data-numbers]").forEach((b) => b.addEventListener("click", () => numbers(b.dataset.numbers || "")));
 
   // Tooltips, by pointer and by keyboard: one tab stop a table, arrow keys inside.
-  const tip = document.getElementById("tip");
+  const tip = /** @type {HTMLElement} */ (document.getElementById("tip"));
+  /** @param {HTMLElement | SVGElement} cell */
   function tell(cell) {
     tip.textContent = detailsOf(cell);
     tip.hidden = !tip.textContent;
@@ -209,26 +239,26 @@
     tip.style.top = (below ? box.bottom + 6 : box.top - tip.offsetHeight - 6) + window.scrollY + "px";
     cell.setAttribute("aria-describedby", "tip");
   }
-  const hush = (cell) => { tip.hidden = true; cell.removeAttribute("aria-describedby"); };
-  const told = (event) => event.target.closest ? event.target.closest("[data-details], [data-tip]") : null;
+  const hush = (/** @type {Element} */ cell) => { tip.hidden = true; cell.removeAttribute("aria-describedby"); };
+  const told = (/** @type {Event} */ event) => within(event, "[data-details], [data-tip]");
   for (const [on, off] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
     document.addEventListener(on, (event) => { const cell = told(event); if (cell) tell(cell); });
     document.addEventListener(off, (event) => { const cell = told(event); if (cell) hush(cell); });
   }
+  /** @type {Record<string, number[]>} */
+  const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") tip.hidden = true;
-    const link = event.target.closest && event.target.closest("svg.node .link");
+    const link = within(event, "svg.node .link");
     if (link && event.key.startsWith("Arrow")) {
-      const links = Array.from(link.parentElement.querySelectorAll(".link")), at = links.indexOf(link);
+      const links = all("svg.node .link").filter((other) => other.parentElement === link.parentElement), at = links.findIndex((other) => other === link);
       const next = links[(at + (["ArrowLeft", "ArrowUp"].includes(event.key) ? links.length - 1 : 1)) % links.length];
       event.preventDefault(); link.tabIndex = -1; next.tabIndex = 0; next.focus();
       return;
     }
-    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    const cell = told(event);
-    if (!step || !cell || !cell.closest("table")) return;
-    const row = cell.parentElement, body = row.parentElement;
-    let line = row.rowIndex - body.rows[0].rowIndex, column = cell.cellIndex, next = null;
+    const step = STEPS[event.key], cell = told(event), row = cell && cell.closest("tr"), body = cell && cell.closest("tbody");
+    if (!step || !(cell instanceof HTMLTableCellElement) || !row || !body) return;
+    let line = row.sectionRowIndex, column = cell.cellIndex, next = null;
     do {
       line += step[0]; column += step[1];
       next = body.rows[line] && body.rows[line].cells[column];
@@ -241,45 +271,46 @@
     const target = /^#[\w-]+$/.test(location.hash) && document.getElementById(location.hash.slice(1));
     if (!target) return;
     const part = target.querySelector(":scope > details.fold") || target.closest("details.fold");
-    if (part && !part.open) { part.open = true; target.scrollIntoView(); }
+    if (part instanceof HTMLDetailsElement && !part.open) { part.open = true; target.scrollIntoView(); }
   }
   window.addEventListener("hashchange", reveal);
   document.addEventListener("click", (event) => {
-    const link = event.target.closest && event.target.closest("a[href^='#']");
-    if (link && link.hash === location.hash) reveal();
+    const link = within(event, "a[href^='#']");
+    if (link instanceof HTMLAnchorElement && link.hash === location.hash) reveal();
   });
-  const unfold = document.getElementById("unfold");
+  const unfold = /** @type {HTMLElement} */ (document.getElementById("unfold"));
   unfold.addEventListener("click", () => {
     const open = unfold.getAttribute("aria-pressed") !== "true";
-    document.querySelectorAll("details.fold, details.more").forEach((part) => { part.open = open; });
+    all("details.fold, details.more").forEach((part) => part.toggleAttribute("open", open));
     unfold.setAttribute("aria-pressed", String(open));
     unfold.textContent = open ? "Close all" : "Open all";
   });
   reveal();
 
   // A finding lights the links between its devices.
-  document.querySelectorAll(".findings [data-paths]").forEach((item) => {
-    const pairs = item.dataset.paths.split(" ").map((path) => path.split(">"));
-    const lit = Array.from(document.querySelectorAll("svg.node .link[data-link]")).filter((link) => {
-      const ends = link.dataset.link.split(" – ");
+  all(".findings [data-paths]").forEach((item) => {
+    const pairs = (item.dataset.paths || "").split(" ").map((path) => path.split(">"));
+    const lit = all("svg.node .link[data-link]").filter((link) => {
+      const ends = (link.dataset.link || "").split(" – ");
       return pairs.some((pair) => pair.length === 2 && pair.every((end) => ends.includes(end)));
     });
-    for (const [on, state] of [["mouseenter", true], ["mouseleave", false], ["focusin", true], ["focusout", false]]) {
-      item.addEventListener(on, () => lit.forEach((link) => link.classList.toggle("lit", state)));
-    }
+    const light = (/** @type {boolean} */ on) => () => lit.forEach((link) => link.classList.toggle("lit", on));
+    for (const on of ["mouseenter", "focusin"]) item.addEventListener(on, light(true));
+    for (const off of ["mouseleave", "focusout"]) item.addEventListener(off, light(false));
   });
 
   // A file that the page offers.
-  function save(content, kind, name) {
+  /** @type {Byteways["save"]} */
+  const save = (content, kind, name) => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(content);
     link.download = "byteways-" + root.dataset.run + (name ? "-" + name : "") + "." + kind;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  }
+  };
 
   // Contents: mark the section that is being read.
-  const links = new Map(Array.from(document.querySelectorAll(".contents a"), (a) => [a.hash.slice(1), a]));
+  const links = new Map(all(".contents a").map((a) => [(a.getAttribute("href") || "").slice(1), a]));
   if ("IntersectionObserver" in window) {
     const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
       if (!entry.isIntersecting) return;
@@ -290,5 +321,6 @@
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
   window.addEventListener("load", () => setTimeout(() => idle().then(filled).then(idle).then(unpacked), 100));
-  window.byteways = { compact, unpacked, ready, draw, drawAll, drawn, places, save, text, get filled() { return filled(); } };
+  const shared = { all, within, compact, unpacked, ready, draw, drawAll, drawn, places, save, text, get filled() { return filled(); } };
+  window.byteways = /** @type {Byteways} */ (shared); // the other scripts add theirs
 })();

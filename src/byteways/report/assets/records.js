@@ -4,19 +4,23 @@
 (function () {
   const part = document.getElementById("data");
   if (!part) return;
-  const at = (name) => document.getElementById("records-" + name);
+  const { make } = window.byteways.parts;
+  /** @template {keyof RecordElements} Id @param {Id} id */
+  const at = (id) => /** @type {RecordElements[Id]} */ (document.getElementById("records-" + id));
   const ROW = 28, SPARE = 8; // pixels of a row; rows drawn beyond either edge
 
-  const decimals = (digits) => (value) => Number(value.toPrecision(digits)).toString();
+  const decimals = (/** @type {number} */ digits) => (/** @type {number} */ value) => Number(value.toPrecision(digits)).toString();
+  /** @param {number} value */
   function size(value) {
     const units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let power = 0;
     while (power < 4 && value >= 1024 && value % 1024 === 0) { value /= 1024; power += 1; }
     return value + " " + units[power];
   }
-  const ids = (text) => JSON.parse(text).map((warning) => warning.id).join(", ");
-  const pairs = (text) => Object.entries(JSON.parse(text)).map(([name, value]) => name + "=" + value).join(" ");
+  const ids = (/** @type {string} */ text) => JSON.parse(text).map((/** @type {{id: string}} */ warning) => warning.id).join(", ");
+  const pairs = (/** @type {string} */ text) => Object.entries(JSON.parse(text)).map(([name, value]) => name + "=" + value).join(" ");
   // What the table shows: column of the data, heading, how a value is written. Numbers stand on the right.
+  /** @type {[string, string, Shown["write"]?, boolean?][]} */
   const SHOWN = [
     ["interface", "interface"], ["access", "access"], ["path", "path"], ["size_bytes", "size", size, true],
     ["bandwidth_bytes_per_s", "GB/s", (value) => decimals(5)(value / 1e9), true], ["fraction_of_peak", "% of peak", (value) => (100 * value).toFixed(1), true],
@@ -26,20 +30,25 @@
   ];
   const FILTERS = ["interface", "access", "pattern", "size_bytes", "cache", "status"];
   // Like text.py: characters that control a terminal or reorder a line are replaced where they are seen.
-  const visible = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/gu, "\ufffd");
+  const visible = (/** @type {string} */ text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/gu, "\ufffd");
 
-  let data = null, loading = null;
-  const load = () => (loading = loading || window.byteways.text("records").then((text) => { data = JSON.parse(text); return data; }));
-  const column = (name) => data.columns.find((one) => one.name === name);
-  const stored = (one, row) => ("each" in one ? one.each[row] : "of" in one ? one.of[one.at[row]] : one.all);
+  /** @type {RecordData} */
+  let data;
+  /** @type {Promise<void> | null} */
+  let loading = null;
+  const load = () => (loading = loading || window.byteways.text("records").then((text) => { data = JSON.parse(text); }));
+  const column = (/** @type {string} */ name) => /** @type {Column} */ (data.columns.find((one) => one.name === name));
+  const stored = (/** @type {Column} */ one, /** @type {number} */ row) => ("each" in one ? one.each[row] : "of" in one ? one.of[one.at[row]] : one.all);
   // SAME of report/record_data.py: the record's own bandwidth, on its path.
-  const same = (row) => JSON.stringify({ [stored(column("path"), row)]: stored(column("bandwidth_bytes_per_s"), row) });
+  const same = (/** @type {number} */ row) => JSON.stringify({ [String(stored(column("path"), row))]: stored(column("bandwidth_bytes_per_s"), row) });
+  /** @param {Column} one @param {number} row */
   function value(one, row) {
     const told = stored(one, row);
     return told === "=" && one.name === "directions_bytes_per_s" ? same(row) : told;
   }
-  const distinct = (one) => ("each" in one ? Array.from(new Set(one.each)) : "of" in one ? [...one.of] : [one.all]);
+  const distinct = (/** @type {Column} */ one) => ("each" in one ? Array.from(new Set(one.each)) : "of" in one ? [...one.of] : [one.all]);
   // One byte a row: whether its value passes. A value that many rows have is looked at once.
+  /** @param {Column} one @param {(each: Value) => boolean} test */
   function passing(one, test) {
     const found = new Uint8Array(data.count);
     if ("each" in one) { for (let row = 0; row < data.count; row++) found[row] = test(one.each[row]) ? 1 : 0; return found; }
@@ -49,11 +58,14 @@
     return found;
   }
 
+  /** @type {RecordState} */
   const state = { search: "", filters: {}, sort: "", down: false, chosen: -1 };
-  let rows = new Uint32Array(0), shown = [];
+  let rows = new Uint32Array(0);
+  /** @type {Shown[]} */
+  let shown = [];
   function select() {
     let kept = new Uint8Array(data.count).fill(1);
-    const narrow = (found) => { for (let row = 0; row < data.count; row++) kept[row] &= found[row]; };
+    const narrow = (/** @type {Uint8Array} */ found) => { for (let row = 0; row < data.count; row++) kept[row] &= found[row]; };
     for (const [name, wanted] of Object.entries(state.filters)) if (wanted !== "") narrow(passing(column(name), (each) => String(each) === wanted));
     const texts = shown.filter((one) => !one.right || one.name === "size_bytes");
     for (const term of state.search.toLowerCase().split(/\s+/).filter(Boolean)) {
@@ -72,20 +84,14 @@
   function order() {
     if (!state.sort) return;
     const one = column(state.sort), values = distinct(one).filter((each) => each !== null);
-    values.sort((a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true })));
+    values.sort((a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true })));
     const rank = new Map(values.map((each, place) => [each, place])), last = values.length;
     const places = Uint32Array.from({ length: data.count }, (_, row) => rank.get(value(one, row)) ?? last);
     const sign = state.down ? -1 : 1;
     // Rows without a value stand last in both directions.
-    rows.sort((a, b) => (places[a] === last) - (places[b] === last) || sign * (places[a] - places[b]) || a - b);
+    rows.sort((a, b) => Number(places[a] === last) - Number(places[b] === last) || sign * (places[a] - places[b]) || a - b);
   }
 
-  function make(tag, text, name) {
-    const made = document.createElement(tag);
-    if (text !== undefined) made.textContent = text;
-    if (name) made.className = name;
-    return made;
-  }
   function head() {
     const row = make("tr");
     row.setAttribute("aria-rowindex", "1");
@@ -106,9 +112,10 @@
       cell.append(button);
       row.append(cell);
     });
-    at("table").tHead.replaceChildren(row);
+    at("table").tHead?.replaceChildren(row);
   }
-  const written = (one, row) => { const told = value(one.column, row); return told === null || told === undefined ? "" : visible(one.write(told)); };
+  const written = (/** @type {Shown} */ one, /** @type {number} */ row) => { const told = value(one.column, row); return told === null || told === undefined ? "" : visible(one.write(told)); };
+  /** @param {number} height */
   function space(height) {
     const row = make("tr", undefined, "space"), cell = make("td");
     cell.colSpan = shown.length;
@@ -149,6 +156,7 @@
   }
 
   // All that a record has, below the table.
+  /** @param {number} row */
   function detail(row) {
     state.chosen = row;
     const list = make("dl", undefined, "record");
@@ -165,9 +173,9 @@
 
   function filters() {
     at("filters").replaceChildren(...FILTERS.filter((name) => distinct(column(name)).length > 1).map((name) => {
-      const [, heading, write = String] = SHOWN.find(([own]) => own === name);
+      const [, heading = name, write = String] = SHOWN.find(([own]) => own === name) || [];
       const label = make("label", heading + " "), list = make("select");
-      const values = distinct(column(name)).sort((a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en")));
+      const values = distinct(column(name)).sort((a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en")));
       list.dataset.filter = name;
       list.append(new Option("all", ""), ...values.map((each) => new Option(visible(write(each)), String(each))));
       list.addEventListener("change", () => { state.filters[name] = list.value; refresh(); });
@@ -175,6 +183,7 @@
       return label;
     }));
   }
+  /** @type {Promise<void> | null} */
   let built = null;
   const build = () => (built = built || load().then(() => {
     shown = SHOWN.map(([name, heading, write = String, right = false]) => ({ name, heading, write, right, column: column(name) }))
@@ -184,7 +193,7 @@
     refresh();
     at("manifest").textContent = visible(JSON.stringify(data.manifest, null, 2));
   }));
-  const fold = part.querySelector(":scope > details");
+  const fold = /** @type {HTMLDetailsElement} */ (part.querySelector(":scope > details"));
   fold.addEventListener("toggle", () => { if (fold.open) build(); });
   if (fold.open) build();
   let waiting = 0, frame = 0;
@@ -194,11 +203,11 @@
   });
   at("scroll").addEventListener("scroll", () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(() => data && draw()); });
   at("scroll").addEventListener("click", (event) => {
-    const line = event.target.closest("tr[data-row]");
+    const line = window.byteways.within(event, "tr[data-row]");
     if (line && !String(getSelection())) detail(Number(line.dataset.row));
   });
   at("scroll").addEventListener("keydown", (event) => {
-    const place = rows.indexOf(state.chosen), step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const place = rows.indexOf(state.chosen), step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (event.target !== at("scroll") || !step || !rows.length) return;
     event.preventDefault();
     const next = Math.max(0, Math.min(rows.length - 1, place + step)), box = at("scroll");
@@ -208,11 +217,13 @@
   });
 
   // CSV as `byteways export --format csv` writes it, of the rows that are left in their order, or of all.
+  /** @param {Value | undefined} told */
   function field(told) {
     if (told === null || told === undefined) return "";
     const text = String(told);
     return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   }
+  /** @param {Iterable<number>} which */
   function csv(which) {
     const lines = [data.columns.map((one) => one.name).join(",")];
     for (const row of which) lines.push(data.columns.map((one) => field(value(one, row))).join(","));
@@ -221,16 +232,18 @@
   function json() {
     const nested = new Set([...data.columns, ...data.extra].filter((one) => one.kind === "JSON text"));
     const records = Array.from({ length: data.count }, (_, row) => {
+      /** @type {Record<string, Value>} */
       const made = {};
       [...data.columns, ...data.extra].forEach((one) => {
         const told = value(one, row);
-        if (told !== null && told !== undefined) made[one.name] = nested.has(one) ? JSON.parse(told) : told;
+        if (told !== null && told !== undefined) made[one.name] = nested.has(one) ? JSON.parse(String(told)) : told;
       });
       return made;
     });
     return JSON.stringify({ manifest: data.manifest, records });
   }
   const all = () => Array.from({ length: data.count }, (_, row) => row);
+  /** @param {string} kind */
   async function download(kind) {
     await load();
     const content = kind === "csv" ? csv(built ? rows : all()) : json();
@@ -238,6 +251,7 @@
     return content;
   }
   // Where the clipboard is not open to pages from files.
+  /** @param {string} content */
   function selected(content) {
     const area = make("textarea");
     area.value = content;
@@ -254,19 +268,20 @@
     at("count").textContent = copied ? rows.length.toLocaleString("en") + " records copied" : "The browser refused to copy; download the CSV instead";
     return content;
   }
-  document.querySelectorAll("[data-download]").forEach((b) => b.addEventListener("click", () => download(b.dataset.download)));
+  window.byteways.all("[data-download]").forEach((b) => b.addEventListener("click", () => download(b.dataset.download || "")));
   at("copy").addEventListener("click", copy);
 
   // Shows the records of a question: the table opens with these filters.
-  async function show(filtered, search) {
+  /** @type {RecordTable["show"]} */
+  const show = async (filtered, search) => {
     fold.open = true;
     await build();
     state.filters = Object.assign({}, filtered);
     state.search = at("search").value = search || "";
-    at("filters").querySelectorAll("select").forEach((list) => { list.value = state.filters[list.dataset.filter] ?? ""; });
+    at("filters").querySelectorAll("select").forEach((list) => { list.value = state.filters[list.dataset.filter || ""] ?? ""; });
     refresh();
     part.scrollIntoView();
-  }
+  };
   window.byteways.download = download;
   window.byteways.records = { build, copy, show, state, count: () => rows.length };
 })();

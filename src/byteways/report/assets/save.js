@@ -3,9 +3,10 @@
 (function () {
   const root = document.documentElement, mark = document.body.dataset.mark || "";
   const SCALE = 2, WIDE = 1000; // pixels of PNG per pixel of the page; least width of a picture in the file
-  const tone = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const named = (text) => text.toLowerCase().replace(/[^\w]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+  const tone = (/** @type {string} */ name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const escaped = (/** @type {string} */ text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const named = (/** @type {string} */ text) => text.toLowerCase().replace(/[^\w]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+  /** @param {string} address */
   function blob(address) {
     const [head, body] = [address.slice(0, address.indexOf(",")), address.slice(address.indexOf(",") + 1)];
     const text = head.includes("base64") ? atob(body) : decodeURIComponent(body);
@@ -13,23 +14,25 @@
     return new Blob([Uint8Array.from(text, (letter) => letter.charCodeAt(0))], { type: head.slice(5, head.indexOf(";")) });
   }
 
+  /** @param {HTMLElement} place @param {string} title @param {string} kind */
   async function plot(place, title, kind) {
     await window.byteways.draw(place);
-    const curve = place.querySelector("svg.lines");
+    const curve = place.querySelector("svg.lines"), plotted = /** @type {Plotted} */ (place);
     if (curve) return picture(curve, title, kind);
-    const layout = Object.assign({}, place.layout, {
+    const layout = Object.assign({}, plotted.layout, {
       paper_bgcolor: tone("--card"), plot_bgcolor: tone("--card"),
       title: { text: escaped(title) + (mark ? "<br><sup>" + escaped(mark) + "</sup>" : ""), x: 0.01, xanchor: "left", font: { size: 15 } },
-      margin: Object.assign({}, place.layout.margin, { t: mark ? 76 : 56 }),
+      margin: Object.assign({}, plotted.layout.margin, { t: mark ? 76 : 56 }),
     });
     const size = { width: Math.max(WIDE, place.clientWidth), height: place.clientHeight + (mark ? 64 : 44) };
-    return blob(await window.Plotly.toImage({ data: place.data, layout }, Object.assign({ format: kind, scale: kind === "png" ? SCALE : 1 }, size)));
+    return blob(await window.Plotly.toImage({ data: plotted.data, layout }, Object.assign({ format: kind, scale: kind === "png" ? SCALE : 1 }, size)));
   }
 
   // Of an SVG of the page with its own look: a file has no style sheet.
   const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "font-family", "font-size", "font-weight", "text-anchor", "opacity"];
+  /** @param {Element} svg @param {string} title */
   function drawing(svg, title) {
-    const copy = svg.cloneNode(true), [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    const copy = /** @type {SVGElement} */ (svg.cloneNode(true)), [, , width, height] = (svg.getAttribute("viewBox") || "").split(" ").map(Number);
     const own = [svg, ...svg.querySelectorAll("*")], made = [copy, ...copy.querySelectorAll("*")];
     own.forEach((element, n) => {
       const style = getComputedStyle(element);
@@ -39,15 +42,15 @@
     copy.querySelectorAll(".reach").forEach((path) => path.remove());
     made.forEach((element) => element.removeAttribute("class")); // the room for the pointer, and what is selected
     const lines = [title, mark].filter(Boolean), tall = height + 26 * lines.length + 10, zoom = Math.max(1, WIDE / width);
-    const shape = (name, all) => {
+    const shape = (/** @type {string} */ name, /** @type {Attributes} */ all) => {
       const one = document.createElementNS("http://www.w3.org/2000/svg", name);
-      Object.entries(all).forEach(([key, value]) => one.setAttribute(key, value));
+      Object.entries(all).forEach(([key, value]) => one.setAttribute(key, String(value)));
       return one;
     };
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     copy.setAttribute("viewBox", [0, 0, width, tall].join(" "));
-    copy.setAttribute("width", zoom * width);
-    copy.setAttribute("height", zoom * tall);
+    copy.setAttribute("width", String(zoom * width));
+    copy.setAttribute("height", String(zoom * tall));
     copy.removeAttribute("style");
     copy.prepend(shape("rect", { width, height: tall, fill: tone("--card") }));
     lines.forEach((line, n) => {
@@ -58,6 +61,7 @@
     });
     return { text: new XMLSerializer().serializeToString(copy), width: zoom * width, height: zoom * tall };
   }
+  /** @param {Element} svg @param {string} title @param {string} kind */
   async function picture(svg, title, kind) {
     const { text, width, height } = drawing(svg, title), file = new Blob([text], { type: "image/svg+xml" });
     if (kind === "svg") return file;
@@ -68,10 +72,11 @@
     const canvas = document.createElement("canvas");
     canvas.width = SCALE * width;
     canvas.height = SCALE * height;
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    return new Promise((done) => { canvas.toBlob(done, "image/png"); });
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    return /** @type {Promise<Blob | null>} */ (new Promise((done) => { canvas.toBlob(done, "image/png"); }));
   }
 
+  /** @param {() => string} title @param {MakePicture} make */
   function buttons(title, make) {
     const bar = document.createElement("p");
     bar.className = "save";
@@ -80,27 +85,30 @@
       button.type = "button";
       button.textContent = kind.toUpperCase();
       button.setAttribute("aria-label", "Save as " + kind.toUpperCase() + ": " + title());
-      button.addEventListener("click", async () => window.byteways.save(await make(kind), kind, named(title())));
+      button.addEventListener("click", async () => { const made = await make(kind); if (made) window.byteways.save(made, kind, named(title())); });
       bar.append(button);
     });
     return bar;
   }
-  // One bar for each plot and for the node; `all` lists them for scripts.
-  const all = [];
+  // One bar for each plot and for the node; `pictures` lists them for scripts.
+  /** @type {Byteways["pictures"]} */
+  const pictures = [];
+  /** @param {Element | null} after @param {() => string} title @param {MakePicture} make */
   function offer(after, title, make) {
-    all.push({ title, make });
+    if (!after) return;
+    pictures.push({ title, make });
     after.after(buttons(title, make));
   }
-  const node = document.querySelector("svg.node:not(.key)"), heading = document.querySelector("h1").textContent;
+  const node = document.querySelector("svg.node:not(.key)"), heading = document.querySelector("h1")?.textContent || "";
   if (node) offer(document.querySelector(".picture .legend"), () => heading, (kind) => picture(node, heading, kind));
-  document.querySelectorAll(".chart").forEach((place) => {
-    const title = place.dataset.title || place.closest("figure").querySelector("h3").textContent;
+  window.byteways.places.forEach((place) => {
+    const title = place.dataset.title || place.closest("figure")?.querySelector("h3")?.textContent || "";
     offer(place, () => title, (kind) => plot(place, title, kind));
   });
   // Of the selected pair: its heading changes with the selection.
-  document.querySelectorAll(".curve").forEach((place) => {
-    const told = () => place.parentElement.querySelector("h3").textContent || "Bandwidth over size";
+  window.byteways.all(".curve").forEach((place) => {
+    const told = () => place.closest(".explorer")?.querySelector("h3")?.textContent || "Bandwidth over size";
     offer(place, told, (kind) => plot(place, told(), kind));
   });
-  window.byteways.pictures = all;
+  window.byteways.pictures = pictures;
 })();

@@ -24,8 +24,8 @@ CAPTION = (
     "Cold caches, one direction, each interface with its best settings; ≈ means "
     f"{ALIKE} from others. The kind of host memory follows the pair."
 )
-#: Pixels of a row, and letters of a line of its label.
-ROW, LABEL = 38, 34
+#: Pixels of a row, letters of a line of its label and of a cell.
+ROW, LABEL, WORD = 38, 34, 11
 #: Fewer sizes than that show no change.
 LEAST_SIZES = 2
 
@@ -48,7 +48,10 @@ def charts(index: Index) -> list[Chart]:
             "x": [format_size(size) for size in sizes],
             "y": ["<br>".join(map(plain, wrap(name, LABEL))) + " " for name in places],
             "z": [[order.index(one.variant.interface) if one else None for one in row] for row in ranked],
-            "text": [[plain(_short(one)) if one else "" for one in row] for row in ranked],
+            "text": [
+                ["<br>".join(map(plain, wrap(_short(one), WORD))) if one else "" for one in row]
+                for row in ranked
+            ],
             "texttemplate": "%{text}",
             "hovertext": [[plain(_details(one)) if one else "" for one in row] for row in ranked],
             "hovertemplate": "%{y}%{x}: %{hovertext}<extra></extra>",

@@ -11,13 +11,9 @@ from byteways.analyse.selection import APART, KINDS, kind, unidirectional
 from byteways.analyse.summary import group_by
 from byteways.analyse.variants import Variant
 from byteways.report.charts import Chart, short
-from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
+from byteways.report.views.changed import Changed, counted, details, said
 from byteways.units import format_size
 
-CAPTION = (
-    f"Solid: {FIRST}; dashed: {SECOND}; the bands are the intervals. Below: speed of the second run relative "
-    "to the first; filled marks differ significantly."
-)
 #: Ways in one chart: each has a line for either run.
 MOST_WAYS = 3
 
@@ -59,7 +55,7 @@ def _charts(first: Index, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Changed
         between = wires or KINDS[order[place]]
         title = f"{path}, {between}{', warm caches' * warm}"
         own = [pair for some in lines.values() for pair in some]
-        yield most, counted(Chart(title, CAPTION, figure(lines)), own)
+        yield most, counted(Chart(title, "", figure(lines)), own)
 
 
 def _warm(pair: Pair) -> bool:

@@ -73,6 +73,9 @@ class HostsExecution:
             job.kill()
             self.left_out = dict(job.left_out)
             self.journal.sync()
+            others = [one for one in self.manifest["libraries"] if one.get("library") != "mpi"]
+            if job.mpi:
+                self.manifest = {**self.manifest, "libraries": [*others, *job.mpi]}
             self.manifest = manifests.finish(self.manifest, self.state, time.monotonic() - self.started)
             manifests.write(self.folder, self.manifest)
 

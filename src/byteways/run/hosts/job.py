@@ -14,6 +14,7 @@ from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 from byteways.run.hosts.reach import unreachable
 from byteways.run.hosts.states import states_on, stopped_on
 from byteways.run.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
+from byteways.run.rank_checks import mpi_of
 from byteways.run.rank_faults import stopped_among
 
 #: More seconds for the ranks to connect, for each host: they may share cores and start one after the other.
@@ -54,6 +55,7 @@ class HostsJob:
         self._places: list[str] = []  # host of each rank
         self._ranks: dict[str, list[int]] = {}  # ranks of each host
         self.left_out: dict[str, str] = {}  # reason by host
+        self.mpi: list[dict[str, Any]] = []  # the library of MPI, once the ranks have started
         self.fresh = True  # no case has been measured since the ranks were started
         self.crowding = 1.0  # ranks per core where most ranks share a kernel
 
@@ -162,6 +164,7 @@ class HostsJob:
             self._stopped_among,
         )
         self._environment, self.fresh = dict(environment), True
+        self.mpi = mpi_of(self._worker.hello)
         ranks = self._worker.hello.get("ranks", [])
         wrong, whole = unfit(live, ranks, version(), self._launcher.ranks_per_host)
         if whole:

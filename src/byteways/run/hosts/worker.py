@@ -190,7 +190,7 @@ def _connected(path: str) -> Channel | None:
 
 def _serve(path: str, per_host: int) -> None:
     from byteways import _core
-    from byteways.run.mpi_library import open_mpi
+    from byteways.run.mpi_library import fields_of, open_mpi
 
     try:
         mpi = open_mpi()
@@ -209,8 +209,8 @@ def _serve(path: str, per_host: int) -> None:
         return
     channel = _connected(path) if world.rank == speaker else None
     if channel is not None:
-        told = {"version": mpi.report.version, "path": mpi.report.path, "abi": mpi.abi}
-        channel.send({"did": "hello", "pid": os.getpid(), "mpi": told, "ranks": ranks, "speaker": speaker})
+        told = {"mpi": fields_of(mpi.report), "ranks": ranks, "speaker": speaker}
+        channel.send({"did": "hello", "pid": os.getpid(), **told})
     HostWorker(mpi, channel, speaker, ranks, per_host).serve()
 
 
