@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from math import exp, log
+from pathlib import Path
 from statistics import median
 
 from byteways.analyse.checks.learning import learned
@@ -19,6 +20,8 @@ from byteways.analyse.checks.machines import uuids_of
 from byteways.analyse.checks.normal_reference import against_normal
 from byteways.analyse.checks.verdict import HIGH, LOW, TOLERANCE, UNKNOWN, Judged
 from byteways.analyse.results_index import Index
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from learn_normal import recorded_runs
 
 #: GPUs of the machines that are left out; others only add to what is learned.

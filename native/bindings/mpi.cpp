@@ -94,6 +94,12 @@ void bind_ranks(nb::module_& m) {
   nb::class_<Communicator, Ranks>(m, "Communicator")
       .def("split", &Communicator::split, "color"_a, "key"_a = 0, Unlocked())
       .def("split_by_host", &Communicator::split_by_host, Unlocked())
+      .def(
+          "message_to_self",
+          [](const Communicator& ranks, const Buffer& buffer) {
+            ranks.message_to_self(buffer.data(), static_cast<std::int64_t>(buffer.bytes() / 2));
+          },
+          "buffer"_a, Unlocked())
       .def("barrier", &Communicator::barrier, Unlocked());
   nb::class_<ProcessRanks, Ranks>(m, "ProcessRanks")
       .def_static("join", &ProcessRanks::join, "folder"_a, "rank"_a, "size"_a, "patience_s"_a, Unlocked())

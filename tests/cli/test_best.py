@@ -11,6 +11,7 @@ import pytest
 from byteways.cli import main
 from tests.report import sample_run
 from tests.report.run_builder import GIB
+from tests.unit.test_comparison import folder_of, pairs_run
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,11 @@ def test_simulated_and_damaged_runs_are_told(tmp_path: Path, capsys: pytest.Capt
         (["gpu0", "gpu1", "3MiB", "RUN"], "3 MiB was not measured from gpu0 to gpu1"),
         (["gpu0", "gpu77", "1MiB", "--machine", "h200-x4"], "unknown device 'gpu77'"),
         (["gpu0", "gpu1", "1MiB", "--machine", "nosuch"], "unknown machine 'nosuch'"),
-        (["gpu0", "gpu1"], "missing argument 'SIZE'"),
+        (["gpu0", "gpu1"], "missing argument 'SIZE'\nhint: name both ends and the size: byteways best gpu0"),
+        (
+            ["gpu0", "gpu1", "RUN"],
+            "'RUN' is a run, not a size\nhint: the size comes before the run: byteways",
+        ),
     ],
 )
 def test_mistakes(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
@@ -67,7 +72,29 @@ def test_mistakes(folder: Path, capsys: pytest.CaptureFixture[str], words: list[
     assert main(["best", *(str(folder) if word == "RUN" else word for word in words)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith(f"error: {said}")
+    assert captured.err.replace(str(folder), "RUN").startswith(f"error: {said}")
+
+
+def test_why_there_is_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches one round, or cases that all failed, told without the reason or what to do."""
+    few = sample_run.h200x4(sizes=(GIB,), rounds=1).write(tmp_path / "few")
+    assert main(["best", "gpu0", "gpu1", "1GiB", str(few)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "gpu0>gpu1: not ranked: measured in 1 round, and a ranking needs 3\n"
+    now = "measure it now: byteways best gpu0 gpu1 1GiB"
+    assert captured.err == f"hint: byteways run --rounds 3; or {now}\n"
+    failed = pairs_run(gpus=3)
+    failed.records = [one for one in failed.records if one.path != "gpu0>gpu1"]
+    failed.lose(
+        "skipped", "3 workers were lost on gpu0>gpu1", "kernel", [("gpu0:device", "gpu1:device", "gpu0")]
+    )
+    failed.lose("timeout", "no answer within 20 s", "copy", [("gpu0:device", "gpu1:device", "gpu0")])
+    assert main(["best", "gpu0", "gpu1", "1GiB", str(folder_of(failed, tmp_path / "failed").path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "error: the run has no results from gpu0 to gpu1\n  caused by: 2 cases there have "
+    )
+    assert "have no result: copy gpu0>gpu1: timeout, no answer within 20 s\nhint: measured paths: " in said
 
 
 def test_measured_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
+from tests.report import sample_run
 from tests.unit.test_comparison import folder_of, pairs_run
 
 
@@ -77,6 +78,32 @@ def test_by_link_class(runs: tuple[str, str, str], capsys: pytest.CaptureFixture
     assert "88 % of 450 GB/s, NVLink4 ×18" in out
     assert main(["compare", runs[0], runs[2], "--by", "link-class", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["comparisons"][0]["rows"]) == 2
+
+
+def test_unlike_machines(
+    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches cases of unlike GPUs before the parts of their peaks, each device as a difference of its own,
+    and rows that nobody says how to see.
+    """
+    build = pairs_run(lambda a, b: 198.0)
+    build.topology = sample_run.topology(4, gpu_model="Another GPU")
+    other = str(folder_of(build, tmp_path / "other").path)
+    assert main(["compare", runs[0], other]) == 0
+    out = capsys.readouterr().out
+    assert "\n  machine  4 × H200 " in out and "GPU-00000000" not in out
+    assert "\n  the machines have different GPUs: see the parts of the nominal peak below\n" in out
+    assert "\n  19 more cases differ: --all\n" in out
+    classes, _, cases = out.partition("Between GPUs, parts of the nominal peak")[2].partition(
+        "largest differences"
+    )
+    assert "44 % of 450 GB/s, NVLink4 ×18" in classes
+    assert cases.count("-50.0 %") == 5
+    assert main(["compare", runs[0], other, "--all"]) == 0
+    assert capsys.readouterr().out.count("-50.0 %") == 24
+    assert main(["compare", runs[0], other, "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert len(told["link_classes"]) == 2 and len(told["environment"]) > 4
 
 
 def test_simulated_runs_are_marked(

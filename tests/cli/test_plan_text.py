@@ -46,6 +46,14 @@ def test_options_are_there_and_what_differs_in_one_axis_is_a_line() -> None:
     assert any(line.startswith("60 cases to measure in 3 rounds, 0 skipped; about ") for line in said)
 
 
+def test_all_ranks_of_a_collective_are_named() -> None:
+    """Catches a collective that is shown as a message of a rank to itself."""
+    ends = 'source = "cpu*:pageable"\ndestination = "cpu*:pageable"\n'
+    collective = f'interface = "mpi"\n{ends}pattern = "allreduce"\ncache = "warm"\nsize = "8B"'
+    said = lines(blocks(collective, ranks=4))
+    assert "  mpi        0-3/cpu0 (pageable)  cpu0  8 B" in said
+
+
 def test_what_disturbs_is_told_apart() -> None:
     """Catches a scan of loads that is printed as the same case ten times."""
     beside = 'beside_source = "gpu0:device"\nbeside_destination = "gpu1:device"\nbeside_interface = "copy"\n'

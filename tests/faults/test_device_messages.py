@@ -9,8 +9,8 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results.record import Record
-from byteways.run.conductor import LOSSES_PER_DEVICE
 from byteways.run.device_messages import DeviceMessages, failed_in_library, needs_trial
+from byteways.run.losses import LOSSES_TO_GIVE_UP
 
 Conduct = Callable[..., list[Record]]
 COLLECTIVE = "allreduce"
@@ -45,7 +45,7 @@ def planned(case: Case) -> PlannedCase:
 )
 def test_a_trial_that_fails_costs_the_cases_of_that_memory(conduct: Conduct, fault: str, said: str) -> None:
     """Catches figures of an MPI that moves wrong bytes, a crash for each case, and a GPU given up for it."""
-    wrong = [message(fault=fault, size=4096 * factor) for factor in range(1, LOSSES_PER_DEVICE + 2)]
+    wrong = [message(fault=fault, size=4096 * factor) for factor in range(1, LOSSES_TO_GIVE_UP + 2)]
     others = [message(pattern=COLLECTIVE), message("cpu0:pageable"), message(staging="pinned")]
     records = conduct([planned(case) for case in (*wrong, *others)])
     assert [record.status for record in records] == ["skipped"] * (len(wrong) + 1) + ["measured"] * 2

@@ -14,7 +14,8 @@ import pytest
 
 from byteways.results.record import Record
 from byteways.run import rank_faults
-from byteways.run.conductor import LOSSES_PER_DEVICE, Interrupted
+from byteways.run.conductor import Interrupted
+from byteways.run.losses import LOSSES_TO_GIVE_UP
 from byteways.run.process import WorkerLost, WorkerProcess, process_state
 from tests.faults.harness import FAKE, TIMEOUT_S, Watcher, living, planned
 
@@ -58,6 +59,16 @@ def test_hang_becomes_timeout(conduct: Conduct, fault: str) -> None:
     assert hung.status == "timeout"
     assert "no answer within" in (hung.reason or "")
     assert after.status == "measured"
+
+
+def test_a_case_that_hung_is_not_measured_again(conduct: Conduct) -> None:
+    """Would catch a case that costs its deadline in every round, and a neighbour that is left out with it."""
+    plan = [replace(one, round=round) for round in range(2) for one in (planned("hang"), planned())]
+    hung, _, again, after = conduct(
+        plan, deadline=lambda planned, first: 0.5 if planned.case == plan[0].case else TIMEOUT_S
+    )
+    assert (hung.status, again.status, after.status) == ("timeout", "skipped", "measured")
+    assert again.reason == f"it hung in an earlier round: {hung.reason}"
 
 
 def test_a_stopped_worker_is_not_waited_for(conduct: Conduct, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,16 +133,16 @@ def test_worker_is_first_choice_of_the_oom_killer(tmp_path: Path) -> None:
         worker.stop()
 
 
-def test_three_losses_skip_the_rest_of_the_device(conduct: Conduct) -> None:
-    """Would catch a broken device that costs a deadline for every one of its cases, or takes another's cases
-    along.
+def test_three_losses_skip_the_cases_like_them(conduct: Conduct) -> None:
+    """Would catch a broken path that costs a deadline for every one of its cases, or takes another device's
+    cases along.
     """
-    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_PER_DEVICE + 2)]
+    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_TO_GIVE_UP + 2)]
     records = conduct([*broken, planned(executor="cpu1")])
     statuses = [record.status for record in records]
-    assert statuses == ["lost"] * LOSSES_PER_DEVICE + ["skipped"] * 2 + ["measured"]
-    assert "3 workers were lost on cpu0" in (records[LOSSES_PER_DEVICE].reason or "")
-    assert "SIGSEGV" in (records[LOSSES_PER_DEVICE].reason or "")
+    assert statuses == ["lost"] * LOSSES_TO_GIVE_UP + ["skipped"] * 2 + ["measured"]
+    assert "3 workers were lost on cpu0" in (records[LOSSES_TO_GIVE_UP].reason or "")
+    assert "SIGSEGV" in (records[LOSSES_TO_GIVE_UP].reason or "")
 
 
 def test_worker_that_does_not_start(conduct: Conduct, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +180,7 @@ def test_a_setting_that_ends_workers_costs_its_own_cases_only(conduct: Conduct) 
     plan += [planned(size=65536, environment=setting), planned()]
     records = conduct(plan)
     assert [record.status for record in records] == ["lost"] * 3 + ["skipped", "measured"]
-    assert "3 workers were lost on cpu0 HSA_XNACK=1, the last one" in (records[3].reason or "")
+    assert "of pageable memory with HSA_XNACK=1, the last one" in (records[3].reason or "")
 
 
 def test_interrupt_leaves_the_case_in_hand_unrecorded(
@@ -231,6 +242,6 @@ def test_socket_folder_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_losses_without_settings_count_for_cases_with_them(conduct: Conduct) -> None:
     """Would catch a broken device that costs three more deadlines for each process environment."""
-    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_PER_DEVICE)]
+    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_TO_GIVE_UP)]
     records = conduct([*broken, planned(environment={"HSA_XNACK": "1"})])
-    assert [record.status for record in records] == ["lost"] * LOSSES_PER_DEVICE + ["skipped"]
+    assert [record.status for record in records] == ["lost"] * LOSSES_TO_GIVE_UP + ["skipped"]

@@ -47,6 +47,44 @@ cache = "warm"
 size = "64KiB"
 """
 
+#: Between all ordered pairs of four ranks, two of which share a GPU where there are two.
+PAIRS = """\
+name = "pairs"
+title = "Messages of device memory between four ranks"
+rounds = 3
+case_budget_s = 0.2
+[[sweep]]
+name = "pairs"
+interface = "mpi"
+source = "gpu*:device"
+destination = "gpu*:device"
+size = "4MiB"
+cache = "warm"
+options = { timing = "osu" }
+"""
+#: Copies between GPUs and within one differ by less, messages through host memory by 70.
+OF_THE_FASTEST = 1 / 10
+
+
+@pytest.mark.skipif(not has_launcher(), reason="no MPI launcher")
+def test_every_pair_of_ranks_exchanges_gpu_memory_directly(tmp_path: Path) -> None:
+    """Catches pairs after the first whose messages go through host memory: Open MPI gives CUDA IPC up where
+    the other rank has not used its GPU yet.
+    """
+    (tmp_path / "pairs.toml").write_text(PAIRS)
+    words = ["run", "pairs.toml", "--ranks", "4", "--self", "--out", "R", "--no-report"]
+    command = [sys.executable, "-m", "byteways", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    measured = [one for one in records if one["status"] == "measured"]
+    if not measured and all("memory" in one["reason"] for one in records):
+        pytest.skip(records[0]["reason"])
+    fastest = max(one["bandwidth_bytes_per_s"] for one in measured)
+    slow = [one["path"] for one in measured if one["bandwidth_bytes_per_s"] < OF_THE_FASTEST * fastest]
+    assert not slow
+
 
 @pytest.mark.skipif(not has_launcher(), reason="no MPI launcher")
 def test_messages_of_device_memory(tmp_path: Path) -> None:

@@ -67,9 +67,10 @@ Hosts = Callable[..., Outcome]
 def launcher(installation: jobs.Installation) -> str:
     agent = HERE / "agent.sh"
     if installation.name == "mpich":
-        words = f"-launcher ssh -launcher-exec {agent} -f {{hostfile}} -ppn 1 -n {{ranks}}"
+        words = f"-launcher ssh -launcher-exec {agent} -f {{hostfile}} -ppn {{ranks_per_host}} -n {{ranks}}"
     else:
-        words = f"--prtemca plm_ssh_agent {agent} --hostfile {{hostfile}} --map-by ppr:1:node -n {{ranks}}"
+        words = f"--prtemca plm_ssh_agent {agent} --hostfile {{hostfile}} -n {{ranks}} "
+        words += "--map-by ppr:{ranks_per_host}:node"
     return f"{installation.mpiexec} {words}"
 
 
@@ -96,8 +97,9 @@ def between_hosts(tmp_path: Path) -> Hosts:
         suite = tmp_path / "toy.toml"
         text = HEAD + (sweeps or MESSAGES + BANDWIDTH * bandwidth)
         suite.write_text(text.format(rounds=rounds, budget_s=budget_s))
-        program = [sys.executable, "-m", "byteways", "run", *(more or (str(suite),))]
+        program = [sys.executable, "-m", "byteways", "run", *more]
         if "--resume" not in more:
+            program.append(str(suite))
             program += ["--hosts", str(tmp_path / "hosts.txt"), "--out", str(tmp_path / "R")]
             program += ["--launcher", launcher(installation)]
         if beside:

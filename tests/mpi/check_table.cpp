@@ -212,6 +212,9 @@ void check_parts(const Communicator& world) {
   if (others) expect(others->size() == size - 1, "size of the rest");
   const Communicator here = world.split_by_host();
   expect(here.size() == size && here.rank() == me, "ranks of this host");
+  std::string own = "what is mine", sent = own + std::string(own.size(), ' ');
+  world.message_to_self(reinterpret_cast<std::byte*>(sent.data()), static_cast<std::int64_t>(own.size()));
+  expect(sent == own + own, "message_to_self");
   std::string text(static_cast<std::size_t>(1000 * me), static_cast<char>('a' + me));
   const std::vector<std::string> all = world.gather_bytes(text);
   for (int from = 0; from < size; ++from)

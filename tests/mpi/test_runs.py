@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,6 +134,11 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, **jobs.ENVIRONMENT, "BYTEWAYS_GPUS": "0", MARK: str(tmp_path)}
 
 
+def manifest(tmp_path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((tmp_path / "R" / "run.json").read_text())
+    return read
+
+
 def records(tmp_path: Path) -> Sequence[Record]:
     return RunFolder(tmp_path / "R").records
 
@@ -175,6 +182,27 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
     windows = {(pattern, 35) for pattern in ("unidirectional", "bidirectional", "multi-pair")}
     collectives = {("allreduce", 5), ("gather", 5)}
     assert loops == {("unidirectional", 50), *windows, *collectives}
+    (library,) = (one for one in manifest(tmp_path)["libraries"] if one["library"] == "mpi")
+    assert library["usable"] and installation.said in library["version"] and Path(library["path"]).is_file()
+    shown = byteways(tmp_path, "show", "R").stdout
+    assert f"\nbetween ranks: {library['version']}\n" in shown
+
+
+def test_another_mpi_does_not_resume_a_run(tmp_path: Path) -> None:
+    """Catches messages of two libraries in one run, each under the name of the first."""
+    jobs.require(jobs.STANDARD)
+    words, variables = command(jobs.MPICH, tmp_path, "--only", "sweep=latency"), environment(tmp_path)
+    subprocess.run(words, env=variables, capture_output=True, timeout=300, check=True)
+    (tmp_path / "R" / "measurements.jsonl").write_text("")
+    again = [*words[:4], "--resume", str(tmp_path / "R"), "--no-report"]
+    others = {**variables, "BYTEWAYS_LIBMPI": str(jobs.STANDARD.library)}
+    refused = subprocess.run(again, env=others, capture_output=True, text=True, timeout=300)
+    assert refused.returncode == 2 and not records(tmp_path)
+    said = " ".join(refused.stderr.split())
+    assert "cannot be resumed: results before and after would not be comparable caused by: MPI: MPICH" in said
+    assert " became MPICH " in said and "hint: start a new run" in said
+    resumed = subprocess.run(again, env=variables, capture_output=True, text=True, timeout=300)
+    assert resumed.returncode == 0 and [one.status for one in records(tmp_path)] == ["measured"]
 
 
 SETTINGS = """

@@ -262,6 +262,27 @@ def test_environments() -> None:
     assert Difference("kernel", first["host"]["kernel"], "6.1") in differences(first, second)
 
 
+def test_libraries_between_ranks_come_first() -> None:
+    """Catches another MPI or NCCL told below links and kernels, and one that could not be used."""
+    first = pairs_run(gpus=2).manifest()
+    second = json.loads(json.dumps(first))
+    second["host"]["kernel"] = "6.1"
+    rccl = {"library": "rccl", "usable": False, "version": "2.22.3"}
+    for manifest, mpi, nccl in ((first, "MPICH Version: 5.0.2", "2.28.3"), (second, "Open MPI v5", "2.28.9")):
+        libraries = {"cuda-driver": "580", "nccl": nccl, "mpi": mpi}
+        manifest["libraries"] = [
+            {"library": name, "usable": True, "version": version, "path": f"/lib/{version}"}
+            for name, version in libraries.items()
+        ]
+    second["libraries"].append(rccl)
+    assert differences(first, second) == [
+        Difference("MPI", "MPICH Version: 5.0.2", "Open MPI v5"),
+        Difference("NCCL", "2.28.3", "2.28.9"),
+        Difference("kernel", first["host"]["kernel"], "6.1"),
+        Difference("path of MPI", "/lib/MPICH Version: 5.0.2", "/lib/Open MPI v5"),
+    ]
+
+
 def test_across_machines(tmp_path: Path) -> None:
     """Catches GB/s of different links in one comparison instead of parts of their peaks."""
     other = pairs_run(lambda a, b: 198.0, gpus=3)

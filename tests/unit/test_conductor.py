@@ -11,8 +11,9 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.run import conductor
-from byteways.run.conductor import LOSSES_PER_DEVICE, Conductor, key_of
+from byteways.run.conductor import Conductor, key_of
 from byteways.run.launchers import Job, Launcher
+from byteways.run.losses import LOSSES_TO_GIVE_UP
 from byteways.run.process import WorkerLost
 from byteways.topology.model import Device, Topology
 
@@ -167,17 +168,18 @@ def test_a_given_command_is_used(workers: Workers) -> None:
 def test_a_device_that_costs_workers_is_given_up(workers: Workers) -> None:
     """Catches a deadline for each case of a broken device, and devices or settings given up with it."""
     workers.answers = lambda request: WorkerLost("it died", "timeout")
-    lost = [planned("copy", "gpu0", round=number) for number in range(LOSSES_PER_DEVICE)]
+    lost = [planned("copy", "gpu0", round=number) for number in range(LOSSES_TO_GIVE_UP)]
     set_ = planned("copy", "gpu0", round=8, environment={"A": "1"})
     _, records = run(*lost, planned("copy", "gpu0", round=9), set_)
     told = [(one.status, one.reason) for one in records]
-    reason = f"{LOSSES_PER_DEVICE} workers were lost on gpu0, the last one: it died"
-    assert told == [("timeout", "it died")] * LOSSES_PER_DEVICE + [("skipped", reason)] * 2
-    assert len(workers.started) == LOSSES_PER_DEVICE
-    killed = [step for number in range(LOSSES_PER_DEVICE) for step in (f"start {number}", f"kill {number}")]
+    where = "cpu0>cpu0 by copy of pageable memory"
+    reason = f"{LOSSES_TO_GIVE_UP} workers were lost on {where}, the last one: it died"
+    assert told == [("timeout", "it died")] * LOSSES_TO_GIVE_UP + [("skipped", reason)] * 2
+    assert len(workers.started) == LOSSES_TO_GIVE_UP
+    killed = [step for number in range(LOSSES_TO_GIVE_UP) for step in (f"start {number}", f"kill {number}")]
     assert workers.did == killed[1:]
     assert [one.worker for one in records] == [100, 101, 102, None, None]
-    assert workers.deadlines == [31.0] * LOSSES_PER_DEVICE  # each is the first case of its worker
+    assert workers.deadlines == [31.0] * LOSSES_TO_GIVE_UP  # each is the first case of its worker
 
 
 def test_settings_that_cost_workers_do_not_cost_the_device(workers: Workers) -> None:
@@ -190,11 +192,12 @@ def test_settings_that_cost_workers_do_not_cost_the_device(workers: Workers) -> 
     workers.answers = answer
     lost = [
         planned("copy", "gpu0", round=number, environment={"B": "1", "A": "2"})
-        for number in range(LOSSES_PER_DEVICE + 1)
+        for number in range(LOSSES_TO_GIVE_UP + 1)
     ]
     _, records = run(*lost, planned("copy", "gpu0"), planned())
-    reason = f"{LOSSES_PER_DEVICE} workers were lost on gpu0 A=2 B=1, the last one: it died"
-    assert [one.reason for one in records] == ["it died"] * LOSSES_PER_DEVICE + [reason, "as told", "as told"]
+    where = "cpu0>cpu0 by copy of pageable memory with A=2 B=1"
+    reason = f"{LOSSES_TO_GIVE_UP} workers were lost on {where}, the last one: it died"
+    assert [one.reason for one in records] == ["it died"] * LOSSES_TO_GIVE_UP + [reason, "as told", "as told"]
 
 
 @pytest.mark.parametrize(
@@ -217,9 +220,10 @@ def test_an_outcome_that_is_none(outcome: dict[str, Any], said: str, workers: Wo
 def test_a_worker_that_leaves_is_replaced(workers: Workers) -> None:
     """Catches a case asked of a process that has ended, and its figures thrown away."""
     workers.answers = lambda request: {"status": "failed", "reason": "ruined", "leaving": True}
-    _, records = run(*(planned("copy", "gpu0", round=number) for number in range(LOSSES_PER_DEVICE + 1)))
-    assert [one.reason for one in records[:-1]] == ["ruined"] * LOSSES_PER_DEVICE
-    assert records[-1].reason == f"{LOSSES_PER_DEVICE} workers were lost on gpu0, the last one: ruined"
+    _, records = run(*(planned("copy", "gpu0", round=number) for number in range(LOSSES_TO_GIVE_UP + 1)))
+    assert [one.reason for one in records[:-1]] == ["ruined"] * LOSSES_TO_GIVE_UP
+    where = "cpu0>cpu0 by copy of pageable memory"
+    assert records[-1].reason == f"{LOSSES_TO_GIVE_UP} workers were lost on {where}, the last one: ruined"
 
 
 def test_a_worker_is_kept_for_another_call(workers: Workers) -> None:

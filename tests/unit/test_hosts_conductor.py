@@ -49,31 +49,43 @@ class Ranks:
 
     fate: Fate = staticmethod(lambda pairs: set())
     facts: Mapping[str, Mapping[str, Any]] = {}
+    states: Mapping[tuple[str, int], str] = {}  # as the hosts tell them
     started: list[list[str]] = []  # noqa: RUF012 - reset by the fixture
+    per_host = 1
+    devices: Mapping[int, str] = {}
 
     def __init__(
-        self, log: Path, environment: object, command: list[str], tick: object, hello_s: float
+        self,
+        log: Path,
+        environment: object,
+        command: list[str],
+        tick: object,
+        hello_s: float,
+        look_elsewhere: Callable[[list[dict[str, Any]]], str],
     ) -> None:
-        self.hosts = command[-1].split(",")
+        self.look_elsewhere = lambda: look_elsewhere(ranks)
+        self.hosts = [host for host in command[-1].split(",") for _ in range(Ranks.per_host)]
         Ranks.started.append(self.hosts)
         if "n5" in self.hosts and Ranks.facts.get("n5", {}).get("unreachable"):
             raise WorkerLost("worker ended by exit status 255")
-        self.hello = {
-            "speaker": 0,
-            "ranks": [
-                {
-                    "host": host,
-                    "pid": 100,
-                    "byteways": version(),
-                    "boot_id": host,
-                    "cores": [0, 1],
-                    **Ranks.facts.get(host, {}),
-                }
-                for host in self.hosts
-            ],
-        }
+        ranks: list[dict[str, Any]] = [
+            {
+                "host": host,
+                "pid": 100,
+                "byteways": version(),
+                "boot_id": host,
+                "cores": [0, 1],
+                **Ranks.facts.get(host, {}),
+            }
+            for host in self.hosts
+        ]
+        self.ranks = ranks
+        self.hello = {"speaker": 0, "ranks": ranks}
 
-    def ask(self, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+    def ask(self, request: Mapping[str, Any], timeout_s: float, devices: Mapping[int, str]) -> dict[str, Any]:
+        Ranks.devices = devices
+        for number, rank in enumerate(self.ranks):
+            rank["device"] = devices.get(number)
         pairs = [tuple(request["hosts"][rank] for rank in group) for group in request["groups"]]
         silent = Ranks.fate(pairs)
         outcomes = [None if at in silent else dict(OUTCOME) for at in range(len(pairs))]
@@ -105,7 +117,9 @@ class Seen:
 def ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replaces the ranks, and finds n5 unreachable where a test says so."""
     Ranks.fate, Ranks.facts, Ranks.started = staticmethod(lambda pairs: set()), {}, []
+    Ranks.per_host, Ranks.states = 1, {}
     monkeypatch.setattr(jobs, "WorkerProcess", Ranks)
+    monkeypatch.setattr(jobs, "states_on", lambda launcher, hosts, tick: Ranks.states)
 
     def unreachable(launcher: object, hosts: list[str], tick: object) -> dict[str, str]:
         lost = [host for host in hosts if Ranks.facts.get(host, {}).get("unreachable")]
@@ -114,16 +128,18 @@ def ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "unreachable", unreachable)
 
 
-def plan(*sweeps: str, hosts: tuple[Host, ...] = HOSTS, rounds: int = 1) -> HostsPlan:
+def plan(
+    *sweeps: str, hosts: tuple[Host, ...] = HOSTS, rounds: int = 1, ranks_per_host: int = 1
+) -> HostsPlan:
     suite = planning.suite(*(sweeps or (SUITE,)), head=f"rounds = {rounds}")
-    return make_hosts_plan(suite, hosts, PairRule(), *planning.two_cores)
+    return make_hosts_plan(suite, hosts, PairRule(), *planning.two_cores, ranks_per_host=ranks_per_host)
 
 
 def measured(
     tmp_path: Path, of: HostsPlan, done: set[tuple[str, int]] | None = None
 ) -> tuple[Seen, list[str]]:
     seen, said = Seen(), []
-    launcher = HostsLauncher(Launcher("test", ("launch", "{hosts}")))
+    launcher = HostsLauncher(Launcher("test", ("launch", "{hosts}")), of.ranks_per_host)
     launcher_command = lambda self, hosts, file: ["launch", ",".join(hosts)]  # noqa: E731
     with Journal(tmp_path) as journal, pytest.MonkeyPatch.context() as patch:
         patch.setattr(HostsLauncher, "command", launcher_command)
@@ -268,6 +284,33 @@ def test_the_others_take_on_a_collective_of_a_host_that_is_left_out(tmp_path: Pa
     assert len(said) == 1
 
 
+def test_a_stopped_rank_of_a_pair_is_named(tmp_path: Path) -> None:
+    """Catches a partner that is left out with a host whose ranks are stopped."""
+    Ranks.states = {(f"n{number}", 100): "T" if number == 2 else "S" for number in range(6)}
+    Ranks.fate = staticmethod(lambda pairs: {at for at, pair in enumerate(pairs) if "n2" in pair})
+    seen, said = measured(tmp_path, plan())
+    statuses = Counter(record.status for record in seen.records)
+    assert statuses == {"measured": 10, "lost": 2, "skipped": 3}
+    reasons = {record.reason for record in seen.records if record.status == "lost"}
+    assert all((reason or "").endswith("rank 2 (cpu0, process 100 on n2) is stopped") for reason in reasons)
+    assert len(said) == 1 and said[0].startswith("host n2 is left out")
+
+
+def test_a_stopped_rank_is_named_while_all_measure_together(tmp_path: Path) -> None:
+    """Catches a collective that one host holds up again and again, and a host that nobody names."""
+
+    def fate(groups: list[tuple[str, ...]]) -> set[int]:
+        return {0} if "n4" in groups[0] else set()
+
+    Ranks.states, Ranks.fate = {("n4", 100): "T"}, staticmethod(fate)
+    of = plan(ALLREDUCE, ALLREDUCE.replace("8B", "16B"), ALLREDUCE.replace("8B", "24B"))
+    seen, said = measured(tmp_path, of)
+    assert [record.status for record in seen.records] == ["lost", "lost", "skipped", "measured"]
+    assert (seen.records[0].reason or "").endswith("; rank 4 (cpu0, process 100 on n4) is stopped")
+    assert seen.records[-1].path == "allreduce:n[0-3]:cpu0,n5:cpu0"
+    assert len(said) == 1 and said[0].startswith("host n4 is left out: its ranks were lost 2 times")
+
+
 def test_losses_of_all_together_leave_no_host_out(tmp_path: Path) -> None:
     """Catches a collective that fails everywhere and takes the pairs of all hosts with it, and one that loses
     the ranks for ever.
@@ -286,6 +329,32 @@ def test_losses_of_all_together_leave_no_host_out(tmp_path: Path) -> None:
     assert reasons == {
         "the ranks of all hosts together were lost 3 times, the last time: worker ended by exit status 1"
     }
+
+
+def test_several_ranks_of_each_host_measure_together(tmp_path: Path) -> None:
+    """Catches collectives of one rank on each host, and messages that other ranks of a host join."""
+    asked: list[list[tuple[str, ...]]] = []
+    Ranks.per_host, Ranks.fate = 2, staticmethod(lambda groups: asked.append(groups) or set())
+    of = plan(SUITE, ALLREDUCE, hosts=HOSTS[:2], ranks_per_host=2)
+    seen, _ = measured(tmp_path, of)
+    assert [record.path for record in seen.records] == [
+        "n0:cpu0>n1:cpu0",
+        "allreduce:n0:0-1/cpu0,n1:0-1/cpu0",
+    ]
+    assert asked == [[("n0", "n1")], [("n0", "n0", "n1", "n1")]]
+    assert Ranks.devices == dict.fromkeys(range(4), "cpu0")
+
+
+def test_as_many_ranks_as_asked_for_are_on_each_host(tmp_path: Path) -> None:
+    """Catches a launcher that fills one host before the next, or starts fewer ranks."""
+    Ranks.per_host = 3
+    with pytest.raises(BytewaysError) as more:
+        measured(tmp_path, plan(ALLREDUCE, hosts=HOSTS[:2], ranks_per_host=2))
+    assert (more.value.cause or "").startswith("6 of 4 ranks started")
+    Ranks.per_host, Ranks.facts = 2, {"n1": {"host": "n0"}}
+    with pytest.raises(BytewaysError) as filled:
+        measured(tmp_path, plan(ALLREDUCE, hosts=HOSTS[:2], ranks_per_host=2))
+    assert filled.value.cause == "4 ranks run on n0: the launcher does not place 2 on each host"
 
 
 def test_ranks_on_foreign_and_shared_hosts_are_refused(tmp_path: Path) -> None:

@@ -8,26 +8,31 @@ from pathlib import Path
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer
-from byteways.run.hosts import launchers, reach
-from byteways.run.hosts.facts import ends_of, placed, sharing
+from byteways.run.hosts import launchers, reach, states
+from byteways.run.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
 from byteways.run.hosts.launchers import find_hosts_launcher
 from byteways.run.launchers import Launcher
 from byteways.topology.model import Device, Link, Nic, Topology
 
 FAMILIES = [
-    ("MPICH", ("mpiexec", "-n", "{ranks}"), "mpiexec -n 2 -f F -ppn 1 P"),
-    ("Open MPI", ("mpirun", "-n", "{ranks}"), "mpirun -n 2 --hostfile F --map-by ppr:1:node P"),
-    ("Slurm", ("srun", "-n", "{ranks}"), "srun -n 2 --nodelist=F --ntasks-per-node=1 P"),
-    ("Flux", ("flux", "run", "-n", "{ranks}"), "flux run -n 2 --requires=host:a,b --tasks-per-node=1 P"),
+    ("MPICH", ("mpiexec", "-n", "{ranks}"), "mpiexec -n N -f F -ppn R P"),
+    ("Open MPI", ("mpirun", "-n", "{ranks}"), "mpirun -n N --hostfile F --map-by ppr:R:node P"),
+    ("Slurm", ("srun", "-n", "{ranks}"), "srun -n N --nodelist=F --ntasks-per-node=R P"),
+    ("Flux", ("flux", "run", "-n", "{ranks}"), "flux run -n N --requires=host:a,b --tasks-per-node=R P"),
 ]
 
 
 @pytest.mark.parametrize(("name", "words", "line"), FAMILIES, ids=[family[0] for family in FAMILIES])
 def test_families(monkeypatch: pytest.MonkeyPatch, name: str, words: tuple[str, ...], line: str) -> None:
-    """Catches ranks that a launcher places elsewhere than on one host each."""
+    """Catches ranks that a launcher places elsewhere than on their host, and too few of them."""
     monkeypatch.setattr(launchers, "find_launcher", lambda given=None: Launcher(name, words))
-    assert " ".join(find_hosts_launcher().line(["a", "b"], Path("F"), ["P"])) == line
+    for each in (1, 4):
+        found = find_hosts_launcher(ranks_per_host=each)
+        wanted = line.replace("N", str(2 * each)).replace("R", str(each))
+        assert " ".join(found.line(["a", "b"], Path("F"), ["P"])) == wanted
+    assert find_hosts_launcher(ranks_per_host=1).worker_words(["a", "b"]) == ["--ranks", "2"]
+    told = find_hosts_launcher(ranks_per_host=4).worker_words(["a", "b"])
+    assert told == ["--ranks", "8", "--ranks-per-host", "4"]
 
 
 def test_a_launcher_that_is_not_known_needs_all_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +52,10 @@ def test_a_given_launcher(tmp_path: Path) -> None:
     program.chmod(0o755)
     found = find_hosts_launcher(f"{program} --on {{hosts}} -np {{ranks}}")
     assert found.line(["a", "b"], Path("F"), ["P"]) == [str(program), "--on", "a,b", "-np", "2", "P"]
+    found = find_hosts_launcher(f"{program} --on {{hosts}} -np {{ranks}} -ppn {{ranks_per_host}}", 3)
+    assert found.line(["a", "b"], Path("F"), ["{ranks}"])[1:] == [
+        *("--on", "a,b", "-np", "6", "-ppn", "3", "{ranks}")
+    ]
 
 
 def test_hosts_that_cannot_be_reached_are_found_by_halves(tmp_path: Path) -> None:
@@ -80,6 +89,34 @@ def test_a_launcher_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monk
         os.kill(int(pid.read_text()), 0)
 
 
+def test_states_of_ranks_on_other_hosts(tmp_path: Path) -> None:
+    """Catches a stopped rank that its host does not tell, other programs for ranks, a host that does not
+    answer and takes what the others say with it, and a launcher's own words in a line.
+    """
+    commands = {7: f"python -m {launchers.MODULE} --ranks 2", 8: "python other", 9: "", 10: launchers.MODULE}
+    for pid, command in commands.items():
+        (tmp_path / "proc" / str(pid)).mkdir(parents=True)
+        (tmp_path / "proc" / str(pid) / "cmdline").write_bytes(command.replace(" ", "\0").encode() + b"\0")
+    (tmp_path / "proc" / "self").mkdir()
+    (tmp_path / "proc" / "11").mkdir()
+    lines = states.lines_of(tmp_path / "proc", "n1", {7: "T", 8: "T", 9: "S", 10: None}.get)
+    assert lines == ["byteways-rank n1 7 T"]
+    program = tmp_path / "launch"
+    program.write_text(f"#!/bin/sh\necho '[n1] {lines[0]}'\necho 'byteways-rank n0 7 S' \"$@\"\nexit 1\n")
+    program.chmod(0o755)
+    found = states.states_on(find_hosts_launcher(f"{program} {{hosts}} {{ranks}}", 4), ["n0", "n1"])
+    assert found == {("n1", 7): "T", ("n0", 7): "S"}
+    assert states.stopped_on(found, "n1", 7)
+    assert not states.stopped_on(found, "n0", 7) and not states.stopped_on(found, "n1", 8)
+
+
+def test_a_program_beside_the_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches Slurm, which lets a second program wait until the ranks have ended."""
+    monkeypatch.setattr(launchers, "find_launcher", lambda given=None: Launcher("Slurm", ("srun",)))
+    line = find_hosts_launcher().line(["a"], Path("F"), ["P"], beside=True)
+    assert line == ["srun", "--nodelist=F", "--ntasks-per-node=1", "--overlap", "P"]
+
+
 def test_ranks_are_placed_by_name() -> None:
     """Catches ranks that are taken for their neighbours: Slurm sorts the hosts that it is given."""
     ranks = [{"host": name} for name in ("n10.site.org", "n2.site.org", "n9")]
@@ -87,6 +124,32 @@ def test_ranks_are_placed_by_name() -> None:
     assert placed(["n2.site.org", "n9", "n10"], ranks) == ["n10", "n2.site.org", "n9"]
     assert placed(["10.0.0.1", "10.0.0.2", "10.0.0.3"], ranks) == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
     assert placed(["n2", "n9", "n11"], ranks) == ["", "n2", "n9"]
+
+
+def test_several_ranks_of_a_host_are_placed_by_name() -> None:
+    """Catches ranks of two hosts that pass for those of one, with a launcher that deals them in turn."""
+    ranks = [{"host": name} for name in ("k1", "k2", "k1", "k2")]
+    assert placed(["k1", "k2"], ranks) == ["k1", "k2", "k1", "k2"]
+    assert placed(["10.0.0.1", "10.0.0.2"], ranks) == ["10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2"]
+    assert [number_on_host(ranks, rank) for rank in range(4)] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "cores"),
+    [
+        ([("a", [0, 1]), ("a", [0, 1])], [(7,), (7,)]),  # alone on their host: as planned, near to their GPUs
+        ([("a", [0]), ("a", [1])], [(0,), (1,)]),  # bound by the launcher
+        ([("a", [0, 1, 2, 3])] * 4, [(0,), (1,), (2,), (3,)]),  # two hosts on one kernel
+        ([("a", [0, 1])] * 4, [(), (), (), ()]),
+        ([("a", [0, 1]), ("b", [0, 1])], [(0, 1), (0, 1)]),
+    ],
+)
+def test_ranks_of_a_host_have_cores_of_their_own(
+    ranks: list[tuple[str, list[int]]], cores: list[tuple[int, ...]]
+) -> None:
+    """Catches two ranks that take turns on a core while others are idle."""
+    facts = [{"boot_id": boot, "host": boot, "cores": own} for boot, own in ranks]
+    assert [tuple(cores_of_rank(facts, here, 2, (7,))) for here in range(len(ranks))] == cores
 
 
 def test_ranks_that_share_a_kernel_are_counted() -> None:
@@ -106,12 +169,10 @@ def test_an_end_is_known_by_its_identity_and_limited_by_the_narrowest_link() -> 
         Device("gpu0", "gpu", "GPU", uuid="GPU-1", pci_address="0000:3b:00.0", numa_domain=0),
     )
     topology = Topology("n0", devices, links=(narrow, wide), nics=(nic,))
-    told = ends_of(topology, Buffer("gpu0", "device"))
+    told = ends_of(topology, "gpu0")
     assert (told["uuid"], told["pci_address"], told["nic"]["port"]) == ("GPU-1", "0000:3b:00.0", "mlx5_0")
     assert told["links"] == ["gpu0<>cpu0", "nic0<>cpu0"] and told["peak_bytes_per_s"] == 31.5e9
     assert told["peak_source"].startswith("nic0<>cpu0")
     with pytest.raises(KeyError):
-        ends_of(topology, Buffer("gpu7", "device"))
-    assert (
-        "no network interface" in ends_of(Topology("n0", devices), Buffer("cpu0", "pageable"))["peak_source"]
-    )
+        ends_of(topology, "gpu7")
+    assert "no network interface" in ends_of(Topology("n0", devices), "cpu0")["peak_source"]

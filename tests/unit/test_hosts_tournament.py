@@ -12,6 +12,7 @@ from hypothesis import strategies as some
 
 from byteways.errors import BytewaysError
 from byteways.plan.hosts.names import Host, read_hosts
+from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import make_hosts_plan
 from byteways.plan.hosts.rule import DEFAULT_EACH, PairRule, Tournament
 from byteways.plan.hosts.tournament import round_of, rounds_of, seats_in_round
@@ -225,6 +226,15 @@ def test_cases_of_all_hosts() -> None:
     assert plan.records == 5 and all(type(case).from_json(case.identity()) == case for case in found)
 
 
+def test_small_sizes_that_become_one_are_one_case() -> None:
+    """Catches two records of one case: blocks of 8 B and of 1 KiB are alike among a thousand hosts."""
+    suite = planning.suite(MESSAGES.replace('"8B"', '["8B", "1KiB", "1MiB"]') + 'pattern = "allgather"')
+    for count, sizes in ((2, [16, 1024, 1 << 20]), (1000, [8000, 1048000])):
+        plan = make_hosts_plan(suite, hosts(count), PairRule(), *planning.two_cores)
+        found = [plan.planned(planned, tuple(range(count)), 0).case for planned in plan.of_all]
+        assert [case.size_bytes for case in found] == sizes and plan.records == len(sizes)
+
+
 @pytest.mark.parametrize(
     ("sweep", "cause"),
     [
@@ -254,6 +264,40 @@ def test_devices_of_hosts_together() -> None:
         "halo:n0:gpu3,n1:gpu3",
     ]
     assert [case.executors for case in found] == [("gpu2",), ("gpu0",), ("gpu3",)]
+
+
+def test_several_ranks_on_each_host() -> None:
+    """Catches GPUs that two ranks of a host share, blocks of too few ranks, and a message that the wrong rank
+    of a host sends.
+    """
+    suite = planning.suite(
+        DIRECT.replace('"direct"', '"xccl"').replace("allreduce", "allgather"),
+        ON_GPUS.replace("gpu*", "gpu[13]"),
+        MESSAGES.replace("cpu*:pageable", "gpu[12]:device") + 'pairs = "all"',
+    )
+    plan = make_hosts_plan(suite, hosts(3), PairRule(), *planning.h200x4, ranks_per_host=4)
+    gather, halo = (plan.planned(planned, (0, 1, 2), 0).case for planned in plan.of_all)
+    assert gather.path == "allgather:n[0-2]:gpu[0-3]" and gather.size_bytes % 12 == 0
+    assert gather.ranks == tuple(range(12)) and gather.hosts == ("n0", "n1", "n2")
+    assert gather.hosts_of_ranks == ("n0",) * 4 + ("n1",) * 4 + ("n2",) * 4
+    assert halo.path == "halo:n[0-2]:gpu1+gpu3"
+    assert plan.notes == ("sweep 's1': 2 of 4 ranks of a host have such buffers",)
+    assert all(type(case).from_json(case.identity()) == case for case in (gather, halo))
+    seats = [seats_of(planned.case, plan.ranks_of_host) for planned in plan.of_all]
+    assert seats == [[(0, "gpu0"), (1, "gpu1"), (2, "gpu2"), (3, "gpu3")], [(1, "gpu1"), (3, "gpu3")]]
+    message = next(one for one in plan.of_pairs if one.case.path == "second:gpu1>first:gpu2")
+    assert seats_of(message.case, plan.ranks_of_host) == [(2, "gpu2"), (1, "gpu1")]
+    assert seats_of(message.case, ()) == [(0, "gpu2"), (0, "gpu1")]
+    fewer = plan.planned(plan.of_all[0], (0, 2), 0).case
+    assert fewer.path == "allgather:n0:gpu[0-3],n2:gpu[0-3]" and len(fewer.ranks) == 8
+
+
+def test_ranks_beyond_the_gpus_measure_host_memory() -> None:
+    """Catches ranks without a GPU that are left out where they are not needed, or share one."""
+    suite = planning.suite(DIRECT.replace('"direct"', '"xccl"'), MESSAGES + 'pattern = "allreduce"')
+    plan = make_hosts_plan(suite, hosts(2), PairRule(), *planning.h200x4, ranks_per_host=6)
+    paths = [plan.planned(planned, (0, 1), 0).case.path for planned in plan.of_all]
+    assert paths == ["allreduce:n0:gpu[0-3],n1:gpu[0-3]", "allreduce:n0:0-5/cpu0,n1:0-5/cpu0"]
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ def test_local_ranks_start_and_tell_their_places(tmp_path: Path) -> None:
     topology = host(1, 2)[0]
     cores = tuple(sorted(os.sched_getaffinity(0)))[:1]
     here = replace(topology, devices=(replace(topology.devices[0], cores=cores),))
-    check_ranks(Job(LOCAL, 3), [], here, tmp_path / "log", lambda: None)
+    assert check_ranks(Job(LOCAL, 3), [], here, tmp_path / "log", lambda: None) == []
     worker = WorkerProcess(tmp_path / "log", {}, Job(LOCAL, 2).command())
     try:
         assert "mpi" not in worker.hello and len(worker.hello["ranks"]) == 2

@@ -173,11 +173,16 @@ def test_the_time_of_each_rank_is_kept_where_it_was_taken() -> None:
 LATE = skew(begin_ns=41_000.0, begins_last=0.9)
 STRAGGLERS = [
     ([LATE, skew(), skew(), skew()], "rank 0 begins 41 µs after the first rank", "below 10 µs"),
+    (
+        [skew(begin_ns=3.4712e6, begins_last=0.9), skew(), skew(), skew()],
+        "rank 0 begins 3.47 ms after the first rank",
+        "below 10 µs",
+    ),
     ([skew(), skew(), skew(waiting=0.48), skew()], "rank 2 has no CPU for 48 % of the time", "below 5 %"),
 ]
 
 
-@pytest.mark.parametrize(("ranks", "observed", "required"), STRAGGLERS, ids=["late", "no-cpu"])
+@pytest.mark.parametrize(("ranks", "observed", "required"), STRAGGLERS, ids=["late", "very late", "no-cpu"])
 def test_a_straggler_is_named(ranks: list[SimpleNamespace], observed: str, required: str) -> None:
     """Catches a rank that all others wait for without a word."""
     (warning,) = outcome(case("mpi", "allreduce", ALL), ranks=ranks)["warnings"]

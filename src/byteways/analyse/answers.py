@@ -6,7 +6,7 @@ The alternatives are ranked by compare.py, separately for each kind of pair and 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from math import log2
@@ -33,6 +33,7 @@ from byteways.plan.case import Case, PlannedCase, is_managed
 from byteways.plan.interfaces import figure_of
 from byteways.plan.options import TIMING
 from byteways.plan.question import PROCESS, RANKS, Question, is_host
+from byteways.results.record import Record
 from byteways.results.simulated import mark_of, model_of, worded
 from byteways.topology.device_names import devices_named
 from byteways.units import format_size
@@ -159,6 +160,7 @@ class NoAnswer:
 
     between: str
     reason: str
+    hint: str = ""  # a command that gets an answer
 
     def __str__(self) -> str:
         return f"{self.between}: {self.reason}"
@@ -196,7 +198,7 @@ def answers(run: Run, asked: Question, name: str = "RUN") -> list[Answer | NoAns
         named = _place(compared, wires)
         mark = mark_of(index.manifest)
         found.append(
-            Answer(asked, named, ranking, mark) if ranking else NoAnswer(named, _not_ranked(compared))
+            Answer(asked, named, ranking, mark) if ranking else _not_ranked(index, asked, named, compared)
         )
     return found
 
@@ -230,21 +232,24 @@ def _ends(index: Index, asked: Question) -> tuple[Collection[str], Collection[st
 
 
 def _between(index: Index, asked: Question) -> list[Cell]:
-    """Returns the cells whose flows all run from a source to a destination; bidirectional ones either way."""
-    sources, destinations = _ends(index, asked)
+    """Returns the cells of records that _joining() accepts, of a host by its nearest domain."""
+    joins = _joining(index, asked)
     near = is_host(asked.source) or is_host(asked.destination)
+    return [
+        cell for cell in index.cells if joins(cell.record) and (not near or by_nearest(cell, index.topology))
+    ]
+
+
+def _joining(index: Index, asked: Question) -> Callable[[Record], bool]:
+    """Returns whether all flows of a record run from source to destination; bidirectional ones either way."""
+    sources, destinations = _ends(index, asked)
 
     def runs(flow: dict[str, Any], pattern: str) -> bool:
         source, destination = (_device(flow[end]) for end in ("source", "destination"))
         back = pattern == "bidirectional" and source in destinations and destination in sources
         return (source in sources and destination in destinations) or back
 
-    return [
-        cell
-        for cell in index.cells
-        if all(runs(flow, cell.record.pattern) for flow in cell.record.flows)
-        and (not near or by_nearest(cell, index.topology))
-    ]
+    return lambda record: all(runs(flow, record.pattern) for flow in record.flows)
 
 
 def _device(end: object) -> str:
@@ -283,12 +288,13 @@ def _place(members: Sequence[Cell], wires: Sequence[str]) -> str:
     return ", ".join(named)
 
 
-def _not_ranked(members: Iterable[Cell]) -> str:
-    members = list(members)
+def _not_ranked(index: Index, asked: Question, named: str, members: Sequence[Cell]) -> NoAnswer:
+    now = _now(index, asked)
     if any("short-batch" in cell.warning_ids for cell in members):
-        return "not ranked: the batches were too short for the timer"
+        return NoAnswer(named, "not ranked: the batches were too short for the timer", now)
     rounds = max(cell.rounds for cell in members)
-    return f"not ranked: measured in {count(rounds, 'round')}, and a ranking needs 3"
+    reason = f"not ranked: measured in {count(rounds, 'round')}, and a ranking needs 3"
+    return NoAnswer(named, reason, f"byteways run --rounds 3; or {now}")
 
 
 def _operand(rival: Rival | None) -> Operand | None:
@@ -313,7 +319,7 @@ def _no_results(index: Index, asked: Question, name: str) -> BytewaysError:
     if not cells:
         paths = _common([cell.record.path for cell in index.cells])
         there = f"measured paths: {paths}; or " if paths else ""
-        return BytewaysError(what, hint=there + _now(index, asked))
+        return BytewaysError(what, cause=_failed(index, asked), hint=there + _now(index, asked))
     processes = [cell for cell in cells if within_a_process(cell) == (asked.within == PROCESS)]
     if not processes:
         other = RANKS if asked.within == PROCESS else PROCESS
@@ -321,6 +327,19 @@ def _no_results(index: Index, asked: Question, name: str) -> BytewaysError:
     patterns = _common([cell.record.pattern for cell in processes if does_the_job(cell)])
     memories = _common([end.memory for cell in processes for end in (cell.source, cell.destination)])
     return BytewaysError(what, hint=f"measured patterns: {patterns or 'none'}; memory: {memories}")
+
+
+def _failed(index: Index, asked: Question) -> str | None:
+    """Returns why the cases between these devices have no result; None if none was planned."""
+    joins = _joining(index, asked)
+    tried = [one for one in index.records if one.status != "measured" and joins(one)]
+    tried.sort(key=lambda one: one.status == "skipped")  # what was given up says less than what failed
+    if not tried:
+        return None
+    first = tried[0]
+    number = len({one.case_id for one in tried})
+    told = f"{first.interface} {first.path}: {first.told_status}, {first.reason or 'without a reason'}"
+    return f"{count(number, 'case')} there {'has' if number == 1 else 'have'} no result: {told}"
 
 
 def _common(values: Sequence[Hashable]) -> str:

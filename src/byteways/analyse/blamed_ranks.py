@@ -1,4 +1,5 @@
-"""Which ranks keep others waiting or failed, by what records say: late begins, and reasons that name a rank.
+"""Which ranks keep others waiting or failed, and which devices failed, by what records say: late begins, and
+reasons that name a rank or device.
 
 All ranks take part in every case, so that what slow or failed cases have in common cannot tell them apart.
 """
@@ -22,6 +23,11 @@ _AT_FAULT = re.compile(
 #: The rank whose error a reason quotes.
 _TOLD_BY = re.compile(r"(?:^|: )rank (\d+)(?: \([^)]*\))?: ")
 
+#: The device on which a call of a driver failed: `cuMemAlloc: CUDA_ERROR_UNKNOWN (unknown error) on gpu2`.
+_FAILED_ON = re.compile(r"\) on ((?:cpu|gpu)\d+)\b")
+#: Before the name of such a device, among what a case involves.
+ERRORS_ON = "errors on "
+
 
 def stragglers_of(record: Record) -> list[Straggler]:
     """Returns the ranks that keep the others waiting in a result."""
@@ -41,6 +47,19 @@ def ranks_blamed(record: Record) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(number) for number in told))
 
 
+def blamed_in(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict[str, frozenset[str]]:
+    """Returns for each case the ranks that it blames (blamed_names()), and `errors on gpu2` where calls of a
+    driver failed.
+    """
+    records = tuple(records)
+    found = blamed_names(manifest, records)
+    for record in records:
+        told = _FAILED_ON.findall(record.reason or "")
+        if told:
+            found[record.case_id] = found.get(record.case_id, frozenset()) | {ERRORS_ON + told[-1]}
+    return found
+
+
 def device_of(record: Record, rank: int) -> str:
     """Returns the device of a rank in a case; '' if it has none there."""
     return Case.from_json(vars(record)).devices_of_ranks.get(rank, "")
@@ -57,9 +76,14 @@ def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict
     host = "" if is_simulated(manifest) else str((manifest.get("host") or {}).get("name") or "")
     found: dict[str, set[str]] = {}
     for record, rank in blamed:
-        hosts = Case.from_json(vars(record)).hosts
+        hosts = Case.from_json(vars(record)).hosts_of_ranks
         place = " on ".join(filter(None, (known[rank], host)))
-        name = f"host {hosts[rank]}" if rank < len(hosts) else f"rank {rank}{f' ({place})' if place else ''}"
+        if rank >= len(hosts):
+            name = f"rank {rank}{f' ({place})' if place else ''}"
+        elif hosts.count(hosts[rank]) == 1:
+            name = f"host {hosts[rank]}"
+        else:
+            name = f"rank {rank} (host {hosts[rank]})"
         found.setdefault(record.case_id, set()).add(name)
     return {case: frozenset(names) for case, names in found.items()}
 

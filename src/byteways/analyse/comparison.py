@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import log
 from typing import Any
 
-from byteways.analyse.blamed_ranks import blamed_names
+from byteways.analyse.blamed_ranks import blamed_in
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare_all
 from byteways.analyse.compared import ComparedCases, Pair
@@ -68,7 +68,7 @@ def compare_runs(runs: Sequence[Run], names: Sequence[str], *, mixed: bool = Fal
     claims = iter(compare_all([(two, one) for pairs, _ in parts for one, two in pairs], kind="runs"))
     found = []
     for other, name, (pairs, reasons) in zip(others, names[1:], parts, strict=True):
-        blamed = blamed_names(other.manifest, other.records)
+        blamed = blamed_in(other.manifest, other.records)
         cases = [pair_of(one, two, next(claims), first.topology, blamed) for one, two in pairs]
         found.append(_comparison((first, other), (names[0], name), cases, reasons))
     return found
@@ -109,7 +109,7 @@ def _missing(first: Index, second: Index) -> tuple[frozenset[str], ...]:
     """Returns what the cases involve that the second run failed or skipped, and the first has a result of."""
     planned = {record.case_id for record in second.records}
     there = {cell.record.case_id for cell in second.cells}
-    blamed = blamed_names(second.manifest, second.records)
+    blamed = blamed_in(second.manifest, second.records)
     gone = (cell.record for cell in first.cells if cell.record.case_id in planned - there)
     return tuple(
         parts_of(record, first.topology) | blamed.get(record.case_id, frozenset()) for record in gone

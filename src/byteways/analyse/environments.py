@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from byteways.analyse.machine_names import machine
+from byteways.plan.case import Case
+from byteways.plan.legality.executors import libraries_of
+from byteways.results.libraries import BETWEEN_RANKS, version_of
+from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, model_of
+from byteways.topology.model import Topology
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,9 @@ _OPTIONS = ("ranks", "launcher", "precision")
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
-    """Returns in which properties two manifests differ, machine first, then software, then definitions."""
+    """Returns in which properties two manifests differ: libraries between ranks first, then the machine, then
+    other software and definitions.
+    """
     ones, others = dict(_properties(first)), dict(_properties(second))
     return [
         Difference(what, ones.get(what, ""), others.get(what, ""))
@@ -32,7 +40,45 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Dif
     ]
 
 
+def between_machines(found: Iterable[Difference], first: Topology, second: Topology) -> list[Difference]:
+    """Returns differences of unlike machines: their devices as a whole instead of each device and link."""
+    parts = {*first.names(), *second.names()}
+    names = {f"partition of {name}" for name in parts} | parts
+    kept = [one for one in found if one.what not in names and not one.what.startswith("link ")]
+    wholes = [
+        Difference("machine", machine(first), machine(second)),
+        Difference("CPUs", *map(_cpus, (first, second))),
+    ]
+    return [one for one in (*wholes, *kept) if one.first != one.second]
+
+
+def _cpus(topology: Topology) -> str:
+    models = dict.fromkeys(device.model for device in topology.devices if device.kind == "cpu")
+    return ", ".join(models)
+
+
+def carriers(manifest: Mapping[str, Any], records: Iterable[Record]) -> tuple[str, ...]:
+    """Returns the libraries that carry a run's messages and collectives, with versions: `NCCL 2.28.3`.
+
+    One that no case uses, or whose version was not recorded, is left out.
+    """
+    used: set[str] = set()
+    for record in {record.case_id: record for record in records if record.status != "skipped"}.values():
+        used |= libraries_of(Case.from_json(vars(record)))
+    names = [*(["mpi"] if "mpi" in used else []), *(["nccl", "rccl"] if "xccl" in used else [])]
+    versions = {name: version_of(name, manifest.get("libraries") or ()) for name in names}
+    return tuple(
+        version if name == "mpi" else f"{BETWEEN_RANKS[name]} {version}"
+        for name, version in versions.items()
+        if version
+    )
+
+
 def _properties(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    libraries = [one for one in manifest.get("libraries") or () if one.get("usable", True)]
+    told = {str(one.get("library")): one for one in libraries}
+    for name, known in BETWEEN_RANKS.items():
+        yield known, str(told.get(name, {}).get("version") or "")
     model = manifest.get("machine_model") or {}
     yield "kind", "simulated" if is_simulated(manifest) else "measured"
     yield "machine model", f"{model_of(manifest)} {model.get('digest', '')}".strip()
@@ -49,8 +95,10 @@ def _properties(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"link {link['a']}-{link['b']}", str(link["link_class"])
     yield "kernel", str(host.get("kernel", ""))
     yield "operating system", str(host.get("os", ""))
-    for library in manifest.get("libraries") or ():
-        yield f"library {library.get('library')}", str(library.get("version") or "")
+    for name, library in told.items():
+        if name not in BETWEEN_RANKS:
+            yield f"library {name}", str(library.get("version") or "")
+    yield "path of MPI", str(told.get("mpi", {}).get("path") or "")
     for name, value in (manifest.get("environment") or {}).items():
         yield name, str(value)
     yield (

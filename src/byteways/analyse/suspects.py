@@ -1,8 +1,8 @@
 """What the affected cases of two runs have in common: a device, a link, or a role of a device.
 
 Candidates are ranked by the harmonic mean of two parts: of their own cases that are affected, and of the
-affected cases that are theirs. A link that one run lacks explains more than any of them, and then a rank that
-the records themselves blame (blamed_ranks.py).
+affected cases that are theirs. A link that one run lacks explains more than any of them, and then a rank
+that the records themselves blame, or a device that they blame for more cases (blamed_ranks.py).
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from byteways.analyse.blamed_ranks import ERRORS_ON
 from byteways.results.record import Record
 from byteways.topology.model import Topology
 from byteways.topology.routes import route
 
-#: A rank or host that at least this share of the affected cases blames comes before what they have in common:
-#: not every case that waits for it says so (long batches hide a late begin).
+#: A rank, host or device that at least this share of the affected cases blames may come before what they have
+#: in common: not every case that waits for it says so (long batches hide a late begin).
 NAMED_SHARE = 0.25
 _IS_BLAMED = re.compile(r"(?:rank|host) ").match
 
@@ -72,12 +73,19 @@ def suspect(
     if not own:
         return None
     total = len(affected)
+    failed = {name.removeprefix(ERRORS_ON) for name in own if name.startswith(ERRORS_ON)}
+    failed = {name for name in failed if own[ERRORS_ON + name] >= NAMED_SHARE * total}
+    own = Counter({name: number for name, number in own.items() if not name.startswith(ERRORS_ON)})
+
+    def best(names: Iterable[str]) -> str:
+        return max(names, key=lambda name: (2 * own[name] / (all_cases[name] + total), -len(name), name))
+
     lacking = set(missing) & {*own}
     blamed = {name for name, number in own.items() if _IS_BLAMED(name) and number >= NAMED_SHARE * total}
-    name = max(
-        lacking or blamed or own,
-        key=lambda name: (2 * own[name] / (all_cases[name] + total), -len(name), name),
-    )
+    name = best(lacking or blamed or own)
+    # A device that fails halfway may have links with failed cases only. Broken links fail calls on it, too.
+    if not lacking and not blamed and failed and own[device := best(failed)] > own[name]:
+        name = device
     return Suspect(name, own[name], all_cases[name], total, bool(lacking))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from byteways.analyse.checks.common import FEW_ROUNDS
 from byteways.analyse.checks.verdict import MISSING, UNKNOWN, CheckedCases, Judged
 from byteways.analyse.phrases import count
 from byteways.errors import BytewaysError
@@ -20,9 +21,11 @@ def summary(check: CheckedCases) -> str:
 
 
 def suspicion(check: CheckedCases) -> str:
-    """`35 of 35 failing cases involve gpu0-nvswitch, and 35 of the 36 cases with it fail`; '' without any."""
+    """`35 of 35 failing cases involve gpu0-nvswitch, and 35 of the 36 cases with it fail`; '' for fewer than
+    two, which have several parts in common.
+    """
     found = check.suspect
-    if found is None:
+    if found is None or (found.of == 1 and not found.missing):
         return ""
     missing = f"the link {found.name} is missing: " if found.missing else ""
     share = f"{found.slower} of {count(found.of, 'failing case')} involve {found.name}"
@@ -96,9 +99,12 @@ def _change(ratio: float) -> str:
 def nothing_judged(check: CheckedCases) -> BytewaysError:
     """Returns the error for a run of which no case can be judged, with the most frequent reason."""
     most = reasons(check)
-    hint = "learn what is normal here: byteways check --learn RUN… --out FILE"
+    what = f"no case of {check.run} can be judged by {check.against}"
+    if most and most[0].endswith(FEW_ROUNDS):
+        hint = "measure each case three times: byteways run --rounds 3"
+        return BytewaysError(what, cause=most[0], hint=hint)
     return BytewaysError(
-        f"no case of {check.run} can be judged by {check.against}",
+        what,
         cause=most[0] if most else "it has no case",
-        hint=hint,
+        hint="learn what is normal here: byteways check --learn RUN… --out FILE",
     )

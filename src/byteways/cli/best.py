@@ -62,6 +62,9 @@ def best(
     from byteways.analyse.answers import answers
     from byteways.plan.question import question
 
+    if run is None and (Path(size) / "run.json").is_file():
+        hint = f"the size comes before the run: byteways best {source} {destination} 1MiB {size}"
+        raise BytewaysError(f"'{size}' is a run, not a size", hint=hint)
     asked = question(source, destination, size, within=within, memory=memory, pattern=pattern)
     if run is None:
         return _now(asked, machine, out, as_json)
@@ -80,7 +83,8 @@ def _print(
     measured_s: float | None,
     left_out: Sequence[str] = (),
 ) -> None:
-    """Prints an answer a line, or JSON; a simulated run is marked above."""
+    """Prints an answer a line, or JSON; a simulated run is marked above. Hints go to standard error."""
+    from byteways.analyse.answers import NoAnswer
     from byteways.results.simulated import is_simulated, mark_of
 
     if as_json:
@@ -97,6 +101,9 @@ def _print(
         echo(mark)
     for one in found:
         echo(str(one))
+    if measured_s is None:
+        for hint in dict.fromkeys(one.hint for one in found if isinstance(one, NoAnswer)):
+            say(f"hint: {hint}")
 
 
 def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) -> int:

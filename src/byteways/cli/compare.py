@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,14 +16,17 @@ from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.words import closest
 
 if TYPE_CHECKING:
-    from byteways.analyse.across_machines import ClassComparison
+    from byteways.analyse.across_machines import ClassComparison, Row
     from byteways.analyse.comparison import Comparison
+    from byteways.analyse.environments import Difference
     from byteways.cli.layout import Lines, Table
     from byteways.results.run_folder import RunFolder
 
 CASE, LINK_CLASS = "case", "link-class"
 #: Most differing cases, differences of environment and failed cases that are printed without --all.
 MOST_CASES, MOST_DIFFERENCES, MOST_FAILED = 30, 20, 10
+#: Cases of unlike machines: one of them has other GPUs in each, so that few rows say it all.
+MOST_OF_MACHINES = 5
 
 
 def compare(
@@ -62,7 +65,8 @@ def compare(
         f"{one.names[1]}: {said}" for one in found for rule in conditions if (said := rule.broken_by(one))
     ]
     if as_json:
-        told = {"marks": _marks(folders), "comparisons": [one.to_json() for one in found], "broken": broken}
+        comparisons = [{**one.to_json(), **_classes_as_data(one, folders)} for one in found]
+        told = {"marks": _marks(folders), "comparisons": comparisons, "broken": broken}
         echo(json.dumps(told, indent=1, allow_nan=False))
     else:
         for one in found:
@@ -82,36 +86,47 @@ def _print(compared: Comparison, folders: Sequence[RunFolder], every: bool) -> N
     from byteways.analyse.wording_comparison import HEADINGS, row
     from byteways.cli.layout import Lines, Table, show
 
-    own = [folder for folder in folders if str(folder.path) in compared.names]
+    own = [_named(name, folders) for name in compared.names]
     for mark in _marks(own):
         echo(mark)
     first, second = compared.names
+    most = MOST_CASES if compared.same_gpus else MOST_OF_MACHINES
     blocks: list[Table | Lines] = [Lines("runs", (f"first: {first}", f"second: {second}"))]
-    blocks += [_environment(compared), Lines("result", tuple(_result(compared)))]
+    blocks += [_environment(compared, own), Lines("result", tuple(_result(compared, most)))]
+    if not compared.same_gpus:
+        blocks += _class_tables(_classes(compared, folders), every)
     if compared.lost:
         failed = tuple((one.status, f"{one.interface} {one.path}", one.reason or "") for one in compared.lost)
         title = f"failed in {second}, not in {first}"
         blocks.append(Table(title, ("status", "case", "reason"), failed[: None if every else MOST_FAILED]))
-    pairs = compared.pairs if every else [pair for pair in compared.pairs if pair.claim.differ][:MOST_CASES]
+    pairs = compared.pairs if every else [pair for pair in compared.pairs if pair.claim.differ][:most]
     if pairs:
         rows = tuple(row(pair) for pair in pairs)
         blocks.append(Table("cases, the largest differences first", HEADINGS, rows, frozenset(HEADINGS[1:])))
     show(blocks)
 
 
-def _environment(compared: Comparison) -> Table | Lines:
+def _named(name: str, folders: Sequence[RunFolder]) -> RunFolder:
+    return next(folder for folder in folders if str(folder.path) == name)
+
+
+def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> Table | Lines:
+    from byteways.analyse.environments import between_machines
     from byteways.cli.layout import Lines, Table
 
     title = "differences of the environment"
     if not compared.environment:
         return Lines(title, ("none",))
-    told = [(one.what, one.first or "-", one.second or "-") for one in compared.environment]
+    found: Sequence[Difference] = compared.environment
+    if not compared.same_gpus:
+        found = between_machines(found, *(run.topology for run in runs))
+    told = [(one.what, one.first or "-", one.second or "-") for one in found]
     if len(told) > MOST_DIFFERENCES:
         told[MOST_DIFFERENCES:] = [(f"and {len(told) - MOST_DIFFERENCES} more", "--json", "--json")]
     return Table(title, ("what", "first", "second"), tuple(told))
 
 
-def _result(compared: Comparison) -> Iterator[str]:
+def _result(compared: Comparison, most: int) -> Iterator[str]:
     from byteways.analyse.phrases import count
     from byteways.analyse.wording_comparison import more, summary, suspicion
 
@@ -119,12 +134,12 @@ def _result(compared: Comparison) -> Iterator[str]:
     if said := suspicion(compared):
         yield said
     if not compared.same_gpus:
-        yield "the machines have different GPUs: --by link-class compares parts of the peak"
+        yield "the machines have different GPUs: see the parts of the nominal peak below"
     for reason, number in compared.not_compared.items():
         yield f"{count(number, 'case')} not compared: {reason}"
     only = zip((compared.only_first, compared.only_second), compared.names, strict=True)
     yield from (f"{count(number, 'case')} only in {name}" for number, name in only if number)
-    if said := more(compared, MOST_CASES):
+    if said := more(compared, most):
         yield said
 
 
@@ -143,16 +158,43 @@ def _by_class(folders: Sequence[RunFolder], names: Sequence[str], as_json: bool)
 
 
 def _print_classes(compared: ClassComparison) -> None:
+    from byteways.cli.layout import Lines, show
+
+    first, second = compared.names
+    show([Lines("runs", (f"first: {first}", f"second: {second}")), *_class_tables(compared.rows)])
+
+
+def _classes(compared: Comparison, folders: Sequence[RunFolder]) -> tuple[Row, ...]:
+    """Returns the rows of two unlike machines by link class; none without transfers over known links."""
+    from byteways.analyse.across_machines import compare_classes
+
+    try:
+        (found,) = compare_classes([_named(name, folders) for name in compared.names], compared.names)
+    except BytewaysError:
+        return ()
+    return found.rows
+
+
+def _classes_as_data(compared: Comparison, folders: Sequence[RunFolder]) -> dict[str, Any]:
+    """Returns what the JSON of a comparison has beside cases if the machines have different GPUs."""
+    if compared.same_gpus:
+        return {}
+    return {"link_classes": [row.to_json() for row in _classes(compared, folders)]}
+
+
+def _class_tables(rows: Sequence[Row], every: bool = True) -> list[Table | Lines]:
+    """Returns a table for each kind of pair; of the largest size alone unless every row is asked for."""
     from byteways.analyse.selection import KINDS
     from byteways.analyse.summary import group_by
     from byteways.analyse.wording_comparison import class_row
-    from byteways.cli.layout import Lines, Table, show
+    from byteways.cli.layout import Table
 
-    first, second = compared.names
     columns = ("interface", "size", "first", "second", "second beside first")
-    places = group_by(compared.rows, lambda row: row.between)
-    tables = [
-        Table(f"{KINDS[between]}, parts of the nominal peak", columns, tuple(map(class_row, rows)))
-        for between, rows in places.items()
-    ]
-    show([Lines("runs", (f"first: {first}", f"second: {second}")), *tables])
+    tables: list[Table | Lines] = []
+    for between, some in group_by(rows, lambda row: row.between).items():
+        largest = max(row.size_bytes for row in some)
+        shown = [row for row in some if every or row.size_bytes == largest]
+        left_out = "" if len(shown) == len(some) else "; other sizes: --all"
+        title = f"{KINDS[between]}, parts of the nominal peak{left_out}"
+        tables.append(Table(title, columns, tuple(map(class_row, shown))))
+    return tables

@@ -17,7 +17,7 @@ from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.case import PlannedCase
 from byteways.plan.hosts.names import Host, read_hosts
-from byteways.plan.hosts.plan import RECORD_BYTES, HostsPlan
+from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import DEFAULT_EACH, Meetings, PairRule
 from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
@@ -30,6 +30,7 @@ from byteways.run.hosts.execution import (
     hosts_plan,
     take_up_between_hosts,
 )
+from byteways.run.hosts.facts import ends_of
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import MODULE, find_hosts_launcher
 from byteways.run.interruption import Interruption
@@ -58,8 +59,8 @@ def check_options(options: Options, simulated: bool) -> None:
     if wrong:
         hints = {
             "--budget": "--pairs sample, --rounds, --only and --size reduce a run between hosts",
-            "--self": "each host has one rank",
-            "--ranks": "each host has one rank, which uses all devices of its host",
+            "--self": "ranks of one host have a GPU each",
+            "--ranks": "each host has one rank, or as many as --ranks-per-host says",
             "--machine": "a model of two hosts needs no --hosts: --machine frontier-mi250x-2 --ranks 2",
         }
         raise BytewaysError(f"{wrong[0]} and --hosts exclude each other", hint=hints.get(wrong[0]))
@@ -68,10 +69,11 @@ def check_options(options: Options, simulated: bool) -> None:
 def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
     """Prints what a run between hosts would measure, how long it takes, and the launcher's line."""
     hosts = read_hosts(Path(options.hosts or ""))
-    plan, _, _ = hosts_plan(suite, hosts, options)
+    plan, topology, _ = hosts_plan(suite, hosts, options)
     line = _launcher_line(options, plan)
     tournament = plan.tournament
-    seconds, disk = plan.estimated_s, plan.records * RECORD_BYTES
+    seconds = plan.estimated_s
+    disk = plan.disk_bytes(lambda device: len(json.dumps(ends_of(topology, device))))
     if as_json:
         rounds = [
             {"round": met.round, "number": met.number, "pairs": [list(pair) for pair in met.groups]}
@@ -85,8 +87,10 @@ def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
             "rounds": plan.suite.rounds,
             "cases_per_pair": len(plan.of_pairs),
             "cases_of_all_hosts": len(plan.of_all),
+            "ranks_per_host": plan.ranks_per_host,
             "records": plan.records,
             "estimated_s": round(seconds, 1),
+            "disk_bytes": disk,
             "launcher": line,
             "first_rounds": rounds,
             "cases": [planned.case.identity() for planned in plan.cases],
@@ -240,7 +244,8 @@ def _about(plan: HostsPlan, line: str, seconds: float, disk: int) -> list[Lines]
             f"{tournament.rounds:,} rounds of up to {len(plan.hosts) // 2:,} pairs at a time{pauses}",
         ]
     if plan.of_all:
-        cases.append(f"{len(plan.of_all)} cases of all hosts together, one rank on each")
+        each = "one rank" if plan.ranks_per_host == 1 else f"{plan.ranks_per_host} ranks"
+        cases.append(f"{len(plan.of_all)} cases of all hosts together, {each} on each")
     lines += [
         f"{' and '.join(cases)}, {_times(plan.suite.rounds)}: {plan.records:,} records, "
         f"about {format_size(disk)}",
@@ -279,12 +284,12 @@ def _launcher_line(options: Options, plan: HostsPlan) -> str:
     """Returns the exact words, or why there is no launcher here: other hosts may have one."""
     names = [host.name for host in plan.hosts]
     try:
-        launcher = find_hosts_launcher(options.launcher)
+        launcher = find_hosts_launcher(options.launcher, plan.ranks_per_host)
     except BytewaysError as error:
         if options.launcher is not None:
             raise
         return f"none ({error.what}; {error.hint})"
-    program = ["python", "…/byteways/start.py", MODULE, "--ranks", str(len(names))]
+    program = ["python", "…/byteways/start.py", MODULE, *launcher.worker_words(names)]
     return " ".join(launcher.line(names, Path("RUN/hosts.txt"), program))
 
 

@@ -147,6 +147,9 @@ def _between(case: Case) -> str:
     if len(case.flows) > 1:
         memories = (end.memory for each in case.flows for end in each.buffers)
         return f"{case.path} ({', '.join(dict.fromkeys(memories))})"
+    if flow.others:  # every rank has both buffers
+        kinds = dict.fromkeys((flow.source.memory, flow.destination.memory))
+        return f"{flow.path} ({' > '.join(kinds)})"
     partner = f" with {flow.partner}" if flow.partner else ""
     return f"{' and '.join(map(str, flow.sources))} > {flow.destination}{partner}"
 

@@ -23,6 +23,7 @@ from byteways.cli.run_options import (
     Only,
     Pairs,
     Ranks,
+    RanksPerHost,
     Resume,
     Size,
     WithSelf,
@@ -81,6 +82,7 @@ def run(
     launcher: LauncherCommand = None,
     hosts: Hosts = None,
     pairs: Pairs = None,
+    ranks_per_host: RanksPerHost = None,
     with_self: WithSelf = False,
     fault: Annotated[
         list[str] | None,
@@ -92,7 +94,9 @@ def run(
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     gpus_wanted()  # report an invalid setting here, not in a worker
     options = options_of(
-        only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs, with_self
+        *(only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs),
+        ranks_per_host=ranks_per_host,
+        with_self=with_self,
     )
     if resume is not None:
         changed = [name for name, value in (("--out", out), *given(options)) if value]

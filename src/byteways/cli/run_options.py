@@ -52,6 +52,10 @@ Pairs = Annotated[
         help="Which hosts meet: 'all', 'sample', 'sample:16' (pairs of each host). [default: all]",
     ),
 ]
+RanksPerHost = Annotated[
+    int | None,
+    typer.Option("--ranks-per-host", help="With --hosts: ranks on each host, a GPU each. [default: 1]"),
+]
 WithSelf = Annotated[
     bool,
     typer.Option("--self", help="Messages also between two ranks on one GPU: one more rank for each GPU."),
@@ -72,6 +76,7 @@ def options_of(
     launcher: str | None = None,
     hosts: Path | None = None,
     pairs: str | None = None,
+    ranks_per_host: int | None = None,
     with_self: bool = False,
 ) -> Options:
     """Returns the options. Raises BytewaysError if a number is out of range or a filter is malformed."""
@@ -97,6 +102,16 @@ def options_of(
         PairRule.parse(pairs)
         if hosts is None:
             raise BytewaysError("--pairs is of a run between hosts", hint="add --hosts FILE")
+    if ranks_per_host is not None:
+        if hosts is None:
+            raise BytewaysError(
+                "--ranks-per-host is of a run between hosts", hint="add --hosts FILE, or use --ranks"
+            )
+        if not 1 <= ranks_per_host <= MOST_RANKS:
+            raise BytewaysError(
+                f"{ranks_per_host} ranks on each host is out of range",
+                hint=f"--ranks-per-host takes 1 to {MOST_RANKS}",
+            )
     return Options(
         tuple(only or ()),
         size,
@@ -108,6 +123,7 @@ def options_of(
         launcher,
         hosts=str(hosts) if hosts is not None else None,
         pairs=(pairs or "all") if hosts is not None else None,
+        ranks_per_host=ranks_per_host,
         with_self=with_self,
     )
 
@@ -115,5 +131,5 @@ def options_of(
 def given(options: Options) -> list[tuple[str, Any]]:
     """Returns options by command-line name; the value of absent ones is falsy."""
     names = {"only": "--only", "sizes": "--size", "budget_s": "--budget", "for_s": "--for"}
-    names["with_self"] = "--self"
+    names |= {"with_self": "--self", "ranks_per_host": "--ranks-per-host"}
     return [(names.get(name, f"--{name}"), value) for name, value in options.to_json().items()]

@@ -84,6 +84,7 @@ def _kept(
 
 
 def _as_data(view: View) -> dict[str, Any]:
+    from byteways.analyse.environments import carriers
     from byteways.analyse.findings import findings
     from byteways.analyse.headline import best_first, headline
     from byteways.analyse.obstacles import not_measured, warning_groups
@@ -122,6 +123,7 @@ def _as_data(view: View) -> dict[str, Any]:
         "simulated": is_simulated(view.manifest),
         "machine_model": model_of(view.manifest) or None,
         "state": view.manifest.get("state"),
+        "between_ranks": carriers(view.manifest, view.records),
         "damaged_lines": view.damaged_lines,
         "best": best_first(headline(index)),
         "findings": [asdict(finding) for finding in findings(index)],
@@ -164,6 +166,7 @@ def _print_mark(console: Console, mark: str) -> None:
 
 
 def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
+    from byteways.analyse.environments import carriers
     from byteways.report.numbers import moment
 
     manifest = view.manifest
@@ -171,6 +174,8 @@ def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
     suite = manifest.get("suite", {})
     started = moment(str(manifest.get("started_at") or ""))
     console.print(f"{suite.get('name')} on {subject(manifest)}, {started}, {progress}")
+    if libraries := carriers(manifest, view.records):
+        console.print(f"between ranks: {', '.join(libraries)}")
 
 
 def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:

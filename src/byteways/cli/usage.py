@@ -48,6 +48,8 @@ def _hint(message: str, where: str) -> str:
     if found := re.match(r"no such command '(.+)'", message):
         word = found[1]
         return _verb(word) or placed(word, OF_PROGRAM)
+    if message.startswith("missing argument") and where.endswith(" best"):
+        return "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo lists the devices"
     if found := re.match(r"no such option: (\S+)", message):
         option = found[1]
         question = where.endswith(" best")

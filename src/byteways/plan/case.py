@@ -76,7 +76,7 @@ class Buffer:
     """device + memory + first touch, written `gpu0:device` or `cpu0:pageable@gpu1`.
 
     With several processes, the rank of the owner comes first: `1/gpu1:device`. With several hosts, the host
-    does: `node7:gpu1:device`; its rank is then the place of the host in the case, and not written.
+    does: `node7:gpu1:device`; its rank then follows from its place in the case, and is not written.
     """
 
     device: str
@@ -334,6 +334,13 @@ class Case:
         return hosts_of(self.flows)
 
     @property
+    def hosts_of_ranks(self) -> tuple[str, ...]:
+        """The host of each rank; empty within one host. Hosts may have several ranks."""
+        ends = (end for flow in self.flows for pair in flow.pairs for end in pair)
+        found = {end.rank: end.host for end in ends if end.rank is not None and end.host is not None}
+        return tuple(found[rank] for rank in sorted(found))
+
+    @property
     def executors(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(flow.executor for flow in self.flows))
 
@@ -376,10 +383,14 @@ def on_hosts(flow: Flow, name: Callable[[Buffer], Buffer]) -> Flow:
 
 
 def with_ranks_of_hosts(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
-    """Returns the flows with a rank for each host, in order of appearance; others are unchanged."""
+    """Returns the flows with their ranks: of messages one for each host, in order of appearance; of an
+    operation of all ranks one for each pair of buffers. Flows within one host are unchanged.
+    """
     hosts = hosts_of(flows)
     if not hosts:
         return flows
+    if any(flow.others for flow in flows):
+        return tuple(_numbered(flow) for flow in flows)
 
     ranks = {host: rank for rank, host in enumerate(hosts)}
 
@@ -387,6 +398,15 @@ def with_ranks_of_hosts(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
         return end if end.host is None else replace(end, rank=ranks[end.host])
 
     return tuple(on_hosts(flow, placed) for flow in flows)
+
+
+def _numbered(flow: Flow) -> Flow:
+    """Returns the flow of an operation of all ranks with the number of each."""
+    (source, destination), *others = (
+        (replace(sends, rank=rank), replace(receives, rank=rank))
+        for rank, (sends, receives) in enumerate(flow.pairs)
+    )
+    return replace(flow, source=source, destination=destination, others=tuple(others))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -57,10 +58,13 @@ def path_of(case: Case, *, of_all_ranks: bool) -> str:
 
 def places(buffers: Sequence[Buffer]) -> str:
     """Formats ranks: `0/gpu0,1/gpu1`, or `0-3/cpu0` for consecutive ranks on one device; of several hosts
-    `node1:gpu0,node2:gpu0`, or `node[01-16]:gpu0` for consecutive numbers.
+    `node1:gpu0,node2:gpu0`, or `node[01-16]:gpu0` for consecutive numbers. Several ranks of a host are
+    `node1:gpu[0-3]`, or `node1:0-3/cpu0` on one device.
     """
     if buffers and buffers[0].host is not None:
-        return ",".join(_hosts(part) for part in _consecutive(buffers))
+        by_host = itertools.groupby(buffers, key=lambda buffer: buffer.host or "")
+        ends = [(host, _devices([one.device for one in some])) for host, some in by_host]
+        return ",".join(_hosts(part) for part in _consecutive(ends))
     parts: list[list[Buffer]] = []
     for buffer in buffers:
         if parts and parts[-1][-1].device == buffer.device:
@@ -73,15 +77,29 @@ def places(buffers: Sequence[Buffer]) -> str:
     )
 
 
-def _consecutive(buffers: Sequence[Buffer]) -> list[list[Buffer]]:
-    """Groups buffers on equal devices of hosts whose names count up."""
-    parts: list[list[Buffer]] = []
-    for buffer in buffers:
+def _devices(names: Sequence[str]) -> str:
+    """Formats the devices of one host's ranks: `gpu0`, `gpu[0-3]`, `0-3/cpu0`, otherwise `cpu0+cpu2`."""
+    first, *others = names
+    if not others:
+        return first
+    if set(others) == {first}:
+        return f"0-{len(others)}/{first}"
+    counted = all(name == _next(before) for before, name in itertools.pairwise(names))
+    match = _NUMBERED.match(first)
+    if counted and match is not None:
+        return f"{match['name']}[{match['number']}-{int(match['number']) + len(others)}]"
+    return "+".join(names)
+
+
+def _consecutive(ends: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Groups ends, (host, devices), on equal devices of hosts whose names count up."""
+    parts: list[list[tuple[str, str]]] = []
+    for host, devices in ends:
         last = parts[-1][-1] if parts else None
-        if last is not None and last.device == buffer.device and buffer.host == _next(last.host or ""):
-            parts[-1].append(buffer)
+        if last is not None and last[1] == devices and host == _next(last[0]):
+            parts[-1].append((host, devices))
         else:
-            parts.append([buffer])
+            parts.append([(host, devices)])
     return [one for part in parts for one in ([part] if len(part) >= _FOLDED else [[each] for each in part])]
 
 
@@ -93,11 +111,12 @@ def _next(host: str) -> str:
     return f"{match['name']}{int(match['number']) + 1:0{len(match['number'])}d}"
 
 
-def _hosts(part: Sequence[Buffer]) -> str:
-    first, last = (_NUMBERED.match(part[end].host or "") for end in (0, -1))
+def _hosts(part: Sequence[tuple[str, str]]) -> str:
+    host, devices = part[0]
+    first, last = (_NUMBERED.match(part[end][0]) for end in (0, -1))
     if len(part) == 1 or first is None or last is None:
-        return part[0].place
-    return f"{first['name']}[{first['number']}-{last['number']}]:{part[0].device}"
+        return f"{host}:{devices}"
+    return f"{first['name']}[{first['number']}-{last['number']}]:{devices}"
 
 
 def _both_ways(flows: Sequence[Flow]) -> str:

@@ -108,11 +108,7 @@ def _collectives(
     """Groups of the ranks that have a buffer for both ends: not every rank need have a GPU. Pairs need an
     even number.
     """
-    able = [
-        rank
-        for rank in ranks
-        if rank.twin_of is None and _ends(sweep.sources, rank) and _ends(sweep.destinations, rank)
-    ]
+    able = [rank for rank in ranks if rank.twin_of is None and takes_part(sweep, rank)]
     if len(able) == 1:
         notes.append("one rank alone has such buffers (one GPU per rank)")
     if len(able) < 2:
@@ -120,6 +116,11 @@ def _collectives(
     most = len(able) - len(able) % 2 if pattern == MULTI_PAIR else len(able)
     for count in _counts(sweep, most):
         yield from _of_group(sweep, pattern, able[:count])
+
+
+def takes_part(sweep: Sweep, rank: Rank) -> bool:
+    """Whether a rank has a buffer for both ends of an operation of all ranks."""
+    return bool(_ends(sweep.sources, rank) and _ends(sweep.destinations, rank))
 
 
 def flows_of_group(
@@ -214,10 +215,15 @@ def _ends(globs: Sequence[BufferGlob], rank: Rank) -> list[Buffer]:
     return list(found)
 
 
-def with_sizes(case: Case) -> Case:
+def with_sizes(case: Case, ranks: int | None = None) -> Case:
     """Returns the case with a size valid for its pattern and number of ranks.
 
     As OSU's programs time it, the size that was asked for is that of one block where there are some.
+
+    Args:
+        case: Of any ranks.
+        ranks: How many there will be; None: those of the case.
     """
-    blocks = len(case.ranks) if is_osu(case) and case.pattern in SIZED_BY_BLOCK else 1
-    return replace(case, size_bytes=size_in_blocks(blocks * case.size_bytes, case.pattern, len(case.ranks)))
+    count = len(case.ranks) if ranks is None else ranks
+    blocks = count if is_osu(case) and case.pattern in SIZED_BY_BLOCK else 1
+    return replace(case, size_bytes=size_in_blocks(blocks * case.size_bytes, case.pattern, count))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from byteways.analyse.environments import carriers
 from byteways.analyse.machine_names import gpus
 from byteways.analyse.progress import progress
 from byteways.analyse.summary import Cell, Run
@@ -32,6 +33,7 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
         "Took": f"{wall:.1f} s" if isinstance(wall, (int, float)) else "",
         "Records": progress(run),
         "Driver": str(print_of.get("driver") or ""),
+        "Between ranks": ", ".join(carriers(manifest, run.records)),
         "Simulated on"
         if is_simulated(manifest)
         else "System": f"{host.get('os')}, kernel {host.get('kernel')}",

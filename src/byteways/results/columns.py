@@ -178,6 +178,13 @@ def _uuids(
 ) -> list[str | None]:
     """Returns the UUID of each device; of a run between hosts, that of the record's own host."""
     return [
-        known.get(device) if record.hosts is None else (record.hosts.get(host_of(record)) or {}).get("uuid")
+        known.get(device) if record.hosts is None else _uuid_of(record.hosts, host_of(record), device)
         for device, record in zip(devices, records, strict=True)
     ]
+
+
+def _uuid_of(hosts: Mapping[str, Any], host: str, device: str) -> str | None:
+    """Returns the UUID of a device; `hosts` names hosts, or their devices where they have several ranks."""
+    told = hosts.get(host) or hosts.get(f"{host}:{device}") or {}
+    uuid: str | None = told.get("uuid")
+    return uuid

@@ -125,7 +125,7 @@ class Record:
     library_choice: dict[str, Any] | None = (
         None  # of NCCL or RCCL: algorithm, protocol, channels, or a reason
     )
-    hosts: dict[str, Any] | None = None  # by host: its device's uuid and PCI address, its NIC, links, peak
+    hosts: dict[str, Any] | None = None  # by host or its device: uuid and PCI address, NIC, links, peak
     clocks: dict[str, Any] | None = None  # offset of two hosts' clocks, its uncertainty and drift, in ns
     tournament: dict[str, Any] | None = None  # round, rounds, pairs_at_once, link_class
     health: dict[str, Any] | None = None  # clocks, temperature, power before and after

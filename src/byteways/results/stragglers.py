@@ -5,10 +5,13 @@ The clock of one host orders the ranks' begins (`native/timing/rank_skew.hpp`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean
 from typing import Any
+
+from byteways.units import short_time
 
 #: A rank is late by at least this much, in ns and as a share of a batch: a barrier releases the ranks of a
 #: host within a few messages, some microseconds.
@@ -31,7 +34,7 @@ class Straggler:
 
     def __str__(self) -> str:
         if self.late_ns:
-            return f"rank {self.rank} begins {self.late_ns / 1e3:.3g} µs after the first rank"
+            return f"rank {self.rank} begins {short_time(self.late_ns)} after the first rank"
         return f"rank {self.rank} has no CPU for {100 * self.no_cpu:.0f} % of the time"
 
 
@@ -44,16 +47,20 @@ def stragglers(ranks: Sequence[Mapping[str, Any]], batch_ns: float) -> list[Stra
     """
     late = [each["begin_ns"] for each in ranks]
     absent = [each.get("no_cpu") or 0.0 for each in ranks]
+    in_order = sorted(late), sorted(absent)  # once: there may be thousands of ranks
     found = []
     for at, each in enumerate(ranks):
         is_late = late[at] >= max(LATE_NS, LATE_SHARE * batch_ns) and each["begins_last"] >= BEGINS_LAST
-        if is_late and _stands_out(late, at):
+        if is_late and _stands_out(late[at], in_order[0]):
             found.append(Straggler(each["rank"], late_ns=late[at]))
-        elif absent[at] >= NO_CPU and _stands_out(absent, at):
+        elif absent[at] >= NO_CPU and _stands_out(absent[at], in_order[1]):
             found.append(Straggler(each["rank"], no_cpu=absent[at]))
     return found
 
 
-def _stands_out(values: Sequence[float], at: int) -> bool:
-    others = [*values[:at], *values[at + 1 :]]
-    return values[at] >= STANDS_OUT * median(others)
+def _stands_out(value: float, in_order: Sequence[float]) -> bool:
+    """Whether a value is far above the median of all others."""
+    at, count = bisect_left(in_order, value), len(in_order)
+    # The middle of the others, as places among all: those behind the value are one further.
+    near = (place + (place >= at) for place in ((count - 2) // 2, (count - 1) // 2))
+    return value >= STANDS_OUT * fmean(in_order[place] for place in near)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -29,21 +28,13 @@ from byteways.run.journal import Entry, Journal, entry_of
 from byteways.run.launchers import Job
 from byteways.run.library_choices import LibraryChoices, ProbeFailed
 from byteways.run.library_log import LibraryLog
+from byteways.run.losses import Losses
 from byteways.run.pace import Pace
 from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
-from byteways.run.rank_faults import Culprit, blamed_for, culprits_of
 from byteways.run.recording import measured, unmeasured
 from byteways.settings import worker_command
 from byteways.topology.model import Topology
-
-#: After losing this many workers on one executor, its remaining cases are skipped: it is broken, and each
-#: loss costs a deadline.
-LOSSES_PER_DEVICE = 3
-
-#: What a loss counts against (rank_faults.py), and the environment: variables that crash workers must not
-#: cost the cases without them.
-Blame = tuple[Culprit, tuple[tuple[str, str], ...]]
 
 
 class Interrupted(Exception):  # noqa: N818 - a state, not a mistake
@@ -130,8 +121,7 @@ class Conductor:
         self._model = model
         self._process: tuple[str, dict[str, str]] = ("native", {})  # the worker's kind and environment
         self._round: int | None = None  # round of the worker's last case; None: no case yet
-        self._losses: Counter[Blame] = Counter()
-        self._last_loss: dict[Blame, str] = {}
+        self._losses = Losses()
         self._device_messages = DeviceMessages(simulated=model is not None)
         self._choices = LibraryChoices()
         self._crowding = Crowding(job, len(os.sched_getaffinity(0)))
@@ -157,6 +147,7 @@ class Conductor:
             BytewaysError: The journal cannot be written.
         """
         began = time.monotonic()
+        self._losses.begin()
         self._choices.plan(planned.case for planned in plan if planned.reason is None or planned.spare)
         pace = Pace(plan, self._total_s, lengthen=self._lengthen)
         kept = False
@@ -341,25 +332,11 @@ class Conductor:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        if self._crowding.is_late(planned.case, status, reason):
-            return
-        blame = blamed_for(planned.case, reason), _settings(planned)
-        self._losses[blame] += 1
-        self._last_loss[blame] = reason
+        if not self._crowding.is_late(planned.case, status, reason):
+            self._losses.add(planned.case, reason, hung=status == "timeout")
 
     def _given_up(self, planned: PlannedCase) -> str | None:
-        """Returns why the case is skipped: too many workers lost on its executors or one of its devices, or
-        ranks that share cores took too long.
+        """Returns why the case is skipped: too many workers were lost in cases like it, or ranks that share
+        cores took too long.
         """
-        if late := self._crowding.reason(planned.case):
-            return late
-        for culprit in culprits_of(planned.case):
-            for blame in ((culprit, ()), (culprit, _settings(planned))):
-                if (lost := self._losses[blame]) >= LOSSES_PER_DEVICE:
-                    where = " ".join([culprit[1], *(f"{name}={value}" for name, value in blame[1])])
-                    return f"{lost} workers were lost on {where}, the last one: {self._last_loss[blame]}"
-        return None
-
-
-def _settings(planned: PlannedCase) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(planned.case.environment.items()))
+        return self._crowding.reason(planned.case) or self._losses.given_up(planned.case)

@@ -277,8 +277,9 @@ def begin(
 
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
+        libraries = [*probed.libraries]
         if simulation is None and (job := job_for(planned, options, topology, probed.capabilities)):
-            check_ranks(job, planned, topology, folder / LOG, tick)
+            libraries += check_ranks(job, planned, topology, folder / LOG, tick)
         plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,
@@ -287,7 +288,7 @@ def begin(
             planned=len(planned),
             topology=topology,
             capabilities=probed.capabilities,
-            libraries=probed.libraries,
+            libraries=libraries,
             method_version=probed.method_version,
             machine_model=simulation.to_json() if simulation else None,
             study=study,

@@ -76,7 +76,11 @@ def mpi_report() -> dict[str, Any]:
     """Returns the fields of `_core.LibraryReport`; call it where no other library may conflict."""
     from byteways import _core
 
-    report = _core.mpi_report(str(native_folder()), mpi_directories())
+    return fields_of(_core.mpi_report(str(native_folder()), mpi_directories()))
+
+
+def fields_of(report: _core.LibraryReport) -> dict[str, Any]:
+    """Returns a report as plain data, as manifests have it."""
     missing = [
         {"name": function.name, "introduced_in": function.introduced_in, "required": function.required}
         for function in report.missing

@@ -23,10 +23,13 @@ class Options:
     launcher: str | None = None  # command that starts the ranks; None: search for one
     hosts: str | None = None  # file of hosts; None: a run on one host
     pairs: str | None = None  # which of them meet: "all", "sample"
+    ranks_per_host: int | None = None  # None: one
     with_self: bool = False  # messages also between two ranks on one GPU
 
     def to_json(self) -> dict[str, Any]:
-        between = {"hosts": self.hosts, "pairs": self.pairs} if self.hosts else {}
+        between: dict[str, Any] = {"hosts": self.hosts, "pairs": self.pairs} if self.hosts else {}
+        if self.hosts and self.ranks_per_host:
+            between["ranks_per_host"] = self.ranks_per_host
         own = {"with_self": True} if self.with_self else {}
         return {
             "only": [*self.only],

@@ -88,6 +88,8 @@ class WorkerProcess:
             appended.
         tick: Called about every TICK_S while waiting; an exception from it ends the wait.
         hello_s: Seconds for the worker to connect.
+        look_elsewhere: Names a rank of any host that is stopped, from the facts of all; '' if none is. Called
+            when no answer comes.
 
     Raises:
         WorkerLost: The worker did not start.
@@ -100,8 +102,10 @@ class WorkerProcess:
         command: Sequence[str] | None = None,
         tick: Callable[[], None] = lambda: None,
         hello_s: float = HELLO_TIMEOUT_S,
+        look_elsewhere: Callable[[Sequence[Mapping[str, Any]]], str] = lambda _: "",
     ) -> None:
         self._log = log
+        self._look_elsewhere = look_elsewhere
         self._tick = tick
         self._hello_s = hello_s
         self._log_start = self._log_size()
@@ -268,12 +272,19 @@ class WorkerProcess:
     def _timed_out(self, timeout_s: float) -> WorkerLost:
         who = self._blamed()  # while its processes still exist
         words = self._last_words()  # before a launcher prints that it was ended
+        stopped = "" if who else self.look_elsewhere()
         if self.kill():
-            return WorkerLost(f"no answer within {timeout_s:.0f} s{who}{words}", "timeout")
+            status = "lost" if stopped else "timeout"
+            return WorkerLost(f"no answer within {timeout_s:.0f} s{who or stopped}{words}", status)
         state = process_state(self.pid)
         return WorkerLost(
             f"no answer within {timeout_s:.0f} s, and worker {self.pid} cannot be killed (state {state})"
         )
+
+    def look_elsewhere(self) -> str:
+        """Returns `; rank 1 (gpu1, process 4711 on node7) is stopped`; '' if no rank of another host is."""
+        ranks = self.hello.get("ranks", ())
+        return self._look_elsewhere(ranks) if ranks else ""
 
     def _lost(self) -> WorkerLost:
         """Returns what happened to a worker whose connection closed."""

@@ -29,8 +29,10 @@ def check_ranks(
     topology: Topology,
     log: Path,
     tick: Callable[[], None],
-) -> None:
+) -> list[dict[str, Any]]:
     """Starts the ranks once and ends them, if a launcher starts them.
+
+    Returns the library of MPI that they use, as manifests have it; none without MPI.
 
     Args:
         job: The ranks to start.
@@ -43,7 +45,7 @@ def check_ranks(
         BytewaysError: They do not start or cannot measure together; the cause says why.
     """
     if job.launcher is NO_LAUNCHER:
-        return
+        return []
     gpus = gpus_of_ranks(planned)
     ranks = job.layout(topology)
     request = {"do": "places", "cores": [rank.cores for rank in ranks], "gpus": bool(gpus)}
@@ -60,6 +62,12 @@ def check_ranks(
         raise BytewaysError(what, cause=loss.reason, hint=hint) from loss
     if problem := wrong_places(places, ranks, gpus, topology):
         raise problem
+    return mpi_of(worker.hello)
+
+
+def mpi_of(hello: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the library of MPI that ranks told in their hello; none if they use none."""
+    return [dict(hello["mpi"])] if "mpi" in hello else []
 
 
 def doubts_about_ranks(

@@ -97,6 +97,19 @@ def blamed(
     return f"; {gone[0]} is gone" if len(gone) == 1 else ""
 
 
+def stopped_among(ranks: Sequence[Mapping[str, Any]], is_stopped: Callable[[str, int], bool]) -> str:
+    """Returns `; rank 1 (gpu1, process 4711 on node7) is stopped`; '' if no rank is.
+
+    Args:
+        ranks: Facts of every rank.
+        is_stopped: Tells it of a process by its host and process id.
+    """
+    for number, rank in enumerate(ranks):
+        if is_stopped(rank["host"], rank["pid"]):
+            return f"; {_named(number, rank)} is stopped"
+    return ""
+
+
 def of_rank(rank: int, reason: str) -> str:
     """Returns why this rank failed, with its number: what other ranks learn of it names it already."""
     return reason if re.search(r"\brank \d", reason) else f"rank {rank}: {reason}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.applications import OF_PEERS, fell_back, native_options
 from byteways.plan.case import Buffer as PlannedBuffer
-from byteways.plan.case import Case, is_managed
+from byteways.plan.case import Case
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES
@@ -22,6 +22,7 @@ from byteways.results import warnings
 from byteways.run.arena import Arena
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
+from byteways.run.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
 from byteways.run.mpi_library import unloaded_reader
 from byteways.run.rank_ends import Ends, device_of, own_ends
 from byteways.run.rank_faults import of_rank
@@ -239,6 +240,7 @@ class RankMeasurer(MeasurerOfRanks):
         self._groups: dict[tuple[int, ...], Communicator | ProcessRanks | ThreadRanks | None] = {}
         self._vendors: dict[tuple[tuple[int, str], ...], XcclCommunicator] = {}  # by ranks and their GPUs
         self._peers: dict[tuple[tuple[int, str], ...], PeerCommunicator] = {}
+        self._gpu_setup = None if mpi is None or simulator else MpiGpuSetup(core, session, mpi.world)
 
     @classmethod
     def open(
@@ -262,10 +264,13 @@ class RankMeasurer(MeasurerOfRanks):
         case = Case.from_json(request["case"])
         if request.get("fresh"):
             self._arena.renew()
+        reason = self._not_taken(case)
+        if self._gpu_setup is not None and reason is None:
+            self._gpu_setup.before(case)
         ranks = self._group(case)
         if ranks is None:
             return {"status": "skipped", "reason": "this rank takes no part"}
-        if reason := self._not_taken(case):
+        if reason is not None:
             return {"status": "skipped", "reason": reason}
         mine = self._number(case)
         ends = self._named_here(self._ends(case), request.get("uuids", {}))
@@ -362,10 +367,7 @@ class RankMeasurer(MeasurerOfRanks):
             unread = unread_by(self._mpi.report.version, case.environment)
             if reason := unread or unloaded_reader(case.environment, maps):
                 return reason
-        if case.options.get("staging") == "pinned" or not case.by_mpi:
-            return None
-        buffers = [buffer for flow in case.flows for buffer in flow.buffers if not is_managed(buffer.memory)]
-        if not any(buffer.device.startswith("gpu") for buffer in buffers):
+        if not gives_gpu_memory(case):
             return None
         for vendor in sorted({device.runtime for device in self._session.devices} - {"host"}):
             if self._mpi.says_device_support(vendor) is False:

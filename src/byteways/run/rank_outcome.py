@@ -12,6 +12,7 @@ from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
 from byteways.results import warnings
 from byteways.results.stragglers import LATE_NS, LATE_SHARE, NO_CPU, Straggler, stragglers
 from byteways.run.outcome import EVERY_WORD, SOME_WORDS, rounded, times_of
+from byteways.units import short_time
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Measurement
@@ -118,7 +119,7 @@ def _stragglers(ranks: list[dict[str, Any]], measurement: Measurement) -> list[d
 
     def allowed(one: Straggler) -> str:
         if one.late_ns:
-            return f"below {max(LATE_NS, LATE_SHARE * batch_ns) / 1e3:.3g} µs"
+            return f"below {short_time(max(LATE_NS, LATE_SHARE * batch_ns))}"
         return f"below {100 * NO_CPU:.0f} %"
 
     found = stragglers(ranks, batch_ns)

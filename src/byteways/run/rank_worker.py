@@ -55,11 +55,10 @@ class Job:
             self.mpi.finalize()
 
     def facts(self) -> dict[str, Any]:
-        """Returns version, path and ABI of MPI; empty without it."""
-        if self.mpi is None:
-            return {}
-        report = self.mpi.report
-        return {"mpi": {"version": report.version, "path": report.path, "abi": self.mpi.abi}}
+        """Returns the report on the library of MPI; empty without it."""
+        from byteways.run.mpi_library import fields_of
+
+        return {} if self.mpi is None else {"mpi": fields_of(self.mpi.report)}
 
 
 class RankWorker:

@@ -14,9 +14,11 @@ from byteways.plan.planner import Plan
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
+from byteways.results.libraries import version_of
 from byteways.results.record import Record
 from byteways.results.run_folder import (
     JOURNAL,
+    LOG,
     MANIFEST,
     SCHEMA_VERSION,
     damaged_manifest,
@@ -27,9 +29,11 @@ from byteways.run import plan_file
 from byteways.run.dry_run import DryRun
 from byteways.run.execution import Execution, planned_seconds, repetition_of
 from byteways.run.journal import Journal
+from byteways.run.launchers import job_for
 from byteways.run.opening import Opened, open_machine, topology_of
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
+from byteways.run.rank_checks import check_ranks
 from byteways.run.simulation import Simulation, recorded_simulation, simulation_changes
 from byteways.topology.model import Topology
 
@@ -64,6 +68,8 @@ def take_up(
         if changes := _changes(manifest, machine.topology, machine.probed):
             raise _changed(folder, changes)
         plan, remaining = _missing(folder, manifest, options, recorded.records)
+        if simulation is None and any(one.case.ranks and one.reason is None for one in remaining):
+            _check_mpi(folder, manifest, options, plan, machine, tick)
         if remaining:
             manifest = {**manifest, "state": "running", "planned": len(plan.cases)}
             manifests.write(folder, manifest)
@@ -116,6 +122,23 @@ def missing_plan(
     left = replace(plan, cases=tuple(remaining), estimated_s=planned_seconds(remaining))
     simulated = simulation is not None
     return DryRun.of(left, options, topology, probed.capabilities, simulated=simulated)
+
+
+def _check_mpi(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    options: Options,
+    plan: Plan,
+    machine: Opened,
+    tick: Callable[[], None],
+) -> None:
+    """Starts the ranks once. Raises BytewaysError if they do not start, or use another MPI than before."""
+    job = job_for(plan.cases, options, machine.topology, machine.probed.capabilities)
+    if job is None:
+        return
+    now = version_of("mpi", check_ranks(job, plan.cases, machine.topology, folder / LOG, tick))
+    if (before := version_of("mpi", manifest.get("libraries") or ())) != now:
+        raise _changed(folder, [f"MPI: {before or 'none'} became {now or 'none'}"])
 
 
 def _missing(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from byteways.analyse.blamed_ranks import blamed_names
+from byteways.analyse.blamed_ranks import blamed_in
 from byteways.analyse.checks.limits import against_limits, read_limits
 from byteways.analyse.checks.normal import NORMAL, read_normal
 from byteways.analyse.checks.normal_reference import against_normal
@@ -165,7 +165,7 @@ def checked(run: Run, name: str, question: Question, reference: Run | None = Non
             mixed=question.mixed,
             own=path is not None,
         )
-    blamed = blamed_names(index.manifest, index.records)
+    blamed = blamed_in(index.manifest, index.records)
     cases = tuple(
         replace(one, parts=one.parts | blamed[one.case_id]) if one.case_id in blamed else one for one in cases
     )

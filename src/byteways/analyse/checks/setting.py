@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from byteways.analyse.results_index import Index
 from byteways.plan.case import Case
+from byteways.results.libraries import version_of
 from byteways.results.record import Record
 
 _DEVICE = re.compile(r"\b(cpu|gpu)\d+\b")
@@ -108,13 +109,11 @@ def _cpus(run: Index, case: Case) -> list[str]:
 def _libraries(run: Index, case: Case) -> list[str | None]:
     """Returns the libraries that carry a case between ranks, with versions; None for one not recorded."""
     known = run.manifest.get("libraries") or ()
-    told = {one.get("library"): one.get("version") for one in known if one.get("usable")}
     carriers = [kind for kind, used in (("mpi", case.by_mpi), ("xccl", case.by_xccl)) if used]
     found: list[str | None] = []
     for kind in carriers:
-        names = (name for name in _LIBRARIES[kind] if told.get(name))
-        name = next(names, None)
-        found.append(f"{name} {told[name]}" if name else None)
+        versions = {name: version_of(name, known) for name in _LIBRARIES[kind]}
+        found.append(next((f"{name} {version}" for name, version in versions.items() if version), None))
     return found
 
 

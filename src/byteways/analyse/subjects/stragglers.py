@@ -12,7 +12,7 @@ from byteways.analyse.summary import group_by
 from byteways.analyse.words import describe
 from byteways.plan.case import Case
 from byteways.results.record import Record
-from byteways.units import format_size
+from byteways.units import format_size, short_time
 
 STRAGGLER = 640.0
 
@@ -30,7 +30,7 @@ def named(index: Index) -> Iterator[Finding]:
         worst, example = max(some, key=lambda pair: (pair[0].late_ns, pair[0].no_cpu))
         many = f"{len(some)} of {count(len(taken), 'measurement')}"
         where = f"{who} ({device_of(example, worst.rank)})"
-        title = f"{where} begins up to {worst.late_ns / 1e3:.3g} µs after the first rank, in {many}"
+        title = f"{where} begins up to {short_time(worst.late_ns)} after the first rank, in {many}"
         if not is_late:
             title = f"{where} has no CPU for up to {percent(worst.no_cpu)} of the time in {many}"
         advice = next(one.advice for one in example.warnings if one.id == "straggler")
@@ -42,6 +42,9 @@ def named(index: Index) -> Iterator[Finding]:
 
 
 def _who(record: Record, rank: int) -> str:
-    """Returns `Rank 1`, or `Host node7`."""
-    hosts = Case.from_json(vars(record)).hosts
-    return f"Host {hosts[rank]}" if hosts else f"Rank {rank}"
+    """Returns `Rank 1`, or `Host node7`, with the rank if it has several."""
+    hosts = Case.from_json(vars(record)).hosts_of_ranks
+    if not hosts:
+        return f"Rank {rank}"
+    alone = hosts.count(hosts[rank]) == 1
+    return f"Host {hosts[rank]}" if alone else f"Rank {rank} (host {hosts[rank]})"

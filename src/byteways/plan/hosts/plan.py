@@ -5,7 +5,7 @@ which pairs meet (pure).
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,12 +14,13 @@ from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.hosts.names import Host
-from byteways.plan.hosts.places import within_one_host
+from byteways.plan.hosts.places import RankOfHost, seats_of, within_one_host
 from byteways.plan.hosts.rule import Group, Meetings, PairRule, Tournament
 from byteways.plan.hosts.templates import templates
 from byteways.plan.hosts.together import is_of_all, of_group, refusal_of_all
 from byteways.plan.legality import refusal
 from byteways.plan.rank_sweep import with_sizes
+from byteways.plan.ranks import layout
 from byteways.plan.suite_types import Suite
 from byteways.topology.model import Capabilities, Topology
 
@@ -27,8 +28,13 @@ from byteways.topology.model import Capabilities, Topology
 START_S, START_HOST_S = 5.0, 0.01
 #: Telling all ranks of a case and collecting what they found.
 EXCHANGE_S = 0.02
-#: Bytes of a record and its samples on disk, about.
-RECORD_BYTES = 6000
+#: For each rank of an operation of all hosts: 40 round trips before it and after it estimate its clock
+#: (run/hosts/measuring.py), with 20 µs each (assumed: TCP; fast networks take less); writing and reading what
+#: it says of itself takes 0.1 ms (measured with 10,000 ranks).
+RANK_S = 2 * 40 * 20e-6 + 1e-4
+#: Bytes of a record and its samples on disk, about; and those of each rank of an operation of all hosts: its
+#: buffers, delays and clock. What says which device a host has comes on top: HostsPlan.disk_bytes().
+RECORD_BYTES, RANK_BYTES = 6000, 280
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,11 @@ class HostsPlan:
     rule: PairRule
     cases: tuple[PlannedCase, ...]
     notes: tuple[str, ...]
+    ranks_of_host: tuple[RankOfHost, ...] = ()  # empty: one, which uses all devices of its host
+
+    @property
+    def ranks_per_host(self) -> int:
+        return len(self.ranks_of_host) or 1
 
     @property
     def tournament(self) -> Tournament:
@@ -60,15 +71,40 @@ class HostsPlan:
         """Records of the whole run: one for each pair or for all hosts, case and round of the suite."""
         return (self.tournament.pairs * len(self.of_pairs) + len(self.of_all)) * self.suite.rounds
 
+    def seats(self, template: PlannedCase) -> int:
+        """Returns how many ranks of each host take part in a case of all hosts."""
+        return len(seats_of(template.case, self.ranks_of_host))
+
+    def exchange_s(self, template: PlannedCase) -> float:
+        """Returns the seconds of a case beside its measurement: the ranks are told of it, estimate their
+        clocks, and say what they found.
+        """
+        ranks = len(self.hosts) * self.seats(template) if is_of_all(template.case) else 2
+        return EXCHANGE_S + RANK_S * ranks
+
     @property
     def estimated_s(self) -> float:
         """Wall time of the whole run; pairs of a round measure at the same time."""
         pair_s, all_s = (
-            sum(planned.estimated_s + EXCHANGE_S for planned in cases)
+            sum(planned.estimated_s + self.exchange_s(planned) for planned in cases)
             for cases in (self.of_pairs, self.of_all)
         )
         start_s = START_S + START_HOST_S * len(self.hosts)
         return start_s + self.suite.rounds * (self.tournament.rounds * pair_s + all_s)
+
+    def disk_bytes(self, end_bytes: Callable[[str], int]) -> int:
+        """Returns the bytes of all records and their samples.
+
+        Args:
+            end_bytes: Of what a record says of a device of a host (run/hosts/facts.py), by its name.
+        """
+        of_all = 0
+        for planned in self.of_all:
+            seats = seats_of(planned.case, self.ranks_of_host)
+            told = sum(end_bytes(device) for device in {device for _, device in seats})
+            of_all += RECORD_BYTES + len(self.hosts) * (RANK_BYTES * len(seats) + told)
+        of_pairs = self.tournament.pairs * len(self.of_pairs) * RECORD_BYTES
+        return self.suite.rounds * (of_pairs + of_all)
 
     def meetings(self) -> Iterator[Meetings]:
         """Yields all rounds of the tournament and then all hosts together, once for each round of the suite,
@@ -106,6 +142,7 @@ def make_hosts_plan(
     *,
     only: Sequence[str] = (),
     sizes: str | None = None,
+    ranks_per_host: int = 1,
 ) -> HostsPlan:
     """Plans a suite between hosts.
 
@@ -117,6 +154,7 @@ def make_hosts_plan(
         capabilities: What its runtimes offer.
         only: `--only` filters; alternatives.
         sizes: `--size` filter.
+        ranks_per_host: Ranks on each host, with a GPU each as far as there are enough.
 
     Raises:
         BytewaysError: A filter is malformed or matches nothing, or no sweep applies.
@@ -125,15 +163,16 @@ def make_hosts_plan(
     notes: list[str] = []
     reasons: dict[str, int] = {}
     asked: list[tuple[Case, str]] = []
-    found: dict[str, PlannedCase] = {}
+    found: dict[str, PlannedCase] = {}  # by the case as all hosts measure it: small sizes may become one
     estimator = Estimator(topology, capabilities)
+    ranks = layout(topology, ranks_per_host) if ranks_per_host > 1 else ()
     for sweep in suite.sweeps:
-        for case in templates(sweep, topology, notes):
+        for case in templates(sweep, topology, notes, ranks):
             asked.append((case, sweep.name))
             if not lets_through(case, sweep.name) or not right_size(case.size_bytes):
                 continue
             if is_of_all(case):
-                reason = refusal_of_all(case, len(hosts), topology, capabilities)
+                reason = refusal_of_all(case, len(hosts), topology, capabilities, ranks_per_host)
             else:
                 reason = refusal(case, topology, capabilities)
             if reason:
@@ -142,8 +181,11 @@ def make_hosts_plan(
             local = within_one_host(with_sizes(case))
             seconds = estimator.case_s(local, sweep.case_budget_s, suite.rounds)
             seconds += sum(estimator.allocation_s(end, case.size_bytes) for end in local.flows[0].buffers)
+            sized = case
+            if is_of_all(case):
+                sized = with_sizes(case, len(hosts) * len(case.ranks) // 2)
             found.setdefault(
-                case.case_id,
+                sized.case_id,
                 PlannedCase(
                     case,
                     sweep.name,
@@ -163,7 +205,8 @@ def make_hosts_plan(
             cause="; ".join(notes) or "it has no sweep of messages between ranks",
             hint=f"byteways run mpi --hosts FILE; without it, byteways run {suite.name} measures one host",
         )
-    return HostsPlan(suite, tuple(hosts), rule, tuple(found.values()), tuple(notes))
+    each = tuple(RankOfHost.of(rank) for rank in ranks)
+    return HostsPlan(suite, tuple(hosts), rule, tuple(found.values()), tuple(notes), each)
 
 
 def _cases(count: int) -> str:

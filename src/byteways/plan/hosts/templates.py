@@ -8,7 +8,7 @@ their record.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -19,6 +19,7 @@ from byteways.plan.hosts.together import is_of_all, of_group, templates_of_all
 from byteways.plan.interfaces import figure_of
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.options import RANK_ORDER
+from byteways.plan.ranks import Rank
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, cases_of
 from byteways.topology.model import Topology
@@ -28,7 +29,7 @@ from byteways.topology.nics import nic_class
 PATTERNS = ("unidirectional", "bidirectional")
 
 
-def templates(sweep: Sweep, topology: Topology, notes: list[str]) -> list[Case]:
+def templates(sweep: Sweep, topology: Topology, notes: list[str], ranks: Sequence[Rank] = ()) -> list[Case]:
     """Returns the cases of a sweep for one pair of hosts, and those for all hosts together.
 
     Messages in one direction are measured in both, one after the other; a round trip once.
@@ -37,15 +38,17 @@ def templates(sweep: Sweep, topology: Topology, notes: list[str]) -> list[Case]:
         sweep: Any sweep.
         topology: Of the host where byteways was started.
         notes: Receives the reasons for fewer cases than expected.
+        ranks: The ranks of each host; empty: one, which uses all devices.
     """
     if not _applies(sweep, topology, notes):
         return []
     if RANK_ORDER.name in sweep.options:
-        notes.append(f"sweep '{sweep.name}': each host has one rank, so {RANK_ORDER.name} has no effect")
+        order = "its ranks in the order of its GPUs" if ranks else "one rank"
+        notes.append(f"sweep '{sweep.name}': each host has {order}, so {RANK_ORDER.name} has no effect")
         options = {name: values for name, values in sweep.options.items() if name != RANK_ORDER.name}
         sweep = replace(sweep, options=options)
     cases: dict[str, Case] = {}
-    for case in templates_of_all(sweep, topology, notes):
+    for case in templates_of_all(sweep, topology, notes, ranks):
         cases.setdefault(case.case_id, case)
     for pattern in sweep.patterns:
         if pattern not in PATTERNS:

@@ -1,4 +1,4 @@
-"""Operations of all hosts at once: collectives and application patterns with one rank on each host (pure).
+"""Operations of all hosts at once: collectives and application patterns of one or more ranks on each (pure).
 
 A template has places for two hosts, as a message has; of_group() writes it for any number of them.
 """
@@ -16,7 +16,7 @@ from byteways.plan.hosts.places import FIRST, SECOND
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
 from byteways.plan.legality import refusal
 from byteways.plan.options import LAUNCH
-from byteways.plan.rank_sweep import flows_of_group, with_sizes
+from byteways.plan.rank_sweep import flows_of_group, takes_part, with_sizes
 from byteways.plan.ranks import Rank
 from byteways.plan.suite_types import Sweep
 from byteways.plan.sweep import cases_of
@@ -28,13 +28,17 @@ def is_of_all(case: Case) -> bool:
     return case.pattern in OF_ALL_RANKS
 
 
-def templates_of_all(sweep: Sweep, topology: Topology, notes: list[str]) -> Iterator[Case]:
-    """Yields the cases of a sweep that all hosts measure together, each by the first device that matches.
+def templates_of_all(
+    sweep: Sweep, topology: Topology, notes: list[str], ranks: Sequence[Rank] = ()
+) -> Iterator[Case]:
+    """Yields the cases of a sweep that all hosts measure together: with one rank on each by the first device
+    that matches, with several by those ranks that have one.
 
     Args:
         sweep: A sweep over ranks.
         topology: Of the host where byteways was started.
         notes: Receives the reasons for fewer cases than expected.
+        ranks: The ranks of each host; empty: one, which uses all devices.
     """
     patterns = [pattern for pattern in sweep.patterns if pattern in OF_ALL_RANKS]
     if MULTI_PAIR in patterns:
@@ -42,11 +46,15 @@ def templates_of_all(sweep: Sweep, topology: Topology, notes: list[str]) -> Iter
         patterns.remove(MULTI_PAIR)
     if patterns and sweep.groups != "all":
         notes.append(f"sweep '{sweep.name}': all hosts together, no groups of fewer")
-    here = _rank(sweep, topology)
-    group = [replace(here, number=number) for number in range(2)]
+    each = [rank for rank in ranks if takes_part(sweep, rank)] if ranks else [_rank(sweep, topology)]
+    if patterns and len(each) < len(ranks):
+        notes.append(f"sweep '{sweep.name}': {len(each)} of {len(ranks)} ranks of a host have such buffers")
+    group = [replace(rank, number=number) for number, rank in enumerate([*each, *each])]
+    if not group:
+        return
     for pattern, interface in itertools.product(patterns, sweep.interfaces):
         for (flow,) in flows_of_group(sweep, pattern, interface, group):
-            yield from cases_of(sweep, pattern, interface, (_placed(flow),), topology)
+            yield from cases_of(sweep, pattern, interface, (_placed(flow, len(each)),), topology)
 
 
 def of_group(case: Case, hosts: Sequence[str]) -> Case:
@@ -62,13 +70,17 @@ def of_group(case: Case, hosts: Sequence[str]) -> Case:
     if not is_of_all(case):
         return replace(case, flows=flows)
     (flow,) = flows
-    first, second = flow.others[0]
-    others = tuple((replace(first, host=host), replace(second, host=host)) for host in hosts[1:])
-    return with_sizes(replace(case, flows=with_ranks_of_hosts((replace(flow, others=others),))))
+    own = [pair for pair in flow.pairs if pair[0].host == hosts[0]]  # hosts are alike
+    others = [
+        (replace(first, host=host), replace(second, host=host)) for host in hosts for first, second in own
+    ]
+    return with_sizes(replace(case, flows=with_ranks_of_hosts((replace(flow, others=tuple(others[1:])),))))
 
 
-def refusal_of_all(case: Case, hosts: int, topology: Topology, capabilities: Capabilities) -> str | None:
-    """Returns why hosts cannot measure the case of a template; None if they can."""
+def refusal_of_all(
+    case: Case, hosts: int, topology: Topology, capabilities: Capabilities, per_host: int = 1
+) -> str | None:
+    """Returns why hosts cannot measure the case of a template with so many ranks each; None if they can."""
     if INTERFACES[case.interface].library == "direct":
         return "direct collectives are of GPUs that have peer access, within one host"
     if case.launch != LAUNCH.default:
@@ -77,9 +89,9 @@ def refusal_of_all(case: Case, hosts: int, topology: Topology, capabilities: Cap
         return f"transport {case.transport} opens memory of neighbours, within one host"
     if case.pattern in APPLICATIONS:
         try:
-            columns_of(hosts, case.options)
+            columns_of(hosts * per_host, case.options)
         except ValueError as error:
-            return str(error).replace("ranks", "hosts", 1)
+            return str(error) if per_host > 1 else str(error).replace("ranks", "hosts", 1)
         case = replace(case, options={name: one for name, one in case.options.items() if name != "columns"})
     return refusal(with_sizes(case), topology, capabilities)
 
@@ -102,6 +114,6 @@ def _rank(sweep: Sweep, topology: Topology) -> Rank:
     return Rank(0, cpu, gpu, tuple(topology.device(cpu).cores))
 
 
-def _placed(flow: Flow) -> Flow:
-    """Returns the flow of two ranks with the places of two hosts."""
-    return on_hosts(flow, lambda end: replace(end, host=SECOND if end.rank else FIRST))
+def _placed(flow: Flow, per_host: int) -> Flow:
+    """Returns the flow of the ranks of two hosts with the places of these."""
+    return on_hosts(flow, lambda end: replace(end, host=FIRST if (end.rank or 0) < per_host else SECOND))

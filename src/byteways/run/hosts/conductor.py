@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from typing import Any, Protocol
 
 from byteways.plan.case import PlannedCase
+from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import Group, Meetings
 from byteways.results.record import Record
@@ -29,6 +30,8 @@ from byteways.run.recording import unmeasured
 
 #: Seconds between the ranks' patience with a pair and the conductor's with the ranks.
 MARGIN_S = 10.0
+#: Times the estimate that ranks may take beside their measurement.
+PATIENCE = 5.0
 #: A case that loses the ranks this often without a host to blame costs all pairs that measure it.
 BLAMELESS_LOSSES = 2
 #: All hosts together measure no more once their ranks were lost this often without a host to blame.
@@ -128,8 +131,9 @@ class HostsConductor:
         limit_s = self._limit_s(case)
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         began = time.monotonic()
+        request, devices = self._request(case, groups, limit_s), self._devices(case, groups)
         try:
-            answer = self._job.ask(self._request(case, groups, limit_s), limit_s + MARGIN_S)
+            answer = self._job.ask(request, limit_s + MARGIN_S, devices)
             outcomes = answer["outcomes"]
             if len(outcomes) != len(groups):
                 raise WorkerLost(f"the ranks sent {len(outcomes)} outcomes of {len(groups)} groups")
@@ -149,23 +153,22 @@ class HostsConductor:
             if outcome is not None:
                 self._add(case, group, self._entry(case, group, outcome, happened))
         if missing:
-            reason = f"no answer within {limit_s:.0f} s"
-            self._job.kill()
-            for group in missing:
-                self._cost(case, group, "timeout", reason)
+            self._lose_missing(case, missing, f"no answer within {limit_s:.0f} s")
 
     def _limit_s(self, case: _Case) -> float:
-        """Returns the seconds for a case: ranks that share cores take as many times longer."""
+        """Returns the seconds for a case: ranks that share cores take as many times longer, and thousands of
+        ranks take theirs to estimate their clocks.
+        """
         some = next(iter(case.groups.values()))
-        return self._deadline(some, self._job.fresh) * self._job.crowding
+        exchange_s = PATIENCE * self._plan.exchange_s(case.template)
+        return (self._deadline(some, self._job.fresh) + exchange_s) * self._job.crowding
 
     def _request(self, case: _Case, groups: Sequence[Group], limit_s: float) -> dict[str, Any]:
         planned = case.groups[groups[0]]
-        names = [self._names(group) for group in groups]
         return {
             "do": "measure",
             "case": case.template.case.identity(),
-            "groups": [[self._job.rank_of(name) for name in group] for group in names],
+            "groups": [list(self._ranks(case, group)) for group in groups],
             "hosts": self._job.places,
             "patience_s": limit_s,
             "budget_s": planned.budget_s,
@@ -175,14 +178,28 @@ class HostsConductor:
             "fresh": False,
         }
 
+    def _ranks(self, case: _Case, group: Group) -> dict[int, str]:
+        """Returns the ranks of a group that take part, in the order of the case, each with its device."""
+        names = self._names(group)
+        seats = seats_of(case.template.case, self._plan.ranks_of_host)
+        if self._plan.is_together(case.met):
+            return {self._job.rank_of(name, number): device for name in names for number, device in seats}
+        of_pair = zip(names, seats, strict=True)
+        return {self._job.rank_of(name, number): device for name, (number, device) in of_pair}
+
+    def _devices(self, case: _Case, groups: Sequence[Group]) -> dict[int, str]:
+        return {rank: device for group in groups for rank, device in self._ranks(case, group).items()}
+
     def _trial(self, case: _Case) -> str | None:
         """Returns why MPI does not move the memory of a case, which its first group tries; None: it does."""
         template = case.template.case
         if self._device_messages.untried(template):
-            request = trial(self._request(case, list(case.groups)[:1], TRIAL_LIMIT_S))
+            first = list(case.groups)[:1]
+            request = trial(self._request(case, first, TRIAL_LIMIT_S))
             reason: str | None
             try:
-                outcome = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S)["outcomes"][0]
+                answer = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S, self._devices(case, first))
+                outcome = answer["outcomes"][0]
                 if outcome is None:
                     raise WorkerLost("the ranks of a trial did not answer")
                 if outcome["status"] == "failed":
@@ -244,6 +261,17 @@ class HostsConductor:
             named = list(case.groups)
         for group in named:
             self._cost(case, group, loss.status, loss.reason, [host] if host else None)
+
+    def _lose_missing(self, case: _Case, missing: Sequence[Group], reason: str) -> None:
+        """Records groups that did not answer, and blames a host whose rank is stopped for its own."""
+        stopped = self._job.stopped()  # while the ranks exist
+        host = host_blamed(stopped, self._job.live)
+        self._job.kill()
+        for group in missing:
+            if host in self._names(group):
+                self._cost(case, group, "lost", f"{reason}{stopped}", [host] if host else None)
+            else:
+                self._cost(case, group, "timeout", reason)
 
     def _cost(
         self, case: _Case, group: Group, status: str, reason: str, hosts: Sequence[str] | None = None

@@ -14,6 +14,7 @@ from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_LINES_BYTES, read_bytes
 from byteways.plan.hosts.names import Host
+from byteways.plan.hosts.places import RankOfHost
 from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
 from byteways.plan.hosts.rule import PairRule
 from byteways.plan.planner import Plan
@@ -72,6 +73,9 @@ class HostsExecution:
             job.kill()
             self.left_out = dict(job.left_out)
             self.journal.sync()
+            others = [one for one in self.manifest["libraries"] if one.get("library") != "mpi"]
+            if job.mpi:
+                self.manifest = {**self.manifest, "libraries": [*others, *job.mpi]}
             self.manifest = manifests.finish(self.manifest, self.state, time.monotonic() - self.started)
             manifests.write(self.folder, self.manifest)
 
@@ -96,6 +100,7 @@ def hosts_plan(suite: Suite, hosts: Sequence[Host], options: Options) -> tuple[H
         probed.capabilities,
         only=options.only,
         sizes=options.sizes,
+        ranks_per_host=options.ranks_per_host or 1,
     )
     return plan, topology, probed
 
@@ -116,7 +121,7 @@ def begin_between_hosts(
     """
     started = time.monotonic()
     existed = folder.is_dir()
-    launcher = find_hosts_launcher(options.launcher)
+    launcher = find_hosts_launcher(options.launcher, options.ranks_per_host or 1)
     journal = claim_folder(folder)
     try:
         plan, topology, probed = hosts_plan(suite, hosts, options)
@@ -151,7 +156,7 @@ def take_up_between_hosts(folder: Path, suite: Suite | None = None) -> HostsExec
     started = time.monotonic()
     manifest = read_manifest(folder)
     plan, options = read_hosts_plan(folder, manifest, suite)
-    launcher = find_hosts_launcher(options.launcher)
+    launcher = find_hosts_launcher(options.launcher, plan.ranks_per_host)
     journal = Journal(folder)
     try:
         records = journal.repair().records
@@ -191,19 +196,22 @@ def read_hosts_plan(
         data = decoded(read_bytes(path, MOST_LINES_BYTES))
         hosts = tuple(Host(*words) for words in data["hosts"])
         rule = PairRule(**data["rule"])
+        ranks = tuple(RankOfHost(*words) for words in data.get("ranks_of_host", ()))
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "restore it from a copy, or start a new run: byteways run"
         raise BytewaysError(f"{path} is damaged", cause=str(error), hint=hint) from error
     cases = plan_file.read(folder, own)
-    return HostsPlan(own, hosts, rule, cases.cases, cases.notes), options
+    return HostsPlan(own, hosts, rule, cases.cases, cases.notes, ranks), options
 
 
 def _write_hosts(folder: Path, plan: HostsPlan) -> None:
     """Writes the hosts and the rule that says which pairs meet. Raises BytewaysError if that fails."""
-    data = {
+    data: dict[str, Any] = {
         "hosts": [[host.name, host.group] if host.group else [host.name] for host in plan.hosts],
         "rule": plan.rule.to_json(),
     }
+    if plan.ranks_of_host:
+        data["ranks_of_host"] = [[rank.cpu, rank.gpu] for rank in plan.ranks_of_host]
     path = folder / HOSTS
     try:
         with path.open("w", encoding="utf-8") as file:

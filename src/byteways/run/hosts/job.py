@@ -12,7 +12,10 @@ from byteways.results.run_folder import LOG
 from byteways.run.hosts.facts import placed, sharing, unfit, version
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 from byteways.run.hosts.reach import unreachable
+from byteways.run.hosts.states import states_on, stopped_on
 from byteways.run.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
+from byteways.run.rank_checks import mpi_of
+from byteways.run.rank_faults import stopped_among
 
 #: More seconds for the ranks to connect, for each host: they may share cores and start one after the other.
 HELLO_HOST_S = 0.5
@@ -23,7 +26,7 @@ FAILED_STARTS = 2
 
 
 class HostsJob:
-    """One rank on each host that is not left out.
+    """The ranks on each host that is not left out.
 
     Args:
         folder: The run folder: for the log, and the file of hosts that the launcher reads.
@@ -50,7 +53,9 @@ class HostsJob:
         self._worker: WorkerProcess | None = None
         self._environment: dict[str, str] = {}
         self._places: list[str] = []  # host of each rank
+        self._ranks: dict[str, list[int]] = {}  # ranks of each host
         self.left_out: dict[str, str] = {}  # reason by host
+        self.mpi: list[dict[str, Any]] = []  # the library of MPI, once the ranks have started
         self.fresh = True  # no case has been measured since the ranks were started
         self.crowding = 1.0  # ranks per core where most ranks share a kernel
 
@@ -91,11 +96,13 @@ class HostsJob:
                 if not lost and failed >= FAILED_STARTS:
                     raise self._not_started(live, loss) from loss
 
-    def ask(self, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        """Returns the ranks' answer. Raises WorkerLost; the ranks are to be killed then."""
+    def ask(self, request: Mapping[str, Any], timeout_s: float, devices: Mapping[int, str]) -> dict[str, Any]:
+        """Returns the ranks' answer; `devices` is what each uses. Raises WorkerLost; the ranks are to be
+        killed then.
+        """
         assert self._worker is not None
         self.fresh = False
-        return self._worker.ask(request, timeout_s)
+        return self._worker.ask(request, timeout_s, devices)
 
     @property
     def speaker(self) -> str | None:
@@ -103,8 +110,9 @@ class HostsJob:
         number = self.hello.get("speaker")
         return self._places[number] if isinstance(number, int) and number < len(self._places) else None
 
-    def rank_of(self, host: str) -> int:
-        return self._places.index(host)
+    def rank_of(self, host: str, number: int) -> int:
+        """Returns a rank by its number on its host."""
+        return self._ranks[host][number]
 
     def blame(self, hosts: Sequence[str], reason: str) -> None:
         """Counts a loss of each host; one that is lost again is left out."""
@@ -119,6 +127,16 @@ class HostsJob:
         if host not in self.left_out:
             self.left_out[host] = reason
             self._say(f"host {host} is left out: {reason}")
+
+    def stopped(self) -> str:
+        """Returns `; rank 1 (gpu1, process 4711 on node7) is stopped`; '' if no rank is, or none can be seen.
+        Takes seconds: the launcher starts a program on each host.
+        """
+        return self._worker.look_elsewhere() if self._worker else ""
+
+    def _stopped_among(self, ranks: Sequence[Mapping[str, Any]]) -> str:
+        states = states_on(self._launcher, list(dict.fromkeys(self._places)), self._tick)
+        return stopped_among(ranks, lambda host, pid: stopped_on(states, host, pid))
 
     def kill(self) -> None:
         if self._worker is not None:
@@ -143,10 +161,12 @@ class HostsJob:
             self._launcher.command(live, file),
             self._tick,
             HELLO_TIMEOUT_S + HELLO_HOST_S * len(live),
+            self._stopped_among,
         )
         self._environment, self.fresh = dict(environment), True
+        self.mpi = mpi_of(self._worker.hello)
         ranks = self._worker.hello.get("ranks", [])
-        wrong, whole = unfit(live, ranks, version())
+        wrong, whole = unfit(live, ranks, version(), self._launcher.ranks_per_host)
         if whole:
             self.kill()
             raise BytewaysError(
@@ -155,6 +175,9 @@ class HostsJob:
                 hint="byteways run --dry-run shows the launcher's line; --launcher names another one",
             )
         self._places = placed(live, ranks)
+        self._ranks = {host: [] for host in live}
+        for rank, host in enumerate(self._places):
+            self._ranks[host].append(rank)
         for host, reason in wrong.items():
             self.leave_out(host, reason)
         per_core = [

@@ -1,4 +1,4 @@
-"""Command lines that start one rank on each host of a file."""
+"""Command lines that start as many ranks on each host of a file."""
 
 from __future__ import annotations
 
@@ -15,40 +15,61 @@ from byteways.settings import module_command
 
 #: Placeholders of a user's command: a file with one host a line, and the hosts separated by commas.
 HOST_FILE, HOST_LIST = "{hostfile}", "{hosts}"
-#: Words that place one rank on each host, by name of the launcher (run/launchers.py).
+#: Placeholder for the number of ranks on each host.
+PER_HOST = "{ranks_per_host}"
+#: Words that place the ranks on the hosts, by name of the launcher (run/launchers.py).
 WORDS = {
-    "MPICH": ("-f", HOST_FILE, "-ppn", "1"),
-    "Intel MPI": ("-f", HOST_FILE, "-ppn", "1"),
-    "Open MPI": ("--hostfile", HOST_FILE, "--map-by", "ppr:1:node"),
+    "MPICH": ("-f", HOST_FILE, "-ppn", PER_HOST),
+    "Intel MPI": ("-f", HOST_FILE, "-ppn", PER_HOST),
+    "Open MPI": ("--hostfile", HOST_FILE, "--map-by", f"ppr:{PER_HOST}:node"),
     # A value with a slash is a file: srun(1).
-    "Slurm": (f"--nodelist={HOST_FILE}", "--ntasks-per-node=1"),
-    "Flux": (f"--requires=host:{HOST_LIST}", "--tasks-per-node=1"),
+    "Slurm": (f"--nodelist={HOST_FILE}", f"--ntasks-per-node={PER_HOST}"),
+    "Flux": (f"--requires=host:{HOST_LIST}", f"--tasks-per-node={PER_HOST}"),
 }
+#: Words that let a second program start beside the ranks, which hold the resources of their step: srun(1).
+BESIDE = {"Slurm": ("--overlap",)}
 MODULE = "byteways.run.hosts.worker"
 
 
 @dataclass(frozen=True)
 class HostsLauncher:
-    """A launcher with words that choose the hosts."""
+    """A launcher with words that choose the hosts, each of which gets `ranks_per_host` ranks."""
 
     launcher: Launcher
+    ranks_per_host: int = 1
 
     def command(self, hosts: Sequence[str], file: Path) -> list[str]:
-        """Returns the command that starts a rank on each of `hosts`, which `file` lists."""
-        program = [*module_command(MODULE), "--ranks", str(len(hosts))]
+        """Returns the command that starts the ranks on each of `hosts`, which `file` lists."""
+        program = [*module_command(MODULE), *self.worker_words(hosts)]
         wrapper = [*module_command("byteways.run.launched"), "--parent", str(os.getpid()), "--"]
         return [*wrapper, *self.line(hosts, file, program)]
 
-    def line(self, hosts: Sequence[str], file: Path, program: Sequence[str]) -> list[str]:
-        """Returns the launcher's own words and the program."""
-        return [
-            word.replace(HOST_FILE, str(file)).replace(HOST_LIST, ",".join(hosts))
-            for word in self.launcher.command(len(hosts), program)
-        ]
+    def worker_words(self, hosts: Sequence[str]) -> list[str]:
+        """Returns what each rank is told of their number."""
+        several = ["--ranks-per-host", str(self.ranks_per_host)] if self.ranks_per_host > 1 else []
+        return ["--ranks", str(len(hosts) * self.ranks_per_host), *several]
+
+    def line(
+        self, hosts: Sequence[str], file: Path, program: Sequence[str], *, beside: bool = False
+    ) -> list[str]:
+        """Returns the launcher's own words and the program; `beside`: while the ranks run."""
+        told = {
+            HOST_FILE: str(file),
+            HOST_LIST: ",".join(hosts),
+            PER_HOST: str(self.ranks_per_host),
+        }
+        words = self.launcher.command(len(hosts) * self.ranks_per_host, ())
+        for placeholder, text in told.items():
+            words = [word.replace(placeholder, text) for word in words]
+        return [*words, *(BESIDE.get(self.launcher.name, ()) if beside else ()), *program]
 
 
-def find_hosts_launcher(given: str | None = None) -> HostsLauncher:
+def find_hosts_launcher(given: str | None = None, ranks_per_host: int = 1) -> HostsLauncher:
     """Returns the launcher: the given one, else that of the allocation or of an installed MPI.
+
+    Args:
+        given: A user's command, with placeholders.
+        ranks_per_host: Ranks to start on each host.
 
     Raises:
         BytewaysError: There is none, or a given one does not say which hosts to use.
@@ -61,10 +82,11 @@ def find_hosts_launcher(given: str | None = None) -> HostsLauncher:
         if len(words) > 1 and not any(HOST_FILE in word or HOST_LIST in word for word in words):
             raise BytewaysError(
                 f"--launcher does not say which hosts to use: {given}",
-                hint=f"add {HOST_FILE} or {HOST_LIST}: --launcher 'mpiexec -n {COUNT} -f {HOST_FILE} -ppn 1'",
+                hint=f"add {HOST_FILE} or {HOST_LIST}: --launcher 'mpiexec -n {COUNT} -f {HOST_FILE} "
+                f"-ppn {PER_HOST}'",
             )
         if len(words) > 1:
-            return HostsLauncher(find_launcher(given))
+            return HostsLauncher(find_launcher(given), ranks_per_host)
     found = find_launcher(given)
     if found.name not in WORDS:
         raise BytewaysError(
@@ -73,9 +95,8 @@ def find_hosts_launcher(given: str | None = None) -> HostsLauncher:
         )
     more = {**found.environment}
     words = [*found.words, *WORDS[found.name]]
-    return HostsLauncher(
-        Launcher(found.name, tuple(words), more, found.crowded_words, found.crowded_environment)
-    )
+    launcher = Launcher(found.name, tuple(words), more, found.crowded_words, found.crowded_environment)
+    return HostsLauncher(launcher, ranks_per_host)
 
 
 def write_host_file(folder: Path, hosts: Sequence[str]) -> Path:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer, Case
+from byteways.plan.hosts.rule import Group
 from byteways.plan.legality import kind_of
 from byteways.results import warnings
 from byteways.results.stragglers import stragglers
 from byteways.run.hosts.facts import ends_of, own_facts
 from byteways.run.rank_ends import Ends, device_of
 from byteways.run.rank_measuring import RankMeasurer
+from byteways.units import short_time
 
 if TYPE_CHECKING:
     from byteways._core import ClockOffset, Communicator, Device, MeasureOptions
@@ -54,7 +57,8 @@ class _Clock:
         """Returns a warning if the clock moved further than clocks drift."""
         if abs(self.drift_ns) <= self.allowed_ns:
             return []
-        observed, most = (f"{ns / 1e3:.3g} µs" for ns in (self.drift_ns, self.allowed_ns))
+        sign = "-" if self.drift_ns < 0 else ""
+        observed, most = f"{sign}{short_time(abs(self.drift_ns))}", short_time(self.allowed_ns)
         return [asdict(warnings.make("clock-step", f"{observed} apart", f"at most {most}"))]
 
 
@@ -75,8 +79,10 @@ class HostMeasurer(RankMeasurer):
     topology: Topology
     cores: Sequence[int]  # of this rank; empty: it shares them
     shared_ranks: int  # ranks of this host's kernel
+    gpu: str | None = None  # of this rank where its host has several; None: it uses all
     _together: Communicator | None = None
-    _hosts: tuple[str, ...] = ()
+    _hosts: tuple[str, ...] = ()  # of each rank
+    _members: Group = ()
     _own = 0
     _offset_ns = 0.0  # of this host's clock against that of the first host
 
@@ -85,20 +91,21 @@ class HostMeasurer(RankMeasurer):
         """The devices of this host's runtimes."""
         return self._session.devices
 
-    def meet(self, together: Communicator, hosts: tuple[str, ...], own: int) -> None:
+    def meet(self, together: Communicator, hosts: tuple[str, ...], own: int, members: Group) -> None:
         """Begins the cases of a group of hosts.
 
         Args:
             together: Their ranks, in the order of `hosts`.
-            hosts: In the order of the case: the first one of a pair sends first.
-            own: This host's place among them.
+            hosts: Of each rank, in the order of the case: the first one of a pair sends first.
+            own: This rank's place among them.
+            members: The ranks by their numbers among all.
         """
-        self._together, self._hosts, self._own = together, hosts, own
+        self._together, self._hosts, self._own, self._members = together, hosts, own, members
         self._vendors.clear()  # NCCL's and RCCL's communicators are of the group before
 
     def _partners(self, case: Case) -> Hashable:
-        """The hosts of the group: ranks of every pair have the same numbers."""
-        return frozenset(self._hosts)
+        """The group's ranks among all: those of every pair have the same numbers in their case."""
+        return frozenset(self._members)
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the outcome of the group's case; all of its hosts return the same."""
@@ -111,20 +118,34 @@ class HostMeasurer(RankMeasurer):
         before = self._clocks()
         outcome = super().measure({**request, "cores": [one["cores"] for one in told]})
         kernels = {one["boot_id"] for one in told}
-        if "" not in kernels and len(kernels) < len(told):
+        if "" not in kernels and len(kernels) < len(set(self._hosts)):
             one = warnings.make("one-machine", "hosts with one kernel", "a kernel for each host")
             outcome["warnings"] = [*outcome.get("warnings", ()), asdict(one)]
-        outcome["hosts"] = dict(zip(self._hosts, (one["end"] for one in told), strict=True))
+        outcome["hosts"] = self._named([one["end"] for one in told])
         if outcome.get("ranks"):
             self._add_clocks(outcome, before, self._clocks())
+            if self._shares_host:
+                for rank, one in zip(outcome["ranks"], told, strict=True):
+                    rank["device"] = one["end"]["device"]
         return outcome
+
+    @property
+    def _shares_host(self) -> bool:
+        """Whether several ranks of the group are on one host."""
+        return len(set(self._hosts)) < len(self._hosts)
+
+    def _named(self, ends: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Returns the ends by host, or by host and device where ranks of one host have different ones."""
+        if not self._shares_host:
+            return dict(zip(self._hosts, ends, strict=True))
+        return {f"{host}:{end['device']}": end for host, end in zip(self._hosts, ends, strict=True)}
 
     def _described(self, case: Case) -> dict[str, Any]:
         sends, receives = self._ends(case)
         end = sends or receives
         assert end is not None
         try:
-            told = ends_of(self.topology, end)
+            told = ends_of(self.topology, end.device)
             return {"end": told, "cores": list(self._cores_of(end)), "boot_id": own_facts()["boot_id"]}
         except KeyError:
             return {"lacking": f"{self._hosts[self._own]} has no {end.device}"}
@@ -147,9 +168,13 @@ class HostMeasurer(RankMeasurer):
         return _local(sends), _local(receives)
 
     def _executor(self, case: Case, ends: Ends, uuids: Mapping[str, str]) -> str:
-        """Returns the device of this host that executes the case: hosts are alike, and have one rank each."""
+        """Returns the device of this rank that executes the case: the one that the case names, as hosts are
+        alike, or where hosts have several ranks its own.
+        """
         executor = case.flows[0].executor
-        return device_of(ends) if kind_of(device_of(ends)) == kind_of(executor) else executor
+        if kind_of(device_of(ends)) == kind_of(executor):
+            return device_of(ends)
+        return self.gpu if self.gpu is not None and kind_of(executor) == "gpu" else executor
 
     def _options(self, case: Case, request: Mapping[str, Any], rank: int) -> MeasureOptions:
         options = super()._options(case, request, rank)
@@ -174,12 +199,13 @@ class HostMeasurer(RankMeasurer):
             _known(first[place], last[place], MOST_DRIFT * (ended - began))
             for place in range(len(self._hosts))
         ]
+        known_least = heapq.nlargest(2, (clock.doubt_ns for clock in known))
         for place, (host, rank) in enumerate(zip(self._hosts, outcome["ranks"], strict=True)):
             rank["host"] = host
             if len(self._hosts) > 2:
                 rank["clock"] = known[place].fields()
-            others = (clock.doubt_ns for other, clock in enumerate(known) if other != place)
-            doubt_ns = known[place].doubt_ns + max(others)  # a delay is between two clocks
+            own_ns = known[place].doubt_ns
+            doubt_ns = own_ns + known_least[own_ns == known_least[0]]  # a delay is between two clocks
             rank["begin_ns"] = max(0.0, rank["begin_ns"] - doubt_ns)
             rank["end_ns"] = max(0.0, rank["end_ns"] - doubt_ns)
         least = max(range(1, len(known)), key=lambda place: known[place].doubt_ns)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
@@ -56,30 +56,42 @@ def _wrong(launcher: HostsLauncher, hosts: Sequence[str], tick: Callable[[], Non
     with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
         file = write_host_file(Path(folder), hosts)
         words = launcher.line(hosts, file, [sys.executable, "-c", "pass"])
-        with (Path(folder) / "said").open("w+b") as said:
-            job = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                env={**os.environ, **launcher.launcher.environment},
-                start_new_session=True,
-            )
-            limit_s = LIMIT_S + LIMIT_HOST_S * len(hosts)
-            until = time.monotonic() + limit_s
-            try:
-                while job.poll() is None and time.monotonic() < until:
-                    time.sleep(TICK_S)
-                    tick()
-                late = job.poll() is None
-            finally:
-                _end(job)
-            said.seek(0)
-            lines = said.read().decode(errors="replace").split("\n")
-            text = next((line.strip() for line in lines if line.strip()), "")[:_QUOTED]
-    if late:
-        return f"no program started there within {limit_s:.0f} s{f': {text}' if text else ''}"
-    return None if job.returncode == 0 else f"no program starts there: {text or job.returncode}"
+        most_s = limit_s(len(hosts))
+        status, said = output_of(words, launcher.launcher.environment, most_s, tick)
+    text = next((line.strip() for line in said.split("\n") if line.strip()), "")[:_QUOTED]
+    if status is None:
+        return f"no program started there within {most_s:.0f} s{f': {text}' if text else ''}"
+    return None if status == 0 else f"no program starts there: {text or status}"
+
+
+def limit_s(hosts: int) -> float:
+    """Returns the seconds for a launcher to start a program on so many hosts, and to end."""
+    return LIMIT_S + LIMIT_HOST_S * hosts
+
+
+def output_of(
+    words: Sequence[str], environment: Mapping[str, str], most_s: float, tick: Callable[[], None]
+) -> tuple[int | None, str]:
+    """Runs a launcher. Returns its exit status, None if it was ended after `most_s`, and what it printed."""
+    with tempfile.TemporaryFile() as said:
+        job = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+        until = time.monotonic() + most_s
+        try:
+            while job.poll() is None and time.monotonic() < until:
+                time.sleep(TICK_S)
+                tick()
+            status = job.poll()
+        finally:
+            _end(job)
+        said.seek(0)
+        return status, said.read().decode(errors="replace")
 
 
 def _end(job: subprocess.Popen[bytes]) -> None:

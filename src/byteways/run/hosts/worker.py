@@ -1,4 +1,4 @@
-"""A rank of a run between hosts, one on each: `byteways.run.hosts.worker --socket PATH --ranks N`.
+"""A rank of a run between hosts, one or more on each: `byteways.run.hosts.worker --socket PATH --ranks N`.
 
 The lowest rank that reaches the conductor's socket speaks for all: it tells the others each request and
 collects what the groups of ranks found: pairs, or all together. Ranks sleep while they wait, so that those
@@ -26,10 +26,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
+from byteways.plan.hosts.places import FIRST, SECOND
 from byteways.plan.hosts.rule import Group
-from byteways.plan.hosts.together import of_group
+from byteways.plan.hosts.together import is_of_all, of_group
+from byteways.plan.ranks import layout
 from byteways.run.health_host import HostMonitor
-from byteways.run.hosts.facts import own_facts, sharing
+from byteways.run.hosts.facts import cores_of_rank, number_on_host, on_kernel, own_facts
 from byteways.run.hosts.measuring import HostMeasurer
 from byteways.run.protocol import Channel, ConnectionClosed
 from byteways.run.worker import die_with_parent, offer_to_oom_killer
@@ -48,10 +50,16 @@ class HostWorker:
         channel: The connection to the conductor, on the rank that speaks for all.
         speaker: That rank.
         ranks: Facts of every rank.
+        per_host: Ranks on each host.
     """
 
     def __init__(
-        self, mpi: Mpi, channel: Channel | None, speaker: int, ranks: Sequence[Mapping[str, Any]]
+        self,
+        mpi: Mpi,
+        channel: Channel | None,
+        speaker: int,
+        ranks: Sequence[Mapping[str, Any]],
+        per_host: int = 1,
     ) -> None:
         from byteways import _core
 
@@ -60,6 +68,7 @@ class HostWorker:
         self._channel = channel
         self._speaker = speaker
         self._ranks = ranks
+        self._per_host = per_host
         self._measurer: HostMeasurer | None = None
         self._load = HostMonitor(processes=[os.getpid()])
         self._met: tuple[object, ...] | None = None
@@ -103,12 +112,13 @@ class HostWorker:
         return request
 
     def _meet(self, request: Mapping[str, Any], groups: Sequence[Group], mine: Group | None) -> None:
-        """Gives each group a communicator in the order of the case's hosts: of a pair, the one that sends
+        """Gives each group a communicator in the order of the case's ranks: of a pair, the one that sends
         first is rank 0. Collective.
         """
-        here = range(len(mine or groups[0]))
-        hosts = _case_of(request, here, [str(place) for place in here]).hosts
-        order = tuple(int(place) for place in hosts)
+        case = Case.from_json(request["case"])
+        order = tuple(range(len(mine or groups[0])))
+        if not is_of_all(case):
+            order = tuple((FIRST, SECOND).index(place) for place in case.hosts)
         key = (tuple(groups), order)
         if key == self._met:
             return
@@ -119,7 +129,7 @@ class HostWorker:
         self._met = key
         if mine and self._group is not None:
             names = tuple(request["hosts"][mine[place]] for place in order)
-            self._opened().meet(self._group, names, own)
+            self._opened().meet(self._group, names, own, mine)
 
     def _measure(self, request: Mapping[str, Any], mine: tuple[int, ...]) -> dict[str, Any]:
         """Returns the group's outcome, the same on all of its ranks."""
@@ -142,23 +152,20 @@ class HostWorker:
             from byteways.topology.discovery import discover
 
             here = self._mpi.world.rank
-            alike = [rank for rank, count in enumerate(sharing(self._ranks)) if count > 1]
-            boot = self._ranks[here]["boot_id"]
-            shared = [rank for rank in alike if self._ranks[rank]["boot_id"] == boot] or [here]
+            shared = on_kernel(self._ranks, here)
             measurer = HostMeasurer.open(self._mpi.world, self._mpi, ranks_here=len(shared))
             devices = {device.name: _fields(device) for device in measurer.devices}
             measurer.topology = discover(devices)
             measurer.shared_ranks = len(shared)
-            cores = self._ranks[here]["cores"]
-            each = len(cores) // len(shared)
-            at = each * shared.index(here)
-            measurer.cores = cores[at : at + each]
+            own = layout(measurer.topology, self._per_host)[number_on_host(self._ranks, here)]
+            measurer.cores = cores_of_rank(self._ranks, here, self._per_host, own.cores)
+            measurer.gpu = own.gpu if self._per_host > 1 else None
             self._measurer = measurer
         return self._measurer
 
 
 def _case_of(request: Mapping[str, Any], group: Sequence[int], hosts: Sequence[str]) -> Case:
-    return of_group(Case.from_json(request["case"]), [hosts[rank] for rank in group])
+    return of_group(Case.from_json(request["case"]), list(dict.fromkeys(hosts[rank] for rank in group)))
 
 
 def _fields(device: Any) -> dict[str, Any]:
@@ -181,9 +188,9 @@ def _connected(path: str) -> Channel | None:
     return Channel(connection)
 
 
-def _serve(path: str) -> None:
+def _serve(path: str, per_host: int) -> None:
     from byteways import _core
-    from byteways.run.mpi_library import open_mpi
+    from byteways.run.mpi_library import fields_of, open_mpi
 
     try:
         mpi = open_mpi()
@@ -202,9 +209,9 @@ def _serve(path: str) -> None:
         return
     channel = _connected(path) if world.rank == speaker else None
     if channel is not None:
-        told = {"version": mpi.report.version, "path": mpi.report.path, "abi": mpi.abi}
-        channel.send({"did": "hello", "pid": os.getpid(), "mpi": told, "ranks": ranks, "speaker": speaker})
-    HostWorker(mpi, channel, speaker, ranks).serve()
+        told = {"mpi": fields_of(mpi.report), "ranks": ranks, "speaker": speaker}
+        channel.send({"did": "hello", "pid": os.getpid(), **told})
+    HostWorker(mpi, channel, speaker, ranks, per_host).serve()
 
 
 def main() -> None:
@@ -213,11 +220,12 @@ def main() -> None:
     parser.add_argument("--socket", required=True, help="the conductor's socket")
     parser.add_argument("--parent", help="the conductor's process id, which every worker is told")
     parser.add_argument("--ranks", required=True, type=int, help="how many the conductor asked for")
+    parser.add_argument("--ranks-per-host", type=int, default=1, help="how many on each host")
     arguments = parser.parse_args()
     offer_to_oom_killer()
     faulthandler.enable()
     with contextlib.suppress(ConnectionClosed):
-        _serve(arguments.socket)
+        _serve(arguments.socket, arguments.ranks_per_host)
     os._exit(0)
 
 
