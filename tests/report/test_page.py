@@ -119,6 +119,17 @@ def test_curves_alone_need_no_plotly(tmp_path: Path) -> None:
     assert 'id="charts"' in text and 'id="plotly"' not in text
 
 
+def test_numbers_of_headings_keep_their_units(tmp_path: Path) -> None:
+    """Would catch '55.4' at the end of a line with 'GB/s' below, and markup that a heading brings along."""
+    own = page(sample_run.h200x4(), tmp_path)
+    text = render(replace(own, title="<b>8 GB/s</b>, 12.5 % of 100 GBs"))
+    (heading,) = re.findall(r"<h1>(.*?)</h1>", text)
+    assert heading == (
+        '&lt;b&gt;<span class="quantity">8 GB/s</span>&lt;/b&gt;, '
+        '<span class="quantity">12.5 %</span> of 100 GBs'
+    )
+
+
 def test_nothing_is_fetched(tmp_path: Path) -> None:
     """Would catch a script, style, font or picture from elsewhere (Plotly's own text aside)."""
     text = html(sample_run.h200x4(), tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,10 @@ from byteways.text import visible, visible_data
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+#: A number with its unit.
+_QUANTITY = re.compile(r"[\d.–]+ (?:%|[KMGT]iB|[GM]?B/s|[nµm]s)(?!\w)")
 
 
 def script_json(value: Any) -> str:
@@ -94,7 +99,7 @@ def render_compared(page: ComparedPage) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("byteways.report", "assets"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -102,6 +107,15 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["quantities"] = _quantities
+    return environment
+
+
+def _quantities(text: str) -> Markup:
+    """Keeps each number of a heading on one line with its unit."""
+    from markupsafe import Markup, escape
+
+    return Markup(_QUANTITY.sub(r'<span class="quantity">\g<0></span>', str(escape(visible(text)))))
 
 
 def _shown(value: Any) -> Any:
