@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from byteways.analyse.claim import Claim
 from byteways.analyse.curves import Point, Series, over_flows, over_size, over_working_set
 from byteways.analyse.headline import best_first, headline, rows_of_text
 from byteways.analyse.progress import damage, progress, shortfall
@@ -66,6 +67,8 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
     if isinstance(value, Series):
         some = value.points[:: max(1, len(value.points) // POINTS)]
         return [(f"{value.label}: ", [(one.x, _interval(one), one.cells) for one in some])]
+    if isinstance(value, Claim):  # its sides are derived
+        value = value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
         return [(f"{field.name}: ", getattr(value, field.name)) for field in fields(value)]
     if isinstance(value, Mapping):

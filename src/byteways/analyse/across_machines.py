@@ -40,7 +40,7 @@ class Row:
             "size_bytes": self.size_bytes,
             "link_classes": [*self.classes],
             "peaks_bytes_per_s": [*self.peaks_bytes_per_s],
-            "claim": asdict(self.claim),
+            "claim": self.claim.to_json(),
         }
 
 

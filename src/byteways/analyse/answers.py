@@ -148,7 +148,7 @@ class Answer:
             "doubt": self.doubt or None,
             "runner_up": asdict(runner_up) if runner_up else None,
             "default": asdict(default) if default else None,
-            "claims": [asdict(claim) for claim in self.claims],
+            "claims": [claim.to_json() for claim in self.claims],
             "simulated": bool(self.simulated),
             "sentence": str(self),
         }

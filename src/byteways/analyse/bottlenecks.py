@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from byteways.analyse.prediction import Carried, Predictions, Seen, Together
+from byteways.analyse.prediction import Carried, Predictions, Together
 from byteways.analyse.resources import Resource, Uses, resources
 from byteways.analyse.summary import group_by
+from byteways.plan.case import Flow
 from byteways.topology.model import Topology
 
 #: A resource counts as full from this fraction of its greatest observed load: the load grows slightly with
@@ -53,7 +54,7 @@ def explanations(topology: Topology, predicted: Predictions) -> list[Explanation
     """Returns one per setting with a case below prediction; serialised flows are no evidence."""
     found = []
     cases = [case for case in predicted.cases if "serialised" not in case.cell.warning_ids]
-    loads = _Loads(predicted.seen)
+    loads = _Loads(predicted)
     for setting, same in group_by(cases, lambda case: case.setting).items():
         if any(case.held_back for case in same):
             found.append(_explain(topology, setting, same, loads))
@@ -137,9 +138,10 @@ def _candidates(
 ) -> list[_Candidate]:
     """Returns resources that could limit LEAST_CASES cases; merges equal users, keeping all names."""
     by_users: dict[object, _Candidate] = {}
+    places = [seen.place(case.carried) for case in cases]
     for resource in found:
-        members = [_Members(uses) for uses in resource.uses]
-        users = tuple(tuple(member.of(case.carried) for member in members) for case in cases)
+        members = [seen.users_of(uses) for uses in resource.uses]
+        users = tuple(tuple(seen.indices(place, member) for member in members) for place in places)
         loads = tuple(
             tuple(sum(case.rates[index] for index in member) for member in each)
             for case, each in zip(cases, users, strict=True)
@@ -167,19 +169,8 @@ def _holds_enough(one: _Candidate, cases: Sequence[Together], held: Sequence[int
     return sum(bool(one.holds(index) & set(cases[index].slow)) for index in held) >= LEAST_CASES
 
 
-class _Members:
-    """Which flows use a member of a resource; cached by devices, which alone decide."""
-
-    def __init__(self, uses: Uses) -> None:
-        self._uses = uses
-        self._known: dict[tuple[str, str, str], bool] = {}
-
-    def of(self, carried: Sequence[Carried]) -> frozenset[int]:
-        """Returns the indices of the flows that use it."""
-        for flow, devices, _ in carried:
-            if devices not in self._known:
-                self._known[devices] = self._uses(flow)
-        return frozenset(index for index, (_, devices, _) in enumerate(carried) if self._known[devices])
+#: The flows that use a member of a resource, by devices, which alone decide: source, executor, destination.
+_Users = frozenset[tuple[str, str, str]]
 
 
 class _Loads:
@@ -187,20 +178,60 @@ class _Loads:
     devices, at other sizes or by other interfaces, use the same resources.
     """
 
-    def __init__(self, seen: Sequence[Seen]) -> None:
-        devices = group_by(seen, lambda one: tuple(devices for _, devices, _ in one.carried))
-        self._like = [(same[0].carried, [one.rates for one in same]) for same in devices.values()]
-        self._most: dict[tuple[int, frozenset[int]], float] = {}  # by place in `_like`, and flows
+    def __init__(self, predicted: Predictions) -> None:
+        self._flows: dict[tuple[str, str, str], Flow] = {}  # one of each devices
+        self._places: dict[tuple[tuple[str, str, str], ...], int] = {}
+        self._devices: list[tuple[tuple[str, str, str], ...]] = []  # by place
+        self._rates: list[list[tuple[float, ...]]] = []  # likewise
+        self._indices: dict[tuple[int, _Users], frozenset[int]] = {}
+        self._loads: dict[tuple[int, frozenset[int]], float] = {}  # by place, and flows
+        self._most: dict[_Users, float] = {}
+        for case in predicted.cases:
+            self.place(case.carried)
+        for one in predicted.seen:
+            self._rates[self.place(one.carried)].append(one.rates)
 
-    def most(self, members: Sequence[_Members]) -> float:
+    def place(self, carried: Sequence[Carried]) -> int:
+        """Returns the number of these devices together."""
+        devices = tuple([one for _, one, _ in carried])
+        place = self._places.get(devices)
+        if place is None:
+            place = self._places[devices] = len(self._rates)
+            self._rates.append([])
+            self._devices.append(devices)
+            self._flows |= {one: flow for flow, one, _ in carried}
+        return place
+
+    def users_of(self, uses: Uses) -> _Users:
+        """Returns the devices of all flows of the run that use a member of a resource."""
+        return frozenset([devices for devices, flow in self._flows.items() if uses(flow)])
+
+    def indices(self, place: int, member: _Users) -> frozenset[int]:
+        """Returns which of the flows at a place use a member."""
+        known = self._indices.get((place, member))
+        if known is None:
+            devices = self._devices[place]
+            known = frozenset([index for index, one in enumerate(devices) if one in member])
+            self._indices[place, member] = known
+        return known
+
+    def most(self, members: Sequence[_Users]) -> float:
         """Returns the greatest load of a resource's member in any record, in bytes/s."""
-        greatest = 0.0
-        for place, (carried, rates) in enumerate(self._like):
-            for users in {member.of(carried) for member in members}:
-                if (place, users) not in self._most:
-                    self._most[place, users] = max(sum(each[index] for index in users) for each in rates)
-                greatest = max(greatest, self._most[place, users])
-        return greatest
+        return max(map(self._most_of, members), default=0.0)
+
+    def _most_of(self, member: _Users) -> float:
+        if member not in self._most:
+            places = [place for place, rates in enumerate(self._rates) if rates]
+            loads = [self._load(place, self.indices(place, member)) for place in places]
+            self._most[member] = max(loads, default=0.0)
+        return self._most[member]
+
+    def _load(self, place: int, users: frozenset[int]) -> float:
+        """Returns the greatest load by these flows of a place in any record."""
+        if (place, users) not in self._loads:
+            rates = self._rates[place]
+            self._loads[place, users] = max(sum(each[index] for index in users) for each in rates)
+        return self._loads[place, users]
 
 
 def _score(chosen: Sequence[_Candidate], cases: Sequence[Together], held: Sequence[int]) -> tuple[int, int]:

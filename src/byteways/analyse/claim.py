@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from byteways.analyse.summary import Cell, Group
 
@@ -50,17 +53,34 @@ class Reference:
     freedom: float = float("inf")
 
 
+#: Fields of results that a claim lists as different or shared.
+READ: Mapping[str, Callable[[Cell], object]] = {
+    "interface": lambda cell: cell.record.interface,
+    "access": lambda cell: cell.record.access,
+    "memory": lambda cell: (cell.variant.source, cell.variant.destination),
+    "options": lambda cell: cell.variant.options,
+    "environment": lambda cell: cell.variant.environment,
+    "path": lambda cell: cell.record.path,
+    "executor": lambda cell: cell.record.executor,
+    "size": lambda cell: cell.record.size_bytes,
+    "cache": lambda cell: cell.record.cache,
+    "counts": lambda cell: cell.record.counts,
+    "pattern": lambda cell: cell.record.pattern,
+}
+
+
 @dataclass(frozen=True)
 class Claim:
-    """A comparison of two results; `effect` is the ratio of the first to the second."""
+    """A comparison of two results; `effect` is the ratio of the first to the second.
+
+    Rankings make tens of thousands of claims and tell few: what only a told one needs is derived on demand.
+    """
 
     kind: str  # best, difference, odd, moved, contention, …
     verdict: str  # on the first: leads (greater), trails, tie, mixed (paths disagree), not-compared
     quantity: str  # bandwidth, latency, energy
-    first: Operand
-    second: Operand
-    differs: tuple[str, ...]  # fields in which the two differ
-    scope: tuple[tuple[str, str], ...]  # fields that both share
+    sides: tuple[Cell | Group, Cell | Group]
+    names: tuple[str, str]  # of both sides; '': a description of its settings
     effect: float
     low: float
     high: float
@@ -69,7 +89,37 @@ class Claim:
     agree: int  # how many of them lead individually
     against: int  # … and how many trail
     reason: str = ""  # why there is no comparison
-    rests_on: tuple[str, ...] = ()
+
+    @cached_property
+    def first(self) -> Operand:
+        return operand(self.sides[0], self.names[0])
+
+    @cached_property
+    def second(self) -> Operand:
+        return operand(self.sides[1], self.names[1])
+
+    @cached_property
+    def differs(self) -> tuple[str, ...]:
+        """Fields in which the two differ."""
+        return tuple(what for what, own, other in self._fields if own != other)
+
+    @cached_property
+    def scope(self) -> tuple[tuple[str, str], ...]:
+        """Fields of which both have one value, with it."""
+        return tuple(
+            (what, str(next(iter(own)))) for what, own, other in self._fields if len(own | other) == 1
+        )
+
+    @cached_property
+    def _fields(self) -> list[tuple[str, set[object], set[object]]]:
+        ones, others = map(cells_of, self.sides)
+        return [(what, {*map(read, ones)}, {*map(read, others)}) for what, read in READ.items()]
+
+    @cached_property
+    def rests_on(self) -> tuple[str, ...]:
+        """Kinds of the model's numbers behind simulated results."""
+        cells = (cell for side in self.sides for cell in cells_of(side))
+        return tuple(dict.fromkeys(what for cell in cells for what in cell.rests_on))
 
     @property
     def leads(self) -> bool:
@@ -110,14 +160,35 @@ class Claim:
         return replace(
             self,
             verdict={LEADS: TRAILS, TRAILS: LEADS}.get(self.verdict, self.verdict),
-            first=self.second,
-            second=self.first,
+            sides=self.sides[::-1],
+            names=self.names[::-1],
             effect=1 / self.effect if self.effect else 0.0,
             low=1 / self.high if self.high else 0.0,
             high=1 / self.low if self.low else 0.0,
             agree=self.against,
             against=self.agree,
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain data in base units."""
+        return {
+            "kind": self.kind,
+            "verdict": self.verdict,
+            "quantity": self.quantity,
+            "first": asdict(self.first),
+            "second": asdict(self.second),
+            "differs": self.differs,
+            "scope": self.scope,
+            "effect": self.effect,
+            "low": self.low,
+            "high": self.high,
+            "comparisons": self.comparisons,
+            "pairs": self.pairs,
+            "agree": self.agree,
+            "against": self.against,
+            "reason": self.reason,
+            "rests_on": self.rests_on,
+        }
 
 
 def cells_of(result: Cell | Group) -> tuple[Cell, ...]:

@@ -20,12 +20,12 @@ from byteways.analyse.claim import (
     LEADS,
     MIXED,
     NOT_COMPARED,
+    READ,
     TIE,
     TRAILS,
     Claim,
     Reference,
     cells_of,
-    operand,
 )
 from byteways.analyse.families import comparisons_within, pairs_of
 from byteways.analyse.repeatability import CONFIDENCE, Rounds, Spread, exceeded, for_many, spreads, student
@@ -41,24 +41,10 @@ MISJUDGED_LEAD = 0.1
 WIDEST = 100.0
 
 
-#: Fields of results that a claim lists as different or shared.
-_READ: Mapping[str, Callable[[Cell], object]] = {
-    "interface": lambda cell: cell.record.interface,
-    "access": lambda cell: cell.record.access,
-    "memory": lambda cell: (cell.variant.source, cell.variant.destination),
-    "options": lambda cell: cell.variant.options,
-    "environment": lambda cell: cell.variant.environment,
-    "path": lambda cell: cell.record.path,
-    "executor": lambda cell: cell.record.executor,
-    "size": lambda cell: cell.record.size_bytes,
-    "cache": lambda cell: cell.record.cache,
-    "counts": lambda cell: cell.record.counts,
-    "pattern": lambda cell: cell.record.pattern,
-}
 #: Fields that must be equal unless a caller declares them different. Timings between ranks are other loops:
 #: back to back, from a common start, or those of OSU's programs.
 _LIKE: Mapping[str, Callable[[Cell], object]] = {
-    **{name: _READ[name] for name in ("size", "cache", "counts", "pattern")},
+    **{name: READ[name] for name in ("size", "cache", "counts", "pattern")},
     "timing": lambda cell: cell.record.options.get(TIMING.name, TIMING.default),
 }
 
@@ -243,20 +229,15 @@ def _claim(
     names: tuple[str, str],
 ) -> Claim:
     kind, quantity, comparisons = what
-    ones, others = cells_of(first), cells_of(second)
-    everything = (*ones, *others)
-    differs, scope = _unlike(ones, others)
     agree = sum(effect.leads for effect in effects)
     against = sum(effect.trails for effect in effects)
-    by_rate = figure_of(everything[0].record.interface) == "bandwidth"
+    by_rate = figure_of(cells_of(first)[0].record.interface) == "bandwidth"
     return Claim(
         kind,
         _verdict(len(effects), agree, against),
         quantity or ("bandwidth" if by_rate else "latency"),
-        operand(first, names[0]),
-        operand(second, names[1]),
-        differs,
-        scope,
+        (first, second),
+        names,
         _middle([effect.ratio for effect in effects]) if effects else 1.0,
         _middle([effect.low for effect in effects]) if effects else 0.0,
         _middle([effect.high for effect in effects]) if effects else 0.0,
@@ -265,22 +246,7 @@ def _claim(
         agree,
         against,
         reason,
-        tuple(dict.fromkeys(what for cell in everything for what in cell.rests_on)),
     )
-
-
-def _unlike(
-    ones: Sequence[Cell], others: Sequence[Cell]
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Returns the fields in which two results differ, and those of which both have one value, with it."""
-    if len(ones) == len(others) == 1:  # most comparisons
-        of_pair = [(what, read(ones[0]), read(others[0])) for what, read in _READ.items()]
-        differs = tuple(what for what, own, other in of_pair if own != other)
-        return differs, tuple((what, str(own)) for what, own, other in of_pair if own == other)
-    fields = [(what, {*map(read, ones)}, {*map(read, others)}) for what, read in _READ.items()]
-    differs = tuple(what for what, own, other in fields if own != other)
-    scope = tuple((what, str(next(iter(own)))) for what, own, other in fields if len(own | other) == 1)
-    return differs, scope
 
 
 def _middle(values: Sequence[float]) -> float:

@@ -139,7 +139,7 @@ class ComparedCases:
                     "case_id": pair.first.record.case_id,
                     "speed": pair.speed,
                     "speed_interval": [*pair.interval],
-                    "claim": asdict(pair.claim),
+                    "claim": pair.claim.to_json(),
                 }
                 for pair in self.pairs
             ],

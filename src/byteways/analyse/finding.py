@@ -7,7 +7,8 @@ records.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from byteways.analyse import selection
 from byteways.analyse.claim import Claim, Operand, operand
@@ -35,6 +36,14 @@ class Finding:
     claims: tuple[Claim, ...] = ()
     results: tuple[Operand, ...] = ()
     rests_on: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain data in base units."""
+        return {
+            **vars(self),
+            "claims": [claim.to_json() for claim in self.claims],
+            "results": [asdict(result) for result in self.results],
+        }
 
 
 def finding(

@@ -8,7 +8,7 @@ byte counted once. A few pairs stand for their class of links only where its pai
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import log2
 from typing import Any
 
@@ -223,7 +223,7 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
             "next_bandwidth_bytes_per_s": lead.runner_up.group.value if lead.runner_up else None,
             "default": lead.default.variant.interface if lead.default else None,
             "default_bandwidth_bytes_per_s": lead.default.group.value if lead.default else None,
-            "claims": [asdict(one.claim) for one in lead.ranking.rivals],
+            "claims": [one.claim.to_json() for one in lead.ranking.rivals],
         }
         for label, leads in found.rows
         for lead, wanted in zip(leads, found.sizes, strict=True)

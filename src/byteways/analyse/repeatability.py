@@ -156,7 +156,7 @@ def student(level: float, freedom: float) -> float:
         density = exp(scale - (freedom + 1) / 2 * log1p(t * t / freedom))
         step = (exceeded(t, freedom) - level) / (2 * density)
         t += step
-        if abs(step) < 1e-12 * t:
+        if abs(step) < 1e-7 * t:  # the error after a step is about its square
             break
     return t
 

@@ -87,7 +87,7 @@ def unidirectional(found: Iterable[Cell]) -> list[Cell]:
     All count arriving bytes. Excluded, with their own tables: STREAM kernels, which count reads and writes,
     pitched rows, which are different work, messages between ranks, and memory of other processes.
     """
-    return [cell for cell in found if cell.arrives and within_a_process(cell)]
+    return [cell for cell in found if cell.arrives and cell.within_a_process]
 
 
 #: Options that leave gaps between the bytes: a different job.
@@ -126,7 +126,7 @@ def is_plain_job(cell: Cell) -> bool:
 
 def by_ipc(found: Iterable[Cell]) -> list[Cell]:
     """Returns the same of memory of another process."""
-    return [cell for cell in found if cell.arrives and uses_ipc(cell)]
+    return [cell for cell in found if cell.arrives and cell.by_ipc]
 
 
 def chases(found: Iterable[Cell]) -> list[Cell]:

@@ -126,7 +126,7 @@ def _as_data(view: View) -> dict[str, Any]:
         "between_ranks": carriers(view.manifest, view.records),
         "damaged_lines": view.damaged_lines,
         "best": best_first(headline(index)),
-        "findings": [asdict(finding) for finding in findings(index)],
+        "findings": [finding.to_json() for finding in findings(index)],
         "cells": [figures(cell) for cell in index.cells],
         "void": [record.case_id for record in index.void],
         "warnings": [vars(group) for group in warning_groups(view.records)],

@@ -157,6 +157,18 @@ class Flow:
         further = (end for pair in self.others for end in pair)
         return (*self.sources, self.destination, *further)
 
+    @cached_property
+    def devices(self) -> tuple[str, ...]:
+        """Executor, partner and owners of buffers, each once."""
+        partner = (self.partner,) if self.partner else ()
+        return tuple(dict.fromkeys((self.executor, *partner, *(end.device for end in self.buffers))))
+
+    @cached_property
+    def hosts(self) -> tuple[str, ...]:
+        """Hosts that take part, in order of appearance; empty within one host."""
+        ends = (end for pair in self.pairs for end in pair)
+        return tuple(dict.fromkeys(end.host for end in ends if end.host is not None))
+
     def to_json(self) -> dict[str, Any]:
         """Returns JSON data without absent fields, so that new fields do not change existing case ids."""
         data: dict[str, Any] = {
@@ -347,11 +359,7 @@ class Case:
     @property
     def devices(self) -> tuple[str, ...]:
         """All distinct devices: executors, partners and owners of buffers."""
-        named: dict[str, None] = {}
-        for flow in self.flows:
-            owners = (buffer.device for buffer in flow.buffers)
-            named |= dict.fromkeys((flow.executor, *([flow.partner] if flow.partner else []), *owners))
-        return tuple(named)
+        return tuple(dict.fromkeys(device for flow in self.flows for device in flow.devices))
 
     @property
     def access(self) -> str:
@@ -372,8 +380,7 @@ class Case:
 
 def hosts_of(flows: Iterable[Flow]) -> tuple[str, ...]:
     """Returns the hosts of flows in order of appearance; empty within one host."""
-    ends = (end for flow in flows for pair in flow.pairs for end in pair)
-    return tuple(dict.fromkeys(end.host for end in ends if end.host is not None))
+    return tuple(dict.fromkeys(host for flow in flows for host in flow.hosts))
 
 
 def on_hosts(flow: Flow, name: Callable[[Buffer], Buffer]) -> Flow:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
+from itertools import count
 from operator import attrgetter
 from typing import Any
 
@@ -30,6 +33,7 @@ _IN_COLUMNS = {(column.place or column.name).partition(".")[0] for column in col
 SAME = "="
 #: Process numbers tell nothing; samples are in the run folder.
 _LEFT_OUT = {"worker", columns.SAMPLES}
+_ELSEWHERE = _IN_COLUMNS | _LEFT_OUT
 
 
 def record_data(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
@@ -39,50 +43,75 @@ def record_data(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[
     `of` and `at` (distinct values, and the index of each row's), or `each` (the value of each row).
     The rates of directions are SAME where the bandwidth says them.
     """
-    values = columns.values(manifest, records)
-    values["directions_bytes_per_s"] = [
-        SAME if record.directions == {record.path: record.bandwidth_bytes_per_s} else told
-        for record, told in zip(records, values["directions_bytes_per_s"], strict=True)
-    ]
+    told = {column.name: _Column(column.name, column.kind) for column in columns.COLUMNS}
+    extra = {field.name: _Column(field.name) for field in fields(Record) if field.name not in _ELSEWHERE}
+    for some, part in columns.parts(manifest, records):
+        part["directions_bytes_per_s"] = [
+            SAME if record.directions == {record.path: record.bandwidth_bytes_per_s} else directions
+            for record, directions in zip(some, part["directions_bytes_per_s"], strict=True)
+        ]
+        for name, values in part.items():
+            told[name].add(values)
+        for name, column in extra.items():
+            column.add_any(list(map(attrgetter(name), some)))
     return {
         "manifest": manifest,
         "count": len(records),
-        "columns": [
-            {"name": column.name, "kind": column.kind, **_coded(_kept(column.kind, values[column.name]))}
-            for column in columns.COLUMNS
-        ],
-        "extra": [
-            {"name": name, "kind": kind, **_coded(_kept(kind, told))} for name, kind, told in _extra(records)
-        ],
+        "columns": [column.coded() for column in told.values()],
+        "extra": [column.coded() for column in extra.values() if column.kind],
     }
 
 
-def _extra(records: Sequence[Record]) -> Iterator[tuple[str, str, list[Any]]]:
-    """Yields name, kind and values of the fields that no column has, where any record has one."""
-    for field in fields(Record):
-        if field.name in _IN_COLUMNS or field.name in _LEFT_OUT:
-            continue
-        told = list(map(attrgetter(field.name), records))
-        first = next((value for value in told if value is not None), None)
-        if isinstance(first, str):
-            yield field.name, columns.TEXT, told
-        elif isinstance(first, (int, float)):
-            yield field.name, columns.NUMBER, told
-        elif first is not None:
-            texts = [None if value is None else msgspec.json.encode(value).decode() for value in told]
-            yield field.name, columns.JSON, texts
+class _Column:
+    """A column as it grows: its distinct values as they are shown, and the place of each row's among them.
+
+    Args:
+        name: Its name.
+        kind: Its kind (results/columns.py); '': that of its first value.
+    """
+
+    def __init__(self, name: str, kind: str = "") -> None:
+        self.name, self.kind = name, kind
+        self._at: list[int] = []
+        self._places: defaultdict[Any, int] = defaultdict(count().__next__)  # of distinct values
+
+    def add(self, values: Iterable[Any]) -> None:
+        """Adds the values of further rows."""
+        if self.kind == columns.NUMBER:
+            values = [None if value is None else float(f"{value:.{DIGITS}g}") for value in values]
+        elif self.kind == columns.JSON:
+            values = [text and _short_json(text) for text in values]
+        self._at += map(self._places.__getitem__, values)
+
+    def add_any(self, values: Sequence[Any]) -> None:
+        """Adds the values of further rows; tables and lists are not JSON text yet."""
+        if not self.kind:
+            first = next((value for value in values if value is not None), None)
+            self.kind = "" if first is None else _kind(first)
+        self.add(map(_text, values) if self.kind == columns.JSON else values)
+
+    def coded(self) -> dict[str, Any]:
+        """Returns the column as `record_data` describes it."""
+        named, of = {"name": self.name, "kind": self.kind}, list(self._places)
+        if len(of) == 1:
+            return {**named, "all": of[0]}
+        if len(of) < FEW * len(self._at):
+            return {**named, "of": of, "at": self._at}
+        return {**named, "each": [of[place] for place in self._at]}
 
 
-def _kept(kind: str, values: Sequence[Any]) -> Sequence[Any]:
-    if kind == columns.NUMBER:  # most columns have few distinct values
-        rounded = {value: float(f"{value:.{DIGITS}g}") for value in set(values) if value is not None}
-        return list(map(rounded.get, values))
-    if kind == columns.JSON:
-        short = {text: _short_json(text) for text in set(values) if text}
-        return list(map(short.get, values))
-    return values
+def _kind(value: Any) -> str:
+    """Returns the kind of a column by a value."""
+    if isinstance(value, str):
+        return columns.TEXT
+    return columns.NUMBER if isinstance(value, (int, float)) else columns.JSON
 
 
+def _text(value: Any) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
+@lru_cache(maxsize=1 << 14)  # the rounds of a case repeat most tables
 def _short_json(text: str) -> str:
     return (
         msgspec.json.encode(_short(json.loads(text))).decode()
@@ -100,12 +129,3 @@ def _short(value: Any) -> Any:
     if isinstance(value, list):
         return [_short(item) for item in value]
     return value
-
-
-def _coded(values: Sequence[Any]) -> dict[str, Any]:
-    distinct = {value: place for place, value in enumerate(dict.fromkeys(values))}
-    if len(distinct) == 1:
-        return {"all": values[0]}
-    if len(distinct) < FEW * len(values):
-        return {"of": list(distinct), "at": [distinct[value] for value in values]}
-    return {"each": list(values)}

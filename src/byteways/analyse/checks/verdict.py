@@ -47,7 +47,7 @@ class Judged:
         told = {**vars(self), "parts": sorted(self.parts), "interval": None}
         if self.interval is not None:
             told["interval"] = [one if one < float("inf") else None for one in self.interval]
-        return {**told, "claim": asdict(self.claim) if self.claim else None}
+        return {**told, "claim": self.claim.to_json() if self.claim else None}
 
 
 @dataclass(frozen=True)
