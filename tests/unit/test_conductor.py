@@ -29,7 +29,7 @@ def planned(interface: str = "memcpy", executor: str = "cpu0", **more: Any) -> P
         interface,
         "unidirectional",
         (Flow(end, end, executor),),
-        4096,
+        more.pop("size", 4096),
         environment=more.pop("environment", {}),
     )
     given = {"round": 0, "budget_s": 0.1, "precision": 0.02, "estimated_s": 1.0, "rounds": 3, **more}
@@ -168,9 +168,9 @@ def test_a_given_command_is_used(workers: Workers) -> None:
 def test_a_device_that_costs_workers_is_given_up(workers: Workers) -> None:
     """Catches a deadline for each case of a broken device, and devices or settings given up with it."""
     workers.answers = lambda request: WorkerLost("it died", "timeout")
-    lost = [planned("copy", "gpu0", round=number) for number in range(LOSSES_TO_GIVE_UP)]
+    lost = [planned("copy", "gpu0", size=4096 << number) for number in range(LOSSES_TO_GIVE_UP)]
     set_ = planned("copy", "gpu0", round=8, environment={"A": "1"})
-    _, records = run(*lost, planned("copy", "gpu0", round=9), set_)
+    _, records = run(*lost, planned("copy", "gpu0", size=2**30), set_)
     told = [(one.status, one.reason) for one in records]
     where = "cpu0>cpu0 by copy of pageable memory"
     reason = f"{LOSSES_TO_GIVE_UP} workers were lost on {where}, the last one: it died"
