@@ -41,6 +41,8 @@ def test_families(
     crowded = ("--oversubscribe",) if name == "Open MPI" else ()
     assert found.crowded_words == crowded
     assert found.environment == ({"I_MPI_PIN": "0"} if name == "Intel MPI" else {})
+    yielding = {"Open MPI": "OMPI_MCA_mpi_yield_when_idle", "MPICH": "MPIR_CVAR_CH4_PROGRESS_THROTTLE"}
+    assert found.crowded_environment.get(yielding.get(name, "")) == ("1" if name in yielding else None)
 
 
 SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none", "--kill-on-bad-exit=1")

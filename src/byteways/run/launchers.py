@@ -22,6 +22,12 @@ from byteways.topology.model import Capabilities, Topology
 
 #: Seconds for a launcher to print its version.
 VERSION_S = 20
+#: Has ranks of MPICH give their core away after each look that finds nothing. Without it, four ranks on two
+#: cores took 54 ms for an allreduce of 32 KiB, and with it mostly 0.1 ms (measured with the wheel of MPICH).
+_SLEEPS = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+}
 #: Placeholder for the number of ranks in a user's command.
 COUNT = "{ranks}"
 
@@ -230,7 +236,9 @@ def _mpi(path: str, version: str) -> Launcher:
         return Launcher("Open MPI", words, _root(), ("--oversubscribe",), yields)
     if "Intel" in version:
         return Launcher("Intel MPI", (path, "-n", COUNT), {"I_MPI_PIN": "0"})
-    return Launcher("MPICH" if "HYDRA" in version else Path(path).name, (path, "-n", COUNT))
+    if "HYDRA" in version:
+        return Launcher("MPICH", (path, "-n", COUNT), crowded_environment=_SLEEPS)
+    return Launcher(Path(path).name, (path, "-n", COUNT))
 
 
 def _root() -> dict[str, str]:
