@@ -191,7 +191,7 @@ def test_damaged_runs(runs: tuple[str, str, str], tmp_path: Path, capsys: pytest
         (["RUN", "--out", "x"], "--out is for --learn"),
         (["RUN", "--learn"], "--learn needs a file to write"),
         (["RUN", "--slurm", "--json"], "--slurm and --json both print"),
-        (["RUN", "--tolerance", "5"], "--tolerance '5' is no percentage"),
+        (["RUN", "--tolerance", "5"], "--tolerance '5' is no percentage from 0% to 100%"),
         (["RUN", "--against", "peak", "--junit", "/nowhere/j.xml"], "cannot write /nowhere/j.xml"),
         (["RUN", "--learn", "--out", "/nowhere/n.json"], "cannot write /nowhere/n.json"),
     ],

@@ -192,6 +192,7 @@ def test_markup_in_names_is_text(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ("words", "said"),
     [
         (["show", "nowhere"], "nowhere is not a run folder"),
+        (["show", "RUN/run.json"], "hint: name the folder it is in: RUN"),
         (["show", "RUN", "--only", "interfce=copy"], "unknown key 'interfce'"),
         (["show", "RUN", "--only", "interface=nosuch"], "unknown interface 'nosuch'"),
         (["show", "RUN", "--size", "0"], "--size"),
@@ -199,11 +200,11 @@ def test_markup_in_names_is_text(tmp_path: Path, capsys: pytest.CaptureFixture[s
 )
 def test_errors(gpu_run: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     """Would catch a traceback, or an empty page, for wrong usage."""
-    assert main([str(gpu_run) if word == "RUN" else word for word in words]) == 2
+    assert main([word.replace("RUN", str(gpu_run)) for word in words]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("error: ")
-    assert said in captured.err
+    assert said in captured.err.replace(str(gpu_run), "RUN")
     assert "hint: " in captured.err
 
 

@@ -342,6 +342,10 @@ def test_a_limit_that_is_met_is_no_note(tmp_path: Path) -> None:
         ("", "has no limits"),
         ("limit = 3", "has no limits"),
         ("[[limits]]\n", "unknown key 'limits'"),
+        (
+            "[[limit]]\nat_least = '1 GB/s'\nonly = 'way=copy'",
+            "limit 1: only = 'way=copy': unknown key 'way'",
+        ),
         ("[[limit]]\nonly = 'path=gpu0>gpu1'", "limit 1 needs either at_least or at_most"),
         ("[[limit]]\nat_least = '1 GB/s'\nat_most = '1 us'", "limit 1 needs either"),
         ("[[limit]]\nat_least = '380'", "at_least = '380' is no limit"),

@@ -249,7 +249,11 @@ def test_every_fault_of_the_grammar_passes() -> None:
         ("explode:gpu0", "unknown fault 'explode'", "valid: corrupt"),
         ("corrupt:gpu0>gpu1", "malformed fault", "write corrupt:gpu0>gpu1:word=7"),
         ("corrupt:gpu0>gpu1:word=x", "malformed fault", "word=7"),
-        ("slow:gpu0-gpu1:1.5", "malformed fault", "write slow:gpu0-gpu1:0.5"),
+        (
+            "slow:gpu0-gpu1:1.5",
+            "malformed fault",
+            "write slow:gpu0-gpu1:0.5: the link delivers this fraction",
+        ),
         ("slow:gpu0-gpu1:0", "malformed fault", "write slow"),
         ("slow:gpu0-gpu3:0.5", "has no such link", "gpu0-gpu1"),
         ("down:gpu0-gpu4", "has no such link", "gpu0-gpu1"),

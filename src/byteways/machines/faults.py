@@ -27,12 +27,15 @@ GRAMMAR = {
     "lost": ("lost:gpu2[:after=40]", "the device is lost after N operations"),
     "stall": ("stall:gpu0:after=40", "after N operations, one submission blocks the host for a second"),
     "early-return": ("early-return:cpu0>gpu0", "copies of pageable memory return once staged"),
-    "slow": ("slow:gpu0-gpu1:0.5", "the link delivers this fraction of its rate"),
+    "slow": ("slow:gpu0-gpu1:0.5", "the link delivers this fraction of its rate, above 0 and up to 1"),
     "down": ("down:gpu0-gpu1", "the link is down"),
     "link-fails": ("link-fails:gpu0-gpu1:after=40", "the link fails after N transfers of a case"),
     "false-peer": ("false-peer:gpu0>gpu1", "access is granted, but writes do not arrive"),
     "serialise": ("serialise:gpu0", "operations of its streams are serialised"),
-    "throttle": ("throttle:gpu0:0.7", "its clocks, and kernels in its own memory, run at this fraction"),
+    "throttle": (
+        "throttle:gpu0:0.7",
+        "its clocks, and kernels in its own memory, run at this fraction, above 0 and up to 1",
+    ),
     "rank-throws": ("rank-throws:2:call=5", "the fifth MPI call of rank 2 in a case returns an error"),
     "rank-never-enters": ("rank-never-enters:2", "rank 2 enters no MPI call that communicates"),
     "rank-dies": ("rank-dies:2:call=5", "from its fifth MPI call in a case on, rank 2 is dead"),
@@ -62,7 +65,8 @@ def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
 
 
 def _refuse(fault: str, kind: str, why: str) -> NoReturn:
-    raise BytewaysError(f"--fault {fault}: {why}", hint=f"write {GRAMMAR[kind][0]}")
+    form, effect = GRAMMAR[kind]
+    raise BytewaysError(f"--fault {fault}: {why}", hint=f"write {form}: {effect}")
 
 
 def _check_link(model: MachineModel, fault: str, kind: str, ends: frozenset[str]) -> None:

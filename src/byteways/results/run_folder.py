@@ -128,6 +128,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     hint = "name the folder that `byteways run` made"
+    if folder.is_file() and (folder.parent / MANIFEST).is_file():
+        hint = f"name the folder it is in: {folder.parent}"
     try:
         manifest = decoded(read_bytes(path, MOST_MANIFEST_BYTES))
     except FileNotFoundError as error:

@@ -108,7 +108,9 @@ def _part(option: str, told: str | float) -> float:
     if isinstance(told, str):
         found = _PART.fullmatch(told)
         if found is None or not 0 <= float(found[1]) <= 100:
-            raise BytewaysError(f"{option} '{told}' is no percentage", hint=f"{option} 5%")
+            raise BytewaysError(
+                f"{option} '{told}' is no percentage from 0% to 100%", hint=f"write for example {option} 5%"
+            )
         return float(found[1]) / 100
     if not 0 <= told <= 1:  # also of nan
         name = option.removeprefix("--").replace("-", "_")

@@ -35,6 +35,7 @@ class Limit:
 
     title: str
     only: tuple[str, ...]
+    place: str  # in its file, for messages
     size: str | None
     text: str  # `at least 380 GB/s`
     value: float  # bytes/s, part of the peak, or ns
@@ -95,7 +96,7 @@ def _limit(entry: Mapping[str, Any], place: str) -> Limit:
         size_filter(size) if size else None
     except ValueError as error:
         raise BytewaysError(f"{place}: {error}", hint='size = "16MiB..1GiB"') from error
-    return Limit(title, tuple(only), size, told, float(found[1]) * _UNITS[found[2]], unit)
+    return Limit(title, tuple(only), place, size, told, float(found[1]) * _UNITS[found[2]], unit)
 
 
 def against_limits(run: Index, limits: Sequence[Limit]) -> tuple[Judged, ...]:
@@ -117,7 +118,11 @@ def against_limits(run: Index, limits: Sequence[Limit]) -> tuple[Judged, ...]:
 
 
 def _selected(run: Index, limit: Limit) -> list[Cell]:
-    wanted = only_filter(limit.only, run.topology)
+    try:
+        wanted = only_filter(limit.only, run.topology)
+    except BytewaysError as error:
+        what = f"{limit.place}: {error.what.replace('--only', 'only =', 1)}"
+        raise BytewaysError(what, cause=error.cause, hint=error.hint) from error
     fits: Callable[[int], bool] = size_filter(limit.size) if limit.size else lambda size: True
     return [
         cell
