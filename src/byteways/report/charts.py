@@ -108,7 +108,9 @@ def over_size(family: Family) -> Chart:
         else:
             caption.append(f"The nominal peak, {nominal} per direction, is far above.")
     if len(chosen) < len(family.series):
-        caption.append(f"{len(chosen)} of {len(family.series)} ways, chosen by their figure at the largest size.")
+        caption.append(
+            f"{len(chosen)} of {len(family.series)} ways, chosen by their figure at the largest size."
+        )
     return Chart(family.title, " ".join(caption), figure)
 
 
