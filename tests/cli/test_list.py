@@ -12,8 +12,9 @@ import pytest
 from byteways.cli import list as verb
 from byteways.cli.list import Machine
 from byteways.errors import BytewaysError
-from byteways.plan.case import MEMORIES, PATTERNS
+from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES
+from byteways.plan.memory import MEMORIES
 from tests.unit import machines
 
 

@@ -10,9 +10,10 @@ import pytest
 from byteways.aliases import ALIASES, NOTES, AmbiguousError, ends, translated
 from byteways.cli import main
 from byteways.errors import BytewaysError
-from byteways.plan.case import MEMORIES, PATTERNS
+from byteways.plan.case import PATTERNS
 from byteways.plan.filters import KEYS, only_filter
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import MEMORIES
 from byteways.plan.planner import plan
 from byteways.plan.suite import load, parse
 

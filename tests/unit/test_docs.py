@@ -12,8 +12,9 @@ import write_tables
 from byteways import settings
 from byteways.cli.frame import VERBS, load_verb
 from byteways.plan import suite_check
-from byteways.plan.case import MEMORIES, PATTERNS
+from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import MEMORIES
 from byteways.plan.suite import parse
 from byteways.results.record import STATUSES, Record, Times
 from byteways.results.run_folder import SCHEMA_VERSION

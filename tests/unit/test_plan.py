@@ -10,18 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import (
-    MEMORIES,
-    OF_ALL_RANKS,
-    PATTERNS,
-    Buffer,
-    Case,
-    Flow,
-    PlannedCase,
-)
+from byteways.plan.case import OF_ALL_RANKS, PATTERNS, Buffer, Case, Flow, PlannedCase
 from byteways.plan.describe import describe
 from byteways.plan.folding import folded, names_text
 from byteways.plan.footprint import buffer_bytes, buffers, flow_buffer_bytes
+from byteways.plan.memory import MEMORIES
 from byteways.plan.planner import make_plan, plan
 from byteways.plan.sweep import expand
 from byteways.topology.model import Topology

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import published_values as published
-from byteways.plan.case import MEMORIES, Buffer
+from byteways.plan.case import Buffer
+from byteways.plan.memory import MEMORIES
 from byteways.studies import split
 
 #: Memory kinds that the sources use and that `plan.case` may not name yet.

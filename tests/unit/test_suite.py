@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan import suite as suites
 from byteways.plan import vocabulary
-from byteways.plan.case import MEMORIES, PATTERNS
+from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import MEMORIES
 from byteways.plan.suite import Suite, load, names, parse
 from byteways.plan.toml_lines import key_lines, line_of
 

@@ -29,8 +29,9 @@ from byteways.analyse.selection import (
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.wording_answers import answer, doubt, next_best
 from byteways.errors import BytewaysError
-from byteways.plan.case import Case, PlannedCase, is_managed
+from byteways.plan.case import Case, PlannedCase
 from byteways.plan.interfaces import figure_of
+from byteways.plan.memory import is_managed
 from byteways.plan.options import TIMING
 from byteways.plan.question import PROCESS, RANKS, Question, is_host
 from byteways.results.record import Record

@@ -17,7 +17,7 @@ from byteways.analyse.selection import (
 )
 from byteways.analyse.summary import Cell, group_by
 from byteways.analyse.variants import Variant
-from byteways.plan.case import is_device
+from byteways.plan.memory import is_device
 from byteways.units import format_size
 
 #: From this number of single-pair matrices on, they are merged into a list.

@@ -11,7 +11,7 @@ from math import ceil, log10
 from byteways.analyse.claim import Operand, operand
 from byteways.analyse.summary import Cell, Group
 from byteways.analyse.variants import Variant
-from byteways.plan.case import is_device
+from byteways.plan.memory import is_device
 from byteways.units import three_digits
 
 #: Results over paths that differ by more than this fraction are shown as a range.

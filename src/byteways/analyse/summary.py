@@ -15,8 +15,9 @@ from byteways.analyse.families import Families
 from byteways.analyse.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
 from byteways.analyse.rounds import UNSETTLED, figure, interval, rounds_of
 from byteways.analyse.variants import Variant, variant_of
-from byteways.plan.case import Buffer, is_managed
+from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES, OF_ALL, counts_as_stream, figure_of
+from byteways.plan.memory import is_managed
 from byteways.plan.options import TIMING
 from byteways.plan.rows import moves_rows
 from byteways.results.record import Record

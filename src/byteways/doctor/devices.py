@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.doctor.check import Check
-from byteways.plan.case import VARIANTS
+from byteways.plan.memory import VARIANTS
 from byteways.run.health_users import GpuUse
 from byteways.topology import nvml
 from byteways.topology.model import Capabilities, Offer

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from byteways.machines.model import ASSUMED, FITTED, NOMINAL, MachineModel
-from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES, figure_of, moves_pages
+from byteways.plan.memory import is_managed, is_plain
 
 #: Kinds of links between hosts.
 NETWORK = ("nic", "network")

@@ -27,20 +27,6 @@ PATTERNS = (
     *("bisection", "all-pairs", "interference"),
     *OF_ALL_RANKS,
 )
-#: Memory kinds; native/runtimes/runtime.hpp has the same names.
-MEMORIES = (
-    *("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered"),
-    *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm", "ipc", "xccl"),
-)
-#: Kinds that differ from another one by coherence or caching alone, which not every vendor lets users choose.
-VARIANTS = {
-    "pinned-noncoherent": "pinned",
-    "managed-coarse": "managed",
-    "device-fine": "device",
-    "device-uncached": "device",
-}
-#: Kinds that a library between ranks allocates for itself alone.
-OF_LIBRARIES = ("xccl",)
 CACHES = ("cold", "warm")
 
 #: A host's name: letters, digits, dots and hyphens (RFC 1123), and underscores, which some sites use.
@@ -49,26 +35,6 @@ _BUFFER = re.compile(
     rf"^(?:(?P<host>{HOST}):|(?P<rank>\d+)/)?(?P<device>[a-z]+\d+):(?P<memory>[a-z-]+)"
     r"(?:@(?P<first_touch>[a-z]+\d+))?$"
 )
-
-
-def is_device(memory: str) -> bool:
-    """Whether the GPU itself owns memory of this kind."""
-    return memory in ("device", "device-fine", "device-uncached", "pool", "vmm", "ipc", "xccl")
-
-
-def needs_grant(memory: str) -> bool:
-    """Whether this memory must be opened to each other GPU separately, as peer access does not cover it."""
-    return memory in ("pool", "vmm")
-
-
-def is_managed(memory: str) -> bool:
-    """Whether its pages migrate between devices."""
-    return memory in ("managed", "managed-coarse")
-
-
-def is_plain(memory: str) -> bool:
-    """Whether it consists of ordinary pages of the operating system, unknown to GPU runtimes."""
-    return memory in ("pageable", "hugepage")
 
 
 @dataclass(frozen=True, order=True)

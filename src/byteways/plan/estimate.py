@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.plan.case import Buffer, Case, Flow, is_device, is_managed, is_plain
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import buffers
 from byteways.plan.interfaces import (
     APPLICATIONS,
@@ -22,6 +22,7 @@ from byteways.plan.interfaces import (
     moves_pages,
 )
 from byteways.plan.legality import kind_of
+from byteways.plan.memory import is_device, is_managed, is_plain
 from byteways.plan.memory_steps import held_bytes
 from byteways.plan.osu import is_osu, loop_of
 from byteways.topology.model import Capabilities, Topology

@@ -13,8 +13,9 @@ from fnmatch import fnmatchcase
 
 from byteways.aliases import ALIASES, AmbiguousError, called, translated
 from byteways.errors import BytewaysError
-from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
+from byteways.plan.case import CACHES, PATTERNS, Case
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import MEMORIES
 from byteways.plan.misplaced import advice, placed
 from byteways.plan.sizes import size_filter
 from byteways.plan.words import closest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from byteways.plan.applications import bytes_of_ends
-from byteways.plan.case import Buffer, Case, Flow, is_managed
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import (
     APPLICATIONS,
     WORD_BYTES,
@@ -14,6 +14,7 @@ from byteways.plan.interfaces import (
     moves_pages,
     one_buffer,
 )
+from byteways.plan.memory import is_managed
 from byteways.plan.memory_steps import PAGE_BYTES, held_bytes
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from byteways.plan.case import Flow, is_device, is_managed, is_plain
+from byteways.plan.case import Flow
+from byteways.plan.memory import is_device, is_managed, is_plain
 
 #: Sizes are multiples of this, a multiple of the page size of every known machine.
 PAGE_BYTES = 4096

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from byteways.aliases import SUITES, AmbiguousError, called
-from byteways.plan.case import MEMORIES, PATTERNS
+from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import MEMORIES
 from byteways.plan.words import closest
 
 #: Our words by kind, in the order of looking up: `cudaMallocHost` is memory before it is a call.

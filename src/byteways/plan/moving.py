@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from byteways.plan.case import Case, Flow, is_managed
+from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import moves_pages
+from byteways.plan.memory import is_managed
 from byteways.plan.variables import moves_by_touch, runtime_of
 from byteways.topology.model import Capabilities, Topology
 

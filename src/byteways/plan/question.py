@@ -10,8 +10,9 @@ from fnmatch import fnmatchcase
 
 from byteways.aliases import AmbiguousError, called, meanings, translated
 from byteways.errors import BytewaysError
-from byteways.plan.case import MEMORIES, PATTERNS
+from byteways.plan.case import PATTERNS
 from byteways.plan.legality.reach import OWNERS
+from byteways.plan.memory import MEMORIES
 from byteways.plan.misplaced import OF_QUESTION, advice, placed
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite

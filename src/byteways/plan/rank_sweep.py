@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from byteways.plan.case import MEMORIES, OF_ALL_RANKS, Buffer, Case, Flow
+from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
 from byteways.plan.legality import OWNERS, kind_of
 from byteways.plan.link_classes import LinkClass
+from byteways.plan.memory import MEMORIES
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.osu import SIZED_BY_BLOCK, is_osu
 from byteways.plan.ranks import BY_DEVICE, Rank, layout, order_mistake

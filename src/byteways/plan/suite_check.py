@@ -9,9 +9,10 @@ from typing import Any
 
 from byteways.aliases import translated
 from byteways.plan import bounds
-from byteways.plan.case import CACHES, MEMORIES, OF_ALL_RANKS, PATTERNS
+from byteways.plan.case import CACHES, OF_ALL_RANKS, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
+from byteways.plan.memory import MEMORIES
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_options import check_products, environment_of, options_of
 from byteways.plan.suite_table import Table, kind_of_value

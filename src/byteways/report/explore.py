@@ -27,7 +27,7 @@ from byteways.analyse.standing import standing, stands
 from byteways.analyse.summary import Cell, group_by
 from byteways.analyse.variants import Variant
 from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED, alike, less
-from byteways.plan.case import MEMORIES
+from byteways.plan.memory import MEMORIES
 from byteways.topology.routes import route
 from byteways.units import format_size
 

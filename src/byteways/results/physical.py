@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from byteways.plan.case import Case, Flow, is_managed
+from byteways.plan.case import Case, Flow
 from byteways.plan.limits import Excess, Limit, excess, excess_of_pages, limit, worst
+from byteways.plan.memory import is_managed
 from byteways.results import warnings
 from byteways.results.record import BEYOND_LIMIT, Record, Warning
 from byteways.topology.model import Topology

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from operator import attrgetter
 
-from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
+from byteways.plan.case import CACHES, PATTERNS, Case
 from byteways.plan.interfaces import INTERFACES, OPTIONS, figure_of
+from byteways.plan.memory import MEMORIES
 from byteways.results.record import STATUSES, Record
 from byteways.results.record_parts import wrong_part
 

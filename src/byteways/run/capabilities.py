@@ -7,8 +7,8 @@ from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.case import MEMORIES, needs_grant
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import MEMORIES, needs_grant
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
 from byteways.run.library_paths import library_directories
 from byteways.run.simulator import simulator_path

@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from byteways.plan.case import OF_ALL_RANKS, Case, is_managed
+from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import is_managed
 
 #: A call of NCCL or RCCL that failed, as the native core tells it, and the simulator of other ranks' calls.
 _OF_XCCL = re.compile(r"\bnccl[A-Z]\w+: |\ba call of [NR]CCL ")

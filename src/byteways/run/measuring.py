@@ -9,10 +9,11 @@ from dataclasses import asdict
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.case import Case, is_managed
+from byteways.plan.case import Case
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes, usable
 from byteways.plan.interfaces import INTERFACES, figure_of, is_memory_step, moves_pages
+from byteways.plan.memory import is_managed
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
 from byteways.run.arena import Arena

@@ -12,7 +12,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from byteways.plan.case import is_managed
+from byteways.plan.memory import is_managed
 
 if TYPE_CHECKING:
     from byteways._core import Communicator, Session

@@ -26,7 +26,7 @@ from byteways.run.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
 from byteways.run.mpi_library import unloaded_reader
 from byteways.run.rank_ends import Ends, device_of, own_ends
 from byteways.run.rank_faults import of_rank
-from byteways.run.rank_outcome import outcome_of_ranks
+from byteways.run.rank_outcome import outcome_of_ranks, warnings_of
 from byteways.run.rank_places import local_name
 from byteways.run.rank_session import open_session
 
@@ -401,10 +401,3 @@ def _ranks_and_gpus(case: Case) -> tuple[tuple[int, str], ...]:
 def is_direct(case: Case) -> bool:
     """Whether the ranks of the case use each other's memory."""
     return INTERFACES[case.interface].library == "direct"
-
-
-def warnings_of(obstacle: str) -> list[dict[str, Any]]:
-    """Returns a warning where ranks exchange through host memory for want of peer access."""
-    if not obstacle:
-        return []
-    return [asdict(warnings.make("no-peer-access", obstacle, "access of every pair of GPUs"))]

@@ -166,3 +166,10 @@ def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
         )
         return {"status": "corrupt", "reason": reason, "corruption": corruption}
     return {} if measurement.verified else {"status": "corrupt", "reason": "the data were not verified"}
+
+
+def warnings_of(obstacle: str) -> list[dict[str, Any]]:
+    """Returns a warning where ranks exchange through host memory for want of peer access."""
+    if not obstacle:
+        return []
+    return [asdict(warnings.make("no-peer-access", obstacle, "access of every pair of GPUs"))]

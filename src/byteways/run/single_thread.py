@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
 from byteways.run.rank_ends import device_of, own_ends
-from byteways.run.rank_measuring import MeasurerOfRanks, is_direct, warnings_of
-from byteways.run.rank_outcome import outcome_of_ranks
+from byteways.run.rank_measuring import MeasurerOfRanks, is_direct
+from byteways.run.rank_outcome import outcome_of_ranks, warnings_of
 from byteways.run.rank_session import open_session
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.analyse.wording import no_difference, slower_copies
-from byteways.plan.case import is_plain
 from byteways.plan.interfaces import is_memory_step
+from byteways.plan.memory import is_plain
 from byteways.units import format_size, format_time, short_time
 
 GIB = 2**30

@@ -14,8 +14,8 @@ from byteways.analyse.selection import APART, KINDS, kind, link_class, unidirect
 from byteways.analyse.summary import Cell, Group, Run, group_by, pool
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.analyse.wording import fastest_by_size, longer
-from byteways.plan.case import is_managed
 from byteways.plan.interfaces import INTERFACES, moves_pages
+from byteways.plan.memory import is_managed
 from byteways.plan.moving import LANDS_ELSEWHERE
 from byteways.topology.model import Topology
 from byteways.units import format_bandwidth, format_size

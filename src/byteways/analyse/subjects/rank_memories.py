@@ -15,8 +15,8 @@ from byteways.analyse.subjects.ranks import (
 )
 from byteways.analyse.summary import Cell, Part, group_by
 from byteways.analyse.topic import Table
-from byteways.plan.case import MEMORIES
 from byteways.plan.interfaces import figure_of
+from byteways.plan.memory import MEMORIES
 from byteways.units import format_size
 
 #: Fewest kinds of memory at each end: fewer are columns of the tables of messages.

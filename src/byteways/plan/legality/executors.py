@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from byteways.plan.case import Buffer, Case, Flow, is_managed
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import TABLE, because, buffer_refusal, kind_of, reach_refusal
 from byteways.plan.legality.request import too_many_threads
+from byteways.plan.memory import is_managed
 from byteways.plan.options import MOST_BLOCK_THREADS, MOST_TEAM_THREADS
 from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
 from byteways.topology.model import Capabilities, Offer

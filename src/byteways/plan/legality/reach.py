@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from byteways.plan.case import Buffer, needs_grant
+from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import needs_grant
 from byteways.topology.model import Capabilities, Offer
 
 
