@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 import subprocess
 import sys
 from pathlib import Path
@@ -36,11 +35,7 @@ LARGE_BETWEEN_GPUS = 512 * 2**20
 
 
 def test_large_copies_are_the_vendors(tmp_path: Path) -> None:
-    """Catches launch cost in the figure, one GPU taken for another, and tensors that are not compared.
-
-    The fastest sample of each is compared: other machines of the host slow copies from host memory down by up
-    to a third for seconds, whoever issues them.
-    """
+    """Catches launch cost in the figure, one GPU taken for another, and tensors that are not compared."""
     suite = tmp_path / "torch.toml"
     suite.write_text(SUITE)
     folder = tmp_path / "R"
@@ -49,12 +44,12 @@ def test_large_copies_are_the_vendors(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in (folder / "measurements.jsonl").read_text().splitlines()]
     assert {record["status"] for record in records} == {"measured"}
-    fastest_ns: dict[tuple[str, int, str], float] = {}
+    fastest: dict[tuple[str, int, str], float] = {}
     for record in records:
         if record["size_bytes"] >= 64 * 2**20:
             place = record["path"], record["size_bytes"], record["interface"]
-            fastest_ns[place] = min(record["time_ns"]["min"], fastest_ns.get(place, math.inf))
-    for (path, size, interface), time_ns in fastest_ns.items():
+            fastest[place] = max(record["bandwidth_bytes_per_s"], fastest.get(place, 0.0))
+    for (path, size, interface), rate in fastest.items():
         between = path.count("gpu") > 1 and len({*path.split(">")}) > 1
         if interface == "torch-copy" and (not between or size >= LARGE_BETWEEN_GPUS):
-            assert time_ns < fastest_ns[path, size, "copy"] / (1 - WITHIN), (path, size)
+            assert rate > (1 - WITHIN) * fastest[path, size, "copy"], (path, size)
