@@ -4,8 +4,7 @@ Losses show how much is broken. Three by one interface and memory kind on one pa
 is given up only if losses differ in it: three memory kinds give up the interface, three interfaces
 everything, and losses on several paths without a common one the device instead of the path.
 
-A case that hung is not measured again in later rounds, each of which would cost its deadline: five hanging
-transfers by MPI made a run of 60 s last 190 s.
+A case that hung is not measured again in later rounds, each of which might cost its deadline.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 MPI libraries set GPU support up lazily. Open MPI 4.1 agrees on CUDA IPC when a rank that has used GPU memory
 sends to another one, and gives up for good after five attempts that find the other rank without (its
-opal/mca/btl/smcuda/README). Votes between ranks use such attempts up. On two H100 with two ranks on each
-(2026-11-25), messages of 4 MiB between the first two ranks had 295 GB/s, and those of the next pair 3.5.
+opal/mca/btl/smcuda/README). Votes between ranks probably use such attempts up: on two H100 with two ranks on
+each (2026-11-25), messages of 4 MiB had 289 GB/s or more between the first pair of a job, and 3.5 to 4.1
+between later ones. Whether the message below prevents that has not been tried on GPUs.
 """
 
 from __future__ import annotations
