@@ -31,6 +31,8 @@ from byteways.run.process import (
         (-1, "SIGHUP"),
         (-signal.SIGSEGV, "SIGSEGV"),
         (-99, "signal 99"),
+        (143, "exit status 143 (128 + SIGTERM: a process of it was killed)"),
+        (255, "exit status 255"),
     ],
 )
 def test_how_a_worker_ended(returncode: int, said: str) -> None:
