@@ -97,14 +97,15 @@ class HaloMover final : public ApplicationMover {
     fill_lattice(session(), owner, state(0), tile_.lattice(grid(), key_, 0));
     poison(session(), owner, state(1), tile_.words(), 1);
     owner.runtime->synchronize(session().service_stream(owner));
+    poison_messages();
     spoil(0, 1);
   }
 
-  // A missing iteration shows by the number of steps in every word. An exchange alone leaves the fields as
-  // they are: their halos are overwritten, from poisoned messages.
+  // A missing iteration, or the message of an earlier one, shows by the number of steps in every word. An
+  // exchange alone leaves the fields as they are: their halos are overwritten, from poisoned messages.
   void spoil(std::uint64_t, std::uint64_t) override {
-    poison_messages();
     if (whole()) return;
+    poison_messages();
     for (const Phase& phase : phases_[turn()]) unpack(phase);
     wait();
   }

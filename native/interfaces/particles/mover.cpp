@@ -85,11 +85,14 @@ class ParticlesMover final : public ApplicationMover {
     fill_lattice(session(), owner, flow().source->data(), lattice());
     poison(session(), owner, guests(), population_.part_bytes() / kWord, 1);
     owner.runtime->synchronize(session().service_stream(owner));
-    spoil(0, 1);
+    poison_messages();
   }
 
-  // Who leaves leaves zeros behind, so that a missing message shows in the store.
-  void spoil(std::uint64_t, std::uint64_t) override { poison_messages(); }
+  // Who leaves leaves zeros behind, so that a missing message shows in the store, and that of an earlier
+  // iteration by the number of steps in its words. Exchanges alone repeat theirs.
+  void spoil(std::uint64_t, std::uint64_t) override {
+    if (!whole()) poison_messages();
+  }
 
   // Every word of every particle, all of which are at home, as a single rank would have computed it.
   Verification verify(std::uint64_t, std::uint64_t) override {
