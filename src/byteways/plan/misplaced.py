@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from byteways.aliases import SUITES, AmbiguousError, called
@@ -17,6 +18,8 @@ _OURS: Mapping[str, Sequence[str]] = {
     "memory": MEMORIES,
     "interface": tuple(INTERFACES),
 }
+#: Test cases of nvbandwidth, by copy engine or kernel.
+_OF_NVBANDWIDTH = re.compile(r"(?:host|device|all)_.*memcpy_.*(ce|sm)")
 #: How a word of each kind is written for `byteways run`, and for a question.
 OF_RUN: Mapping[str, str] = {kind: f"--only '{kind}={{}}'" for kind in _OURS}
 OF_QUESTION: Mapping[str, str] = {
@@ -44,6 +47,9 @@ def placed(word: str, forms: Mapping[str, str] = OF_RUN) -> str:
         if name is not None:
             same = "" if name == word else f" {name}"
             return f"'{word}' is the {kind}{same}: {forms[kind].format(name)}"
+    if test := _OF_NVBANDWIDTH.fullmatch(word):
+        interface = "copy" if test[1] == "ce" else "kernel"
+        return f"what is nearest to {word}: byteways run quick --only 'interface={interface}'"
     suite = SUITES.get(word.casefold().replace("_", "-"))
     return f"what is nearest to {word}: byteways run {suite}" if suite else ""
 
