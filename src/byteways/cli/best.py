@@ -62,6 +62,7 @@ def best(
 ) -> int:
     """Say which way is best for a size between two devices: from a run, or measured now."""
     from byteways.analyse.answers import answers
+    from byteways.machines import names as machines
     from byteways.plan.question import check_ends, question
 
     check_ends(source, destination)
@@ -72,6 +73,9 @@ def best(
     for name, value in (("--machine", machine), ("--out", out)):
         if value is not None:
             raise BytewaysError(f"{name} is for a measurement; {run} has its results already")
+    if not run.exists() and str(run) in machines():
+        hint = f"byteways best {shlex.join((source, destination, size))} --machine {run}"
+        raise BytewaysError(f"{run} is a machine model, not a run", hint=hint)
     folder = opened_run(run)
     _print(folder, answers(folder, asked, str(run)), as_json, None)
     return ExitStatus.GOOD

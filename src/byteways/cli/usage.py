@@ -23,6 +23,9 @@ _OPTIONS: Mapping[str, str] = {
     **dict.fromkeys(("--output", "--outdir"), "name the folder with --out"),
     **dict.fromkeys(("--timeout", "--time", "--duration"), "limit the time with --budget 60"),
     **dict.fromkeys(("--format", "--csv"), "byteways export RUN --format csv"),
+    **dict.fromkeys(("--suite", "-s"), "the suite is the first word: byteways run full"),
+    **dict.fromkeys(("--np", "-np", "--nprocs", "--ntasks", "-N"), "--ranks 2"),
+    "--threshold": "byteways compare RUN_A RUN_B --fail-if 'different > 3%'",
     **dict.fromkeys(("-v", "-V"), "byteways --version, or --debug for a traceback"),
 }
 #: What other names of verbs are here.
@@ -34,8 +37,6 @@ _VERBS: Mapping[str, str] = {
     "simulate": "byteways run --machine NAME; byteways list machines",
     "version": "byteways --version",
 }
-
-
 #: What a verb's first argument is, where it is required.
 _ARGUMENTS: Mapping[str, str] = {
     "best": "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo lists the devices",
@@ -49,14 +50,16 @@ def explained(error: Any, words: Sequence[str], options_of_run: Callable[[], set
     """Formats Typer's usage error of these words in our style: lower case, no full stop, with a hint."""
     message = str(error.format_message()).strip().rstrip(".")
     message = re.sub(", unable to parse .*", "", message[:1].lower() + message[1:])
+    if "-np" in words:  # Typer takes it for -n and -p
+        message = message.replace("option: -n", "option: -np")
     # Typer does not say whose option lacks its value.
     verb = next((word for word in words if not word.startswith("-")), "")
     unsaid = f"byteways {verb}" if "requires an argument" in message and verb else "byteways"
     where = error.ctx.command_path if error.ctx is not None else unsaid
-    return BytewaysError(message, hint=_hint(message, where, options_of_run) or f"{where} --help")
+    return BytewaysError(message, hint=_hint(message, words, where, options_of_run) or f"{where} --help")
 
 
-def _hint(message: str, where: str, options_of_run: Callable[[], set[str]]) -> str:
+def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callable[[], set[str]]) -> str:
     """Returns the hint for an unknown verb or option that other tools have; empty for others."""
     from byteways.plan.misplaced import OF_PROGRAM, OF_QUESTION, OF_RUN, placed
 
@@ -77,11 +80,27 @@ def _hint(message: str, where: str, options_of_run: Callable[[], set[str]]) -> s
         if option == "--size" and question:
             return "the size is the third word: byteways best gpu0 gpu1 1MiB"
         forms = OF_QUESTION if question else OF_RUN if where.endswith(" run") else OF_PROGRAM
-        other = _OPTIONS.get(option, "") or placed(option.lstrip("-"), forms)
+        other = _OPTIONS.get(option, "") or placed(option.lstrip("-"), forms) or _filter(option, words, where)
         if not other and where == "byteways" and option in options_of_run():
             return f"options follow the verb: byteways run {option} …"
         return other
     return ""
+
+
+def _filter(option: str, words: Sequence[str], where: str) -> str:
+    """Returns the hint for an option that is a key of --only: `--pattern`, `--src`."""
+    from byteways.aliases import AmbiguousError, called
+    from byteways.plan.filters import KEYS
+
+    try:
+        key = called("key", option.lstrip("-"), KEYS)
+    except AmbiguousError as error:
+        key = error.ours[0]
+    if key is None or not where.endswith((" run", " show")):
+        return "best compares all interfaces" if key == "interface" and where.endswith(" best") else ""
+    after = [*words[words.index(option) + 1 :], ""] if option in words else [""]
+    value = "…" if after[0].startswith("-") else after[0] or "…"
+    return f"--only '{key}={value}'"
 
 
 def _extra(word: str, where: str) -> str:

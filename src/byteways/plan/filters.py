@@ -200,8 +200,9 @@ def nothing_matches(
     only: Sequence[str],
     sizes: str | None,
     topology: Topology | None = None,
+    suite: str = "",
 ) -> BytewaysError:
-    """Returns the error for filters that match nothing, with the available values."""
+    """Returns the error for filters that match nothing in a suite, with the available values."""
     filters = " or ".join(f"--only '{text}'" for text in only)
     filters += (" and " if only and sizes else "") + (f"--size {sizes}" if sizes else "")
     asked = {key: value for text in only for key, value in _pairs(text, topology)}
@@ -212,6 +213,8 @@ def nothing_matches(
         hints.append(f"values of {key}: {', '.join(near)}" if key != "size" else _size_hint(cases))
     if sizes and "size" not in asked:
         hints.append(_size_hint(cases))
+        if suite == "quick":
+            hints.append(f"more sizes: byteways run full --size {sizes}")
     return BytewaysError(f"no case matches {filters}", hint="; ".join(hints) or None)
 
 
