@@ -23,6 +23,7 @@ from byteways.cli.run_options import (
     Only,
     Resume,
     Size,
+    check_started_once,
     given,
     options_of,
 )
@@ -79,6 +80,7 @@ def reproduce(
     no_report: NoReport = False,
 ) -> int:
     """Repeat a published experiment: compare its values with ours, and check its claims here."""
+    check_started_once()
     gpus_wanted()  # report an invalid setting here, not in a worker
     study = load(key)
     options = options_of(only, size, budget, launcher=launcher)
