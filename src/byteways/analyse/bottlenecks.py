@@ -142,7 +142,9 @@ def _explain(
     return Explanation(setting, tuple(bottlenecks), rest)
 
 
-def _chosen(candidates: Sequence[_Candidate], cases: Sequence[_Below], held: Sequence[int]) -> list[_Candidate]:
+def _chosen(
+    candidates: Sequence[_Candidate], cases: Sequence[_Below], held: Sequence[int]
+) -> list[_Candidate]:
     """Returns the fewest resources that explain most cases."""
     chosen: list[_Candidate] = []
     while len(chosen) < MOST_RESOURCES:

@@ -222,7 +222,8 @@ def _packages(topology: Topology) -> Iterator[Resource]:
         ("with", "to and from the host"),
     ):
         for gpus in shared:
-            yield Resource(f"the package of {' and '.join(sorted(gpus))} {way}", (BetweenHost(gpus, direction),))
+            uses = BetweenHost(gpus, direction)
+            yield Resource(f"the package of {' and '.join(sorted(gpus))} {way}", (uses,))
         if len(shared) > 1:
             yield Resource(f"each package {way}", tuple(BetweenHost(gpus, direction) for gpus in shared))
 
