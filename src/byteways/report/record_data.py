@@ -93,9 +93,7 @@ class _Column:
     def coded(self) -> dict[str, Any]:
         """Returns the column as `record_data` describes it."""
         named, texts = {"name": self.name, "kind": self.kind}, self._shown()
-        places: defaultdict[str, int] = defaultdict(
-            count().__next__
-        )  # by text: rounded values may be equal
+        places: defaultdict[str, int] = defaultdict(count().__next__)  # by text: rounded values may be equal
         place_of = [places[text] for text in texts]
         if len(places) == 1:
             return {**named, "all": msgspec.Raw(texts[0].encode())}
