@@ -135,7 +135,7 @@ def _read(column: Column, records: Sequence[Record], texts: _Texts) -> list[Any]
 
 
 class _Texts:
-    """JSON text of values; the rounds of a case share theirs (results/repeated.py)."""
+    """JSON text of values; the rounds of a case share theirs (results/journal_lines.py)."""
 
     def __init__(self) -> None:
         self._encode = msgspec.json.Encoder().encode
