@@ -1,6 +1,6 @@
-"""Compares particles between two ranks with a plain C loop over the same library, run by turns.
+"""Compares particles between two ranks with a plain C loop over the same library, in turns. Prints ratios.
 
-    python benchmarks/particles_peer.py [--mpi FOLDER] [--pairs 10] [--best]
+    python benchmarks/particles_peer.py [--mpi FOLDER] [--pairs 20] [--best]
 
 `--mpi` is the prefix of an installation with bin/mpicc and bin/mpiexec; without it those in PATH are used.
 The loop (benchmarks/peers/particle_loop.c) passes over the same particles, packs the same messages
@@ -11,24 +11,20 @@ are those of benchmarks/halo_peer.py.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from application_peer import Pattern, compare
+from loop_peer import application, compare
 from particle_trips import text_of
 
 
-def trips_file(size_bytes: int, folder: Path) -> Sequence[str]:
-    """The file with the messages of both ranks, whose particles have `size_bytes` each."""
+def trips_file(size_bytes: int, folder: Path) -> str:
+    """Writes the file with the messages of both ranks, whose particles have `size_bytes` each; its name."""
     file = folder / f"trips_{size_bytes}.txt"
-    if not file.exists():
-        file.write_text(text_of(size_bytes), encoding="ascii")
-    return [str(file)]
+    file.write_text(text_of(size_bytes), encoding="ascii")
+    return str(file)
 
 
-PARTICLES = Pattern(
-    "particles", (131072, 4 << 20), Path(__file__).parent / "peers" / "particle_loop.c", trips_file
-)
+PARTICLES = application("particles", (131072, 4 << 20), trips_file)
 
 if __name__ == "__main__":
     sys.exit(compare(PARTICLES, (__doc__ or "").splitlines()[0]))

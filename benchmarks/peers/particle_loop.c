@@ -1,23 +1,12 @@
 // The plain loop that byteways' particles between two ranks are compared with: the same passes over the
-// store, the same messages and sum on the same cores, and nothing else. Compiled with the mpicc of the MPI
-// under test.
+// store, the same messages and sum on the same cores, and nothing else.
 //
-//   mpiexec -n 2 particle_loop CORE0 CORE1 SECONDS TRIPS
-//
-// The file TRIPS (benchmarks/particle_trips.py) has words: those of a rank's store with room for guests,
-// those of a part of the messages, the number of trips; then, for each trip, the messages of rank 0 and those
-// of rank 1: how many, and three numbers for each: its first word in the store of its rank, its first word
-// among the messages, and its words. Prints the nanoseconds of one iteration in every batch, of the slower
-// rank; a batch takes 50 µs at least and has whole rounds of trips.
-#define _GNU_SOURCE
-#include <mpi.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
+// measure() (loop.h) knows the file with the messages (benchmarks/particle_trips.py). It has words: those of
+// a rank's store with room for guests, those of a part of the messages, the number of trips; then, for each
+// trip, the messages of rank 0 and those of rank 1: how many, and three numbers for each: its first word in
+// the store of its rank, its first word among the messages, and its words. An operation is an iteration, and
+// a batch has whole rounds of trips.
+#include "loop.h"
 
 typedef uint64_t Word;
 typedef struct {
@@ -33,30 +22,16 @@ static Word *store, *out, *in[2];
 static Side (*leaving)[2], (*guests)[2];  // of each trip and rank, as that rank stores them
 static MPI_Request* pending;
 
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e9 * t.tv_sec + t.tv_nsec;
-}
-
-// Words of 0 in plain pages, as byteways' pageable memory has them.
-static Word* words_of(size_t count) {
-  void* data = mmap(NULL, count * sizeof(Word), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) exit(3);
-  madvise(data, count * sizeof(Word), MADV_NOHUGEPAGE);
-  return data;
-}
-
 static size_t number_in(FILE* file) {
   size_t number;
-  if (fscanf(file, "%zu", &number) != 1) exit(3);
+  if (fscanf(file, "%zu", &number) != 1) MPI_Abort(MPI_COMM_WORLD, 1);
   return number;
 }
 
 // Guests lie in the store beyond the rank's own particles, as they lie in the messages.
 static void read_trips(const char* path) {
   FILE* file = fopen(path, "r");
-  if (!file) exit(3);
+  if (!file) MPI_Abort(MPI_COMM_WORLD, 1);
   store_words = number_in(file);
   part_words = number_in(file);
   trips = number_in(file);
@@ -81,6 +56,17 @@ static void read_trips(const char* path) {
     }
   fclose(file);
   pending = calloc(2 * most, sizeof *pending);
+}
+
+static void forget_trips(void) {
+  for (size_t trip = 0; trip < trips; ++trip)
+    for (int rank = 0; rank < 2; ++rank) {
+      free(leaving[trip][rank].messages);
+      free(guests[trip][rank].messages);
+    }
+  free(leaving);
+  free(guests);
+  free(pending);
 }
 
 // By the factor of byteways (kGrowth in native/interfaces/lattice/arguments.hpp): compilers make other
@@ -117,51 +103,30 @@ static void exchange(int other, const Side* sent, const Side* received, Word* to
   unpack(received, to);
 }
 
-static Word iterate(int rank, size_t trip) {
-  const Side *own = &leaving[trip][rank], *come = &guests[trip][rank];
-  track();
-  exchange(1 - rank, own, come, in[0]);
-  track();
-  exchange(1 - rank, come, own, in[1]);
-  Word mine = 1, sum = 0;
-  MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-  return sum;
+static void iterations(int rank, long count) {
+  for (long k = 0; k < count; ++k) {
+    const size_t trip = (size_t)k % trips;
+    const Side *own = &leaving[trip][rank], *come = &guests[trip][rank];
+    track();
+    exchange(1 - rank, own, come, in[0]);
+    track();
+    exchange(1 - rank, come, own, in[1]);
+    Word mine = 1, sum = 0;
+    MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (sum != 2) MPI_Abort(MPI_COMM_WORLD, 1);
+  }
 }
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  if (argc < 5) return 2;
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(atoi(argv[1 + rank]), &set);
-  sched_setaffinity(0, sizeof set, &set);
-  const double seconds = atof(argv[3]);
-  read_trips(argv[4]);
-  store = words_of(store_words);
+int measure(const char* what, long* count, double seconds, double* times, int most) {
+  read_trips(what);
+  store = pages(store_words * sizeof(Word));
   for (size_t i = 0; i < store_words; ++i) store[i] = i * 0x9E3779B97F4A7C15ull | 1;
-  out = words_of(3 * part_words);
+  out = pages(3 * part_words * sizeof(Word));
   in[0] = out + part_words;
   in[1] = in[0] + part_words;
-  if (rank == 0) printf("particles %zu", home_words * sizeof(Word));
-  size_t count = trips;
-  double spent = 0;
-  for (int sample = 0; spent < seconds * 1e9; ++sample) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = now_ns();
-    for (size_t k = 0; k < count; ++k)
-      if (iterate(rank, k % trips) != 2) MPI_Abort(MPI_COMM_WORLD, 1);
-    double own = now_ns() - begin, slower = 0;
-    MPI_Allreduce(&own, &slower, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (slower < 5e4 && sample < 30) {
-      count *= 2;
-      continue;
-    }
-    spent += slower;
-    if (rank == 0) printf(" %.1f", slower / count);
-  }
-  if (rank == 0) printf("\n");
-  MPI_Finalize();
-  return 0;
+  const int found = time_batches(iterations, (long)trips, count, seconds, times, most);
+  munmap(store, store_words * sizeof(Word));
+  munmap(out, 3 * part_words * sizeof(Word));
+  forget_trips();
+  return found;
 }

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+import halo_peer
+import loop_peer
+import mpi_peer
+import particles_peer
 from byteways.results.run_folder import RunFolder
 from particle_trips import TRIPS, messages_of
 from tests.mpi import jobs
@@ -80,6 +84,28 @@ def test_plain_loop_sends_the_same_messages(tmp_path: Path) -> None:
             f"of {min(told)} to {max(told)} bytes, "
             f"{sum(told) // TRIPS} bytes in all each way"
         )
+
+
+@pytest.mark.parametrize(
+    "comparison", [mpi_peer.MPI, halo_peer.HALO, particles_peer.PARTICLES], ids=lambda each: each.loop
+)
+def test_plain_loop_and_byteways_take_turns(comparison: loop_peer.Comparison, tmp_path: Path) -> None:
+    """Catches a loop that does not build or take its words, sums of it that are wrong, and a missing pair."""
+    jobs.require(jobs.MPICH)
+    cores = sorted(os.sched_getaffinity(0))
+    prefix = f"{jobs.MPICH.mpiexec.parent}/"
+    words = loop_peer.slices(comparison, prefix, tmp_path, [cores[0], cores[-1]], 0.002)
+    done = subprocess.run(
+        [str(jobs.MPICH.mpiexec), "-n", "2", *words, "--pairs", "1"],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    pairs = [line.split() for line in done.stdout.splitlines()]
+    assert [(kind, int(size)) for kind, size, _, _ in pairs] == list(comparison.operations)
+    assert all(float(ours_ns) > 0 and float(theirs_ns) > 0 for _, _, ours_ns, theirs_ns in pairs)
 
 
 def test_a_rank_killed_in_the_middle_of_a_halo_costs_one_case(tmp_path: Path) -> None:

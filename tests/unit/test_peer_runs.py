@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-import application_peer
-import halo_peer
-import mpi_slices
 import particles_peer
 import peer_runs
+import rank_slices
 import xccl_peer
 from benchmarks.peers import torch_allreduce
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.suite import parse
 from byteways.units import parse_size
 from tests.report import run_builder
@@ -71,7 +70,7 @@ def test_slices_take_turns() -> None:
         order.append((name, number))
         return {"ours": 1.0, "theirs": 2.0}[name]
 
-    found = mpi_slices.in_slices(3, lambda number: run("ours", number), lambda number: run("theirs", number))
+    found = rank_slices.in_slices(3, lambda number: run("ours", number), lambda number: run("theirs", number))
     assert found == [(1.0, 2.0)] * 3
     assert order == [(name, number) for number in range(3) for name in ("ours", "theirs")[:: (-1) ** number]]
 
@@ -82,32 +81,27 @@ def test_slices_take_turns() -> None:
         ("pong", "mpi-ping-pong", "unidirectional"),
         ("window", "mpi", "unidirectional"),
         ("allreduce", "mpi", "allreduce"),
+        ("halo", "halo", "halo"),
+        ("particles", "particles", "particles"),
     ],
 )
 def test_slices_measure_what_the_loop_does(kind: str, interface: str, pattern: str) -> None:
-    """Catches a case of other ranks or sizes than the loop has."""
-    case = mpi_slices.case_of(kind, 64, 128)
-    assert case.options["batch"] == 128
-    assert (case.interface, case.pattern, case.size_bytes, case.ranks) == (interface, pattern, 64, (0, 1))
+    """Catches a case of other ranks or sizes than the loop has, or of options that byteways refuses."""
+    case = rank_slices.case_of(kind, 65536, 128)
+    assert case.options["batch"] == 128 and set(case.options) <= set(INTERFACES[interface].takes)
+    assert (case.interface, case.pattern, case.size_bytes, case.ranks) == (interface, pattern, 65536, (0, 1))
 
 
-def test_batches_are_of_whole_windows() -> None:
-    """Catches a batch that ends in the middle of a window, and none at all of long operations."""
-    assert mpi_slices.batch_of("window", 450.0) == 4416 and mpi_slices.batch_of("window", 1e9) == 64
-    assert mpi_slices.batch_of("pong", 450.0) == 4444 and mpi_slices.batch_of("pong", 1e9) == 1
-
-
-@pytest.mark.parametrize("pattern", [halo_peer.HALO, particles_peer.PARTICLES], ids=lambda each: each.name)
-def test_patterns_are_one_sweep_of_the_sizes(pattern: application_peer.Pattern) -> None:
-    """Catches keys that byteways refuses, and other sizes or ranks than the loop has."""
-    suite = parse(pattern.suite(), file="peer.toml")
-    (sweep,) = suite.sweeps
-    assert list(sweep.sizes) == list(pattern.sizes) and sweep.interfaces == (pattern.name,)
+def test_batches_are_whole() -> None:
+    """Catches a batch that ends in the middle of a window or of a round of trips, and an empty one."""
+    assert rank_slices.batch_of("window", 450.0) == 4416 and rank_slices.batch_of("window", 1e9) == 64
+    assert rank_slices.batch_of("particles", 13_000.0) == 152 and rank_slices.batch_of("particles", 1e9) == 4
+    assert rank_slices.batch_of("pong", 450.0) == 4444 and rank_slices.batch_of("pong", 1e9) == 1
 
 
 def test_plain_loop_knows_the_messages(tmp_path: Path) -> None:
     """Catches numbers that the loop would read as others, and messages that lie over each other."""
-    (file,) = particles_peer.trips_file(131072, tmp_path)
+    file = particles_peer.trips_file(131072, tmp_path)
     store, part, trips, *numbers = map(int, Path(file).read_text(encoding="ascii").split())
     assert (store, part, trips) == (131072 // 8 + part, 4 * 10 * 16, 4)
     left = iter(numbers)

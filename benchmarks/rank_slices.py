@@ -1,8 +1,9 @@
-"""A rank that measures with byteways and with the plain loop in turns, in short slices of one process.
+"""A rank that measures with byteways and with a plain loop in turns, in short slices of one process.
 
-mpi_peer.py starts it. The loop is benchmarks/peers/mpi_loop.c as a shared library. Both sides use the same
-MPI on the same cores, so that a slice differs from the one before in nothing but the program. Rank 0 prints
-`KIND SIZE OURS_NS THEIRS_NS` for each pair.
+loop_peer.py starts it. The loop is a shared library (benchmarks/peers/loop.h). Both sides use the same MPI on
+the same cores, have batches of equally many operations, and begin every slice with new memory, so that a
+slice differs from the one before in nothing but the program. Rank 0 prints `KIND SIZE OURS_NS THEIRS_NS` for
+each pair.
 """
 
 from __future__ import annotations
@@ -15,35 +16,37 @@ from collections.abc import Callable
 from itertools import islice
 
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.interfaces import APPLICATIONS
 from byteways.run.mpi_library import open_mpi
 from byteways.run.rank_measuring import RankMeasurer
+from particle_trips import TRIPS
 
 #: Batches that a slice may have at most.
 MOST = 10_000
-#: Nanoseconds of a batch of the loop. byteways itself has shorter ones of short operations, whose calls are
-#: still cold: its ranks have just agreed on what comes next.
+#: Nanoseconds of a batch. byteways itself has shorter ones of short operations, whose calls are still cold:
+#: its ranks have just agreed on what comes next.
 BATCH_NS = 2e6
-#: Messages in a window.
-WINDOW = 64
+#: Operations that belong together: messages of a window, and trips of particles, which differ.
+TOGETHER = {"window": 64, "particles": TRIPS}
 
 
 def batch_of(kind: str, operation_ns: float) -> int:
-    """Operations of a batch as long as the loop's, in whole windows."""
-    together = WINDOW if kind == "window" else 1
+    """Operations of a batch of `BATCH_NS`, in whole windows and rounds of trips."""
+    together = TOGETHER.get(kind, 1)
     return max(1, round(BATCH_NS / operation_ns / together)) * together
 
 
 def case_of(kind: str, size: int, batch: int) -> Case:
     """What byteways calls it."""
-    options = {"batch": batch}
     first, second = (Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
     message = (Flow(first, second, "cpu0"),)
-    if kind == "pong":
-        return Case("mpi-ping-pong", "unidirectional", message, size, "warm", options=options)
-    if kind == "window":
-        return Case("mpi", "unidirectional", message, size, "warm", options=options)
     both = (Flow(first, first, "cpu0", others=((second, second),)),)
-    return Case("mpi", "allreduce", both, size, "warm", options=options)
+    if kind in APPLICATIONS:
+        return Case(kind, kind, both, size, "warm", options={"columns": 2, "batch": batch})
+    interface = "mpi-ping-pong" if kind == "pong" else "mpi"
+    if kind in ("pong", "window"):
+        return Case(interface, "unidirectional", message, size, "warm", options={"batch": batch})
+    return Case(interface, kind, both, size, "warm", options={"batch": batch})
 
 
 def ours(measurer: RankMeasurer, case: Case, cores: list[int], seconds: float, key: int, best: bool) -> float:
@@ -56,6 +59,7 @@ def ours(measurer: RankMeasurer, case: Case, cores: list[int], seconds: float, k
             "key": key,
             "cores": [[core] for core in cores],
             "ranks": case.ranks,
+            "fresh": True,
         }
     )
     if outcome["status"] != "measured" or not outcome["verified"]:
@@ -63,10 +67,15 @@ def ours(measurer: RankMeasurer, case: Case, cores: list[int], seconds: float, k
     return float((min if best else statistics.median)(outcome["samples_ns"]))
 
 
-def theirs(loop: ctypes.CDLL, kind: str, size: int, seconds: float, best: bool) -> float:
-    """The same of the plain loop."""
-    times = (ctypes.c_double * MOST)()
-    found = loop.measure(kind.encode(), size, ctypes.c_double(seconds), times, MOST)
+def theirs(loop: ctypes.CDLL, words: str, batch: int, seconds: float, best: bool) -> float:
+    """The same of the plain loop.
+
+    Args:
+        words: What the loop calls the operation.
+        batch: Operations of a batch; 0: as many as the loop finds.
+    """
+    times, count = (ctypes.c_double * MOST)(), ctypes.c_long(batch)
+    found = loop.measure(words.encode(), ctypes.byref(count), ctypes.c_double(seconds), times, MOST)
     return float((min if best else statistics.median)(islice(times, found)))
 
 
@@ -89,8 +98,8 @@ def main() -> None:
     parser.add_argument("loop", help="the plain loop as a shared library")
     parser.add_argument("cores", help="of both ranks: 0,1")
     parser.add_argument("seconds", type=float, help="of a slice")
-    parser.add_argument("pairs", type=int)
-    parser.add_argument("operations", nargs="+", metavar="KIND:SIZE")
+    parser.add_argument("operations", nargs="+", metavar="KIND:SIZE:WORDS", help="WORDS are the loop's own")
+    parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--best", action="store_true", help="the best batch of each slice, not the median")
     arguments = parser.parse_args()
     best, seconds, cores = arguments.best, arguments.seconds, list(map(int, arguments.cores.split(",")))
@@ -98,18 +107,23 @@ def main() -> None:
     loop = ctypes.CDLL(arguments.loop)
     measurer = RankMeasurer.open(mpi.world, mpi)
     for operation in arguments.operations:
-        kind, size = operation.split(":")[0], int(operation.split(":")[1])
+        kind, digits, words = operation.split(":", 2)
+        size = int(digits)
 
-        def other(_: int, kind: str = kind, size: int = size) -> float:
+        def other(_: int, words: str = words, batch: int = 0) -> float:
             os.sched_setaffinity(0, {cores[mpi.world.rank]})
-            return theirs(loop, kind, size, seconds, best)
+            return theirs(loop, words, batch, seconds, best)
 
-        case = case_of(kind, size, batch_of(kind, other(0)))  # the loop's times are the same on both ranks
+        batch = batch_of(kind, other(0))  # the loop's times are the same on both ranks
+        case = case_of(kind, size, batch)
 
         def mine(number: int, case: Case = case) -> float:
             return ours(measurer, case, cores, seconds, number, best)
 
-        for ours_ns, theirs_ns in in_slices(arguments.pairs, mine, other):
+        def beside(number: int, words: str = words, batch: int = batch) -> float:
+            return other(number, words, batch)
+
+        for ours_ns, theirs_ns in in_slices(arguments.pairs, mine, beside):
             if mpi.world.rank == 0:
                 print(kind, size, ours_ns, theirs_ns, flush=True)
     measurer.release()

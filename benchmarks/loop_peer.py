@@ -1,0 +1,102 @@
+"""What mpi_peer.py, halo_peer.py and particles_peer.py share: byteways and a plain C loop in turns.
+
+The loop makes the same calls of the same MPI on the same cores. Both take turns in the same two processes, in
+slices of a fifth of a second (rank_slices.py), so that other work on the machine and its clocks disturb both
+alike. Both have batches of 2 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from peer_runs import Key, environment, find_launcher, launched, lines_of, pairs_of
+
+PEERS = Path(__file__).parent / "peers"
+SLICES = Path(__file__).with_name("rank_slices.py")
+#: Of a slice.
+SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A plain loop, and what of it is compared.
+
+    Attributes:
+        loop: Name of its source in benchmarks/peers.
+        flags: Of its compiler.
+        operations: Kind and bytes of each (rank_slices.py).
+        words: What the loop calls an operation; may write files into the folder.
+        wanted: Of the interval of the ratio.
+    """
+
+    loop: str
+    flags: tuple[str, ...]
+    operations: Sequence[Key]
+    words: Callable[[str, int, Path], str]
+    wanted: tuple[float, float]
+
+
+def slices(
+    comparison: Comparison, prefix: str, folder: Path, cores: Sequence[int], seconds: float
+) -> list[str]:
+    """Compiles the loop; the words of a rank that compares (rank_slices.py), but for the number of pairs.
+
+    Args:
+        prefix: What stands before `mpicc`.
+        folder: For the library, and for what the loop reads.
+        seconds: Of a slice.
+    """
+    library = folder / "libloop.so"
+    source = PEERS / f"{comparison.loop}.c"
+    command = [f"{prefix}mpicc", *comparison.flags, "-shared", "-fPIC", str(source), "-o", str(library)]
+    subprocess.run(command, check=True)
+    told = [f"{kind}:{size}:{comparison.words(kind, size, folder)}" for kind, size in comparison.operations]
+    return [sys.executable, str(SLICES), str(library), ",".join(map(str, cores)), str(seconds), *told]
+
+
+def compare(comparison: Comparison, title: str) -> int:
+    """Reads the command line, lets both take turns, and prints a line for each operation."""
+    parser = argparse.ArgumentParser(description=title)
+    parser.add_argument("--mpi", type=Path, help="prefix of the MPI to use")
+    parser.add_argument("--pairs", type=pairs_of, default=20)
+    parser.add_argument("--best", action="store_true", help="the best batch of each slice, not the median")
+    arguments = parser.parse_args()
+    prefix, launcher, version = find_launcher(arguments.mpi)
+    print(version)
+    half = sorted(os.sched_getaffinity(0))
+    cores = (half[0], half[len(half) // 2])  # the first of each rank's own in the plan of byteways
+    found: defaultdict[Key, list[tuple[float, float]]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as name:
+        words = slices(comparison, prefix, Path(name), cores, SECONDS)
+        words += ["--pairs", str(arguments.pairs), *(["--best"] if arguments.best else [])]
+        for line in launched(launcher, 2, words, environment(BYTEWAYS_GPUS="0")).splitlines():
+            kind, told, mine, other = line.split()
+            found[kind, int(told)].append((float(mine), float(other)))
+    for line in lines_of(found, comparison.wanted):
+        print(line)
+    return 0
+
+
+#: As the native core builds its kernels of hosts (`fast_sources` in CMakeLists.txt).
+_FAST = ("-O3", "-falign-loops=32")
+
+
+def application(name: str, sizes: Sequence[int], words: Callable[[int, Path], str]) -> Comparison:
+    """Of an application pattern between two ranks; byteways' own work may be 2 % of an iteration.
+
+    Args:
+        name: Of the pattern and its interface; the loop's source is called like it.
+        sizes: Bytes of one rank's data.
+        words: Of the loop for a size; may write files into the folder.
+    """
+    loop = f"{name.removesuffix('s')}_loop"
+    keys = [(name, size) for size in sizes]
+    return Comparison(loop, _FAST, keys, lambda _, size, folder: words(size, folder), (0.0, 1.02))
