@@ -257,7 +257,7 @@ def _print(
 
 def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
     """Returns the tables of the report's section for the terminal, worded for a simulated run if needed."""
-    from byteways.analyse.subjects.study import topic_of
+    from byteways.analyse.studies.topic import topic_of
     from byteways.cli.layout import Lines, Table
 
     def said(text: str) -> str:
