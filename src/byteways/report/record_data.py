@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from itertools import count
+from itertools import chain, count
 from math import nan
 from operator import attrgetter
 from typing import Any
@@ -46,22 +46,41 @@ def record_data(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[
     """
     told = {column.name: _Column(column.name, column.kind) for column in columns.COLUMNS}
     extra = {field.name: _Column(field.name) for field in fields(Record) if field.name not in _ELSEWHERE}
+    cases = {record.case_id: record for record in records}
+    places = dict(zip(cases, count(), strict=False))
+    shared = _shared(records)
+    for _, part in columns.parts(manifest, [*cases.values()], shared):
+        for name, values in part.items():
+            told[name].add(values)
+    case_of = [places[record.case_id] for record in records]
+    for name in shared:
+        told[name].repeat(case_of)
     texts = _Texts()
-    for some, part in columns.parts(manifest, records):
+    for some, part in columns.parts(manifest, records, columns.NAMES - shared):
         part["directions_bytes_per_s"] = [
             SAME if record.directions == {record.path: record.bandwidth_bytes_per_s} else directions
             for record, directions in zip(some, part["directions_bytes_per_s"], strict=True)
         ]
         for name, values in part.items():
             told[name].add(values)
+        present = {*chain.from_iterable(map(vars, some))}
         for name, column in extra.items():
-            column.add_any(list(map(attrgetter(name), some)), texts.of)
+            if name in present:
+                column.add_any(list(map(attrgetter(name), some)), texts.of)
+            else:
+                column.add_missing(len(some))
     return {
         "manifest": manifest,
         "count": len(records),
         "columns": [column.coded() for column in told.values()],
         "extra": [column.coded() for column in extra.values() if column.kind],
     }
+
+
+def _shared(records: Iterable[Record]) -> frozenset[str]:
+    """Returns the columns that are read once per case: of a run between hosts, a device is each record's."""
+    within_a_host = all(record.hosts is None for record in records)
+    return columns.DEFINITION | columns.DERIVED if within_a_host else columns.DEFINITION
 
 
 class _Column:
@@ -84,11 +103,19 @@ class _Column:
     def add_any(self, values: Sequence[Any], text_of: Callable[[Any], str | None]) -> None:
         """Adds the values of further rows; tables and lists are not JSON text yet."""
         if values.count(None) == len(values):
-            self._at += [self._places[None]] * len(values)
+            self.add_missing(len(values))
             return
         if not self.kind:
             self.kind = _kind(next(value for value in values if value is not None))
         self.add(map(text_of, values) if self.kind == columns.JSON else values)
+
+    def add_missing(self, rows: int) -> None:
+        """Adds rows without a value."""
+        self._at += [self._places[None]] * rows
+
+    def repeat(self, rows: Iterable[int]) -> None:
+        """Replaces the rows by some of them, by their numbers."""
+        self._at = [self._at[row] for row in rows]
 
     def coded(self) -> dict[str, Any]:
         """Returns the column as `record_data` describes it."""
