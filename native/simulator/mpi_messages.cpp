@@ -159,8 +159,10 @@ void Messages::transfer(Transfers& transfers, const Entry& message) {
   const Place receiver{Place::Kind::gpu, to.place.index};  // on an APU also that of plain memory
   const Place executor = peers ? receiver : message->receiver.place;
   const auto moved = [&transfers, message, executor] {
-    const bool gone = message->sent->withdrawn || message->received->withdrawn;
-    if (gone) return end(message, "the other end of the message is gone");
+    for (const auto& request : {message->sent, message->received})
+      if (request->withdrawn)
+        return end(message,
+                   "the other end of the message, rank " + std::to_string(request->owner) + ", is gone");
     end(message, attempt([&] {
           transfers.bytes().copy(message->to.data, message->from.data, message->bytes, executor);
         }));

@@ -113,16 +113,23 @@ class CaseRun {
     data_->check_all();
   }
 
-  // How many operations of each flow warm_caches() runs: on a host, as many as are timed.
+  // How many operations of each flow warm_caches() runs. A chase finds its lines where it left them; between
+  // ranks, operations whose time is the result are messages and patterns, which do not.
   void count_warming() {
     warming_.assign(runners_.size(), 0);
     if (has_loop()) return;  // it has iterations of its own that warm up
     for (std::size_t k = 0; k < runners_.size(); ++k) {
-      const FlowRunner& runner = runners_[k];
-      if (flows_[k].cold || runner.mover->traits().bytes_per_operation == 0) continue;
-      warming_[k] = team_.agree_max("operations that warm the caches",
-                                    runner.device().is_host() ? sampler_->operations(runner) : 1);
+      const bool moves_nothing = runners_[k].mover->traits().bytes_per_operation == 0;
+      if (flows_[k].cold || (moves_nothing && flows_[k].ranks == nullptr)) continue;
+      warming_[k] =
+          team_.agree_max("operations that warm the caches", warming_of(runners_[k], moves_nothing));
     }
+  }
+
+  // On a host as many as are timed; nothing has to settle on a simulated one.
+  std::uint64_t warming_of(const FlowRunner& runner, bool moves_nothing) const {
+    if (!runner.device().is_host()) return moves_nothing ? 0 : 1;
+    return moves_nothing && !session_.clock().runs_by_itself() ? 1 : sampler_->operations(runner);
   }
 
   // Filling, checking and spoiling leave cache lines in other cores: untimed operations bring them to where a

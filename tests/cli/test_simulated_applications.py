@@ -113,10 +113,11 @@ def test_peers_without_access_fall_back_and_say_so(tmp_path: Path) -> None:
     assert "kernels fell back to mpi-staged: rank 0:" in shown
 
 
-def test_a_rank_that_is_lost_in_the_middle_is_named(tmp_path: Path) -> None:
-    """Catches ranks that wait for ever for the halo of one that has died."""
+@pytest.mark.parametrize("call", [200, 210])
+def test_a_rank_that_is_lost_in_the_middle_is_named(tmp_path: Path, call: int) -> None:
+    """Catches ranks that wait for ever for the halo of one that has died, in a message or while all agree."""
     text = sweep("halo", "1MiB", 'transport = "mpi"')
-    (record,) = run(tmp_path, text, "--fault", "rank-dies:2:call=200")
+    (record,) = run(tmp_path, text, "--fault", f"rank-dies:2:call={call}")
     assert record["status"] in ("lost", "failed") and "rank 2" in record["reason"]
 
 

@@ -94,6 +94,36 @@ def test_turns_within_a_case_wake_no_threads() -> None:
     assert turns < TURNS_OF_A_CASE
 
 
+def test_warm_round_trips_are_untimed_first() -> None:
+    """Catches samples of warm messages that begin with what checks left in the caches, since the time of a
+    round trip and not its bytes is the result; and cold messages that are brought into a cache.
+    """
+
+    def scene() -> list[Any]:
+        ranks = Ranks(toy.nvidia())
+        now = ctypes.CDLL(ranks.machine[0]).bwsim_now
+        now.restype = ctypes.c_int64
+
+        def measure(samples: int, cold: bool) -> Any:
+            def body(rank: int, session: _core.Session, mpi: _core.Mpi) -> Any:
+                ends = (ranks.buffer(session, "cpu0", "pageable", 64) for _ in range(2))
+                flow = _core.Flow(*ends, "cpu0", "mpi-ping-pong", 64, cold=cold, ranks=mpi.world)
+                made = options()
+                made.batch, made.precision, made.max_samples, made.budget_s = 1, 0.0, samples, 10.0
+                before = now()
+                found = session.measure([flow], made, _core.RankTeam(mpi.world))
+                return [now() - before, found.samples_ns]
+
+            return ranks.play(body)[0]
+
+        return [measure(samples, cold) for cold in (True, False) for samples in (10, 40)]
+
+    (few_ns, _), (many_ns, cold_ns), (few_warm_ns, _), (many_warm_ns, warm_ns) = toy.apart(scene)
+    assert len(cold_ns) == len(warm_ns) == 40
+    each_ns, each_warm_ns = (many_ns - few_ns) / 30, (many_warm_ns - few_warm_ns) / 30
+    assert each_warm_ns - each_ns > warm_ns[0]  # and the time to spoil a word of what it wrote
+
+
 @pytest.mark.parametrize("size", [64, 4 * toy.MIB])
 def test_a_case_repeats_to_the_nanosecond(size: int) -> None:
     """Catches noise that is drawn in the order in which threads happen to come, not in that of the clocks."""

@@ -126,6 +126,12 @@ def test_every_method_version_is_known() -> None:
     pulled.measure("copy", [("gpu0:device", "gpu1:device", "gpu1")], 10.0, size=64 * KIB)
     pulled.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 10.0, size=64 * KIB)
     assert [since(record) for record in pulled.records[::3]] == [5, 1]
+    warmed = Builder(sample_run.topology(2))
+    for interface, device in (("mpi-ping-pong", "cpu0"), ("mpi", "cpu0"), ("mpi-ping-pong", "gpu0")):
+        memory = "pageable" if device == "cpu0" else "device"
+        ends = (f"{rank}/{device}:{memory}" for rank in range(2))
+        warmed.measure(interface, [(*ends, device)], 10.0, cache="warm")
+    assert [since(record) for record in warmed.records[::3]] == [8, 4, 1]
 
 
 def test_learning(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from itertools import pairwise
 
 from byteways.analyse.results_index import Index
 from byteways.plan.case import Case
+from byteways.plan.interface_rows import BARRIER
+from byteways.plan.interfaces import APPLICATIONS
 from byteways.results.libraries import version_of
 from byteways.results.record import Record
 
@@ -36,6 +38,7 @@ METHOD_CHANGES: tuple[tuple[int, Callable[[Record], bool]], ...] = (
     (5, lambda record: _host_pages(record) or _pulled(record)),  # pages of far domains, and no gate
     (6, lambda record: record.pattern != "unidirectional"),  # the rotation over a cache is shared
     (7, lambda record: False),  # only the directions of a sum, not the sum
+    (8, lambda record: _timed_between_ranks(record)),  # untimed operations before each sample
 )
 
 
@@ -134,3 +137,9 @@ def _pulled(record: Record) -> bool:
     """Whether it is a copy below 16 MiB that the destination's queue takes from a peer."""
     peers = record.source.startswith("gpu") and record.access == "read"
     return record.interface == "copy" and peers and record.size_bytes < 2**24
+
+
+def _timed_between_ranks(record: Record) -> bool:
+    """Whether the time of an operation between ranks on CPUs is the result, on bytes that stay in a cache."""
+    timed = record.pattern in (*APPLICATIONS, BARRIER) or record.interface.endswith("-ping-pong")
+    return timed and record.cache == "warm" and "cpu" in record.executor
