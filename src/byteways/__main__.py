@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 from byteways.start import without_current_directory
@@ -21,8 +22,10 @@ def main() -> NoReturn:
     sys.path[:] = without_current_directory(sys.path)
     from byteways.cli import main as command_line  # after removing the current directory from the path
 
-    status = command_line()  # it has flushed standard output
-    sys.stderr.flush()
+    status = command_line()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # nobody reads what an error left; the status says so
+            stream.flush()
     os._exit(status)
 
 
