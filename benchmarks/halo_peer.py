@@ -1,6 +1,6 @@
 """Compares a halo between two ranks with a plain C loop over the same library, in turns. Prints ratios.
 
-    python benchmarks/halo_peer.py [--mpi FOLDER] [--pairs 20] [--best]
+    python benchmarks/halo_peer.py [--mpi FOLDER] [--pairs 20] [--best] [--polling]
 
 `--mpi` is the prefix of an installation with bin/mpicc and bin/mpiexec; without it those in PATH are used.
 The loop (benchmarks/peers/halo_loop.c) computes the same stencil, packs the same faces and makes the same

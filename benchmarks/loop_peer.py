@@ -44,6 +44,19 @@ class Comparison:
     wanted: tuple[float, float]
 
 
+def _compiled(name: str, prefix: str, flags: Sequence[str], folder: Path) -> Path:
+    """Compiles a source of benchmarks/peers as a shared library."""
+    library = folder / f"lib{name}.so"
+    command = [f"{prefix}mpicc", *flags, "-shared", "-fPIC", str(PEERS / f"{name}.c"), "-o", str(library)]
+    subprocess.run(command, check=True)
+    return library
+
+
+def polling(prefix: str, folder: Path) -> dict[str, str]:
+    """Variables of ranks whose waits poll where MPI would give its core away (peers/polling.c)."""
+    return {"LD_PRELOAD": str(_compiled("polling", prefix, ("-O2",), folder))}
+
+
 def slices(
     comparison: Comparison, prefix: str, folder: Path, cores: Sequence[int], seconds: float
 ) -> list[str]:
@@ -54,10 +67,7 @@ def slices(
         folder: For the library, and for what the loop reads.
         seconds: Of a slice.
     """
-    library = folder / "libloop.so"
-    source = PEERS / f"{comparison.loop}.c"
-    command = [f"{prefix}mpicc", *comparison.flags, "-shared", "-fPIC", str(source), "-o", str(library)]
-    subprocess.run(command, check=True)
+    library = _compiled(comparison.loop, prefix, comparison.flags, folder)
     told = [f"{kind}:{size}:{comparison.words(kind, size, folder)}" for kind, size in comparison.operations]
     return [sys.executable, str(SLICES), str(library), ",".join(map(str, cores)), str(seconds), *told]
 
@@ -68,6 +78,7 @@ def compare(comparison: Comparison, title: str) -> int:
     parser.add_argument("--mpi", type=Path, help="prefix of the MPI to use")
     parser.add_argument("--pairs", type=pairs_of, default=20)
     parser.add_argument("--best", action="store_true", help="the best batch of each slice, not the median")
+    parser.add_argument("--polling", action="store_true", help="MPI polls and does not give its core away")
     arguments = parser.parse_args()
     prefix, launcher, version = find_launcher(arguments.mpi)
     print(version)
@@ -77,7 +88,8 @@ def compare(comparison: Comparison, title: str) -> int:
     with tempfile.TemporaryDirectory() as name:
         words = slices(comparison, prefix, Path(name), cores, SECONDS)
         words += ["--pairs", str(arguments.pairs), *(["--best"] if arguments.best else [])]
-        for line in launched(launcher, 2, words, environment(BYTEWAYS_GPUS="0")).splitlines():
+        waits = polling(prefix, Path(name)) if arguments.polling else {}
+        for line in launched(launcher, 2, words, environment(BYTEWAYS_GPUS="0", **waits)).splitlines():
             kind, told, mine, other = line.split()
             found[kind, int(told)].append((float(mine), float(other)))
     for line in lines_of(found, comparison.wanted):

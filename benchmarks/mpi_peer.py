@@ -1,14 +1,15 @@
 """Compares MPI between two ranks with a plain C loop over the same library, in turns. Prints ratios.
 
-    python benchmarks/mpi_peer.py [--mpi FOLDER] [--pairs 20] [--best]
+    python benchmarks/mpi_peer.py [--mpi FOLDER] [--pairs 20] [--best] [--polling]
 
 `--mpi` is the prefix of an installation with bin/mpicc and bin/mpiexec; without it those in PATH are used.
 The loop (benchmarks/peers/mpi_loop.c) makes the same calls on the same cores, in turns with byteways
 (benchmarks/loop_peer.py). A line gives, for one operation, both medians over all pairs and the ratio of
 byteways' time to the loop's: the geometric mean over pairs, its 95 % interval, and whether that lies
 within 0.97 to 1.03, as wanted. It takes two idle cores; `--best` takes the best batch of each slice instead
-of its median, where others work a little. What MPI costs by the way it was started, such as its
-thread level, is in both times.
+of its median, where others work a little. With `--polling` MPI does not give its core away while it waits
+(benchmarks/peers/polling.c). What MPI costs by the way it was started, such as its thread level, is in both
+times.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compares particles between two ranks with a plain C loop over the same library, in turns. Prints ratios.
 
-    python benchmarks/particles_peer.py [--mpi FOLDER] [--pairs 20] [--best]
+    python benchmarks/particles_peer.py [--mpi FOLDER] [--pairs 20] [--best] [--polling]
 
 `--mpi` is the prefix of an installation with bin/mpicc and bin/mpiexec; without it those in PATH are used.
 The loop (benchmarks/peers/particle_loop.c) passes over the same particles, packs the same messages

@@ -95,9 +95,10 @@ def test_plain_loop_and_byteways_take_turns(comparison: loop_peer.Comparison, tm
     cores = sorted(os.sched_getaffinity(0))
     prefix = f"{jobs.MPICH.mpiexec.parent}/"
     words = loop_peer.slices(comparison, prefix, tmp_path, [cores[0], cores[-1]], 0.002)
+    waits = loop_peer.polling(prefix, tmp_path) if cores[0] != cores[-1] else {}
     done = subprocess.run(
         [str(jobs.MPICH.mpiexec), "-n", "2", *words, "--pairs", "1"],
-        env=environment(tmp_path),
+        env={**environment(tmp_path), **waits},
         capture_output=True,
         text=True,
         timeout=100,
