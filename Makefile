@@ -97,7 +97,9 @@ $(VENV)/tools: scripts/check_tools.sh
 $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
 	@echo "Building the native core with $$(cat $<) (a minute and a half on two cores the first time)"
 	@CXX=$$(cat $<) $(INSTALL) --no-build-isolation --editable .
-	@if sh scripts/find_driver.sh; then $(INSTALL) 'byteways[cuda]'; fi
+	@if sh scripts/find_driver.sh; then $(INSTALL) 'byteways[cuda]'; \
+	else echo "No NVIDIA driver here, and so no NVRTC. For nodes with NVIDIA GPUs add it:" \
+	  "$(BIN)/python -m pip install 'nvidia-cuda-nvrtc>=12.8'"; fi
 	@touch $@
 
 # Two real MPIs for the tests. Both bring a program mpiexec: each has a folder of its own.

@@ -148,7 +148,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
     ),
     "pattern": (
         _row("unidirectional", "unidir uni one-way simplex", COMMON),
-        _row("bidirectional", "bidir bi-directional two-way", COMMON),
+        _row("bidirectional", "bidir bidi bi-directional two-way", COMMON),
         _row("bidirectional", "duplex", COMM_SCOPE),
         _row("fan-out", "one-to-all", COMMON),
         _row("fan-in", "all-to-one", COMMON),

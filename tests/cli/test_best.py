@@ -13,6 +13,8 @@ from tests.report import sample_run
 from tests.report.run_builder import GIB
 from tests.unit.test_comparison import folder_of, pairs_run
 
+ORDER = "devices, then the size, then the run: byteways best gpu0 gpu1"
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -61,10 +63,14 @@ def test_simulated_and_damaged_runs_are_told(tmp_path: Path, capsys: pytest.Capt
         (["gpu0", "gpu77", "1MiB", "--machine", "h200-x4"], "unknown device 'gpu77'"),
         (["gpu0", "gpu1", "1MiB", "--machine", "nosuch"], "unknown machine 'nosuch'"),
         (["gpu0", "gpu1"], "missing argument 'SIZE'\nhint: name both ends and the size: byteways best gpu0"),
-        (
-            ["gpu0", "gpu1", "RUN"],
-            "'RUN' is a run, not a size\nhint: the size comes before the run: byteways",
-        ),
+        (["gpu0", "gpu1", "RUN"], f"'RUN' is a run, not a size\nhint: {ORDER} 1MiB RUN"),
+        (["gpu0", "gpu1", "RUN", "1GiB"], f"'RUN' is a run, not a size\nhint: {ORDER} 1GiB RUN"),
+        (["RUN", "gpu0", "gpu1", "1GiB"], f"'gpu1' is not a size\nhint: {ORDER} 1GiB RUN"),
+        (["1GiB", "gpu0", "gpu1"], f"'gpu1' is not a size\nhint: {ORDER} 1GiB"),
+        (["gpu0>gpu1", "1GiB", "RUN"], f"'RUN' is a run, not a size\nhint: {ORDER} 1GiB RUN"),
+        (["gpu0", "1GiB", "RUN"], "'RUN' is a run, not a size\nhint: name both ends: "),
+        (["h2d", "1GiB", "RUN"], "'h2d' is no device\nhint: 'h2d' is the path cpu*>gpu*: name both"),
+        (["gpu0", "gpu1", "large", "RUN"], "'large' is not a size; write 4096, "),
     ],
 )
 def test_mistakes(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:

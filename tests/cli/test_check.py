@@ -148,7 +148,9 @@ def test_nothing_to_judge_by(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["check", own, "--prometheus", str(tmp_path / "p.prom")]) == 2
     captured = capsys.readouterr()
     assert "UNKNOWN: of 24 cases 24 UNKNOWN; against normal" in captured.out
-    assert captured.err.startswith(f"error: no case of {own} can be judged by normal\n  caused by: 24 cases")
+    assert captured.err.startswith(
+        f"error: no case of {own} can be judged against normal\n  caused by: 24 cases"
+    )
     assert "hint: measure each case three times: byteways run --rounds 3\n" in captured.err
     assert 'byteways_check_passed{against="normal"} 0.0' in (tmp_path / "p.prom").read_text()
     unknown = pairs_run()

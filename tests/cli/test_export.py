@@ -38,6 +38,23 @@ def test_json_to_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert json.loads(out.read_text())["manifest"]["suite"]["name"] == "quick"
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "start"),
+    [
+        ("run.json", [], b'{"simulated"'),
+        ("run.PARQUET", [], b"PAR1"),
+        ("run.data", [], b"case_id,"),
+        ("run.json", ["--format", "csv"], b"case_id,"),
+    ],
+)
+def test_the_name_of_the_file_says_the_format(
+    folder: Path, tmp_path: Path, name: str, options: list[str], start: bytes
+) -> None:
+    """Would catch CSV in a file that is called .json or .parquet."""
+    assert main(["export", str(folder), "--out", str(tmp_path / name), *options]) == 0
+    assert (tmp_path / name).read_bytes().startswith(start)
+
+
 def test_damage_is_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch lost lines going unnoticed, or the message ending up in the data."""
     build = sample_run.cpu_only()

@@ -66,7 +66,7 @@ def test_help_imports_no_verb_and_nothing_heavy() -> None:
         (("--nosuch",), "error: no such option: --nosuch", "hint: byteways --help"),
         (("run", "xyzzy"), "error: unknown suite 'xyzzy'", "hint: valid: quick, full"),
         (("run", "--nosuch"), "error: no such option: --nosuch", "hint: byteways run --help"),
-        (("run", "--budget", "soon"), "error: invalid value for '--budget'", "hint: byteways run --help"),
+        (("run", "--ranks", "two"), "error: invalid value for '--ranks'", "hint: byteways run --help"),
         (("run", "a", "b"), "error: ", "hint: byteways run --help"),
         (("show", "/nowhere"), "error: ", "hint: "),
     ],

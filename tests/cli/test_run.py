@@ -73,10 +73,8 @@ def test_whole_run(suite: Path, tmp_path: Path) -> None:
     assert found.manifest["command_line"][:2] == ["byteways", "run"]
     assert found.manifest["suite"]["text"] == SUITE
     again = run(tmp_path, "--resume", "R", "--no-report")
-    assert (again.returncode, "0 cases to measure, 0 skipped, 4 already recorded" in again.stderr) == (
-        0,
-        True,
-    )
+    assert again.returncode == 0
+    assert "this run is complete: nothing of its 4 records is missing\n" in again.stderr
     assert len(RunFolder(tmp_path / "R").records) == 4
 
 
@@ -105,6 +103,27 @@ def test_dry_run_writes_nothing(suite: Path, tmp_path: Path) -> None:
     assert [entry["round"] for entry in as_json] == [0, 0, 1, 1]
     assert as_json[0]["case"]["interface"] == "pointer-chase"
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.toml"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
+        ("MPI_LOCALNRANKS", "2"),
+        ("SLURM_STEP_TASKS_PER_NODE", "2(x4)"),
+    ],
+)
+def test_started_twice_by_a_launcher(tmp_path: Path, name: str, value: str) -> None:
+    """Catches two runs that disturb each other: `mpirun -n 2 byteways run`. One on each host is right."""
+    done = run(tmp_path, "quick", "--machine", "h200-x4", "--dry-run", **{name: value})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "error: a launcher has started byteways 2 times on this host",
+        f"  caused by: {name} is {value}",
+        "hint: start it once; it starts ranks itself: byteways run mpi --ranks 2",
+    ]
+    alone = {name: value.replace("2", "1")}
+    assert run(tmp_path, "quick", "--machine", "h200-x4", "--dry-run", **alone).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,12 @@ from byteways.results import columns
 from tests.report import rank_runs, sample_run
 
 
+def told(made: Any) -> dict[str, Any]:
+    """The records as the page reads them."""
+    data: dict[str, Any] = json.loads(unpacked_text(packed(record_data(made.manifest(), made.records))))
+    return data
+
+
 def values(column: dict[str, Any], count: int) -> list[Any]:
     """All values of a column, as assets/records.js reads them."""
     if "each" in column:
@@ -37,7 +43,7 @@ def test_packed_text_comes_back(text: str) -> None:
 def test_columns_are_those_of_the_export(build: Any) -> None:
     """Would catch a value in the wrong row or column, or a figure with too few digits."""
     made = build()
-    data = record_data(made.manifest(), made.records)
+    data = told(made)
     expected = columns.values(made.manifest(), made.records)
     assert [column["name"] for column in data["columns"]] == list(expected)
     for column in data["columns"]:
@@ -45,9 +51,9 @@ def test_columns_are_those_of_the_export(build: Any) -> None:
         if column["name"] == "directions_bytes_per_s":
             own = [
                 json.dumps({one.path: one.bandwidth_bytes_per_s}, separators=(",", ":"))
-                if told == SAME
-                else told
-                for one, told in zip(made.records, own, strict=True)
+                if rates == SAME
+                else rates
+                for one, rates in zip(made.records, own, strict=True)
             ]
         if column["kind"] == columns.NUMBER:
             for here, there in zip(own, expected[column["name"]], strict=True):
@@ -62,23 +68,23 @@ def test_columns_are_those_of_the_export(build: Any) -> None:
 def test_fields_without_a_column_are_kept() -> None:
     """Would catch a download that loses what the schema of tables has no place for."""
     made = rank_runs.of_all()
-    data = record_data(made.manifest(), made.records)
-    told = {name for record in made.records for name in record.to_json()}
+    data = told(made)
+    known = {name for record in made.records for name in record.to_json()}
     in_columns = {(column.place or column.name).partition(".")[0] for column in columns.COLUMNS}
     extra = {column["name"] for column in data["extra"]}
-    assert extra == told - in_columns - {"samples_ns", "worker"}
+    assert extra == known - in_columns - {"samples_ns", "worker"}
     assert extra
 
 
 def test_a_value_is_stored_once() -> None:
     """Would catch columns that repeat a text in each row: the page would be several times as large."""
     made = sample_run.h200x4()
-    data = record_data(made.manifest(), made.records)
+    data = told(made)
     of = {column["name"]: column for column in data["columns"]}
     assert of["run_id"]["all"] == made.manifest()["run_id"]
     assert len(of["interface"]["of"]) == len({record.interface for record in made.records})
     rows = json.dumps([record.to_json() for record in made.records])
-    assert len(packed(data)) < len(packed_text(rows)) / 2
+    assert len(packed(record_data(made.manifest(), made.records))) < len(packed_text(rows)) / 2
 
 
 def test_the_page_has_them(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_data_of_one_run(tmp_path: Path) -> None:
     page = from_run(run)
     assert page.explorer is not None
     assert written(dict(page.explorer.data)) == members("ExplorerData")
-    assert set(record_data(page.manifest, page.records)) == members("RecordData")
+    assert set(record_data(run.manifest, run.records)) == members("RecordData")
     figure = next(chart.figure for chart in page.curves)
     assert set(figure) <= members("Curves")
     assert all(set(line) <= members("Line") | members("Values") for line in figure["lines"])

@@ -96,7 +96,7 @@ def test_peer_to_peer_leaves_copies_inside_a_gpu_out() -> None:
         ("interface=STREAM", ["stream-copy", "stream-triad"]),
         ("path=d2d", ["gpu*>peer", "gpu*>gpu*"]),
         ("memory=hipExtMallocWithFlags", ["device-fine", "device-uncached"]),
-        ("direction=read", ["pattern", "executor"]),
+        ("direction=there", ["pattern", "executor"]),
     ],
 )
 def test_an_ambiguous_name_lists_what_it_could_mean(only: str, meant: list[str]) -> None:

@@ -13,8 +13,9 @@ import pytest
 from byteways.analyse.progress import damage
 from byteways.errors import BytewaysError
 from byteways.results import manifest as manifests
+from byteways.results.journal_lines import JournalLines
 from byteways.results.record import Times
-from byteways.results.run_folder import JOURNAL, RunFolder, is_left_over, parse_line, read_journal
+from byteways.results.run_folder import JOURNAL, RunFolder, is_left_over, read_journal
 from byteways.run.journal import encode
 from tests.unit.run_folders import LINES, TOPOLOGY, a_manifest, record
 
@@ -65,9 +66,9 @@ def test_measured_record_needs_figures(fields: dict[str, object], said: str) -> 
     """Would catch a division by a figure that is not there, or a negative rate in a table."""
     times = Times(1.5, (1.0, 2.0), 1.0, 2.0, 1.5, 0.1, 20)
     good = replace(record(0), status="measured", reason=None, time_ns=times, bandwidth_bytes_per_s=4e9)
-    assert parse_line(encode(good)) == good
+    assert JournalLines().record(encode(good)) == good
     with pytest.raises(ValueError, match=said):
-        parse_line(encode(replace(good, **fields)))  # type: ignore[arg-type]
+        JournalLines().record(encode(replace(good, **fields)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -87,9 +88,9 @@ def test_table_in_a_record_that_is_wrong(part: str, value: dict[str, Any]) -> No
     """Would catch a text where a sum is made, in the parts of a record that may hold more than we know."""
     good = {"more": "than we know", **({"reason": "it did not advance"} if part == "energy" else {})}
     if part in ("corruption", "energy"):
-        assert parse_line(encode(record(0, **{part: good})))
+        assert JournalLines().record(encode(record(0, **{part: good})))
     with pytest.raises(ValueError, match=part[:6]):
-        parse_line(encode(record(0, **{part: value})))
+        JournalLines().record(encode(record(0, **{part: value})))
 
 
 def test_record_of_a_device_that_is_not_there(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES
 from byteways.plan.suite import parse
-from byteways.results.record import STATUSES, Record, Times
-from byteways.results.run_folder import SCHEMA_VERSION
+from byteways.results.record import SCHEMA_VERSION, STATUSES, Record, Times
 from byteways.results.warnings import ADVICE
 
 ROOT = Path(__file__).parents[2]

@@ -95,9 +95,9 @@ def test_a_simulated_run_keeps_to_its_plan(given: dict[str, Any]) -> None:
 def test_a_budget_that_was_asked_for_is_used(given: dict[str, Any]) -> None:
     """Catches a suite's own budget that is used up, and one of the user's that is not."""
     run(100.0)
-    assert given["lengthen"] is False
+    assert given["given"] is False
     run(100.0, asked=100.0)
-    assert given["lengthen"] is True
+    assert given["given"] is True
 
 
 def test_how_a_run_ended(given: dict[str, Any]) -> None:

@@ -30,10 +30,10 @@ def copied(size: int = MIB, ends: tuple[str, str] = ("gpu0:device", "gpu1:device
 )
 def test_sizes_of_one_class(size: int, like: int) -> None:
     """Catches a copy that the call decides judged by one that the link decides, and like cases kept apart."""
-    (one, *wide), (other, *others) = (rounds_of([copied(each)]).groups for each in (size, like))
+    (one, *wide), (other, *others) = (rounds_of([copied(each)], [1.0]).groups for each in (size, like))
     assert one == other and wide == others
     for apart in {8, 64 * KIB, 16 * MIB} - {size}:
-        found = rounds_of([copied(apart)]).groups
+        found = rounds_of([copied(apart)], [1.0]).groups
         assert found[0] != one and list(found[1:]) == wide
 
 
@@ -54,14 +54,18 @@ def test_sizes_of_one_class(size: int, like: int) -> None:
 )
 def test_how_far_cases_are_alike(changed: dict[str, Any], alike: int) -> None:
     """Catches a noisy case that widens the intervals of quiet ones, and kinds of transfers that are mixed."""
-    one, other = rounds_of([copied()]).groups, rounds_of([copied(**changed)]).groups
+    one, other = rounds_of([copied()], [1.0]).groups, rounds_of([copied(**changed)], [1.0]).groups
     assert [a == b for a, b in zip(one, other, strict=True)] == [False] * alike + [True] * (4 - alike)
 
 
 def test_a_warning_of_one_round_is_of_the_case() -> None:
     """Catches a case that is quiet because its first round was."""
     noisy = copied(warnings=[Warning("noisy", 0.2, 0.01, "")])
-    assert rounds_of([copied(), noisy]).groups == rounds_of([noisy]).groups != rounds_of([copied()]).groups
+    assert (
+        rounds_of([copied(), noisy], [1.0, 1.0]).groups
+        == rounds_of([noisy], [1.0]).groups
+        != rounds_of([copied()], [1.0]).groups
+    )
 
 
 def test_what_one_round_says_of_itself() -> None:
@@ -71,8 +75,8 @@ def test_what_one_round_says_of_itself() -> None:
     low, high = one.time_ns.ci95
     middle = one.time_ns.median
     assert interval(one) == pytest.approx((100 * GB * middle / high, 100 * GB * middle / low))
-    found = rounds_of([one, replace(one, time_ns=None)])
-    assert found.values == (100 * GB, 100 * GB)
+    found = rounds_of([one, replace(one, time_ns=None)], [7.0, 8.0])
+    assert found.values == (7.0, 8.0)
     assert found.within == pytest.approx(log(high / low) / 2 / NORMAL_95 / 2)
     walk = record("pointer-chase", [flow("gpu0:device", "gpu0:device", "gpu0")], 500.0, MIB)
     assert interval(walk) == pytest.approx((497.5, 502.5))

@@ -148,6 +148,14 @@ def test_a_title_names_a_size_below_what_a_link_needs(tmp_path: Path) -> None:
     assert results(Index.of(RunFolder(build.write(tmp_path)))).endswith(" 60 GB/s at 1 MiB")
 
 
+def test_a_title_of_messages_alone(tmp_path: Path) -> None:
+    """Would catch a machine without a result as the title of a run between ranks."""
+    build = Builder(sample_run.topology(0))
+    rank_runs.send(build, MIB, 9.0)
+    text = results(Index.of(RunFolder(build.write(tmp_path))))
+    assert text == "messages between ranks 9 GB/s at 1 MiB"
+
+
 def test_a_title_tells_how_unsure_a_rate_is(tmp_path: Path) -> None:
     """Would catch '20 GB/s' where another run may well get 5."""
     build = Builder(sample_run.topology(2), spread=0.4)

@@ -203,7 +203,7 @@ def test_obstacles(tmp_path: Path) -> None:
     for fields, reason in (
         ({"timed_by": "host-clock"}, "other timer: host-clock and device-events"),
         ({"counts": "bus"}, "other count: bus and per-direction"),
-        ({"size_bytes": 64 * MIB}, "no reference has this setting"),
+        ({"size_bytes": 64 * MIB}, "no reference for such a machine or case"),
     ):
         cases = judge(tmp_path / reason[:8], changed(machine(9), **fields), normal)
         assert words(cases) == {UNKNOWN: 24} and {one.reason for one in cases} == {reason}

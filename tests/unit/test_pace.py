@@ -27,6 +27,21 @@ def test_a_run_that_is_behind_shortens_what_is_left() -> None:
     assert pace.time_left_s > 20
 
 
+def test_a_run_that_lost_cases_ends() -> None:
+    """Catches a run of 20 s that takes three minutes, and the good cases shortened as if all were slow."""
+    pace = Pace([PLANNED] * 10, 20.0)
+    pace.done(PLANNED, 1.0, 2.0)
+    assert pace.over(100.0) is None  # it is slow, and has lost nothing
+    pace.lost(PLANNED, 22.0)
+    assert pace.time_left_s == pytest.approx(16.0)
+    assert pace.over(24.9) is None
+    said = "left out to fit the budget of 20 s, which is over: cases that were lost took 22 s"
+    assert pace.over(25.0) == said
+    for endless in (Pace([PLANNED], None), Pace([PLANNED], 20.0, given=False)):
+        endless.lost(PLANNED, 22.0)
+        assert endless.over(1e6) is None
+
+
 def test_a_run_without_a_budget_is_left_alone() -> None:
     """Catches cases that are cut short or put back where nobody asked for an end."""
     pace = Pace([PLANNED], None)
@@ -83,7 +98,7 @@ def test_a_small_budget_is_not_all_reserve() -> None:
 
 def test_without_leave_to_lengthen_a_fast_run_ends_sooner() -> None:
     """Would catch a suite's own budget used up where nobody asked for so much time."""
-    assert Pace([PLANNED] * 10, 100.0, lengthen=False).budget_s(PLANNED, 0.0) == PLANNED.budget_s
+    assert Pace([PLANNED] * 10, 100.0, given=False).budget_s(PLANNED, 0.0) == PLANNED.budget_s
 
 
 def test_a_case_comes_back_with_all_its_rounds_or_with_none() -> None:

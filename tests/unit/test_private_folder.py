@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+import pytest
 
 from byteways.run.private_folder import PREFIX, PrivateFolder
 
@@ -46,3 +49,21 @@ def test_others_folders_stay(tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     PrivateFolder(tmp_path).remove()
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_removed_by_another_process_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a run that fails because another one starts at the same moment and clears up."""
+    made = tempfile.mkdtemp
+    swept: list[str] = []
+
+    def make(**where: str) -> str:
+        path = made(**where)
+        if not swept:
+            swept.append(path)
+            Path(path).rmdir()
+        return path
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make)
+    folder = PrivateFolder(tmp_path)
+    assert len(swept) == 1 and folders(tmp_path) == [folder.path.name]
+    folder.remove()

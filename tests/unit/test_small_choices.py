@@ -23,9 +23,10 @@ from byteways.plan.flow_sets import _by_memory
 from byteways.plan.limits import excess_of_pages
 from byteways.plan.options import CHUNK_BYTES
 from byteways.results import samples as samples_module
+from byteways.results.journal_lines import JournalLines
 from byteways.results.manifest import topology_changes, topology_digest
 from byteways.results.physical import judged
-from byteways.results.run_folder import RunFolder, parse_line
+from byteways.results.run_folder import RunFolder
 from byteways.results.samples import SamplesFile
 from byteways.run.conductor import deadline_s
 from byteways.run.execution import repetition_of
@@ -107,7 +108,7 @@ def test_a_relay_that_is_not_there_leaves_no_limit() -> None:
 def test_a_record_of_version_1_without_a_field() -> None:
     """Catches a traceback from a line that lacks what the converter reads."""
     with pytest.raises(ValueError, match="not a record"):
-        parse_line(b'{"case_id": "a"}', 1)
+        JournalLines(schema_version=1).record(b'{"case_id": "a"}')
 
 
 def test_digests_have_sixteen_digits() -> None:

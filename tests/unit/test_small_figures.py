@@ -19,10 +19,10 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, LINK_EFFICIENCY, Estimator
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.suite import load
+from byteways.results.journal_lines import MOST_LINE_BYTES, JournalLines
 from byteways.results.physical import with_caches
 from byteways.results.record import Warning
 from byteways.results.record_check import wrong
-from byteways.results.run_folder import MOST_LINE_BYTES, parse_line
 from byteways.results.samples import SamplesFile, of_outcome
 from byteways.run.interruption import Interruption
 from byteways.run.measuring import _exports
@@ -239,4 +239,4 @@ def test_a_record_without_flows_is_refused() -> None:
 def test_the_longest_line_of_a_journal() -> None:
     """Catches another limit than the one that is told."""
     with pytest.raises(ValueError, match=f"more than {MOST_LINE_BYTES // MIB} MiB"):
-        parse_line(b" " * (MOST_LINE_BYTES + 1))
+        JournalLines().record(b" " * (MOST_LINE_BYTES + 1))

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from byteways.analyse.studies import topic as study_topic
 from byteways.analyse.studies.outcome import FigureOutcome
 from byteways.analyse.studies.rows import Row
-from byteways.analyse.subjects import calls, memory_kinds, saturation, series, stream, study
+from byteways.analyse.subjects import calls, memory_kinds, saturation, series, stream
 from byteways.analyse.subjects.concurrency import _together
 from byteways.analyse.summary import cells
 from byteways.results import warnings
@@ -91,7 +92,7 @@ def figure(*rows: Row) -> FigureOutcome:
 
 def test_map_of_a_study() -> None:
     """Catches a shade beyond the range of the table, and a missing value taken for the lowest."""
-    found = study._map(
+    found = study_topic._map(
         figure(
             row("copy", MIB, 10.0),
             row("copy", GIB, 30.0, 0.6),
@@ -108,7 +109,7 @@ def test_map_of_a_study() -> None:
 
 def test_map_of_equal_values() -> None:
     """Catches a division by a range of nothing."""
-    found = study._map(figure(row("copy", MIB, 10.0), row("copy", GIB, 10.0)))
+    found = study_topic._map(figure(row("copy", MIB, 10.0), row("copy", GIB, 10.0)))
     assert found.heat == ((None, 0.0, 0.0),)
     assert found.title == "Copies (Fig. 3), measured, GB/s"
 

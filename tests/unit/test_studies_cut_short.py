@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from byteways.analyse.studies.outcome import compare
+from byteways.analyse.studies.topic import topic_of
 from byteways.analyse.studies.verdicts import UNTESTED
-from byteways.analyse.subjects.study import topic_of
 from byteways.results.run_folder import JOURNAL, MANIFEST, RunFolder
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded

@@ -12,7 +12,7 @@ from byteways.analyse.picture import Picture, Stroke
 from byteways.analyse.studies.beside import check_beside, check_definitions, check_machines
 from byteways.analyse.studies.outcome import StudyOutcome, compare
 from byteways.analyse.studies.pictures import colours_of, pictures
-from byteways.analyse.subjects.study import topic_of
+from byteways.analyse.studies.topic import topic_of
 from byteways.analyse.topic import Exhibit
 from byteways.errors import BytewaysError
 from byteways.plan.case import Case, Flow

@@ -12,8 +12,8 @@ import pytest
 from byteways.analyse.studies.cells import Sheet
 from byteways.analyse.studies.hardware import products
 from byteways.analyse.studies.outcome import compare
+from byteways.analyse.studies.topic import topic_of
 from byteways.analyse.studies.verdicts import DIFFERS, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
-from byteways.analyse.subjects.study import topic_of
 from byteways.results.record import Record, Warning
 from byteways.results.run_folder import RunFolder
 from byteways.studies.reading import load

@@ -12,8 +12,8 @@ from byteways.analyse.studies.claims import judge
 from byteways.analyse.studies.outcome import FigureOutcome, compare
 from byteways.analyse.studies.rows import Row
 from byteways.analyse.studies.scope import scope
+from byteways.analyse.studies.topic import topic_of
 from byteways.analyse.studies.verdicts import FAILS_HERE, HOLDS, UNTESTED
-from byteways.analyse.subjects.study import topic_of
 from byteways.analyse.topic import Table
 from byteways.plan.case import Case, Flow
 from byteways.results.record import Record

@@ -10,7 +10,7 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.plan.suite import load
-from byteways.results.run_folder import SCHEMA_VERSION
+from byteways.results.record import SCHEMA_VERSION
 from byteways.run import taking_up
 from byteways.run.options import Options
 

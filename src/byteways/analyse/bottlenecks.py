@@ -73,54 +73,63 @@ def _told_apart(one: Explanation, others: Sequence[Explanation]) -> Explanation:
     return replace(one, bottlenecks=tuple(kept))
 
 
+#: Flows of a case, as bits: bit 0 stands for its first flow.
+_Bits = int
+
+
 @dataclass(frozen=True)
 class _Candidate:
-    """A resource with the load of its flows in each case, member by member."""
+    """A resource that may limit cases of one setting."""
 
     resource: Resource
     names: tuple[str, ...]
-    users: tuple[tuple[frozenset[int], ...], ...]  # [case][member]: flow indices
-    loads: tuple[tuple[float, ...], ...]  # [case][member]: bytes/s
     capacity: float
+    holds: tuple[_Bits, ...]  # by case: its flows that use a full member
 
-    def holds(self, case: int) -> frozenset[int]:
-        """Returns the flows of a case that use a full member."""
-        full = [
-            users
-            for users, load in zip(self.users[case], self.loads[case], strict=True)
-            if len(users) > 1 and load >= FULL * self.capacity
-        ]
-        return frozenset().union(*full)
+
+@dataclass(frozen=True)
+class _Below:
+    """A case of a setting, with what is asked of it for every resource."""
+
+    case: Together
+    place: int
+    held_back: bool
+    slow: _Bits
+    loads: dict[_Bits, float]  # bytes/s by flows
+
+    def load(self, flows: _Bits) -> float:
+        """Returns the rate of some flows together."""
+        known = self.loads.get(flows)
+        if known is None:
+            known = self.loads[flows] = _sum(self.case.rates, flows)
+        return known
+
+    def holds(self, members: Sequence[_Bits], capacity: float) -> _Bits:
+        """Returns the flows that use a full member: shared by several flows, and loaded to its capacity."""
+        found = 0
+        for flows in members:
+            if flows & (flows - 1) and self.load(flows) >= FULL * capacity:
+                found |= flows
+        return found
+
+
+def _sum(rates: Sequence[float], flows: _Bits) -> float:
+    return sum(rate for index, rate in enumerate(rates) if flows >> index & 1)
 
 
 def _explain(
     topology: Topology, setting: tuple[object, ...], cases: Sequence[Together], seen: _Loads
 ) -> Explanation:
-    held = [index for index, case in enumerate(cases) if case.held_back]
-    pairs = [cases[index] for index in held if len(cases[index].flows) == 2]
-    candidates = _candidates(resources(topology, cases, pairs), cases, held, seen)
-    chosen: list[_Candidate] = []
-    while len(chosen) < MOST_RESOURCES:
-        best = max(
-            candidates, key=lambda one: _score([*chosen, one], cases, held), default=None
-        )  # among equals the first, which is the most specific
-        if best is None or _score([*chosen, best], cases, held) <= _score(chosen, cases, held):
-            break
-        chosen.append(best)
-    explained = [index for index in held if _explained(chosen, cases[index], index)]
-    for one in list(chosen):  # remove those made redundant by later ones
-        rest = [other for other in chosen if other is not one]
-        if all(_explained(rest, cases[index], index) for index in explained):
-            chosen = rest
-    chosen = [
-        one
-        for one in chosen
-        if sum(bool(one.holds(index) & set(cases[index].slow)) for index in explained) >= LEAST_CASES
+    pairs = [case for case in cases if case.held_back and len(case.flows) == 2]
+    told = [
+        _Below(case, seen.place(case.carried), case.held_back, sum(1 << index for index in case.slow), {})
+        for case in cases
     ]
-    explained = [index for index in held if _explained(chosen, cases[index], index)]
-    holding = {
-        index: [one for one in chosen if one.holds(index) & set(cases[index].slow)] for index in explained
-    }
+    candidates = _candidates(resources(topology, cases, pairs), told, seen)
+    held = [index for index, one in enumerate(told) if one.held_back]
+    chosen = _chosen(candidates, told, held)
+    explained = [index for index in held if _explained(chosen, told, index)]
+    holding = {index: [one for one in chosen if one.holds[index] & told[index].slow] for index in explained}
     bottlenecks = []
     for one in chosen:
         mine = [index for index in explained if one in holding[index]]
@@ -129,44 +138,65 @@ def _explain(
         example = min(mine, key=lambda index: (len(holding[index]), cases[index].kept))
         held_back = tuple(cases[index] for index in mine)
         bottlenecks.append(Bottleneck(one.resource, one.names, one.capacity, held_back, cases[example]))
-    rest_ = tuple(cases[index] for index in held if index not in explained)
-    return Explanation(setting, tuple(bottlenecks), rest_)
+    rest = tuple(cases[index] for index in held if index not in explained)
+    return Explanation(setting, tuple(bottlenecks), rest)
 
 
-def _candidates(
-    found: Sequence[Resource], cases: Sequence[Together], held: Sequence[int], seen: _Loads
+def _chosen(
+    candidates: Sequence[_Candidate], cases: Sequence[_Below], held: Sequence[int]
 ) -> list[_Candidate]:
+    """Returns the fewest resources that explain most cases."""
+    chosen: list[_Candidate] = []
+    while len(chosen) < MOST_RESOURCES:
+        best = max(
+            candidates, key=lambda one: _score([*chosen, one], cases, held), default=None
+        )  # among equals the first, which is the most specific
+        if best is None or _score([*chosen, best], cases, held) <= _score(chosen, cases, held):
+            break
+        chosen.append(best)
+    explained = [index for index in held if _explained(chosen, cases, index)]
+    for one in list(chosen):  # remove those made redundant by later ones
+        rest = [other for other in chosen if other is not one]
+        if all(_explained(rest, cases, index) for index in explained):
+            chosen = rest
+    return [
+        one
+        for one in chosen
+        if sum(bool(one.holds[index] & cases[index].slow) for index in explained) >= LEAST_CASES
+    ]
+
+
+def _candidates(found: Sequence[Resource], cases: Sequence[_Below], seen: _Loads) -> list[_Candidate]:
     """Returns resources that could limit LEAST_CASES cases; merges equal users, keeping all names."""
     by_users: dict[object, _Candidate] = {}
-    places = [seen.place(case.carried) for case in cases]
     for resource in found:
         members = [seen.users_of(uses) for uses in resource.uses]
-        users = tuple(tuple(seen.indices(place, member) for member in members) for place in places)
-        loads = tuple(
-            tuple(sum(case.rates[index] for index in member) for member in each)
-            for case, each in zip(cases, users, strict=True)
-        )
-        capacity = max((load for each in loads for load in each), default=0.0)
-        one = _Candidate(resource, (resource.name,), users, loads, capacity)
-        if not _holds_enough(one, cases, held):
+        users = [[seen.indices(one.place, member) for member in members] for one in cases]
+        if not _limits_enough(users, cases, 0.0):
             continue
-        one = replace(one, capacity=max(capacity, seen.most(members)))
-        if not _holds_enough(one, cases, held):
+        capacity = max(one.load(flows) for one, each in zip(cases, users, strict=True) for flows in each)
+        if not _limits_enough(users, cases, capacity):
             continue
-        # Compare only the cases below prediction.
-        key = tuple(frozenset(one.holds(index)) for index in range(len(cases)))
-        twin = by_users.get(key)
+        capacity = max(capacity, seen.most(members))
+        if not _limits_enough(users, cases, capacity):
+            continue
+        holds = tuple(one.holds(each, capacity) for one, each in zip(cases, users, strict=True))
+        twin = by_users.get(holds)
         if twin is None:
-            by_users[key] = one
+            by_users[holds] = _Candidate(resource, (resource.name,), capacity, holds)
         elif twin.resource.family == resource.family and not resource.hidden:  # a known resource suffices
-            by_users[key] = _Candidate(
-                twin.resource, (*twin.names, resource.name), twin.users, twin.loads, twin.capacity
-            )
+            by_users[holds] = replace(twin, names=(*twin.names, resource.name))
     return [*by_users.values()]
 
 
-def _holds_enough(one: _Candidate, cases: Sequence[Together], held: Sequence[int]) -> bool:
-    return sum(bool(one.holds(index) & set(cases[index].slow)) for index in held) >= LEAST_CASES
+def _limits_enough(users: Sequence[Sequence[_Bits]], cases: Sequence[_Below], capacity: float) -> bool:
+    """Whether members of this capacity would limit LEAST_CASES cases."""
+    limited = 0
+    for one, members in zip(cases, users, strict=True):
+        limited += one.held_back and bool(one.holds(members, capacity) & one.slow)
+        if limited == LEAST_CASES:
+            return True
+    return False
 
 
 #: The flows that use a member of a resource, by devices, which alone decide: source, executor, destination.
@@ -183,8 +213,9 @@ class _Loads:
         self._places: dict[tuple[tuple[str, str, str], ...], int] = {}
         self._devices: list[tuple[tuple[str, str, str], ...]] = []  # by place
         self._rates: list[list[tuple[float, ...]]] = []  # likewise
-        self._indices: dict[tuple[int, _Users], frozenset[int]] = {}
-        self._loads: dict[tuple[int, frozenset[int]], float] = {}  # by place, and flows
+        self._users: dict[Uses, _Users] = {}
+        self._indices: dict[tuple[int, _Users], _Bits] = {}
+        self._loads: dict[tuple[int, _Bits], float] = {}  # by place, and flows
         self._most: dict[_Users, float] = {}
         for case in predicted.cases:
             self.place(case.carried)
@@ -204,14 +235,18 @@ class _Loads:
 
     def users_of(self, uses: Uses) -> _Users:
         """Returns the devices of all flows of the run that use a member of a resource."""
-        return frozenset([devices for devices, flow in self._flows.items() if uses(flow)])
+        known = self._users.get(uses)
+        if known is None:
+            known = frozenset([devices for devices, flow in self._flows.items() if uses(flow)])
+            self._users[uses] = known
+        return known
 
-    def indices(self, place: int, member: _Users) -> frozenset[int]:
+    def indices(self, place: int, member: _Users) -> _Bits:
         """Returns which of the flows at a place use a member."""
         known = self._indices.get((place, member))
         if known is None:
             devices = self._devices[place]
-            known = frozenset([index for index, one in enumerate(devices) if one in member])
+            known = sum(1 << index for index, one in enumerate(devices) if one in member)
             self._indices[place, member] = known
         return known
 
@@ -226,25 +261,28 @@ class _Loads:
             self._most[member] = max(loads, default=0.0)
         return self._most[member]
 
-    def _load(self, place: int, users: frozenset[int]) -> float:
+    def _load(self, place: int, flows: _Bits) -> float:
         """Returns the greatest load by these flows of a place in any record."""
-        if (place, users) not in self._loads:
-            rates = self._rates[place]
-            self._loads[place, users] = max(sum(each[index] for index in users) for each in rates)
-        return self._loads[place, users]
+        if (place, flows) not in self._loads:
+            self._loads[place, flows] = max(_sum(each, flows) for each in self._rates[place])
+        return self._loads[place, flows]
 
 
-def _score(chosen: Sequence[_Candidate], cases: Sequence[Together], held: Sequence[int]) -> tuple[int, int]:
+def _score(chosen: Sequence[_Candidate], cases: Sequence[_Below], held: Sequence[int]) -> tuple[int, int]:
     """Returns the numbers of explained cases and of slow flows that use something full."""
-    whole = sum(_explained(chosen, cases[index], index) for index in held)
-    flows = sum(len(_held_flows(chosen, index) & set(cases[index].slow)) for index in held)
+    whole = sum(_explained(chosen, cases, index) for index in held)
+    flows = sum((_held_flows(chosen, index) & cases[index].slow).bit_count() for index in held)
     return whole, flows
 
 
-def _explained(chosen: Sequence[_Candidate], case: Together, index: int) -> bool:
+def _explained(chosen: Sequence[_Candidate], cases: Sequence[_Below], index: int) -> bool:
     """Whether every slow flow uses something full."""
-    return bool(chosen) and bool(case.slow) and set(case.slow) <= _held_flows(chosen, index)
+    slow = cases[index].slow
+    return bool(chosen) and bool(slow) and not slow & ~_held_flows(chosen, index)
 
 
-def _held_flows(chosen: Sequence[_Candidate], index: int) -> frozenset[int]:
-    return frozenset().union(*(one.holds(index) for one in chosen))
+def _held_flows(chosen: Sequence[_Candidate], index: int) -> _Bits:
+    found = 0
+    for one in chosen:
+        found |= one.holds[index]
+    return found

@@ -7,17 +7,86 @@ A resource is a link, a memory, an engine or a hidden switch, with the flows tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from byteways.analyse.prediction import Together
 from byteways.plan.case import Flow
-from byteways.topology.model import Topology
+from byteways.topology.cached import cached
+from byteways.topology.model import Link, Topology
 from byteways.topology.packages import package_of
 from byteways.topology.routes import nodes_of, route
 
-#: Whether a flow uses the resource.
+#: Whether a flow uses the resource. Those below are equal if they ask the same, so that the answers of one
+#: setting serve for the others.
 Uses = Callable[[Flow], bool]
+#: A direction of a link: from one device to the next.
+Arc = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Crosses:
+    """Whether a flow crosses one of some arcs."""
+
+    arcs: frozenset[Arc]
+    topology: Topology = field(compare=False, repr=False)
+
+    def __call__(self, flow: Flow) -> bool:
+        return not self.arcs.isdisjoint(_arcs(self.topology, *_devices(flow)))
+
+
+@dataclass(frozen=True)
+class Touches:
+    """Whether a flow reads from some devices, or writes to others."""
+
+    sources: frozenset[str]
+    destinations: frozenset[str]
+
+    def __call__(self, flow: Flow) -> bool:
+        return flow.source.device in self.sources or flow.destination.device in self.destinations
+
+
+@dataclass(frozen=True)
+class BetweenHost:
+    """Whether a flow is between the host and some GPUs: `from`, `to` or `with` the host."""
+
+    gpus: frozenset[str]
+    direction: str
+
+    def __call__(self, flow: Flow) -> bool:
+        source, destination = flow.source.device, flow.destination.device
+        comes = source.startswith("cpu") and destination in self.gpus
+        goes = destination.startswith("cpu") and source in self.gpus
+        return (comes and self.direction != "to") or (goes and self.direction != "from")
+
+
+@dataclass(frozen=True)
+class Executed:
+    """Whether a device executes a flow; `peers`: only one between GPUs."""
+
+    executor: str
+    peers: bool = False
+
+    def __call__(self, flow: Flow) -> bool:
+        return flow.executor == self.executor and (not self.peers or flow.path.count("gpu") == 2)
+
+
+def _devices(flow: Flow) -> tuple[str, str, str]:
+    return flow.source.device, flow.executor, flow.destination.device
+
+
+@cached
+def _arcs(topology: Topology, *devices: str) -> frozenset[Arc]:
+    """Returns the arcs that a flow over these devices crosses; empty if one of them is unknown."""
+    return frozenset(arc for _, arc in _crossed(topology, devices))
+
+
+def _crossed(topology: Topology, devices: Sequence[str]) -> Iterator[tuple[Link, Arc]]:
+    if not {*devices} <= {*topology.names()}:
+        return
+    for a, b in pairwise(dict.fromkeys(devices)):
+        way = route(topology, a, b)
+        yield from zip(way, pairwise(nodes_of(a, way)), strict=True)
 
 
 @dataclass(frozen=True)
@@ -60,23 +129,14 @@ def _each(names: Sequence[str], each: Callable[[str], Uses], one: str, all_: str
 
 def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
     """Yields each direction of each link, both directions together, and families of equal link class."""
-    flows = {
-        (flow.source.device, flow.executor, flow.destination.device) for case in cases for flow in case.flows
-    }
-    crossed: dict[tuple[str, ...], set[tuple[str, str]]] = {key: set() for key in flows}
-    classes: dict[str, dict[tuple[str, str], None]] = {}
-    for key in sorted(flows):
-        for a, b in pairwise(dict.fromkeys(key)):
-            way = route(topology, a, b)
-            for link, arc in zip(way, pairwise(nodes_of(a, way)), strict=True):
-                crossed[key].add(arc)
-                classes.setdefault(link.link_class, {})[link.a, link.b] = None
+    flows = {_devices(flow) for case in cases for flow in case.flows}
+    classes: dict[str, dict[Arc, None]] = {}
+    for devices in sorted(flows):
+        for link, _ in _crossed(topology, devices):
+            classes.setdefault(link.link_class, {})[link.a, link.b] = None
 
-    def over(*arcs: tuple[str, str]) -> Uses:
-        wanted = set(arcs)
-        return lambda flow: bool(
-            wanted & crossed.get((flow.source.device, flow.executor, flow.destination.device), set())
-        )
+    def over(*arcs: Arc) -> Uses:
+        return Crosses(frozenset(arcs), topology)
 
     for bundles in classes.values():
         for a, b in bundles:
@@ -90,45 +150,31 @@ def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
             yield Resource(f"each {wires} link, both directions together", both)
 
 
+def _reads(*names: str) -> Uses:
+    return Touches(frozenset(names), frozenset())
+
+
+def _writes(*names: str) -> Uses:
+    return Touches(frozenset(), frozenset(names))
+
+
+def _both(*names: str) -> Uses:
+    return Touches(frozenset(names), frozenset(names))
+
+
 def _memories(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
     """Yields host memory reads, writes, and both: of one NUMA domain, of each, and of all together."""
     ends = {end.device for case in cases for flow in case.flows for end in (flow.source, flow.destination)}
     domains = [name for name in topology.names("cpu") if name in ends]
-
-    def reads(name: str) -> Uses:
-        return lambda flow: flow.source.device == name
-
-    def writes(name: str) -> Uses:
-        return lambda flow: flow.destination.device == name
-
-    def both(name: str) -> Uses:
-        return lambda flow: name in (flow.source.device, flow.destination.device)
-
-    yield from _each(domains, reads, "reads from {}'s memory", "reads from each NUMA domain's memory")
-    yield from _each(domains, writes, "writes to {}'s memory", "writes to each NUMA domain's memory")
+    yield from _each(domains, _reads, "reads from {}'s memory", "reads from each NUMA domain's memory")
+    yield from _each(domains, _writes, "writes to {}'s memory", "writes to each NUMA domain's memory")
     yield from _each(
-        domains, both, "reads and writes of {}'s memory", "reads and writes of each NUMA domain's memory"
+        domains, _both, "reads and writes of {}'s memory", "reads and writes of each NUMA domain's memory"
     )
     if len(domains) > 1:
-        known = set(domains)
-        yield Resource("reads from all host memory", (lambda flow: flow.source.device in known,))
-        yield Resource("writes to all host memory", (lambda flow: flow.destination.device in known,))
-        yield Resource(
-            "reads and writes of all host memory",
-            (lambda flow: bool(known & {flow.source.device, flow.destination.device}),),
-        )
-
-
-def _between(gpus: frozenset[str], direction: str) -> Uses:
-    """Matches flows between the host and some GPUs: `from`, `to` or `with` the host."""
-
-    def uses(flow: Flow) -> bool:
-        source, destination = flow.source.device, flow.destination.device
-        comes = source.startswith("cpu") and destination in gpus
-        goes = destination.startswith("cpu") and source in gpus
-        return (comes and direction != "to") or (goes and direction != "from")
-
-    return uses
+        yield Resource("reads from all host memory", (_reads(*domains),))
+        yield Resource("writes to all host memory", (_writes(*domains),))
+        yield Resource("reads and writes of all host memory", (_both(*domains),))
 
 
 def _hidden(topology: Topology, pairs: Sequence[Together]) -> Iterator[Resource]:
@@ -140,14 +186,14 @@ def _hidden(topology: Topology, pairs: Sequence[Together]) -> Iterator[Resource]
                 end.device
                 for flow in case.flows
                 for end in (flow.source, flow.destination)
-                if _between(frozenset({end.device}), direction)(flow)
+                if BetweenHost(frozenset({end.device}), direction)(flow)
             )
             if len(gpus) == 2:
                 joined = gpus.union(*(group for group in groups if group & gpus))
                 groups = [group for group in groups if not group & gpus] + [joined]
         names = topology.names("gpu")
         found = [
-            (", ".join(name for name in names if name in group), _between(group, direction))
+            (", ".join(name for name in names if name in group), BetweenHost(group, direction))
             for group in groups
         ]
         for text, uses in found:
@@ -176,9 +222,10 @@ def _packages(topology: Topology) -> Iterator[Resource]:
         ("with", "to and from the host"),
     ):
         for gpus in shared:
-            yield Resource(f"the package of {' and '.join(sorted(gpus))} {way}", (_between(gpus, direction),))
+            uses = BetweenHost(gpus, direction)
+            yield Resource(f"the package of {' and '.join(sorted(gpus))} {way}", (uses,))
         if len(shared) > 1:
-            yield Resource(f"each package {way}", tuple(_between(gpus, direction) for gpus in shared))
+            yield Resource(f"each package {way}", tuple(BetweenHost(gpus, direction) for gpus in shared))
 
 
 def _engines(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
@@ -186,30 +233,14 @@ def _engines(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource
     if not any(case.cell.record.engine == "copy-engine" for case in cases):
         return
     gpus = topology.names("gpu")
-
-    def peers(name: str) -> Uses:
-        return lambda flow: flow.executor == name and flow.path.count("gpu") == 2
-
-    def every(name: str) -> Uses:
-        return lambda flow: flow.executor == name
-
-    yield from _each(gpus, peers, "the peer copy engines of {}", "each GPU's peer copy engines")
-    yield from _each(gpus, every, "the copy engines of {}", "each GPU's copy engines")
+    each = "each GPU's peer copy engines"
+    yield from _each(gpus, lambda name: Executed(name, peers=True), "the peer copy engines of {}", each)
+    yield from _each(gpus, Executed, "the copy engines of {}", "each GPU's copy engines")
 
 
 def _gpus(topology: Topology) -> Iterator[Resource]:
     """Yields the total traffic into a GPU, out of it, and both."""
     gpus = topology.names("gpu")
-
-    def out(name: str) -> Uses:
-        return lambda flow: flow.source.device == name
-
-    def into(name: str) -> Uses:
-        return lambda flow: flow.destination.device == name
-
-    def both(name: str) -> Uses:
-        return lambda flow: name in (flow.source.device, flow.destination.device)
-
-    yield from _each(gpus, out, "total egress of {}", "total egress of a GPU")
-    yield from _each(gpus, into, "total ingress of {}", "total ingress of a GPU")
-    yield from _each(gpus, both, "total ingress and egress of {}", "total ingress and egress of a GPU")
+    yield from _each(gpus, _reads, "total egress of {}", "total egress of a GPU")
+    yield from _each(gpus, _writes, "total ingress of {}", "total ingress of a GPU")
+    yield from _each(gpus, _both, "total ingress and egress of {}", "total ingress and egress of a GPU")

@@ -58,8 +58,11 @@ class Index:
     @cached_property
     def void(self) -> list[Record]:
         """Records of cases with a round beyond the physical limit, one per case."""
-        same = group_by(self.records, lambda record: record.case_id).values()
-        return [next(one for one in some if one.beyond_limit) for some in same if _beyond(some)]
+        found: dict[str, Record] = {}
+        for record in self.records:
+            if record.warnings and record.beyond_limit:
+                found.setdefault(record.case_id, record)
+        return list(found.values())
 
     @cached_property
     def warning_groups(self) -> list[WarningGroup]:
@@ -137,10 +140,6 @@ class Index:
             key = (flow["source"], flow["destination"], flow["executor"], *what, *options)
             table[key] = cell
         return table
-
-
-def _beyond(records: Sequence[Record]) -> bool:
-    return any(record.beyond_limit for record in records)
 
 
 def _frozen(options: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

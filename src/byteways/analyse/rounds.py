@@ -41,7 +41,7 @@ def figure(record: Record) -> float | None:
     """Returns bytes/s, or nanoseconds per step or call if that is the metric; None if nothing was measured
     or the value is physically impossible.
     """
-    if record.status != "measured" or record.beyond_limit:
+    if record.status != "measured" or (record.warnings and record.beyond_limit):
         return None
     if figure_of(record.interface) == "bandwidth":
         return record.bandwidth_bytes_per_s
@@ -62,8 +62,13 @@ def interval(record: Record) -> tuple[float, float]:
     return value * times.median / high, value * times.median / low
 
 
-def rounds_of(case: Sequence[Record]) -> Rounds:
-    """Returns the results of a case with its keys of like cases."""
+def rounds_of(case: Sequence[Record], values: Sequence[float]) -> Rounds:
+    """Returns the results of a case with its keys of like cases.
+
+    Args:
+        case: Its records.
+        values: The `figure` of each.
+    """
     record = case[0]
     ends = tuple(end.partition(":")[0].rstrip("0123456789") for end in (record.source, record.destination))
     inside = record.source.partition(":")[0] == record.destination.partition(":")[0]
@@ -73,11 +78,10 @@ def rounds_of(case: Sequence[Record]) -> Rounds:
     run = (quiet, figure_of(record.interface))
     pair = (*run, alone, ends, inside)
     family = (*pair, record.category, record.executor.rstrip("0123456789"))
-    values = tuple(figure(one) or 0.0 for one in case)
-    return Rounds(values, fmean(map(_within, case)), ((*family, size), family, pair, run))
+    return Rounds(tuple(values), fmean(map(_within, case)), ((*family, size), family, pair, run))
 
 
 def _within(record: Record) -> float:
-    """Returns the relative standard error of one round from its samples."""
-    low, high = interval(record)
+    """Returns the relative standard error of one round from its samples: that of the median time."""
+    low, high = record.time_ns.ci95 if record.time_ns else (0.0, 0.0)
     return log(high / low) / 2 / NORMAL_95 if high > low > 0 else 0.0

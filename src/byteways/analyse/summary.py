@@ -311,23 +311,31 @@ def cells(records: Iterable[Record]) -> list[Cell]:
     a run share are not part of the variant.
     """
     records = list(records)
-    void = {record.case_id for record in records if record.beyond_limit}
-    told = [record for record in records if record.case_id not in void and figure(record) is not None]
+    void = {record.case_id for record in records if record.warnings and record.beyond_limit}
+    cases: dict[str, list[Record]] = {}
+    values: dict[str, list[float]] = {}
+    for record in records:
+        value = None if record.case_id in void else figure(record)
+        if value is not None:
+            cases.setdefault(record.case_id, []).append(record)
+            values.setdefault(record.case_id, []).append(value)
     common = frozenset(
-        name for name in OF_ALL if len({repr(record.options.get(name)) for record in told}) == 1
+        name for name in OF_ALL if len({repr(case[0].options.get(name)) for case in cases.values()}) == 1
     )
-    cases = [tuple(same) for same in group_by(told, lambda record: record.case_id).values()]
     families = Families()
+    rounds = [rounds_of(*same) for same in zip(cases.values(), values.values(), strict=True)]
     found = [
-        _cell(case, spread, common, families)
-        for case, spread in zip(cases, spreads([rounds_of(case) for case in cases]), strict=True)
+        _cell(tuple(case), one, spread, common, families)
+        for case, one, spread in zip(cases.values(), rounds, spreads(rounds), strict=True)
     ]
     families.members += found
     return found
 
 
-def _cell(case: tuple[Record, ...], spread: Spread, common: frozenset[str], families: Families) -> Cell:
-    value = median(figure(record) or 0.0 for record in case)
+def _cell(
+    case: tuple[Record, ...], rounds: Rounds, spread: Spread, common: frozenset[str], families: Families
+) -> Cell:
+    value = median(rounds.values)
     low, high = spread.interval(value, len(case)) if len(case) > 1 else interval(case[0])
     return Cell(case[0], case, value, low, high, spread, common, families=families)
 

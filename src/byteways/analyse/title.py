@@ -4,7 +4,8 @@ Which results a title names is decided here, for the report and the terminal ali
 
 1. of GPU pairs with a direct link, the best interface of each link class, the fastest class first;
 2. of host and GPU, the best interface over the nearest NUMA domain;
-3. without GPU pairs, copies within host memory.
+3. without GPU pairs, copies within host memory;
+4. of a run between ranks alone, their messages.
 
 A share of the peak is named only where a link is the limit: what a package shares is memory, not a link.
 """
@@ -18,7 +19,7 @@ from byteways.analyse.headline import LARGE
 from byteways.analyse.phrases import SPREAD, listed, percent, rate, with_span
 from byteways.analyse.ranking import Ranking, rank
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import broadest_size, is_plain, kind, limited_by_link
+from byteways.analyse.selection import at_largest, broadest_size, is_plain, kind, limited_by_link
 from byteways.analyse.summary import Group, group_by
 from byteways.analyse.wording_rankings import faster_elsewhere
 from byteways.units import format_size
@@ -32,7 +33,7 @@ def results(index: Index) -> str:
 
     '' without any ranked result.
     """
-    return "; ".join(_clauses(index))
+    return "; ".join(_clauses(index)) or _messages(index)
 
 
 def _clauses(index: Index) -> Iterator[str]:
@@ -49,6 +50,13 @@ def _clauses(index: Index) -> Iterator[str]:
     within = [lead for lead in leads if kind(lead.cells[0]) == "cpu"]
     if within and not direct:
         yield f"copies in host memory {_reached(index, within[0])}"
+
+
+def _messages(index: Index) -> str:
+    """`messages between ranks 8.9 GB/s`; '' without any."""
+    cells = [cell for cell in index.between_ranks if cell.arrives]
+    ranking = rank(at_largest(cells, broadest_size(cells))) if cells else None
+    return f"messages between ranks {_reached(index, ranking.group)}" if ranking else ""
 
 
 def _pairs(index: Index, leads: Sequence[Group]) -> str:

@@ -99,7 +99,7 @@ def _change(ratio: float) -> str:
 def nothing_judged(check: CheckedCases) -> BytewaysError:
     """Returns the error for a run of which no case can be judged, with the most frequent reason."""
     most = reasons(check)
-    what = f"no case of {check.run} can be judged by {check.against}"
+    what = f"no case of {check.run} can be judged against {check.against}"
     if most and most[0].endswith(FEW_ROUNDS):
         hint = "measure each case three times: byteways run --rounds 3"
         return BytewaysError(what, cause=most[0], hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import typer
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.units import parse_size
 
 if TYPE_CHECKING:
     from byteways.analyse.answers import Answer, NoAnswer
@@ -60,20 +62,49 @@ def best(
 ) -> int:
     """Say which way is best for a size between two devices: from a run, or measured now."""
     from byteways.analyse.answers import answers
-    from byteways.plan.question import question
+    from byteways.machines import names as machines
+    from byteways.plan.question import check_ends, question
 
-    if run is None and (Path(size) / "run.json").is_file():
-        hint = f"the size comes before the run: byteways best {source} {destination} 1MiB {size}"
-        raise BytewaysError(f"'{size}' is a run, not a size", hint=hint)
+    check_ends(source, destination)
+    _check_order(source, destination, size, run)
     asked = question(source, destination, size, within=within, memory=memory, pattern=pattern)
     if run is None:
         return _now(asked, machine, out, as_json)
     for name, value in (("--machine", machine), ("--out", out)):
         if value is not None:
             raise BytewaysError(f"{name} is for a measurement; {run} has its results already")
+    if not run.exists() and str(run) in machines():
+        hint = f"byteways best {shlex.join((source, destination, size))} --machine {run}"
+        raise BytewaysError(f"{run} is a machine model, not a run", hint=hint)
     folder = opened_run(run)
     _print(folder, answers(folder, asked, str(run)), as_json, None)
     return ExitStatus.GOOD
+
+
+def _check_order(source: str, destination: str, size: str, run: Path | None) -> None:
+    """Raises BytewaysError with the right order if the third word is a run, or another one is the size."""
+    if _is_size(size):
+        return
+    words = [*source.split(">"), *destination.split(">"), size, *([str(run)] if run else [])]
+    runs = [word for word in words if (Path(word) / "run.json").is_file()]
+    sizes = [word for word in words if _is_size(word)]
+    ends = [word for word in words if word not in (*runs, *sizes)]
+    if not sizes and size not in runs:
+        return
+    what = f"'{size}' is {'a run, ' if size in runs else ''}not a size"
+    if len(ends) < 2:
+        hint = "name both ends: byteways best gpu0 gpu1 1MiB"
+    else:
+        ordered = [*ends[:2], *(sizes or ["1MiB"])[:1], *runs[:1]]
+        hint = f"devices, then the size, then the run: byteways best {shlex.join(ordered)}"
+    raise BytewaysError(what, hint=hint)
+
+
+def _is_size(word: str) -> bool:
+    try:
+        return parse_size(word) > 0
+    except ValueError:
+        return False
 
 
 def _print(

@@ -17,13 +17,14 @@ from byteways.errors import BytewaysError
 def export(
     run: Annotated[Path, typer.Argument(help="The folder that `byteways run` made.", metavar="RUN")],
     format_name: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--format",
             "-f",
-            help="csv or parquet (one row per record), or json (all fields and the manifest).",
+            help="csv or parquet (one row per record), or json (all fields and the manifest). "
+            "[default: as FILE ends, else csv]",
         ),
-    ] = "csv",
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write. [default: stdout]")] = None,
     with_samples: Annotated[
         bool, typer.Option("--samples", help="Include every sample of each record (json and parquet).")
@@ -34,6 +35,9 @@ def export(
     from byteways.results.exporters import FORMATS
     from byteways.results.simulated import mark_of
 
+    if format_name is None:
+        ending = out.suffix[1:].lower() if out else ""
+        format_name = ending if ending in FORMATS else "csv"
     if format_name not in FORMATS:
         known = ", ".join(FORMATS)
         raise BytewaysError(f"unknown format '{format_name}'", hint=f"valid: {known}")

@@ -60,6 +60,10 @@ def load_verb(name: str) -> Any:
     return typer.main.get_command(app)
 
 
+def _options_of_run() -> set[str]:
+    return {option for parameter in load_verb("run").params for option in parameter.opts}
+
+
 def call(words: Sequence[str]) -> int:
     """Parses and runs a command; returns the exit status.
 
@@ -80,7 +84,7 @@ def call(words: Sequence[str]) -> int:
         with command.make_context("byteways", [*words]) as context:
             result = command.invoke(context)
     except UsageError as error:
-        raise explained(error) from error
+        raise explained(error, words, _options_of_run) from error
     except typer.Exit as stopped:
         return int(stopped.exit_code)
     except (typer.Abort, KeyboardInterrupt):

@@ -61,7 +61,10 @@ def measured(
         already = f", {recorded} already recorded" if recorded else ""
         cases = _cases([one for one in execution.remaining if one.reason is None])
         again = f", repeated for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
-        say(worded(f"{cases}{left_out}, {skipped} skipped{already}{again}", bool(mark)))
+        if recorded and not execution.remaining and not again:
+            say(f"this run is complete: nothing of its {recorded} records is missing")
+        else:
+            say(worded(f"{cases}{left_out}, {skipped} skipped{already}{again}", bool(mark)))
 
         if few := _too_few_rounds(execution):
             say(few)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from byteways.studies.study import Study
 
 
+#: How the name of a page may end.
+PAGES = ("", ".html", ".htm")
+
+
 def report(
     runs: Annotated[
         list[Path],
@@ -56,6 +60,9 @@ def report(
             "--beside is for the report of one run of a study",
             hint=f"byteways report {runs[0]} --beside {beside}, or byteways report {runs[0]} {runs[1]}",
         )
+    if out is not None and out.suffix.lower() not in PAGES:
+        hint = f"--out {out.with_suffix('.html')}; browsers print it as PDF, `byteways export` writes tables"
+        raise BytewaysError(f"a report is a page in HTML, not {out.suffix}", hint=hint)
     folders = [opened_run(run) for run in runs]
     for run, folder in zip(runs, folders, strict=True):
         if mark := mark_of(folder.manifest):

@@ -23,6 +23,7 @@ from byteways.cli.run_options import (
     Only,
     Resume,
     Size,
+    check_started_once,
     given,
     options_of,
 )
@@ -79,6 +80,7 @@ def reproduce(
     no_report: NoReport = False,
 ) -> int:
     """Repeat a published experiment: compare its values with ours, and check its claims here."""
+    check_started_once()
     gpus_wanted()  # report an invalid setting here, not in a worker
     study = load(key)
     options = options_of(only, size, budget, launcher=launcher)
@@ -255,7 +257,7 @@ def _print(
 
 def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
     """Returns the tables of the report's section for the terminal, worded for a simulated run if needed."""
-    from byteways.analyse.subjects.study import topic_of
+    from byteways.analyse.studies.topic import topic_of
     from byteways.cli.layout import Lines, Table
 
     def said(text: str) -> str:

@@ -27,6 +27,7 @@ from byteways.cli.run_options import (
     Resume,
     Size,
     WithSelf,
+    check_started_once,
     given,
     options_of,
 )
@@ -92,6 +93,7 @@ def run(
     ] = None,
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
+    check_started_once()
     gpus_wanted()  # report an invalid setting here, not in a worker
     options = options_of(
         *(only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -133,3 +135,19 @@ def given(options: Options) -> list[tuple[str, Any]]:
     names = {"only": "--only", "sizes": "--size", "budget_s": "--budget", "for_s": "--for"}
     names |= {"with_self": "--self", "ranks_per_host": "--ranks-per-host"}
     return [(names.get(name, f"--{name}"), value) for name, value in options.to_json().items()]
+
+
+#: Variables in which Open MPI, MPICH and Slurm say how many processes they started on this host.
+_STARTED_HERE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE")
+
+
+def check_started_once(environment: Mapping[str, str] = os.environ) -> None:
+    """Raises BytewaysError if a launcher started several processes here: they would disturb each other."""
+    for name in _STARTED_HERE:
+        count = re.match("[0-9]+", environment.get(name, ""))
+        if count and int(count[0]) > 1:
+            raise BytewaysError(
+                f"a launcher has started byteways {count[0]} times on this host",
+                cause=f"{name} is {environment[name]}",
+                hint=f"start it once; it starts ranks itself: byteways run mpi --ranks {count[0]}",
+            )

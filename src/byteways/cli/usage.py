@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from byteways.errors import BytewaysError
@@ -23,6 +23,10 @@ _OPTIONS: Mapping[str, str] = {
     **dict.fromkeys(("--output", "--outdir"), "name the folder with --out"),
     **dict.fromkeys(("--timeout", "--time", "--duration"), "limit the time with --budget 60"),
     **dict.fromkeys(("--format", "--csv"), "byteways export RUN --format csv"),
+    **dict.fromkeys(("--suite", "-s"), "the suite is the first word: byteways run full"),
+    **dict.fromkeys(("--np", "-np", "--nprocs", "--ntasks", "-N"), "--ranks 2"),
+    "--threshold": "byteways compare RUN_A RUN_B --fail-if 'different > 3%'",
+    **dict.fromkeys(("-v", "-V"), "byteways --version, or --debug for a traceback"),
 }
 #: What other names of verbs are here.
 _VERBS: Mapping[str, str] = {
@@ -30,34 +34,86 @@ _VERBS: Mapping[str, str] = {
     **dict.fromkeys(("diff", "cmp"), "byteways compare"),
     **dict.fromkeys(("topology", "devices", "info"), "byteways topo"),
     **dict.fromkeys(("ask", "advise"), "byteways best"),
+    "simulate": "byteways run --machine NAME; byteways list machines",
+    "version": "byteways --version",
+}
+#: What a verb's first argument is, where it is required.
+_ARGUMENTS: Mapping[str, str] = {
+    "best": "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo lists the devices",
+    "reproduce": "byteways list studies",
+    **dict.fromkeys(("show", "export", "check", "report"), "name the folder that `byteways run` made"),
+    "compare": "byteways compare RUN_A RUN_B",
 }
 
 
-def explained(error: Any) -> BytewaysError:
-    """Formats Typer's usage error in our style: lower case, no full stop, with a hint."""
+def explained(error: Any, words: Sequence[str], options_of_run: Callable[[], set[str]]) -> BytewaysError:
+    """Formats Typer's usage error of these words in our style: lower case, no full stop, with a hint."""
     message = str(error.format_message()).strip().rstrip(".")
-    message = message[:1].lower() + message[1:]
-    where = error.ctx.command_path if error.ctx is not None else "byteways"
-    return BytewaysError(message, hint=_hint(message, where) or f"{where} --help")
+    message = re.sub(", unable to parse .*", "", message[:1].lower() + message[1:])
+    if "-np" in words:  # Typer takes it for -n and -p
+        message = message.replace("option: -n", "option: -np")
+    # Typer does not say whose option lacks its value.
+    verb = next((word for word in words if not word.startswith("-")), "")
+    unsaid = f"byteways {verb}" if "requires an argument" in message and verb else "byteways"
+    where = error.ctx.command_path if error.ctx is not None else unsaid
+    return BytewaysError(message, hint=_hint(message, words, where, options_of_run) or f"{where} --help")
 
 
-def _hint(message: str, where: str) -> str:
+def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callable[[], set[str]]) -> str:
     """Returns the hint for an unknown verb or option that other tools have; empty for others."""
     from byteways.plan.misplaced import OF_PROGRAM, OF_QUESTION, OF_RUN, placed
 
     if found := re.match(r"no such command '(.+)'", message):
         word = found[1]
         return _verb(word) or placed(word, OF_PROGRAM)
-    if message.startswith("missing argument") and where.endswith(" best"):
-        return "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo lists the devices"
+    if message.startswith("missing argument"):
+        return _ARGUMENTS.get(where.rpartition(" ")[2], "")
+    if "'--budget'" in message:
+        return "--budget takes seconds: --budget 60"
+    if "'--precision'" in message:
+        return "--precision 0.01 is 1 %"
+    if found := re.match(r"got unexpected extra argument\S* \((\S+?)[\s)]", message):
+        return _extra(found[1], where)
     if found := re.match(r"no such option: (\S+)", message):
         option = found[1]
         question = where.endswith(" best")
         if option == "--size" and question:
             return "the size is the third word: byteways best gpu0 gpu1 1MiB"
         forms = OF_QUESTION if question else OF_RUN if where.endswith(" run") else OF_PROGRAM
-        return _OPTIONS.get(option, "") or placed(option.lstrip("-"), forms)
+        other = _OPTIONS.get(option, "") or placed(option.lstrip("-"), forms) or _filter(option, words, where)
+        if not other and where == "byteways" and option in options_of_run():
+            return f"options follow the verb: byteways run {option} …"
+        return other
     return ""
+
+
+def _filter(option: str, words: Sequence[str], where: str) -> str:
+    """Returns the hint for an option that is a key of --only: `--pattern`, `--src`."""
+    from byteways.aliases import AmbiguousError, called
+    from byteways.plan.filters import KEYS
+
+    try:
+        key = called("key", option.lstrip("-"), KEYS)
+    except AmbiguousError as error:
+        key = error.ours[0]
+    if key is None or not where.endswith((" run", " show")):
+        return "best compares all interfaces" if key == "interface" and where.endswith(" best") else ""
+    after = [*words[words.index(option) + 1 :], ""] if option in words else [""]
+    value = "…" if after[0].startswith("-") else after[0] or "…"
+    return f"--only '{key}={value}'"
+
+
+def _extra(word: str, where: str) -> str:
+    """Returns the hint for a word too many: a machine, or for `run` another suite or another's word."""
+    from byteways.machines import names as machines
+    from byteways.plan.misplaced import placed
+    from byteways.plan.suite import names as suites
+
+    if word in machines():
+        return f"{where} --machine {word}"
+    if not where.endswith(" run"):
+        return ""
+    return f"one suite a run: byteways run {word}" if word in dict(suites()) else placed(word)
 
 
 def _verb(word: str) -> str:

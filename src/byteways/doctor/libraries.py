@@ -94,10 +94,11 @@ def _check(report: Mapping[str, Any], vendors: Collection[str]) -> Check:
     if report["usable"]:
         update = advice or "update it; until then, cases that need these functions are skipped"
         return Check("libraries", name, "warning", f"{found}; lacks {lacks}", update, report)
-    text = "; ".join(part for part in (report["reason"], found, f"lacks {lacks}" if lacks else "") if part)
     if not needed:
         gpu = f"{vendor} GPU" if vendor else "GPU"
-        return Check("libraries", name, "ok", f"not needed, no {gpu} on the PCI bus: {text}", None, report)
+        text = f"not needed, no {gpu} on the PCI bus: {report['reason']}"
+        return Check("libraries", name, "ok", text, None, report)
+    text = "; ".join(part for part in (report["reason"], found, f"lacks {lacks}" if lacks else "") if part)
     return Check(
         "libraries", name, "problem", text, advice or "install or update the vendor's driver", report
     )

@@ -74,6 +74,8 @@ _MEMORY = re.compile(r"(?<=:)[^@]+")
 #: Maximum number of values that a message suggests, closest first.
 HINTED = 6
 
+#: A key after a space, `;` or `&` instead of a comma.
+_NO_COMMA = re.compile(r"\s*[\s;&]\s*(?=[A-Za-z_-]+\s*=)")
 _NEXT_KEY = re.compile(r",(?=\s*[A-Za-z_-]+\s*=)")  # paths have commas too: gpu0>gpu1,gpu2
 
 
@@ -106,6 +108,9 @@ def _pairs(text: str, topology: Topology | None = None) -> list[tuple[str, str]]
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
             raise BytewaysError(f"--only '{text}': '{part.strip()}' is not key=value", hint=_key_hint(key))
+        if _NO_COMMA.search(value):
+            hint = f"separate them by commas: --only '{_NO_COMMA.sub(',', text.strip())}'"
+            raise BytewaysError(f"--only '{text}': '{part.strip()}' is more than one key=value", hint=hint)
         try:
             key = translated("key", key, KEYS)
             if key not in KEYS:
@@ -117,17 +122,18 @@ def _pairs(text: str, topology: Topology | None = None) -> list[tuple[str, str]]
             if key != "size":
                 value = "|".join(_value(text, key, item.strip()) for item in value.split("|"))
         except AmbiguousError as error:
-            raise BytewaysError(f"--only '{text}': {error}", hint=error.hint) from error
+            hint = error.hint if key in KEYS else _key_hint(value, error.hint)  # direction=h2d: a path
+            raise BytewaysError(f"--only '{text}': {error}", hint=hint) from error
         pairs.append((key, value))
     return pairs
 
 
-def _key_hint(word: str) -> str:
+def _key_hint(word: str, otherwise: str = "write for example --only 'interface=copy,path=gpu0>gpu*'") -> str:
     """Suggests key=value for a bare word that is a value of some key."""
     for key in ("access", "cache"):
         if word in _WORDS[key] or (key in ALIASES and called(key, word)):
             return f"write --only '{key}={word}'"
-    return placed(word) or "write for example --only 'interface=copy,path=gpu0>gpu*'"
+    return placed(word) or otherwise
 
 
 def _value(text: str, key: str, word: str) -> str:
@@ -194,8 +200,9 @@ def nothing_matches(
     only: Sequence[str],
     sizes: str | None,
     topology: Topology | None = None,
+    suite: str = "",
 ) -> BytewaysError:
-    """Returns the error for filters that match nothing, with the available values."""
+    """Returns the error for filters that match nothing in a suite, with the available values."""
     filters = " or ".join(f"--only '{text}'" for text in only)
     filters += (" and " if only and sizes else "") + (f"--size {sizes}" if sizes else "")
     asked = {key: value for text in only for key, value in _pairs(text, topology)}
@@ -206,6 +213,8 @@ def nothing_matches(
         hints.append(f"values of {key}: {', '.join(near)}" if key != "size" else _size_hint(cases))
     if sizes and "size" not in asked:
         hints.append(_size_hint(cases))
+        if suite == "quick":
+            hints.append(f"more sizes: byteways run full --size {sizes}")
     return BytewaysError(f"no case matches {filters}", hint="; ".join(hints) or None)
 
 

@@ -198,7 +198,7 @@ def _wanted(
             elif sweep.priority > earlier.priority:
                 wanted[case.case_id] = replace(earlier, priority=sweep.priority)
     if asked and not wanted:
-        raise nothing_matches(asked, only, sizes, topology)
+        raise nothing_matches(asked, only, sizes, topology, suite.name)
     return list(wanted.values()), notes
 
 

@@ -88,16 +88,21 @@ def question(
         if placed(within):
             hint = f"--within {RANKS} compares all of MPI, NCCL and RCCL"
         raise BytewaysError(f"unknown --within '{within}'", hint=hint)
-    for end in (source, destination):
-        if not set(end) & _GLOB and not called("device", end) and (belongs := placed(end, OF_QUESTION)):
-            raise BytewaysError(f"'{end}' is no device", hint=belongs)
+    check_ends(source, destination)
     try:
         size_bytes = parse_size(str(size))
     except ValueError as error:
-        raise BytewaysError(str(error), hint="write a size: 1MiB") from error
+        raise BytewaysError(str(error), hint="write a size in bytes, KiB, MiB or GiB: 1MiB") from error
     if memory is not None:
         memory = _word("memory", memory, MEMORIES)
     return Question(source, destination, size_bytes, within, memory, _word("pattern", pattern, PATTERNS))
+
+
+def check_ends(*ends: str) -> None:
+    """Raises BytewaysError for an end that is a word of something else: `h2d`, `pinned`."""
+    for end in ends:
+        if not set(end) & _GLOB and not called("device", end) and (belongs := placed(end, OF_QUESTION)):
+            raise BytewaysError(f"'{end}' is no device", hint=belongs)
 
 
 def _word(what: str, word: str, valid: Sequence[str]) -> str:

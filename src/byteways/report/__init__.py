@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 #: The file of a comparison in the folder of the second run.
 COMPARED = "compared.html"
+#: From this number of records on, a second process saves time.
+MANY_RECORDS = 5_000
 
 
 def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFolder | None = None) -> Path:
@@ -28,12 +31,17 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
     """
     from byteways.analyse.progress import opened
     from byteways.report.page import from_run
-    from byteways.report.render import render
+    from byteways.report.render import packed_records, render
+    from byteways.report.second_process import computed_beside
     from byteways.results.run_folder import REPORT
 
     folder = opened(run) if isinstance(run, Path) else run
     path = out or folder.path / REPORT
-    return _written(path, render(from_run(folder, beside)))
+    if len(folder.records) < MANY_RECORDS:
+        return _written(path, render(from_run(folder, beside), packed_records(folder)))
+    with computed_beside(partial(packed_records, folder)) as wait:
+        page = from_run(folder, beside)
+        return _written(path, render(page, wait()))
 
 
 def write_comparison(

@@ -95,7 +95,7 @@ def method(run: Run, found: Sequence[Cell]) -> tuple[tuple[str, str], ...]:
         return ", ".join(f"{value} ({count})" for value, count in counts.most_common())
 
     def yes(name: str) -> str:
-        return f"{sum(bool(getattr(record, name)) for record in measured)} of {len(measured)}"
+        return f"{sum(map(bool, map(attrgetter(name), measured)))} of {len(measured)}"
 
     samples = sum(record.time_ns.n for record in measured if record.time_ns)
     rows = {

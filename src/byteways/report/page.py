@@ -20,7 +20,7 @@ from byteways.analyse.ranking import Ranking
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.routes import route_tables
 from byteways.analyse.subjects.study import repeated
-from byteways.analyse.summary import Cell, Run, gpu_caches, shown
+from byteways.analyse.summary import Cell, Run, gpu_caches
 from byteways.analyse.tables import Tables, tables
 from byteways.analyse.title import results
 from byteways.analyse.topic import Table
@@ -38,7 +38,6 @@ from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
 from byteways.report.pictures import of_picture
 from byteways.report.views import VIEWS
-from byteways.results.record import Record
 from byteways.results.simulated import mark_of, subject, worded
 from byteways.units import format_size
 
@@ -149,7 +148,6 @@ class Page:
     not_measured: tuple[Reason, ...]
     method: tuple[tuple[str, str], ...]
     manifest: Mapping[str, Any]
-    records: tuple[Record, ...]
 
     @property
     def simulated(self) -> bool:
@@ -167,7 +165,7 @@ class Page:
 #: Findings beside the picture of the node.
 FIRST_FINDINGS = 3
 #: Fields of a page that are data, whose words are not replaced in simulated runs.
-_DATA = ("mark", "explorer", "manifest", "records")
+_DATA = ("mark", "explorer", "manifest")
 
 
 def from_run(run: Run, beside: Run | None = None) -> Page:
@@ -255,7 +253,6 @@ def _page(whole: Run, beside: Run | None) -> Page:
         not_measured=tuple(all_tables.not_measured),
         method=method(run, found),
         manifest=manifest,
-        records=tuple(map(shown, run.records)),
     )
 
 

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from byteways.analyse.standing import RULE
+from byteways.analyse.summary import Run, shown
 from byteways.analyse.wording_comparison import HEADINGS
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart
@@ -49,8 +50,18 @@ class Later:
         return packed(visible_data(list(self._texts))) if self._texts else ""
 
 
-def render(page: Page) -> str:
-    """The HTML text."""
+def packed_records(run: Run) -> str:
+    """Returns the records of a run for the table of its page."""
+    return packed(record_data(run.manifest, list(map(shown, run.records))))
+
+
+def render(page: Page, records: str) -> str:
+    """Returns the HTML text.
+
+    Args:
+        page: What is on it.
+        records: From `packed_records`.
+    """
     environment = _environment()
     template = environment.get_template("report.html.j2")
     return template.render(
@@ -67,7 +78,7 @@ def render(page: Page) -> str:
         charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
         save=_asset("save.js"),
         records=_asset("records.js"),
-        records_packed=packed(record_data(page.manifest, page.records)),
+        records_packed=records,
         tips=Later(),
         later=Later(),
     )

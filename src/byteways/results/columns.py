@@ -6,7 +6,7 @@ concatenated. Data without a fixed shape (options, directions …) are JSON text
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -80,6 +80,17 @@ COLUMNS: tuple[Column, ...] = (
     Column("destination_uuid", TEXT, "its UUID; empty for a CPU"),
     Column("executor_uuid", TEXT, "UUID of the first flow's executor; empty for a CPU"),
 )
+NAMES = frozenset(column.name for column in COLUMNS)
+#: Columns that tell of the run, or of devices.
+DERIVED = frozenset(
+    {"simulated", "run_id", "host", "machine_model"}
+    | {"source_device", "source_uuid", "destination_device", "destination_uuid", "executor_uuid"}
+)
+#: Columns that all rounds of a case share.
+DEFINITION = frozenset(
+    {"case_id", "sweep", "category", "interface", "executor", "access", "pattern", "path", "source"}
+    | {"destination", "size_bytes", "cache", "options", "environment", "flows"}
+)
 #: Records of which all columns are read together, while they are in the processor's caches: one column of
 #: 100,000 records after the other takes three times as long.
 TOGETHER = 256
@@ -100,18 +111,19 @@ def values(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, 
 
 
 def parts(
-    manifest: Mapping[str, Any], records: Sequence[Record]
+    manifest: Mapping[str, Any], records: Sequence[Record], names: Collection[str] = NAMES
 ) -> Iterator[tuple[Sequence[Record], dict[str, list[Any]]]]:
-    """Yields some consecutive records with the values of every column, until all were yielded."""
+    """Yields some consecutive records with the values of these columns, until all were yielded."""
     texts = _Texts()
+    wanted = [column for column in COLUMNS if column.name in names]
     for begin in range(0, len(records), TOGETHER):
         some = records[begin : begin + TOGETHER]
-        own = derived(manifest, some)
+        own = {} if DERIVED.isdisjoint(names) else derived(manifest, some)
         yield (
             some,
             {
                 column.name: own[column.name] if column.name in own else _read(column, some, texts)
-                for column in COLUMNS
+                for column in wanted
             },
         )
 
@@ -135,7 +147,7 @@ def _read(column: Column, records: Sequence[Record], texts: _Texts) -> list[Any]
 
 
 class _Texts:
-    """JSON text of values; the rounds of a case share theirs (results/repeated.py)."""
+    """JSON text of values; the rounds of a case share theirs (results/journal_lines.py)."""
 
     def __init__(self) -> None:
         self._encode = msgspec.json.Encoder().encode

@@ -17,7 +17,8 @@ from byteways import __version__
 from byteways.errors import BytewaysError
 from byteways.files import sync_folder
 from byteways.results.code_version import code_digest, commit
-from byteways.results.run_folder import MANIFEST, SCHEMA_VERSION
+from byteways.results.record import SCHEMA_VERSION
+from byteways.results.run_folder import MANIFEST
 from byteways.settings import recorded_environment
 from byteways.topology.model import Capabilities, Topology
 

@@ -11,6 +11,11 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
+#: Of runs as they are written: their manifest and their records.
+SCHEMA_VERSION = 2
+#: Of early runs; version1.py translates their names.
+FIRST_SCHEMA_VERSION = 1
+
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
 #: Prefixes of the reason of a case that was left out for lack of time, the current one first.
 WANT_OF_TIME = ("left out to fit", "dropped to fit")

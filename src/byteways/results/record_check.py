@@ -6,7 +6,7 @@ ignored, counted and named.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from operator import attrgetter
 
 from byteways.plan.case import CACHES, PATTERNS, Case
@@ -22,6 +22,10 @@ RATES, TIMES_NS = (1.0, 1e16), (1e-2, 1e14)
 #: Statuses whose values are used.
 _WITH_FIGURES = ("measured",)
 
+
+#: Rates in bytes/s, and a time: as one value, and by path.
+_FIGURES = ("bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "limit_bytes_per_s")
+_BY_PATH = ("directions", "end_to_end_bytes_per_s")
 
 #: What a record says of its case: equal in every round.
 _DEFINITION = attrgetter(
@@ -48,7 +52,12 @@ class Checker:
             if reason := _about_case(record, self._devices):
                 return reason
             self._first[record.case_id] = record
-        return _about_outcome(record) or wrong_part(record)
+        return wrong_outcome(record)
+
+
+def wrong_outcome(record: Record) -> str:
+    """Returns what is implausible in the outcome of a plausible case; empty if nothing is."""
+    return _about_outcome(record) or wrong_part(record)
 
 
 def wrong(record: Record) -> str:
@@ -119,10 +128,15 @@ def _about_outcome(record: Record) -> str:
             return "it was measured and has no result"
     elif not record.reason:
         return f"it is {record.status} without a reason"
-    for name, value in _figures(record):
-        low, high = TIMES_NS if name == "latency_ns" else RATES
-        if not low <= value <= high:
+    for name in _FIGURES:
+        value, (low, high) = getattr(record, name), TIMES_NS if name == "latency_ns" else RATES
+        if value is not None and not low <= value <= high:
             return f"{name} of {value:g} is not a valid value"
+    low, high = RATES
+    for name in _BY_PATH:
+        for path, rate in (getattr(record, name) or {}).items():
+            if rate and not low <= rate <= high:  # 0: a flow did not finish within the window
+                return f"{name} of {path} of {rate:g} is not a valid value"
     times = record.time_ns
     if times is not None:
         low, high = TIMES_NS
@@ -131,15 +145,3 @@ def _about_outcome(record: Record) -> str:
         if not (ordered and times.median >= low and times.n > 0):
             return "time_ns is not a summary of times"
     return ""
-
-
-def _figures(record: Record) -> Iterable[tuple[str, float]]:
-    """Yields the rates and times of things that happened, with their names."""
-    for name in ("bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "limit_bytes_per_s"):
-        value = getattr(record, name)
-        if value is not None:
-            yield name, value
-    for name in ("directions", "end_to_end_bytes_per_s"):
-        for path, rate in (getattr(record, name) or {}).items():
-            if rate:  # 0: a flow did not finish within the window
-                yield f"{name} of {path}", rate

@@ -146,12 +146,20 @@ _PARTS: dict[str, Any] = {
 
 def wrong_part(record: Record) -> str:
     """Returns which table has an invalid value; empty if none has."""
-    parts = {name: kind for name, kind in _PARTS.items() if getattr(record, name) is not None}
+    own = vars(record)
+    for name, kind in _PARTS.items():
+        if own.get(name) is not None and (reason := _wrong(name, own[name], kind)):
+            return reason
     if record.energy is not None:
-        parts["energy"] = _NoEnergy if "reason" in record.energy else _EnergyWithInterval
-    for name, kind in parts.items():
-        try:
-            converted(getattr(record, name), kind)
-        except ValueError as error:
-            return f"{name}: {error}"
+        return _wrong(
+            "energy", record.energy, _NoEnergy if "reason" in record.energy else _EnergyWithInterval
+        )
+    return ""
+
+
+def _wrong(name: str, value: Any, kind: Any) -> str:
+    try:
+        converted(value, kind)
+    except ValueError as error:
+        return f"{name}: {error}"
     return ""

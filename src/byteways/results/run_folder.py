@@ -17,10 +17,9 @@ from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, read_bytes
 from byteways.results import manifest_types, version1
+from byteways.results.journal_lines import JournalLines
 from byteways.results.physical import judged_all
-from byteways.results.record import Record
-from byteways.results.record_check import Checker
-from byteways.results.repeated import Repeated
+from byteways.results.record import FIRST_SCHEMA_VERSION, SCHEMA_VERSION, Record
 from byteways.results.samples import SAMPLES, Samples, SamplesFile
 from byteways.results.simulated import is_simulated
 from byteways.topology.model import Topology
@@ -38,14 +37,6 @@ SHEET = "machine.sheet"
 BEFORE_MEASURING = (JOURNAL, SAMPLES, PLAN, LOG, SHEET, HOSTS, HOSTS_OF_JOB)
 _DRAFT = re.compile(r"\.(?:run\.json|plan\.jsonl)\.[0-9]+")
 
-SCHEMA_VERSION = 2
-#: Schema version of early runs; version1.py translates their names.
-FIRST_SCHEMA_VERSION = 1
-
-
-#: Maximum bytes of a journal line; real ones have some thousands.
-MOST_LINE_BYTES = 16 << 20
-
 
 @dataclass(frozen=True)
 class JournalText:
@@ -57,27 +48,6 @@ class JournalText:
     doubled: list[int] = field(default_factory=list)  # lines with the case and round of an earlier one
     unfinished_bytes: int = 0  # length of a partial last line
     finished_bytes: int = 0  # length of everything before it
-
-
-def parse_line(line: bytes, schema_version: int = SCHEMA_VERSION, checker: Checker | None = None) -> Record:
-    """Parses a line of a journal; None as checker: the line is checked alone.
-
-    Raises:
-        ValueError: It is not a record; the text says why.
-    """
-    if len(line) > MOST_LINE_BYTES:
-        raise ValueError(f"it has more than {MOST_LINE_BYTES >> 20} MiB")
-    record: Record
-    if schema_version == FIRST_SCHEMA_VERSION:
-        try:
-            record = Record.from_json(version1.record(decoded(line, dict[str, Any])))
-        except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"not a record: {error!r}") from error
-    else:
-        record = decoded(line, Record)
-    if reason := (checker or Checker()).wrong(record):
-        raise ValueError(reason)
-    return record
 
 
 def read_journal(
@@ -103,10 +73,10 @@ def read_journal(
     finished = content.rfind(b"\n") + 1
     text = JournalText(unfinished_bytes=len(content) - finished, finished_bytes=finished)
     seen: set[tuple[str, int]] = set()
-    checker, repeated = Checker(devices), Repeated()
+    lines = JournalLines(devices, schema_version)
     for number, line in enumerate(content[:finished].split(b"\n")[:-1], start=1):
         try:
-            record = parse_line(line, schema_version, checker)
+            record = lines.record(line)
         except ValueError as error:
             text.damaged.append(number)
             text.reasons.append(str(error))
@@ -115,7 +85,6 @@ def read_journal(
             text.doubled.append(number)
         else:
             seen.add(key)
-            repeated.share(record)
             text.records.append(record)
     return text
 

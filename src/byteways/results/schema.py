@@ -15,8 +15,7 @@ import msgspec
 
 from byteways.machines.schema import machine_schema
 from byteways.results.manifest_types import OPTIONAL, STATES, Manifest
-from byteways.results.record import STATUSES, Record
-from byteways.results.run_folder import SCHEMA_VERSION
+from byteways.results.record import SCHEMA_VERSION, STATUSES, Record
 from byteways.results.samples import Samples
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

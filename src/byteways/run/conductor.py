@@ -74,6 +74,13 @@ def key_of(planned: PlannedCase) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:5], "big")
 
 
+def _asked(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
+    """Returns the case with why it is not measured; None: it is, maybe as one put back."""
+    if planned.spare and pace.puts_back(planned, elapsed_s):
+        planned = replace(planned, reason=None)
+    return replace(planned, reason=pace.over(elapsed_s)) if planned.reason is None else planned
+
+
 class Conductor:
     """Measures planned cases in order and journals each.
 
@@ -83,7 +90,7 @@ class Conductor:
         method_version: Of the native core, as probed.
         observer: Receives every case; its tick() may raise Interrupted.
         total_s: Wall-time budget of the plan; None: unlimited.
-        lengthen: Whether noisy cases may use spare time.
+        given: Whether the user gave that budget, see Pace.
         command: Worker program, see WorkerProcess.
         deadline: Returns the deadline of a case in seconds, see deadline_s.
         worker: A running worker without extra environment variables, used first.
@@ -99,7 +106,7 @@ class Conductor:
         observer: Observer,
         *,
         total_s: float | None = None,
-        lengthen: bool = True,
+        given: bool = True,
         command: Sequence[str] | None = None,
         deadline: Callable[[PlannedCase, bool], float] = deadline_s,
         worker: WorkerProcess | None = None,
@@ -112,7 +119,7 @@ class Conductor:
         self._method_version = method_version
         self._observer = observer
         self._total_s = total_s
-        self._lengthen = lengthen
+        self._given = given
         self._command = command
         self._deadline = deadline
         self._log: Path = journal.folder / LOG
@@ -149,7 +156,7 @@ class Conductor:
         began = time.monotonic()
         self._losses.begin()
         self._choices.plan(planned.case for planned in plan if planned.reason is None or planned.spare)
-        pace = Pace(plan, self._total_s, lengthen=self._lengthen)
+        pace = Pace(plan, self._total_s, given=self._given)
         kept = False
         try:
             for position, planned in enumerate(plan):
@@ -158,15 +165,18 @@ class Conductor:
                 self._observer.began(planned, position, pace.time_left_s)
                 started = time.monotonic()
                 budget_s = pace.budget_s(planned, started - began)
-                put_back = planned.spare and pace.puts_back(planned, started - began)
-                asked = replace(planned, reason=None) if put_back else planned
+                asked = _asked(planned, pace, started - began)
                 entry = self._one(asked, budget_s)
                 record = entry.record
                 self._journal.add(entry)
-                if asked.reason is None:
-                    pace.done(planned, budget_s, time.monotonic() - started)
-                elif planned.spare:
-                    pace.left_out(planned)
+                wall_s = time.monotonic() - started
+                if asked.reason is not None:
+                    if planned.spare:
+                        pace.left_out(planned)
+                elif record.status in ("lost", "timeout"):
+                    pace.lost(planned, wall_s)
+                else:
+                    pace.done(planned, budget_s, wall_s)
                 self._observer.ended(record)
             kept = keep_worker
             if not kept and self._worker is not None:

@@ -149,7 +149,7 @@ class Execution:
             observer,
             total_s=total_s,
             # An explicit budget is used up; a suite's own budget is only an upper limit.
-            lengthen=self.manifest["options"]["budget_s"] is not None,
+            given=self.manifest["options"]["budget_s"] is not None,
             command=self.machine.command,
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,

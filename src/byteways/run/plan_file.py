@@ -27,7 +27,8 @@ from byteways.files import MOST_LINES_BYTES, read_bytes, sync_folder
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
-from byteways.results.run_folder import PLAN, SCHEMA_VERSION
+from byteways.results.record import SCHEMA_VERSION
+from byteways.results.run_folder import PLAN
 from byteways.run.appended import Appended, explained
 
 #: On resuming, a partial last line is moved to this file.

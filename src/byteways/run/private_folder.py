@@ -32,12 +32,15 @@ class PrivateFolder:
         _remove_abandoned(base)
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
-            self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:  # removed as abandoned by another process before it was opened
+                continue
             with contextlib.suppress(OSError):  # a file system without locks: nobody can lock it
                 fcntl.flock(self._lock, fcntl.LOCK_EX)
             if os.fstat(self._lock).st_nlink:
                 return
-            os.close(self._lock)  # removed as abandoned by another process before it was locked
+            os.close(self._lock)  # removed likewise before it was locked
 
     def remove(self) -> None:
         """Removes the folder with its content; repeated calls have no effect."""

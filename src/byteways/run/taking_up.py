@@ -15,12 +15,11 @@ from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
 from byteways.results.libraries import version_of
-from byteways.results.record import Record
+from byteways.results.record import SCHEMA_VERSION, Record
 from byteways.results.run_folder import (
     JOURNAL,
     LOG,
     MANIFEST,
-    SCHEMA_VERSION,
     damaged_manifest,
     read_journal,
     read_manifest,

@@ -97,7 +97,7 @@ def _obstacle(cell: Cell, keys: Mapping[str, str | None], normal: Normal, least_
     record = cell.record
     key = keys[record.case_id]
     if key is None or key not in normal.settings:
-        return "no reference has this setting"
+        return "no reference for such a machine or case"
     if least_rounds and not cell.ranked:
         return FEW_ROUNDS
     one = normal.settings[key]

@@ -1,0 +1,54 @@
+"""Computes a text of the page in a second process while the first goes on: the report of a large run."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+@contextmanager
+def computed_beside(compute: Callable[[], str]) -> Iterator[Callable[[], str]]:
+    """Starts a computation in a forked process, and yields a function that waits for its text.
+
+    The process sees all objects as they are now, and only the text comes back. If it fails, the function
+    computes the text here; without a second processor, or with other threads, which a fork would cut off,
+    there is no second process.
+    """
+    if len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
+        yield compute
+        return
+    import multiprocessing  # loaded here only: small runs do not need it
+
+    forked = multiprocessing.get_context("fork")
+    here, there = forked.Pipe(duplex=False)
+    process = forked.Process(target=_send, args=(there, compute), daemon=True)
+    process.start()
+    there.close()
+
+    def wait() -> str:
+        try:
+            text: str = here.recv()
+        except EOFError:
+            return compute()
+        return text
+
+    try:
+        yield wait
+    finally:
+        here.close()
+        process.kill()
+        process.join()
+
+
+def _send(there: Connection, compute: Callable[[], str]) -> None:
+    import gc
+
+    gc.disable()  # it would copy what both processes share
+    with suppress(Exception):  # the first process computes it, and says what is wrong
+        there.send(compute())

@@ -1,0 +1,111 @@
+"""A text of the page that a second process computes, and what happens if that process fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from byteways import report
+from byteways.report import second_process
+from byteways.report.second_process import computed_beside
+from tests.report import sample_run
+
+
+def told_by(compute: Callable[[], str]) -> str:
+    with computed_beside(compute) as wait:
+        return wait()
+
+
+@pytest.fixture
+def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+
+
+@pytest.mark.usefixtures("two_processors")
+def test_another_process_computes_it() -> None:
+    """Would catch a text that is computed in turn, and one cut at the size of a pipe."""
+    pid, text = told_by(lambda: f"{os.getpid()} {'µ' * 1_000_000}").split()
+    assert int(pid) != os.getpid()
+    assert text == "µ" * 1_000_000
+
+
+@pytest.mark.usefixtures("two_processors")
+@pytest.mark.parametrize(
+    "ends", [lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: os._exit(0), lambda: 1 // 0]
+)
+def test_process_that_fails(ends: Callable[[], None], capfd: pytest.CaptureFixture[str]) -> None:
+    """Would catch a report that waits for a killed process or lacks its records, and a second traceback."""
+    own = os.getpid()
+
+    def compute() -> str:
+        if os.getpid() != own:
+            ends()
+        return "computed here"
+
+    assert told_by(compute) == "computed here"
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("two_processors")
+def test_nobody_waits_for_it() -> None:
+    """Would catch a process that is left over when the page cannot be made."""
+    found: list[int] = []
+    fork = os.fork
+
+    def never() -> str:
+        threading.Event().wait()
+        return ""
+
+    def forked() -> int:
+        found.append(fork())
+        return found[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fork", forked)
+        with pytest.raises(ZeroDivisionError), computed_beside(never):
+            raise ZeroDivisionError
+    with pytest.raises(ProcessLookupError):
+        os.kill(found[0], 0)
+
+
+def test_no_second_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a second process where it can only slow down the first."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    assert told_by(lambda: str(os.getpid())) == str(os.getpid())
+
+
+@pytest.mark.usefixtures("two_processors")
+def test_other_threads() -> None:
+    """Would catch a fork that copies a lock which another thread holds."""
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        assert told_by(lambda: str(os.getpid())) == str(os.getpid())
+    finally:
+        done.set()
+        other.join()
+
+
+@pytest.mark.usefixtures("two_processors")
+def test_same_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a page that depends on how its records were packed."""
+    folder = sample_run.cpu_only().write(tmp_path)
+    alone = report.write_report(folder, tmp_path / "alone.html").read_text()
+    monkeypatch.setattr(report, "MANY_RECORDS", 1)
+    asked: list[bool] = []
+    beside = second_process.computed_beside
+
+    def counted(compute: Callable[[], str]) -> AbstractContextManager[Callable[[], str]]:
+        asked.append(True)
+        return beside(compute)
+
+    monkeypatch.setattr(second_process, "computed_beside", counted)
+    assert report.write_report(folder, tmp_path / "beside.html").read_text() == alone
+    assert asked
