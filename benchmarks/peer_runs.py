@@ -43,7 +43,7 @@ def launcher_of(prefix: str, version: str) -> str:
 
 
 def find_launcher(installation: Path | None) -> tuple[str, str, str]:
-    """Prefix of its programs, launcher and first line of its version.
+    """Prefix of its programs, launcher, and the line of its version: MPICH's launcher has a heading first.
 
     Args:
         installation: Folder with bin/mpiexec; None: that in PATH.
@@ -51,7 +51,11 @@ def find_launcher(installation: Path | None) -> tuple[str, str, str]:
     prefix = f"{installation}/bin/" if installation else ""
     words = [f"{prefix}mpiexec", "--version"]
     told = subprocess.run(words, capture_output=True, text=True, env=environment()).stdout
-    return prefix, launcher_of(prefix, told), told.splitlines()[0] if told else "unknown MPI"
+    lines = [line.strip() for line in told.splitlines()]
+    version = next(
+        (line for line in lines if line.startswith("Version:")), lines[0] if lines else "unknown MPI"
+    )
+    return prefix, launcher_of(prefix, told), version
 
 
 def launched(launcher: str, ranks: int, words: Sequence[str], environment: Mapping[str, str]) -> str:
