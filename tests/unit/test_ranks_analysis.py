@@ -365,7 +365,7 @@ def test_report_has_tables_and_charts(tmp_path: Path) -> None:
     lines = [trace for trace in chart.figure["data"] if trace.get("name")]
     assert [trace["name"] for trace in lines] == ["allreduce"]
     assert lines[0]["y"][-1] == pytest.approx(1.5 * MIB / 400e3 * 1e9 / GB, rel=1e-3)
-    text = render(page)
+    text = render(page, "")
     assert "bus bandwidth, GB/s" in text
 
 
