@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import re
 import shutil
@@ -13,6 +14,11 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from byteways.__main__ import COLLECT_AFTER
+
+#: As `byteways` itself: the tests of a worker keep millions of objects, in which there is little garbage.
+gc.set_threshold(COLLECT_AFTER)
 
 #: No test rests on real time: an example may take long on a busy machine.
 settings.register_profile("busy", deadline=None)
