@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,18 @@ def test_process_that_fails(ends: Callable[[], None], capfd: pytest.CaptureFixtu
 
     assert told_by(compute) == "computed here"
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("two_processors")
+def test_process_that_is_killed_while_it_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a half-sent text that ends the report by an internal error."""
+
+    def send_a_part(there: Connection, compute: Callable[[], str]) -> None:
+        os.write(there.fileno(), struct.pack("!i", 1000) + b"the begin")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(second_process, "_send", send_a_part)
+    assert told_by(lambda: "computed here") == "computed here"
 
 
 @pytest.mark.usefixtures("two_processors")

@@ -34,7 +34,7 @@ def computed_beside(compute: Callable[[], str]) -> Iterator[Callable[[], str]]:
     def wait() -> str:
         try:
             text: str = here.recv()
-        except EOFError:
+        except (EOFError, OSError):  # it ended before the text, or within
             return compute()
         return text
 
