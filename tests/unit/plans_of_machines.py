@@ -20,9 +20,9 @@ from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interface import Interface
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.legality import OWNERS, refusal
+from byteways.plan.legality import refusal
 from byteways.plan.limits import limit
-from byteways.plan.memory import MEMORIES
+from byteways.plan.memory import MEMORIES, OWNERS
 from byteways.plan.options import Option
 from byteways.plan.peaks import peak
 from byteways.plan.planner import make_plan

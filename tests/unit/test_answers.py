@@ -11,7 +11,8 @@ import pytest
 from byteways.analyse.answers import Answer, NoAnswer, answers
 from byteways.analyse.claim import LEADS
 from byteways.errors import BytewaysError
-from byteways.plan.question import question, suite_of
+from byteways.plan.question import question
+from byteways.plan.question_suite import suite_of
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from tests.report import rank_runs, sample_run

@@ -10,8 +10,8 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import buffers, footprint
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
-from byteways.plan.memory import MEMORIES
+from byteways.plan.legality import TABLE, Reach, interface_offer, memory_offer, refusal
+from byteways.plan.memory import MEMORIES, OWNERS
 from byteways.topology.model import PLAIN_COPY, Capabilities, Offer
 from tests.unit.legality import (
     APU,

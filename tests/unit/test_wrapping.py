@@ -50,6 +50,16 @@ def test_columns_are_aligned() -> None:
     ]
 
 
+@given(st.text("ab 12%\n\t£漢", max_size=8), st.text("ab 12", max_size=6))
+def test_a_plain_row_is_aligned_like_any_other(name: str, figure: str) -> None:
+    """Catches a short way for plain rows that aligns otherwise than the general one, of
+    wide characters.
+    """
+    plain = list(aligned([(name, figure)], [6, 4], {1}, 2))
+    first, *further = aligned([(name, figure, "漢")], [6, 4, 2], {1}, 2)
+    assert plain == [first.removesuffix("漢").rstrip(), *further]
+
+
 @pytest.mark.parametrize(
     ("room", "widths"),
     [(100, [20, 30, 8]), (48, [20, 20, 8]), (28, [11, 9, 8]), (5, [11, 4, 8])],

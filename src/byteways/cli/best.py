@@ -62,7 +62,6 @@ def best(
 ) -> int:
     """Say which way is best for a size between two devices: from a run, or measured now."""
     from byteways.analyse.answers import answers
-    from byteways.machines import names as machines
     from byteways.plan.question import check_ends, question
 
     check_ends(source, destination)
@@ -73,12 +72,21 @@ def best(
     for name, value in (("--machine", machine), ("--out", out)):
         if value is not None:
             raise BytewaysError(f"{name} is for a measurement; {run} has its results already")
-    if not run.exists() and str(run) in machines():
-        hint = f"byteways best {shlex.join((source, destination, size))} --machine {run}"
-        raise BytewaysError(f"{run} is a machine model, not a run", hint=hint)
+    _check_no_machine(run, (source, destination, size))
     folder = opened_run(run)
     _print(folder, answers(folder, asked, str(run)), as_json, None)
     return ExitStatus.GOOD
+
+
+def _check_no_machine(run: Path, words: Sequence[str]) -> None:
+    """Raises BytewaysError if a machine model is named as the run."""
+    if run.exists():
+        return
+    from byteways.machines import names
+
+    if str(run) in names():
+        hint = f"byteways best {shlex.join(words)} --machine {run}"
+        raise BytewaysError(f"{run} is a machine model, not a run", hint=hint)
 
 
 def _check_order(source: str, destination: str, size: str, run: Path | None) -> None:
@@ -186,7 +194,7 @@ def _measured(
         Interrupted: By a signal, or the time was over before anything was planned.
     """
     from byteways.cli.progress import Progress, stderr_screen
-    from byteways.plan.question import suite_of
+    from byteways.plan.question_suite import suite_of
     from byteways.results.run_folder import MANIFEST, RunFolder
     from byteways.run import plan_file
     from byteways.run.conductor import Interrupted

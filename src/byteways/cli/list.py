@@ -21,7 +21,8 @@ from byteways.plan.describe import options_text
 from byteways.plan.flow_sets import lacking
 from byteways.plan.folding import folded, names_text
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.legality import OWNERS, executes, interface_offer, kind_of, memory_offer
+from byteways.plan.legality import executes, interface_offer, kind_of, memory_offer
+from byteways.plan.memory import OWNERS
 from byteways.plan.misplaced import OF_PROGRAM, advice
 from byteways.plan.suite import load, names
 from byteways.plan.suite_types import Suite

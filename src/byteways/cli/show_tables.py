@@ -53,9 +53,10 @@ def _need(
     index: int, headings: Sequence[str], rows: Sequence[Sequence[str]], figure: bool, words: int = WORDS
 ) -> int:
     """Returns the least width of a column in characters: its longest word, or a whole value."""
-    texts = [row[index] for row in rows]
+    texts = {row[index] for row in rows}
     whole = max(map(width_of, texts), default=0)
-    word = max(width_of(word) for text in (headings[index], *texts) for word in text.split() or [""])
+    all_words = {word for text in (headings[index], *texts) for word in text.split()}
+    word = max(map(width_of, all_words), default=0)
     return max(word, whole if figure else min(whole, words))
 
 
@@ -92,7 +93,7 @@ def _print_part(
     least = [_need(column, headings, rows, column in figures, 0) for column in columns]
     if sum(least) > room:  # words are cut, values never
         least = [need if column in figures else 1 for column, need in zip(columns, least, strict=True)]
-    natural = [max(width_of(row[column]) for row in (headings, *rows)) for column in columns]
+    natural = [max(map(width_of, {row[column] for row in (headings, *rows)})) for column in columns]
     widths = fitted(natural, least, room)
     right = {place for place, column in enumerate(columns) if column in figures}
     heads = [headings[column] for column in columns]

@@ -45,6 +45,11 @@ def wrapped(text: str, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+def _fits(text: str, width: int) -> bool:
+    """Whether a text takes one line, and one column a character."""
+    return len(text) <= width and text.isascii() and text.isprintable()
+
+
 def _words(text: str, width: int) -> Iterator[str]:
     """Yields words with the blanks after them; a number with its unit is one where that has room."""
     for found in _QUANTITY.finditer(text):
@@ -74,7 +79,12 @@ def aligned(
         between: Blanks between two columns.
     """
     gap = " " * between
+    pads = [str.rjust if column in right else str.ljust for column in range(len(widths))]
     for row in rows:
+        if all(map(_fits, row, widths)):
+            padded = [pad(text, width) for pad, text, width in zip(pads, row, widths, strict=True)]
+            yield gap.join(padded).rstrip()
+            continue
         cells = [wrapped(text, width) for text, width in zip(row, widths, strict=True)]
         for line in zip_longest(*cells, fillvalue=""):
             padded = []

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 #: Memory kinds; native/runtimes/runtime.hpp has the same names.
 MEMORIES = (
     *("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered"),
     *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm", "ipc", "xccl"),
 )
+#: Device kinds that can own each memory kind.
+OWNERS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("pageable", "hugepage", "pinned", "pinned-noncoherent"), ("cpu",)),
+    **dict.fromkeys(("write-combined", "registered"), ("cpu",)),
+    **dict.fromkeys(("managed", "managed-coarse"), ("cpu", "gpu")),
+    **dict.fromkeys(("device", "device-fine", "device-uncached", "pool", "vmm", "ipc", "xccl"), ("gpu",)),
+}
 #: Kinds that differ from another one by coherence or caching alone, which not every vendor lets users choose.
 VARIANTS = {
     "pinned-noncoherent": "pinned",

@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 
 from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
-from byteways.plan.legality import OWNERS, kind_of
+from byteways.plan.legality import kind_of
 from byteways.plan.link_classes import LinkClass
-from byteways.plan.memory import MEMORIES
+from byteways.plan.memory import MEMORIES, OWNERS
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.osu import SIZED_BY_BLOCK, is_osu
 from byteways.plan.ranks import BY_DEVICE, Rank, layout, order_mistake

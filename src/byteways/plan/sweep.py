@@ -13,9 +13,9 @@ from byteways.plan import bounds, core_pairs, flow_sets, rank_sweep
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.flow_sets import Ends, Group
 from byteways.plan.interfaces import INTERFACES, OPTIONS
-from byteways.plan.legality import OWNERS, executes, kind_of
+from byteways.plan.legality import executes, kind_of
 from byteways.plan.link_classes import Assigned, LinkClass, representatives
-from byteways.plan.memory import MEMORIES, OF_LIBRARIES
+from byteways.plan.memory import MEMORIES, OF_LIBRARIES, OWNERS
 from byteways.plan.ranks import Rank
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest

@@ -96,9 +96,13 @@ class _Column:
         self._at: list[int] = []
         self._places: defaultdict[Any, int] = defaultdict(count().__next__)  # of distinct values
 
-    def add(self, values: Iterable[Any]) -> None:
+    def add(self, values: Sequence[Any]) -> None:
         """Adds the values of further rows."""
-        self._at += map(self._places.__getitem__, values)
+        first = values[0]
+        if values.count(first) == len(values):  # so are most columns of consecutive rows
+            self._at += [self._places[first]] * len(values)
+        else:
+            self._at += map(self._places.__getitem__, values)
 
     def add_any(self, values: Sequence[Any], text_of: Callable[[Any], str | None]) -> None:
         """Adds the values of further rows; tables and lists are not JSON text yet."""
@@ -107,7 +111,7 @@ class _Column:
             return
         if not self.kind:
             self.kind = _kind(next(value for value in values if value is not None))
-        self.add(map(text_of, values) if self.kind == columns.JSON else values)
+        self.add([*map(text_of, values)] if self.kind == columns.JSON else values)
 
     def add_missing(self, rows: int) -> None:
         """Adds rows without a value."""
@@ -115,7 +119,7 @@ class _Column:
 
     def repeat(self, rows: Iterable[int]) -> None:
         """Replaces the rows by some of them, by their numbers."""
-        self._at = [self._at[row] for row in rows]
+        self._at = [*map(self._at.__getitem__, rows)]
 
     def coded(self) -> dict[str, Any]:
         """Returns the column as `record_data` describes it."""
@@ -125,8 +129,10 @@ class _Column:
         if len(places) == 1:
             return {**named, "all": msgspec.Raw(texts[0].encode())}
         if len(places) < FEW * len(self._at):
-            return {**named, "of": _listed(places), "at": [place_of[place] for place in self._at]}
-        return {**named, "each": _listed([texts[place] for place in self._at])}
+            alike = len(places) < len(texts)
+            at = [*map(place_of.__getitem__, self._at)] if alike else self._at
+            return {**named, "of": _listed(places), "at": at}
+        return {**named, "each": _listed(map(texts.__getitem__, self._at))}
 
     def _shown(self) -> list[str]:
         """Returns the distinct values as JSON text."""

@@ -143,7 +143,10 @@ def _read(column: Column, records: Sequence[Record], texts: _Texts) -> list[Any]
             place = int(inner[1])
             return [None if table is None else of_table(table)[place] for table in told]
         return [None if table is None else of_table(table) for table in told]
-    return list(map(texts.of, told) if column.kind == JSON else told)
+    found = [*told]
+    if column.kind != JSON:
+        return found
+    return [*map(texts.of, found)] if any(found) else [None] * len(found)
 
 
 class _Texts:

@@ -18,7 +18,6 @@ from byteways.errors import BytewaysError
 from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, read_bytes
 from byteways.results import manifest_types, version1
 from byteways.results.journal_lines import JournalLines
-from byteways.results.physical import judged_all
 from byteways.results.record import FIRST_SCHEMA_VERSION, SCHEMA_VERSION, Record
 from byteways.results.samples import SAMPLES, Samples, SamplesFile
 from byteways.results.simulated import is_simulated
@@ -187,6 +186,8 @@ class RunFolder:
         """
         if self.manifest["schema_version"] != FIRST_SCHEMA_VERSION:
             return self.journal.records
+        from byteways.results.physical import judged_all  # for early runs only
+
         probed = (self.manifest.get("capabilities") or {}).get("devices") or {}
         return judged_all(self.journal.records, self.topology, probed)
 

@@ -17,8 +17,8 @@ from byteways.plan.case import Buffer, Case, Flow, with_ranks_of_hosts
 from byteways.plan.hosts.places import FIRST, SECOND
 from byteways.plan.hosts.together import is_of_all, of_group, templates_of_all
 from byteways.plan.interfaces import figure_of
-from byteways.plan.legality import OWNERS, kind_of
-from byteways.plan.memory import MEMORIES
+from byteways.plan.legality import kind_of
+from byteways.plan.memory import MEMORIES, OWNERS
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import Rank
 from byteways.plan.suite_types import BufferGlob, Sweep

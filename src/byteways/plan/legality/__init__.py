@@ -8,12 +8,11 @@ the table of all rules.
 from __future__ import annotations
 
 from byteways.plan.legality.executors import executes, interface_offer
-from byteways.plan.legality.reach import OWNERS, PLACED_BY_TOUCH, TABLE, Reach, kind_of, memory_offer
+from byteways.plan.legality.reach import PLACED_BY_TOUCH, TABLE, Reach, kind_of, memory_offer
 from byteways.plan.legality.request import Mistake, Request, mistake
 from byteways.plan.legality.rules import RULES, refusal
 
 __all__ = (
-    "OWNERS",
     "PLACED_BY_TOUCH",
     "RULES",
     "TABLE",

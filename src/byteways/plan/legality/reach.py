@@ -7,7 +7,7 @@ from enum import Enum
 
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.memory import needs_grant
+from byteways.plan.memory import OWNERS, needs_grant
 from byteways.topology.model import Capabilities, Offer
 
 
@@ -83,25 +83,6 @@ TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
     else REACH_OF_KIND[kind]
     for name, interface in INTERFACES.items()
     for kind in interface.kernels
-}
-
-#: Device kinds that can own each memory kind.
-OWNERS: Mapping[str, tuple[str, ...]] = {
-    "pageable": ("cpu",),
-    "hugepage": ("cpu",),
-    "pinned": ("cpu",),
-    "pinned-noncoherent": ("cpu",),
-    "write-combined": ("cpu",),
-    "registered": ("cpu",),
-    "managed": ("cpu", "gpu"),
-    "managed-coarse": ("cpu", "gpu"),
-    "device": ("gpu",),
-    "device-fine": ("gpu",),
-    "device-uncached": ("gpu",),
-    "pool": ("gpu",),
-    "vmm": ("gpu",),
-    "ipc": ("gpu",),
-    "xccl": ("gpu",),
 }
 
 #: Memory placed on first write; all other memory is placed on allocation, and its first write only fills it.

@@ -1,0 +1,118 @@
+"""The suite that measures a question (question.py), for `byteways best` without a run. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from byteways.aliases import called
+from byteways.errors import BytewaysError
+from byteways.plan.memory import MEMORIES, OWNERS
+from byteways.plan.question import GLOB, RANKS, Question, is_host
+from byteways.plan.suite import parse
+from byteways.plan.suite_types import Suite
+from byteways.topology.device_names import IDENTIFIER, devices_named
+from byteways.topology.model import Topology
+from byteways.units import format_size
+
+#: Seconds for the measurement alone, so that with start and end all of it fits into LIMIT_S on most machines.
+BUDGET_S = 6.0
+#: Seconds of samples for each way: three rounds of what `quick` gives a case.
+CASE_BUDGET_S = 0.3
+
+
+def suite_of(asked: Question, topology: Topology) -> Suite:
+    """Returns the suite that measures a question: every way by default, and the settings that matter most.
+
+    Raises:
+        BytewaysError: A device is unknown or ambiguous, or stands for devices of both kinds.
+    """
+    text = "\n\n".join((_head(asked), *_sweeps(asked, topology))) + "\n"
+    return parse(text, file="best")
+
+
+def _head(asked: Question) -> str:
+    title = f"Which way for {format_size(asked.size_bytes)} {asked.between}"
+    return (
+        f'name = "best"\ntitle = {json.dumps(title)}\nrounds = 3\nprecision = 0.01\n'
+        f"budget_s = {BUDGET_S}\ncase_budget_s = {CASE_BUDGET_S}"
+    )
+
+
+def _sweeps(asked: Question, topology: Topology) -> Iterator[str]:
+    source, destination = (_glob(word, topology) for word in (asked.source, asked.destination))
+    kinds = source[:3], destination[:3]
+    ends = [_buffers(asked, glob, "gpu" in kinds) for glob in (source, destination)]
+    if asked.within == RANKS:
+        ends = [end[:1] for end in ends] if asked.memory is None else ends
+        one = {"pairs": "per-link-class", "priority": 8}
+        yield _sweep("mpi", asked, ends, interface=["mpi"], **one)
+        if kinds == ("gpu", "gpu"):
+            yield _sweep("xccl", asked, ends, interface=["xccl"], **one)
+        return
+    if "gpu" not in kinds:
+        interfaces = ["memcpy", "memcpy-mt", "memcpy-stream"]
+        for memory in dict.fromkeys(end.partition(":")[2] for end in (*ends[0], *ends[1])):
+            same = [[f"{glob}:{memory}"] for glob in (source, destination)]
+            yield _sweep(memory, asked, same, interface=interfaces, priority=9, executor=["both"])
+        return
+    alone = asked.pattern == "unidirectional"
+    shared = {"pairs": _pairs(asked)} if alone else {}
+    both = {"executor": ["both"]} if asked.pattern in ("unidirectional", "bidirectional") else {}
+    interfaces = ["copy", "kernel", "kernel-bulk"] if alone else ["copy", "kernel"]
+    yield _sweep("ways", asked, ends, interface=interfaces, priority=9, **both, **shared)
+    copies: dict[str, object] = {"interface": ["copy"], **shared}
+    if alone:
+        yield _sweep("batches", asked, ends, priority=6, options={"submit": "batch"}, **copies)
+    variables = ("HSA_ENABLE_SDMA", *(["HSA_ENABLE_PEER_SDMA"] if kinds == ("gpu", "gpu") else []))
+    for variable in variables:
+        name = variable.lower().replace("_", "-")
+        yield _sweep(name, asked, ends, priority=7, when="with-hip", environment={variable: "0"}, **copies)
+
+
+def _pairs(asked: Question) -> str:
+    """Returns which pairs are measured of several: with host memory the nearest, else one of each class."""
+    if is_host(asked.source) or is_host(asked.destination):
+        return "near"
+    return "per-link-class" if set(asked.source + asked.destination) & GLOB else "all"
+
+
+def _glob(word: str, topology: Topology) -> str:
+    """Returns a device name or glob of byteways for the user's word."""
+    names = devices_named(topology, word)
+    if IDENTIFIER.fullmatch(word.strip()):
+        return names[0]
+    if len({name.rstrip("0123456789") for name in names}) > 1:
+        raise BytewaysError(f"'{word}' stands for CPUs and GPUs", hint="write 'host' or 'gpu*'")
+    return called("device", word.strip()) or word.strip()
+
+
+def _buffers(asked: Question, glob: str, with_gpu: bool) -> list[str]:
+    """Returns the buffers of one end: the memory asked for where this end may have it, else the usual one."""
+    kind = glob[:3]
+    if asked.memory is not None:
+        able = [one for one in MEMORIES if kind in OWNERS[one] and fnmatchcase(one, asked.memory)]
+        if able:
+            return [f"{glob}:{memory}" for memory in able]
+    usual = ("device",) if kind == "gpu" else ("pinned", "pageable") if with_gpu else ("pageable", "hugepage")
+    return [f"{glob}:{memory}" for memory in usual]
+
+
+def _sweep(name: str, asked: Question, ends: Sequence[Sequence[str]], **keys: object) -> str:
+    """Returns a sweep as TOML; keys without a value are left out."""
+    told = {
+        "name": name,
+        "pattern": asked.pattern,
+        "source": [*ends[0]],
+        "destination": [*ends[1]],
+        "size": asked.size_bytes,
+        **{key: value for key, value in keys.items() if value is not None},
+    }
+    return "\n".join(("[[sweep]]", *(f"{key} = {_toml(value)}" for key, value in told.items())))
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {json.dumps(told)}" for key, told in value.items()) + " }"
+    return json.dumps(value)
