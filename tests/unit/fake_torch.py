@@ -29,6 +29,7 @@ class Tensor:
         if non_blocking:
             self._torch.queued_ns += START_NS + source.data.nbytes / BYTES_PER_NS
             self._torch.copies += 1
+            self._torch.streams.add(self._torch.current_stream)
             if self._torch.blocking:
                 self._torch.host_ns = self._torch.queued_ns
             if self._torch.copies in self._torch.left_out:
@@ -72,6 +73,7 @@ class FakeTorch:
         self.fixed_ns = fixed_ns
         self.queued_ns, self.copies, self.left_out = 0.0, 0, set[int]()
         self.blocking, self.host_ns, self.held_ns = blocking, 0.0, 0.0
+        self.current_stream, self.streams = "default stream", set[str]()  # those of timed copies
         properties = [SimpleNamespace(uuid=f"aaaa-{index}", L2_cache_size=1 << 20) for index in range(gpus)]
         self.cuda = SimpleNamespace(
             device_count=lambda: gpus,
@@ -80,6 +82,8 @@ class FakeTorch:
             OutOfMemoryError=MemoryError,
             Event=lambda enable_timing: FakeEvent(self),
             device=self._device,
+            Stream=lambda device: f"stream of {device}",
+            stream=self._stream,
             synchronize=lambda index: None,
             empty_cache=lambda: None,
             _sleep=self._sleep,
@@ -88,6 +92,12 @@ class FakeTorch:
     @contextmanager
     def _device(self, index: int) -> Any:
         yield
+
+    @contextmanager
+    def _stream(self, stream: str) -> Any:
+        self.current_stream = stream
+        yield
+        self.current_stream = "default stream"
 
     def _sleep(self, cycles: int) -> None:
         self.queued_ns += cycles / 2

@@ -192,6 +192,9 @@ class _Run:
         self.difference = ""
         on_gpu = [end.device.index for end in slots[0] if end.device.type == "cuda"]
         self._device = on_gpu[0]  # PyTorch enqueues a copy on its source's GPU and makes the other one wait
+        # Like the vendor's copies beside them. In the default stream of an H100 copies of 64 MiB within the
+        # GPU are 0.4 % faster, by PyTorch and by the driver's call alike (2026-11-25).
+        self._stream = torch.cuda.Stream(device=self._device)
 
     def fields(self) -> dict[str, Any]:
         """Returns the record fields on timing and evidence."""
@@ -278,9 +281,12 @@ class _Run:
         return self._misses < MOST_MISSES
 
     def _time(self, count: int) -> float:
-        """Returns the ns for `count` operations enqueued behind a spinning kernel that holds the queue."""
+        """Returns the ns for `count` operations enqueued behind a spinning kernel that holds the queue.
+
+        Nothing may be under way in other streams: this one does not wait for them.
+        """
         cuda = self._torch.cuda
-        with cuda.device(self._device):
+        with cuda.device(self._device), cuda.stream(self._stream):
             begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
             if self._holds():
                 hold_ns = max(LEAST_HOLD_NS, HOLD_MARGIN * count * self._enqueue_ns)

@@ -39,6 +39,7 @@ METHOD_CHANGES: tuple[tuple[int, Callable[[Record], bool]], ...] = (
     (6, lambda record: record.pattern != "unidirectional"),  # the rotation over a cache is shared
     (7, lambda record: False),  # only the directions of a sum, not the sum
     (8, lambda record: _timed_between_ranks(record)),  # untimed operations before each sample
+    (9, lambda record: record.interface == "torch-copy"),  # in a stream of its own
 )
 
 
