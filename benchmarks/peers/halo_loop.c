@@ -62,9 +62,10 @@ static void iterations(int rank, long count) {
     boundary(t, 1, rank == 0);
     move(t, out, rank == 0 ? t.width : t.depth, 1);
     MPI_Request pending[2];
+    MPI_Status statuses[2];  // as byteways waits: they tell which message failed
     MPI_Irecv(in, bytes, MPI_BYTE, 1 - rank, 1, MPI_COMM_WORLD, &pending[0]);
     MPI_Isend(out, bytes, MPI_BYTE, 1 - rank, 1, MPI_COMM_WORLD, &pending[1]);
-    MPI_Waitall(2, pending, MPI_STATUSES_IGNORE);
+    MPI_Waitall(2, pending, statuses);
     move(t, in, rank == 0 ? t.width + t.depth : 0, 0);
     boundary(t, 0, 1);
     boundary(t, 0, 0);

@@ -21,6 +21,7 @@ static size_t store_words, home_words, part_words, trips;
 static Word *store, *out, *in[2];
 static Side (*leaving)[2], (*guests)[2];  // of each trip and rank, as that rank stores them
 static MPI_Request* pending;
+static MPI_Status* statuses;  // as byteways waits: they tell which message failed
 
 static size_t number_in(FILE* file) {
   size_t number;
@@ -56,6 +57,7 @@ static void read_trips(const char* path) {
     }
   fclose(file);
   pending = calloc(2 * most, sizeof *pending);
+  statuses = calloc(2 * most, sizeof *statuses);
 }
 
 static void forget_trips(void) {
@@ -99,7 +101,7 @@ static void exchange(int other, const Side* sent, const Side* received, Word* to
   for (size_t k = 0; k < sent->count; ++k)
     MPI_Isend(out + sent->messages[k].in_messages, (int)(sent->messages[k].words * sizeof(Word)), MPI_BYTE,
               other, (int)k, MPI_COMM_WORLD, &pending[count++]);
-  MPI_Waitall(count, pending, MPI_STATUSES_IGNORE);
+  MPI_Waitall(count, pending, statuses);
   unpack(received, to);
 }
 
