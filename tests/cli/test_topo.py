@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,18 @@ def test_golden_text_of_amd_machines(name: str, tmp_path: Path) -> None:
     """Catches any change of what a user reads. Renew as above."""
     topology = amd.topology_of(tmp_path, getattr(amd, name)(), caches=name == "mi300a_x4")
     assert printed(topology) == (MACHINES / f"{name}.txt").read_text()
+
+
+def test_multiprocessors_that_no_gpu_tells(tmp_path: Path) -> None:
+    """Catches a column of nothing but "unknown" before NVIDIA's driver is in use, and values below other
+    headings.
+    """
+    topology = synthetic.h200x4(tmp_path).topology()
+    shapeless = [replace(one, multiprocessors=None, architecture="") for one in topology.devices]
+    lines = printed(replace(topology, devices=tuple(shapeless))).splitlines()
+    at = lines.index("GPUs")
+    assert " ".join(lines[at + 1].split()) == "device model memory memory peak PCI address NUMA"
+    assert " ".join(lines[at + 2].split()) == "gpu0 NVIDIA H200 140.4 GiB 4917 GB/s 0000:00:05.0 0"
 
 
 def test_links_of_two_kinds_between_two_devices_both_show(tmp_path: Path) -> None:

@@ -167,20 +167,26 @@ def _host_memory(topology: Topology) -> Lines:
 
 
 def _gpu_table(devices: Sequence[Device]) -> Table:
+    shapes = [
+        " × ".join(str(part) for part in (device.multiprocessors, device.architecture) if part)
+        for device in devices
+    ]
+    # NVIDIA's driver tells them only once it is in use, as by a run.
+    shaped = any(shapes)
     rows = [
         (
             device.name,
             device.model,
-            " × ".join(str(part) for part in (device.multiprocessors, device.architecture) if part)
-            or "unknown",
+            *([shape or "unknown"] if shaped else []),
             format_size(device.memory_bytes) if device.memory_bytes else "unknown",
             topo_links.rate(device.memory_peak_bytes_per_s),
             device.pci_address or "unknown",
             str(device.numa_domain) if device.numa_domain is not None else "unknown",
         )
-        for device in devices
+        for device, shape in zip(devices, shapes, strict=True)
     ]
-    columns = ("device", "model", "multiprocessors", "memory", "memory peak", "PCI address", "NUMA")
+    columns = ("device", "model", *(["multiprocessors"] if shaped else []))
+    columns += ("memory", "memory peak", "PCI address", "NUMA")
     return Table("GPUs", columns, tuple(rows), frozenset({"memory", "memory peak"}))
 
 

@@ -2,43 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from byteways.analyse.blamed_ranks import device_of, stragglers_of
 from byteways.analyse.finding import Finding
-from byteways.analyse.phrases import count, percent
+from byteways.analyse.phrases import count, listed, percent
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import group_by
 from byteways.analyse.words import describe
 from byteways.plan.case import Case
 from byteways.results.record import Record
+from byteways.results.stragglers import Straggler
 from byteways.units import format_size, short_time
 
 STRAGGLER = 640.0
+#: From so many ranks without a CPU on, their number is told instead of their names.
+MANY = 4
 
 
 def named(index: Index) -> Iterator[Finding]:
-    """Reports each rank that others wait for, and in how many of its measurements."""
+    """Reports each rank that begins late, and in how many of its measurements; then those without a CPU."""
     between = [record for record in index.records if record.ranks and record.time_ns]
     found = [(one, record) for record in between for one in stragglers_of(record)]
-    for (who, is_late), some in group_by(
-        found, lambda pair: (_who(pair[1], pair[0].rank), pair[0].late_ns > 0)
-    ).items():
-        taken = [
-            record for record in between if who in {_who(record, one["rank"]) for one in record.ranks or ()}
-        ]
-        worst, example = max(some, key=lambda pair: (pair[0].late_ns, pair[0].no_cpu))
-        many = f"{len(some)} of {count(len(taken), 'measurement')}"
-        where = f"{who} ({device_of(example, worst.rank)})"
-        title = f"{where} begins up to {short_time(worst.late_ns)} after the first rank, in {many}"
-        if not is_late:
-            title = f"{where} has no CPU for up to {percent(worst.no_cpu)} of the time in {many}"
-        advice = next(one.advice for one in example.warnings if one.id == "straggler")
-        yield Finding(
-            title,
-            f"For example {describe(example)}, {format_size(example.size_bytes)}. {advice}",
-            STRAGGLER,
-        )
+    late = group_by((pair for pair in found if pair[0].late_ns > 0), lambda pair: _who(pair[1], pair[0].rank))
+    for who, some in late.items():
+        worst, example = max(some, key=lambda pair: pair[0].late_ns)
+        title = f"{_where(example, worst)} begins up to {short_time(worst.late_ns)} after the first rank"
+        yield _finding(f"{title}, in {_share(some, between, {who})}", example)
+    waiting = [pair for pair in found if pair[0].late_ns <= 0]
+    if waiting:
+        worst, example = max(waiting, key=lambda pair: pair[0].no_cpu)
+        names = {_who(record, one.rank): _where(record, one) for one, record in waiting}
+        have = "has" if len(names) == 1 else "have"
+        title = f"{_named(names)} {have} no CPU for up to {percent(worst.no_cpu)} of the time"
+        yield _finding(f"{title} in {_share(waiting, between, names)}", example)
+
+
+def _named(names: Mapping[str, str]) -> str:
+    """`Rank 0 (cpu0) and rank 1 (cpu0)`, in their order; from MANY on `4 ranks`."""
+    if len(names) >= MANY:
+        return f"{len(names)} ranks"
+    first, *others = (names[who] for who in sorted(names, key=_order))
+    return listed([first, *(f"{one[0].lower()}{one[1:]}" for one in others)])
+
+
+def _order(who: str) -> tuple[object, ...]:
+    """Sort key: by numbers in the name, as numbers."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", who))
+
+
+def _share(
+    found: Sequence[tuple[Straggler, Record]], between: Sequence[Record], names: Collection[str]
+) -> str:
+    """`3 of 12 measurements`: of those in which these ranks took part."""
+    taken = [
+        record for record in between if any(_who(record, one["rank"]) in names for one in record.ranks or ())
+    ]
+    return f"{len({id(record) for _, record in found})} of {count(len(taken), 'measurement')}"
+
+
+def _where(record: Record, found: Straggler) -> str:
+    return f"{_who(record, found.rank)} ({device_of(record, found.rank)})"
+
+
+def _finding(title: str, example: Record) -> Finding:
+    advice = next(one.advice for one in example.warnings if one.id == "straggler")
+    return Finding(
+        title, f"For example {describe(example)}, {format_size(example.size_bytes)}. {advice}", STRAGGLER
+    )
 
 
 def _who(record: Record, rank: int) -> str:
