@@ -13,6 +13,7 @@ import pytest
 
 import byteways
 from byteways.analyse.across_machines import compare_classes
+from byteways.analyse.checks.setting import changed as changed_method
 from byteways.analyse.comparison import Comparison, compare_runs
 from byteways.analyse.environments import Difference, differences
 from byteways.analyse.wording_comparison import Condition, row, summary, suspicion
@@ -137,7 +138,7 @@ def changed(build: Builder, **fields: Any) -> Builder:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"method_version": 2}, "other method version: 1 and 2"),
+        ({"method_version": 99}, "other method version: 1 and 99"),
         ({"timed_by": "host-clock"}, "other timer: device-events and host-clock"),
         ({"counts": "bus"}, "other count: per-direction and bus"),
     ],
@@ -152,6 +153,24 @@ def test_only_equal_definitions_compare(tmp_path: Path, fields: dict[str, Any], 
     mixed.records = mixed.records[:36] + changed(pairs_run(), **fields).records[36:]
     found = compared(tmp_path / "mixed", pairs_run(), mixed)
     assert (len(found.pairs), dict(found.not_compared)) == (12, {reason: 12})
+
+
+@pytest.mark.parametrize(
+    ("interface", "pattern", "versions", "is_changed"),
+    [
+        ("copy", "unidirectional", (8, 9), False),
+        ("torch-copy", "unidirectional", (8, 9), True),
+        ("torch-copy", "unidirectional", (9, 9), False),
+        ("copy", "bidirectional", (5, 9), True),
+        ("copy", "bidirectional", (9, 6), False),
+    ],
+)
+def test_a_change_of_the_method_concerns_its_cases_alone(
+    interface: str, pattern: str, versions: tuple[int, int], is_changed: bool
+) -> None:
+    """Catches runs of two versions of byteways that cannot be compared, and cases measured in two ways."""
+    record = replace(pairs_run().records[0], interface=interface, pattern=pattern)
+    assert changed_method(record, *versions) == is_changed
 
 
 def test_too_few_rounds(tmp_path: Path) -> None:

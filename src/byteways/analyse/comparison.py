@@ -12,6 +12,7 @@ from math import log
 from typing import Any
 
 from byteways.analyse.blamed_ranks import blamed_in
+from byteways.analyse.checks.setting import changed
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare_all
 from byteways.analyse.compared import ComparedCases, Pair
@@ -28,7 +29,6 @@ from byteways.topology.model import Topology
 FAILED = ("failed", "corrupt", "timeout", "lost")
 #: Properties that equal cases must share to be compared, besides those of every comparison.
 _DEFINED: Mapping[str, Any] = {
-    "method version": lambda record: record.method_version,
     "timer": lambda record: record.timed_by,
     "count": lambda record: record.counts,
 }
@@ -175,6 +175,9 @@ def matched(first: Index, second: Index) -> tuple[list[tuple[Cell, Cell]], dict[
 
 def _unlike(one: Cell, two: Cell) -> str:
     """Returns why two results of a case are not compared; '' if they are."""
+    methods = one.record.method_version, two.record.method_version
+    if changed(one.record, *methods):
+        return f"other method version: {methods[0]} and {methods[1]}"
     for what, read in _DEFINED.items():
         if read(one.record) != read(two.record):
             return f"other {what}: {read(one.record)} and {read(two.record)}"

@@ -48,6 +48,17 @@ def since(record: Record) -> int:
     return max((version for version, concerns in METHOD_CHANGES if concerns(record)), default=1)
 
 
+def changed(record: Record, one: int, two: int) -> bool:
+    """Whether the method of such a case changed between two versions; True if one is not known here."""
+    earlier, later = sorted((one, two))
+    if earlier == later:
+        return False
+    known = METHOD_CHANGES[-1][0]
+    return later > known or any(
+        earlier < version <= later and concerns(record) for version, concerns in METHOD_CHANGES
+    )
+
+
 def setting_of(run: Index, record: Record) -> str | None:
     """Returns the setting of a case as text; None if part of it is not known.
 
