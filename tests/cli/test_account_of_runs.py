@@ -30,6 +30,7 @@ def test_a_recorded_run(name: str, tmp_path: Path, capsys: pytest.CaptureFixture
     assert status == 0, text
 
 
+@pytest.mark.slow
 def test_a_simulated_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a figure or sentence that a run contradicts, with link classes and settings that differ."""
     folder = tmp_path / "run"

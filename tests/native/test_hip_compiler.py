@@ -186,6 +186,7 @@ def test_compiling_for_a_cache_needs_a_compiler(use_hip: pytest.MonkeyPatch, tmp
         _core.fill_kernel_cache("gfx90a", str(tmp_path))
 
 
+@pytest.mark.slow
 def test_real_compiler_fills_a_cache(tmp_path: Path) -> None:
     """Catches a cache that the fake fills and the real hipRTC does not, and its abort being survived."""
     script = "import sys; from byteways import _core; _core.fill_kernel_cache(sys.argv[1], sys.argv[2])"
