@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.stragglers import MANY, named
 from byteways.results.record import Record, Times, Warning
@@ -19,7 +20,7 @@ def skew(rank: int, **told: float) -> dict[str, Any]:
     return {"rank": rank, "begin_ns": 0.0, "end_ns": BATCH_NS, "begins_last": 0.0, "no_cpu": 0.0, **told}
 
 
-def titles(tmp_path: Path, *ranks: list[dict[str, Any]]) -> list[str]:
+def found(tmp_path: Path, *ranks: list[dict[str, Any]]) -> list[Finding]:
     """The findings of a run with one measurement between ranks for each list."""
     run = RunFolder(rank_runs.sent().write(tmp_path))
     one = next(record for record in run.records if record.interface == "mpi")
@@ -31,7 +32,11 @@ def titles(tmp_path: Path, *ranks: list[dict[str, Any]]) -> list[str]:
 
     index = Index(run)
     index.records = [measured(number, told) for number, told in enumerate(ranks)]
-    return [finding.title for finding in named(index)]
+    return list(named(index))
+
+
+def titles(tmp_path: Path, *ranks: list[dict[str, Any]]) -> list[str]:
+    return [finding.title for finding in found(tmp_path, *ranks)]
 
 
 def test_ranks_without_a_cpu_are_one_finding(tmp_path: Path) -> None:
@@ -39,10 +44,11 @@ def test_ranks_without_a_cpu_are_one_finding(tmp_path: Path) -> None:
     first = [skew(0, no_cpu=0.4), skew(1), skew(2), skew(3)]
     second = [skew(0), skew(1, no_cpu=0.3), skew(2), skew(3)]
     third = [skew(0), skew(1), skew(2), skew(3)]
-    (title,) = titles(tmp_path, first, second, third)
-    assert title == (
+    (one,) = found(tmp_path, first, second, third)
+    assert one.title == (
         "Rank 0 (cpu0) and rank 1 (cpu0) have no CPU for up to 40 % of the time in 2 of 3 measurements"
     )
+    assert one.detail.startswith("For example rank 0 (cpu0) in mpi ")
 
 
 def test_one_rank_without_a_cpu(tmp_path: Path) -> None:

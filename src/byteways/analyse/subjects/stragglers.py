@@ -36,7 +36,8 @@ def named(index: Index) -> Iterator[Finding]:
         names = {_who(record, one.rank): _where(record, one) for one, record in waiting}
         have = "has" if len(names) == 1 else "have"
         title = f"{_named(names)} {have} no CPU for up to {percent(worst.no_cpu)} of the time"
-        yield _finding(f"{title} in {_share(waiting, between, names)}", example)
+        which = "" if len(names) == 1 else f"{_lowered(_where(example, worst))} in "
+        yield _finding(f"{title} in {_share(waiting, between, names)}", example, which)
 
 
 def _named(names: Mapping[str, str]) -> str:
@@ -44,7 +45,11 @@ def _named(names: Mapping[str, str]) -> str:
     if len(names) >= MANY:
         return f"{len(names)} ranks"
     first, *others = (names[who] for who in sorted(names, key=_order))
-    return listed([first, *(f"{one[0].lower()}{one[1:]}" for one in others)])
+    return listed([first, *map(_lowered, others)])
+
+
+def _lowered(name: str) -> str:
+    return name[0].lower() + name[1:]
 
 
 def _order(who: str) -> tuple[object, ...]:
@@ -66,10 +71,12 @@ def _where(record: Record, found: Straggler) -> str:
     return f"{_who(record, found.rank)} ({device_of(record, found.rank)})"
 
 
-def _finding(title: str, example: Record) -> Finding:
+def _finding(title: str, example: Record, which: str = "") -> Finding:
     advice = next(one.advice for one in example.warnings if one.id == "straggler")
     return Finding(
-        title, f"For example {describe(example)}, {format_size(example.size_bytes)}. {advice}", STRAGGLER
+        title,
+        f"For example {which}{describe(example)}, {format_size(example.size_bytes)}. {advice}",
+        STRAGGLER,
     )
 
 
