@@ -25,7 +25,7 @@ constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
 constexpr double kWarmUpShare = 0.2;  // fraction of the time budget
 constexpr double kUnseenGrowth = 16;  // maximum growth of a batch per measurement
 // On a host another program may take the core during a batch, which then seems long enough and is too short:
-// a second one has to last as long. Longer ones are not done twice; a scheduler's turns are shorter.
+// a second one has to last as long. From this time on none is done twice, which would cost too much.
 constexpr double kUndisturbedAboveNs = 2e7;
 // Maximum batches per sample if the queue is too short for one long batch: 64 last 10 ms with slow
 // submission.

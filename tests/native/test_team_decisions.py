@@ -141,21 +141,6 @@ def test_the_batch_grows_by_the_slowest_rank(alone: dict[str, Any]) -> None:
     assert measure({"least batch": says(300)})["batch"] >= 300
 
 
-@pytest.mark.parametrize("size", [16 * KIB, 256 * KIB])
-def test_a_disturbed_batch_is_not_long_enough(size: int) -> None:
-    """Catches a batch of one operation that another program lengthened on a real host, and that stays so
-    short: with a slope, the longer of the first two.
-    """
-    session = _core.Session(gpus=False)
-    ends = [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(2)]
-    options = _core.MeasureOptions()
-    options.budget_s = 0.05
-    flow = _core.Flow(*ends, "cpu0", "memcpy", size, cold=False)
-    measured = session.measure([flow], options, Peer({"time of a batch": at(0, 1e7)}))
-    assert measured.verified and measured.slope == (size < 64 * KIB)
-    assert measured.batch > 8
-
-
 @pytest.mark.parametrize("flows", [1, 2])
 def test_ranks_start_a_batch_together(flows: int) -> None:
     """Catches a gate that opens, or a call that is made, while another rank is still enqueueing."""

@@ -13,7 +13,7 @@ import pytest
 
 import byteways
 from byteways.analyse.across_machines import compare_classes
-from byteways.analyse.checks.setting import changed as changed_method
+from byteways.analyse.checks.setting import method_changed
 from byteways.analyse.comparison import Comparison, compare_runs
 from byteways.analyse.environments import Difference, differences
 from byteways.analyse.wording_comparison import Condition, row, summary, suspicion
@@ -170,7 +170,7 @@ def test_a_change_of_the_method_concerns_its_cases_alone(
 ) -> None:
     """Catches runs of two versions of byteways that cannot be compared, and cases measured in two ways."""
     record = replace(pairs_run().records[0], interface=interface, pattern=pattern)
-    assert changed_method(record, *versions) == is_changed
+    assert method_changed(record, *versions) == is_changed
 
 
 def test_too_few_rounds(tmp_path: Path) -> None:

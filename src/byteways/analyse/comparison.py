@@ -12,7 +12,7 @@ from math import log
 from typing import Any
 
 from byteways.analyse.blamed_ranks import blamed_in
-from byteways.analyse.checks.setting import changed
+from byteways.analyse.checks.setting import method_changed
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare_all
 from byteways.analyse.compared import ComparedCases, Pair
@@ -176,7 +176,7 @@ def matched(first: Index, second: Index) -> tuple[list[tuple[Cell, Cell]], dict[
 def _unlike(one: Cell, two: Cell) -> str:
     """Returns why two results of a case are not compared; '' if they are."""
     methods = one.record.method_version, two.record.method_version
-    if changed(one.record, *methods):
+    if method_changed(one.record, *methods):
         return f"other method version: {methods[0]} and {methods[1]}"
     for what, read in _DEFINED.items():
         if read(one.record) != read(two.record):

@@ -4,8 +4,8 @@ MPI libraries set GPU support up lazily. Open MPI 4.1 agrees on CUDA IPC when a 
 sends to another one, and gives up for good after five attempts that find the other rank without (its
 opal/mca/btl/smcuda/README). Votes between ranks probably use such attempts up: on two H100 with two ranks on
 each (2026-11-25), messages of 4 MiB had 289 GB/s or more between the first pair of a job, and 3.5 to 4.1
-between later ones. On another host with two H100 and the same Open MPI, later that day, no pair was slow in
-11 jobs with the message below, nor in 11 without: that it prevents slow pairs is not shown.
+between later ones. Later that day, on two H100 and with the same Open MPI, no pair was slow in 11 jobs with
+the message below, nor in 11 without: that it prevents slow pairs is not shown.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def since(record: Record) -> int:
     return max((version for version, concerns in METHOD_CHANGES if concerns(record)), default=1)
 
 
-def changed(record: Record, one: int, two: int) -> bool:
+def method_changed(record: Record, one: int, two: int) -> bool:
     """Whether the method of such a case changed between two versions; True if one is not known here."""
     earlier, later = sorted((one, two))
     if earlier == later:
