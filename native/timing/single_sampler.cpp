@@ -195,8 +195,9 @@ void SingleSampler::grow_batch(std::uint64_t most) {
   const auto time_once = [&] {
     return slope_ ? figure_of(2 * batch_) - figure_of(batch_) : figure_of(batch_);
   };
-  const bool disturbable =
-      runner_->device().is_host() && session_->clock().runs_by_itself() && !mover.traits().changes_residency;
+  const bool disturbable = team_->agree_any(
+      "whether others may disturb a batch",
+      runner_->device().is_host() && session_->clock().runs_by_itself() && !mover.traits().changes_residency);
   const auto time_of_sample = [&] {
     const double time = time_once();
     const bool in_doubt = disturbable && time >= wanted && time < kUndisturbedAboveNs;

@@ -141,6 +141,13 @@ def test_the_batch_grows_by_the_slowest_rank(alone: dict[str, Any]) -> None:
     assert measure({"least batch": says(300)})["batch"] >= 300
 
 
+def test_ranks_confirm_a_batch_together() -> None:
+    """Catches a rank on a GPU that goes on where the host of the other one repeats a batch."""
+    disturbed = {"time of a batch": at(0, 1e7)}
+    assert measure(disturbed)["batch"] == 1  # nothing else runs in virtual time
+    assert measure({**disturbed, "whether others may disturb a batch": YES})["batch"] > 8
+
+
 @pytest.mark.parametrize("flows", [1, 2])
 def test_ranks_start_a_batch_together(flows: int) -> None:
     """Catches a gate that opens, or a call that is made, while another rank is still enqueueing."""

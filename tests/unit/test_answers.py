@@ -60,6 +60,23 @@ def test_the_best_and_the_runner_up(tmp_path: Path) -> None:
     assert {claim.verdict for claim in answer.claims} == {LEADS}
 
 
+def test_a_faster_way_that_cannot_be_ranked_is_named(tmp_path: Path) -> None:
+    """Catches a sure answer beside a way of 200 times the bandwidth, whose batches the timer hardly tells."""
+    short = [Warning("short-batch", 2500.0, 100000.0, "more operations")]
+    build = pair()
+    build.measure("copy", WRITE, 1.9, size=4 * KIB)
+    build.measure("kernel", WRITE, 0.7, size=4 * KIB)
+    build.measure("copy", WRITE, 390.0, size=4 * KIB, options={"submit": "batch"}, warnings=short)
+    build.measure("copy", READ, 0.5, size=4 * KIB, options={"submit": "batch"}, warnings=short)
+    answer = only(asked(build, tmp_path, "gpu0", "gpu1", "4KiB"))
+    said = "copy issued by the source (submit=batch) reached 390 GB/s in batches too short for the timer"
+    assert answer.doubt == said and not answer.sure
+    build.records = [one for one in build.records if not (one.options and one.round)]
+    build.records = [replace(one, warnings=[]) for one in build.records]
+    answer = only(asked(build, tmp_path / "rounds", "gpu0", "gpu1", "4KiB"))
+    assert answer.doubt.endswith("(submit=batch) reached 391 GB/s in too few rounds to compare")
+
+
 def test_a_setting_stands_beside_the_default(tmp_path: Path) -> None:
     """Catches a winner that needs a setting, recommended without the best that needs none."""
     build = pair()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from byteways.analyse.claim import TIE, Claim
@@ -21,6 +21,14 @@ class Rival:
 
 
 @dataclass(frozen=True)
+class Unranked:
+    """An alternative that cannot be compared: its batches are too short, or its rounds too few."""
+
+    variant: Variant
+    group: Group
+
+
+@dataclass(frozen=True)
 class Ranking:
     """Alternatives for the same job over the same paths: the best, and its comparison with each other one."""
 
@@ -29,6 +37,7 @@ class Ranking:
     rivals: tuple[Rival, ...]  # by value, the greatest first
     default: Rival | None = None  # the best with default settings, if the best of all needs others
     elsewhere: tuple[Rival, ...] = ()  # measured on few of the paths, and faster there
+    unranked: tuple[Unranked, ...] = ()  # faster by their values
 
     @property
     def ties(self) -> tuple[Rival, ...]:
@@ -44,6 +53,7 @@ def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
 
     An alternative must have been measured on at least half of the paths. None if no cell can be ranked.
     """
+    members = [*members]
     ways = _by_way(members)
     if not ways:
         return None
@@ -63,7 +73,16 @@ def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
         tuple(rivals),
         plain[0] if _settings(first) and plain else None,
         tuple(sorted((one for one in narrow if one.claim.trails), key=lambda one: -one.group.value)),
+        _unranked(members, ways, groups[first].high),
     )
+
+
+def _unranked(members: Iterable[Cell], ways: Collection[Variant], above: float) -> tuple[Unranked, ...]:
+    """Returns the alternatives without any ranked cell whose value is above this one, the greatest first."""
+    others = group_by((cell for cell in members if not cell.ranked), lambda cell: cell.variant)
+    pooled = [Unranked(same, pool(some)) for same, some in others.items() if same not in ways]
+    faster = (one for one in pooled if one.group.value > above)
+    return tuple(sorted(faster, key=lambda one: -one.group.value))
 
 
 def best_of(members: Iterable[Cell]) -> Variant | None:

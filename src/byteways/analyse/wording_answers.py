@@ -5,7 +5,7 @@ from __future__ import annotations
 from byteways.analyse.claim import LEADS, MIXED, TIE, TRAILS
 from byteways.analyse.compare import unsteady
 from byteways.analyse.phrases import listed, of_peak, rate, way
-from byteways.analyse.ranking import Ranking, Rival
+from byteways.analyse.ranking import Ranking, Rival, Unranked
 from byteways.analyse.wording import agreement, faster, no_difference
 from byteways.analyse.wording_rankings import faster_elsewhere, tied_interfaces
 
@@ -23,6 +23,8 @@ def next_best(ranking: Ranking) -> Rival | None:
 def doubt(ranking: Ranking) -> str:
     """Returns why the best is not sure to be the best; '' if it is."""
     following = next_best(ranking)
+    if ranking.unranked:
+        return _not_compared(ranking.unranked[0])
     if ranking.elsewhere:
         return f"not on {listed(list(ranking.elsewhere[0].claim.second.paths))}"
     if following is None:
@@ -42,6 +44,13 @@ def doubt(ranking: Ranking) -> str:
             ["its settings"], [one.claim for one in ranking.ties if one.claim.verdict == TIE]
         )
     return ", ".join(words)
+
+
+def _not_compared(one: Unranked) -> str:
+    """'copy issued by the source (submit=batch) reached 390 GB/s in batches too short for the timer'."""
+    short = any("short-batch" in cell.warning_ids for cell in one.group.cells)
+    why = "in batches too short for the timer" if short else "in too few rounds to compare"
+    return f"{way(one.variant)} reached {rate(one.group)} GB/s {why}"
 
 
 def answer(ranking: Ranking) -> str:

@@ -17,9 +17,9 @@ from byteways.topology.model import Topology
 from byteways.units import format_size
 
 #: Seconds for the measurement alone, so that with start and end all of it fits into LIMIT_S on most machines.
-BUDGET_S = 6.0
-#: Seconds of samples for each way: three rounds of what `quick` gives a case.
-CASE_BUDGET_S = 0.3
+BUDGET_S = 7.5
+#: Seconds of samples for each way, in all its rounds.
+CASE_BUDGET_S = 0.45
 
 
 def suite_of(asked: Question, topology: Topology) -> Suite:
