@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +39,29 @@ def read_bytes(path: Path, most: int) -> bytes:
     if max(size, len(content)) > most:
         raise OSError(errno.EFBIG, f"It has more than {most >> 20} MiB", str(path))
     return content
+
+
+def lines_of(path: Path, most: int) -> Iterator[bytes]:
+    """Yields the lines of a regular file with their ends, without holding all of it.
+
+    Args:
+        path: The file; links are followed.
+        most: Maximum size in bytes, also of a file that grows meanwhile.
+
+    Raises:
+        OSError: Like read_bytes().
+    """
+    with open_regular(path) as file:
+        length = os.fstat(file.fileno()).st_size
+        if length <= most:
+            length = 0
+            for line in file:
+                length += len(line)
+                if length > most:
+                    break
+                yield line
+    if length > most:
+        raise OSError(errno.EFBIG, f"It has more than {most >> 20} MiB", str(path))
 
 
 def open_regular(path: Path) -> BinaryIO:

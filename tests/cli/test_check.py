@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from byteways.errors import BytewaysError
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
 from byteways.report.verdicts.slurm import drain_line
+from tests.changed import replace
 from tests.cli.called import byteways
 from tests.report import sample_run
 from tests.report.run_builder import HOSTILE

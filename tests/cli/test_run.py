@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,6 +18,7 @@ from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
 from byteways.run.recording import unmeasured
+from tests.changed import replace
 from tests.cli.called import byteways
 
 SUITE = """\

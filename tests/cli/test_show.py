@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
-from byteways.results.record import Warning
+from byteways.results.warnings import Warning
 from tests.report import sample_run
 
 

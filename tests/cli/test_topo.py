@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from byteways.cli import topo as view
 from byteways.cli.layout import plain
 from byteways.errors import BytewaysError
 from byteways.topology.model import Topology
+from tests.changed import replace
 from tests.machines import amd, synthetic
 from tests.report.run_builder import Builder
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -11,6 +10,7 @@ from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results.record import Record
 from byteways.run.device_messages import DeviceMessages, failed_in_library, needs_trial
 from byteways.run.losses import LOSSES_TO_GIVE_UP
+from tests.changed import replace
 
 Conduct = Callable[..., list[Record]]
 COLLECTIVE = "allreduce"

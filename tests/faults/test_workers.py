@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from byteways.run import rank_faults
 from byteways.run.conductor import Interrupted
 from byteways.run.losses import LOSSES_TO_GIVE_UP
 from byteways.run.process import WorkerLost, WorkerProcess, process_state
+from tests.changed import replace
 from tests.faults.harness import FAKE, TIMEOUT_S, Watcher, living, planned
 
 Conduct = Callable[..., list[Record]]

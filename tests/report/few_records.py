@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.topology.model import Topology
+from tests.changed import replace
 
 GB = 1e9
 KIB, MIB, GIB = 2**10, 2**20, 2**30

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from byteways.plan.case import Case, Flow
-from byteways.results.record import Record, Times, Warning
+from byteways.results.record import Record
+from byteways.results.times import Times
+from byteways.results.warnings import Warning
 from byteways.topology.model import Cache, Device, Link, Topology
+from tests.changed import replace
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 GB = 1e9

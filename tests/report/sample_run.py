@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from byteways.analyse.findings import findings
-from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
+from byteways.results.warnings import Warning
 from tests.report.run_builder import GIB, HOSTILE, KIB, MIB, Builder, topology
 
 __all__ = [

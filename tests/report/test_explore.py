@@ -10,9 +10,9 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED
 from byteways.report.explore import BOTH, WARM, Explorer, explorer, question
 from byteways.report.node.rates import gb_per_s, link_rates
-from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from byteways.results.simulated import worded
+from byteways.results.warnings import Warning
 from tests.report import sample_run
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,10 +16,11 @@ from byteways.report.numbers import moment
 from byteways.report.packing import unpacked_text
 from byteways.report.page import Page, from_run
 from byteways.report.render import packed_records, render, script_json
-from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
+from byteways.results.warnings import Warning
 from byteways.text import visible_data
 from byteways.topology.model import Link, Topology
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.sample_run import HOSTILE
 
@@ -105,7 +105,7 @@ def test_no_chart_no_plotly(tmp_path: Path) -> None:
     build.measure("memcpy", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 9.8)
     text = html(build, tmp_path)
     assert 'id="plotly"' not in text
-    assert len(text) < 110_000
+    assert len(text) < 111_000
 
 
 def test_curves_alone_need_no_plotly(tmp_path: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import struct
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways.report import write_report
-from byteways.report.packing import packed, packed_text, unpacked_text
+from byteways.report.packing import LARGE_BYTES, packed, packed_text, unpacked_text
 from byteways.report.record_data import SAME, record_data
 from byteways.results import columns
 from tests.report import rank_runs, sample_run
@@ -22,16 +25,23 @@ def told(made: Any) -> dict[str, Any]:
     return data
 
 
-def values(column: dict[str, Any], count: int) -> list[Any]:
+def values(column: dict[str, Any], data: dict[str, Any]) -> list[Any]:
     """All values of a column, as assets/records.js reads them."""
+    if "floats" in column:
+        bits = base64.b64decode(column["floats"])
+        return [None if isnan(one) else one for (one,) in struct.iter_unpack("<f", bits)]
     if "each" in column:
         return list(column["each"])
+    if "rows" in column:
+        return [column["of"][column["at"][row]] for row in data["rows"][column["rows"]]]
     if "of" in column:
         return [column["of"][place] for place in column["at"]]
-    return [column["all"]] * count
+    return [column["all"]] * data["count"]
 
 
-@pytest.mark.parametrize("text", ["", "a", "ab", "abc", "abcd", "ü€😀" * 300, "</script><!--&`"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "ab", "abc", "abcd", "ü€😀" * 300, "</script><!--&`", "€" * LARGE_BYTES]
+)
 def test_packed_text_comes_back(text: str) -> None:
     """Would catch an alphabet that loses a character, and one that can end a script element."""
     there = packed_text(text)
@@ -47,7 +57,7 @@ def test_columns_are_those_of_the_export(build: Any) -> None:
     expected = columns.values(made.manifest(), made.records)
     assert [column["name"] for column in data["columns"]] == list(expected)
     for column in data["columns"]:
-        own = values(column, data["count"])
+        own = values(column, data)
         if column["name"] == "directions_bytes_per_s":
             own = [
                 json.dumps({one.path: one.bandwidth_bytes_per_s}, separators=(",", ":"))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from byteways import report
+from byteways.cli import main
 from byteways.report import second_process
 from byteways.report.second_process import computed_beside
 from tests.report import sample_run
@@ -107,12 +108,10 @@ def test_other_threads() -> None:
         other.join()
 
 
-@pytest.mark.usefixtures("two_processors")
-def test_same_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Would catch a page that depends on how its records were packed."""
-    folder = sample_run.cpu_only().write(tmp_path)
-    alone = report.write_report(folder, tmp_path / "alone.html").read_text()
-    monkeypatch.setattr(report, "MANY_RECORDS", 1)
+@pytest.fixture
+def asked(two_processors: None, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """A second process for any run; the list tells of each."""
+    monkeypatch.setattr(second_process, "MANY_RECORDS", 1)
     asked: list[bool] = []
     beside = second_process.computed_beside
 
@@ -121,5 +120,26 @@ def test_same_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return beside(compute)
 
     monkeypatch.setattr(second_process, "computed_beside", counted)
+    return asked
+
+
+def test_same_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Would catch a page that depends on how its records were packed."""
+    folder = sample_run.cpu_only().write(tmp_path)
+    alone = report.write_report(folder, tmp_path / "alone.html").read_text()
+    asked = request.getfixturevalue("asked")
     assert report.write_report(folder, tmp_path / "beside.html").read_text() == alone
-    assert asked
+    assert asked == [True]
+
+
+def test_same_tables(
+    tmp_path: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Would catch tables of `show` that are lost, doubled, or out of order with a second process."""
+    folder = str(sample_run.h200x4().write(tmp_path))
+    assert main(["show", folder]) == 0
+    alone = capsys.readouterr().out
+    asked = request.getfixturevalue("asked")
+    assert main(["show", folder]) == 0
+    assert capsys.readouterr().out == alone
+    assert asked == [True]

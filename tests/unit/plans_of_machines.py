@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from byteways.plan.peaks import peak
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
 from byteways.topology.model import Capabilities, Topology
+from tests.changed import replace
 from tests.unit import legality
 
 MACHINES: Mapping[str, tuple[Topology, Capabilities]] = {

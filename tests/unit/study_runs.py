@@ -9,7 +9,8 @@ from byteways.analyse.studies.cells import Sheet
 from byteways.machines import load as load_machine
 from byteways.machines.topology import topology_of
 from byteways.plan.case import Case, Flow
-from byteways.results.record import Record, Times
+from byteways.results.record import Record
+from byteways.results.times import Times
 from byteways.studies.study import Study
 from byteways.topology.model import Topology
 

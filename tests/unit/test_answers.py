@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,9 @@ from byteways.analyse.claim import LEADS
 from byteways.errors import BytewaysError
 from byteways.plan.question import question
 from byteways.plan.question_suite import suite_of
-from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import GIB, KIB, MIB, Builder
 from tests.unit import machines

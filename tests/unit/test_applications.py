@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +27,7 @@ from byteways.plan.legality.question import Question
 from byteways.results.run_folder import RunFolder
 from byteways.studies.applications import Gain, gains
 from byteways.topology.model import Capabilities, Topology
+from tests.changed import replace
 from tests.report import run_builder
 from tests.report.run_builder import MIB, Builder
 from tests.unit import machines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from byteways.machines.model import Fact, MachineModel
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results.record import Record
 from byteways.run.recording import asked, unmeasured
+from tests.changed import replace
 
 GIB = 2**30
 

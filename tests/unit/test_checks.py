@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from byteways.analyse.wording_check import drain_reason, suspicion
 from byteways.errors import BytewaysError
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import GIB, KIB, Builder
 from tests.unit.test_comparison import changed, folder_of, pairs_run

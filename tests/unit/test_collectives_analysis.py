@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from byteways.analyse.findings import findings
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects import collectives
 from byteways.results.run_folder import RunFolder
+from tests.changed import replace
 from tests.report import run_builder
 from tests.report.rank_runs import together
 from tests.report.run_builder import MIB, Builder

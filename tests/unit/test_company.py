@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +15,8 @@ from byteways.analyse.subjects.interference import slowdowns
 from byteways.analyse.subjects.loaded import load_curves
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
-from byteways.results.record import Warning
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report.few_records import GB, MIB, Fixture, flow, record
 
 WALK = flow("gpu0:device", "gpu0:device", "gpu0")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from itertools import pairwise
 from math import exp, log, sqrt
 from pathlib import Path
@@ -20,8 +19,10 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, cells, pool
 from byteways.analyse.wording import faster, no_loss
 from byteways.analyse.wording_rankings import better_way, margin
-from byteways.results.record import Record, Warning
+from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import GB, GIB, MIB, flow, in_rounds, record
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from byteways.analyse.environments import Difference, differences
 from byteways.analyse.wording_comparison import Condition, row, summary, suspicion
 from byteways.errors import BytewaysError
 from byteways.results.run_folder import RunFolder
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import MIB, Builder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +15,7 @@ from byteways.run.launchers import Job, Launcher
 from byteways.run.losses import LOSSES_TO_GIVE_UP
 from byteways.run.process import WorkerLost
 from byteways.topology.model import Device, Topology
+from tests.changed import replace
 
 TOPOLOGY = Topology(
     "host",

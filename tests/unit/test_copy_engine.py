@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +15,7 @@ from byteways.plan.legality import refusal
 from byteways.plan.suite import load
 from byteways.run.capabilities import _copy_engines
 from byteways.topology.model import Capabilities, CopyEngines, Offer, Topology
+from tests.changed import replace
 from tests.unit import machines
 
 TOPOLOGY: Topology

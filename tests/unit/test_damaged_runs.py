@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,10 @@ from byteways.analyse.progress import damage
 from byteways.errors import BytewaysError
 from byteways.results import manifest as manifests
 from byteways.results.journal_lines import JournalLines
-from byteways.results.record import Times
 from byteways.results.run_folder import JOURNAL, RunFolder, is_left_over, read_journal
+from byteways.results.times import Times
 from byteways.run.journal import encode
+from tests.changed import replace
 from tests.unit.run_folders import LINES, TOPOLOGY, a_manifest, record
 
 WRONG = {

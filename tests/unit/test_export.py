@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
 from typing import Any
 
 import polars
@@ -14,8 +13,10 @@ import pytest
 from byteways.results import columns
 from byteways.results.columns import COLUMNS
 from byteways.results.exporters import FORMATS
-from byteways.results.record import Record, Warning
+from byteways.results.record import Record
 from byteways.results.samples import Samples
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report import sample_run
 
 HEADER = (

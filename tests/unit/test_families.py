@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from math import exp
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from byteways.analyse.ranking import rank
 from byteways.analyse.summary import cells, pool
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import GB, GIB, flow, record
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from byteways.analyse.findings import findings
 from byteways.analyse.obstacles import not_measured
-from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report import sample_run
 
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,10 @@ import pytest
 from byteways.analyse.findings import findings
 from byteways.analyse.ranking import rank
 from byteways.analyse.results_index import Index
-from byteways.results.record import Times, Warning
 from byteways.results.run_folder import RunFolder
+from byteways.results.times import Times
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report import sample_run
 
 MIB = sample_run.MIB

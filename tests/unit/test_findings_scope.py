@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,9 @@ from byteways.analyse.subjects.pages import compared
 from byteways.analyse.summary import cells
 from byteways.machines.library import load
 from byteways.machines.topology import topology_of
-from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import GB, GIB, Fixture, flow, in_rounds, record
 

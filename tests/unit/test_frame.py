@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from byteways.results.columns import COLUMNS, INTEGER, JSON, NUMBER, SAMPLES, TI
 from byteways.results.exporters import FORMATS
 from byteways.results.frame import frame
 from byteways.results.samples import Samples
+from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import MIB, Builder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +13,7 @@ from byteways.run import health
 from byteways.run.health import LEAST_BYTES, HealthMonitor, devices_of, throttle_names
 from byteways.run.health_users import GpuProcess, GpuUse
 from byteways.topology.sysfs_health import SysfsReading
+from tests.changed import replace
 
 
 class LostError(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +11,7 @@ from byteways.analyse.subjects.series import _health
 from byteways.run.capabilities import _DEVICE_FIELDS, _device
 from byteways.run.energy import Watch
 from byteways.run.health import _error_warnings
+from tests.changed import replace
 from tests.report.few_records import flow, record
 
 

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import shutil
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
 from byteways.results import manifest as manifests
-from byteways.results.record import Times
 from byteways.results.run_folder import JOURNAL, RunFolder, read_journal, read_manifest
 from byteways.results.samples import SAMPLES, Samples
 from byteways.results.samples import encode as encode_samples
+from byteways.results.times import Times
 from byteways.run import journal as journals
 from byteways.run.journal import Journal
 from byteways.topology.model import Capabilities
+from tests.changed import replace
 from tests.unit.run_folders import LINES, TOPOLOGY, a_manifest, record
 
 
@@ -63,7 +64,7 @@ def test_json_that_is_no_record(tmp_path: Path, line: str) -> None:
 def test_record_survives_the_journal(tmp_path: Path) -> None:
     """Would catch a field that is lost or changes its type on the way to the disk and back."""
     times = Times(1.5, (1.0, 2.0), 1.0, 2.0, 1.5, 0.1, 20)
-    written = record(0, time_ns=times.__dict__, samples_ns=[1.5], wall_s=0.25)
+    written = record(0, time_ns=asdict(times), samples_ns=[1.5], wall_s=0.25)
     with Journal(tmp_path) as journal:
         journal.append(written)
     assert read_journal(tmp_path / JOURNAL).records == [written]
@@ -315,7 +316,7 @@ def test_fingerprint_knows_the_driver() -> None:
 def test_a_disturbed_slope_is_no_damage(tmp_path: Path) -> None:
     """Would catch a whole record read over for one sample that is next to nothing: 0.0063 ns among 302."""
     least = Times(1.8, (1.79, 1.82), 0.0063, 6.3, 1.84, 0.4, 302)
-    written = record(0, time_ns=least.__dict__, wall_s=0.25)
+    written = record(0, time_ns=asdict(least), wall_s=0.25)
     with Journal(tmp_path) as journal:
         journal.append(written)
     text = read_journal(tmp_path / JOURNAL)

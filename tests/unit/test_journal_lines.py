@@ -55,7 +55,7 @@ def test_lines_in_any_order_of_fields() -> None:
         (b'"method_version":', b'"method":', "missing required field `method_version`"),
         (b'"round":1,', b'"round":01,', "JSON is malformed"),
         (b'"n":', b'"count":', "missing required field `n`"),
-        (b'"warnings":', b'"warnings":[],"launch":{"blocks":"many"},"warning":', "launch: Expected `int`"),
+        (b'"warnings":', b'"warnings":[],"launch":{"blocks":"many"},"warning":', "Expected `int`, got `str`"),
         (b"}", b"", "JSON is malformed|truncated"),
     ],
 )

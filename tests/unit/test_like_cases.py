@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import log
 from typing import Any
 
 import pytest
 
 from byteways.analyse.rounds import NORMAL_95, interval, rounds_of
-from byteways.results.record import Record, Warning
+from byteways.results.record import Record
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report.few_records import GB, GIB, KIB, MIB, flow, record
 
 

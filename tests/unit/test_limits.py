@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,6 +24,7 @@ from byteways.results.run_folder import RunFolder
 from byteways.run.recording import measured
 from byteways.topology.model import Device, Link, Topology
 from scripts.unpack_examples import recorded
+from tests.changed import replace
 from tests.report import run_builder
 
 MIB, GIB = 2**20, 2**30

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from byteways.machines.library import load
 from byteways.machines.topology import topology_of
 from byteways.report.node.changes import draw_changes
 from byteways.results.record import Record
+from tests.changed import replace
 from tests.report.run_builder import Builder
 from tests.unit.test_comparison import Rate, compared, pairs_run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +15,10 @@ from byteways.plan.legality import refusal
 from byteways.plan.memory_steps import held_bytes
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
-from byteways.results.record import Record, Times, Warning
+from byteways.results.record import Record
+from byteways.results.times import Times
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report.few_records import in_rounds
 from tests.unit import machines
 

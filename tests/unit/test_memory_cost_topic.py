@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +10,9 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.memory_cost import dearest, pay_offs, registering, topic
 from byteways.analyse.summary import cells
 from byteways.analyse.topic import Topic
-from byteways.results.record import Record, Warning
+from byteways.results.record import Record
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report.few_records import GIB, MIB, Fixture, flow, in_rounds, record
 
 

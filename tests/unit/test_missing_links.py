@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -13,6 +12,7 @@ from byteways.analyse.summary import Run
 from byteways.machines.library import load
 from byteways.machines.topology import topology_of
 from byteways.topology.model import Topology
+from tests.changed import replace
 
 
 class Empty:

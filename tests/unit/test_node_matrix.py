@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from byteways.analyse.finding import Finding
@@ -15,6 +14,7 @@ from byteways.analyse.title import results
 from byteways.cli.node_text import print_node
 from byteways.cli.terminal import console
 from byteways.results.run_folder import RunFolder
+from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import GB, MIB, Builder
 

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from byteways.analyse.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, J
 from byteways.analyse.results_index import Index
 from byteways.errors import BytewaysError
 from byteways.results.run_folder import RunFolder
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import KIB, MIB, Builder
 from tests.unit.test_comparison import changed, folder_of, pairs_run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from byteways.plan.case import Case
 from byteways.report.page import from_run
 from byteways.report.render import render
 from byteways.results.run_folder import RunFolder
+from tests.changed import replace
 from tests.report import run_builder
 from tests.report.rank_runs import HOST, send, together, trip
 from tests.report.run_builder import GB, KIB, MIB, Builder
@@ -343,8 +343,8 @@ def test_labels_name_the_operation_once(tmp_path: Path) -> None:
     assert describe(record) == "mpi allreduce of 0-3/cpu0"
     pattern = replace(record, interface="halo", pattern="halo", path="halo:0-3/cpu0")
     assert describe(pattern) == "halo of 0-3/cpu0"
-    assert progress_of(Case.from_json(vars(pattern))) == "halo:0-3/cpu0 8 B"
-    assert progress_of(Case.from_json(vars(record))) == "mpi allreduce:0-3/cpu0 8 B"
+    assert progress_of(Case.from_json(pattern.definition)) == "halo:0-3/cpu0 8 B"
+    assert progress_of(Case.from_json(record.definition)) == "mpi allreduce:0-3/cpu0 8 B"
 
 
 def test_warned_figures_are_marked(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from byteways.analyse.claim import TIE
@@ -19,7 +17,9 @@ from byteways.analyse.summary import Cell, cells, pool
 from byteways.analyse.wording import alike, beside, no_difference, part_kept, ratio_between, tie
 from byteways.analyse.wording_answers import answer, doubt
 from byteways.analyse.wording_rankings import better_way, margin, named_way
-from byteways.results.record import Record, Warning
+from byteways.results.record import Record
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report.few_records import GB, GIB, flow, in_rounds, record
 
 GPUS = ("gpu0", "gpu1", "gpu2", "gpu3")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from byteways.results.run_folder import RunFolder
 from byteways.run.execution import Repetition, repetition_of
 from byteways.run.options import Options
 from byteways.units import format_duration, parse_duration
+from tests.changed import replace
 from tests.report import sample_run
 
 COPY = [("gpu0:device", "gpu1:device", "gpu0")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,6 +34,7 @@ from byteways.run.outcome import misplaced
 from byteways.run.process import SOCKET_PATH_LIMIT
 from byteways.run.protocol import Channel, ConnectionClosed
 from byteways.run.simulated_ranks import SimulatedRanks
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import flow, record
 from tests.unit import legality, machines

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 
 from byteways.analyse.obstacles import _excess
 from byteways.analyse.resources import Resource
@@ -21,12 +21,13 @@ from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.suite import load
 from byteways.results.journal_lines import MOST_LINE_BYTES, JournalLines
 from byteways.results.physical import with_caches
-from byteways.results.record import Warning
 from byteways.results.record_check import wrong
 from byteways.results.samples import SamplesFile, of_outcome
+from byteways.results.warnings import Warning
 from byteways.run.interruption import Interruption
 from byteways.run.measuring import _exports
 from byteways.run.options import Options
+from tests.changed import replace
 from tests.report.few_records import flow, record
 from tests.unit import machines
 
@@ -232,7 +233,7 @@ def test_the_host_link_of_the_gpu_at_either_end() -> None:
 def test_a_record_without_flows_is_refused() -> None:
     """Catches a record that names no devices, or names them by numbers."""
     one = record("copy", [flow("gpu0:device", "gpu1:device", "gpu0")], 1e9)
-    object.__setattr__(one, "flows", ())
+    force_setattr(one, "flows", ())
     assert "flows" in wrong(one)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +17,7 @@ from byteways.analyse.subjects.concurrency import _together
 from byteways.analyse.summary import cells
 from byteways.results import warnings
 from byteways.results.run_folder import RunFolder
+from tests.changed import replace
 from tests.report import run_builder
 from tests.report.run_builder import GIB, MIB, Builder
 

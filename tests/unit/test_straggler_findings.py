@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.stragglers import MANY, named
-from byteways.results.record import Record, Times, Warning
+from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
+from byteways.results.times import Times
+from byteways.results.warnings import Warning
+from tests.changed import replace
 from tests.report import rank_runs
 
 BATCH_NS = 1e6

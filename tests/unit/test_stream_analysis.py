@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from byteways.analyse.subjects.stream import other_count, place, scans, thread_m
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
 from byteways.results.run_folder import RunFolder
+from tests.changed import replace
 from tests.report.run_builder import GB, GIB, MIB, Builder, topology
 
 LOCAL = [("gpu0:device", "gpu0:device", "gpu0")]

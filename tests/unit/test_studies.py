@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from byteways.analyse.studies.cells import Sheet
@@ -18,6 +16,7 @@ from byteways.results.record import Record
 from byteways.studies import names, split
 from byteways.studies.reading import load
 from byteways.studies.study import Study
+from tests.changed import replace
 from tests.unit import machines
 from tests.unit.study_runs import cell, explicit, flow_case, record, run, topology
 

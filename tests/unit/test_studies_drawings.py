@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +19,7 @@ from byteways.results.record import Record
 from byteways.studies import names
 from byteways.studies.drawing import methods_of
 from byteways.studies.reading import load
+from tests.changed import replace
 from tests.unit.study_runs import GIB, flow_case, record, run
 
 MIB = 2**20

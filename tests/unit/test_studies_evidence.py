@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,10 +14,12 @@ from byteways.analyse.studies.hardware import products
 from byteways.analyse.studies.outcome import compare
 from byteways.analyse.studies.topic import topic_of
 from byteways.analyse.studies.verdicts import DIFFERS, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
-from byteways.results.record import Record, Warning
+from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
+from byteways.results.warnings import Warning
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
+from tests.changed import replace
 from tests.unit.study_runs import cell, explicit, flow_case, record, run, topology
 
 GIB = 2**30

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from byteways.results.record import Record
 from byteways.studies.reading import load
 from byteways.studies.study import Check, Claim
 from byteways.topology.facts import FACTS
+from tests.changed import replace
 from tests.unit.study_runs import Sheet, flow_case, record, run, topology
 
 STUDY = load("schieffer2025")

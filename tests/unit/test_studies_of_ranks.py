@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from byteways.plan.case import Case, Flow
 from byteways.results.record import Record
 from byteways.studies.reading import load
 from byteways.studies.study import Study
+from tests.changed import replace
 from tests.unit.study_runs import record, run
 from tests.unit.study_sheet import GIB, KIB, MIB, FakeSheet, verdict
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from byteways.plan.case import Case, Flow
 from byteways.plan.legality import refusal
 from byteways.results.run_folder import RunFolder
 from byteways.topology.model import Capabilities, Offer
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import Fixture
 from tests.unit import machines

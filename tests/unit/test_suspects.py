@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from byteways.analyse.suspects import missing_links, parts_of, suspect
 from byteways.results.record import Record
 from byteways.topology.model import Topology
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 

@@ -12,7 +12,7 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import patterns
-from byteways.results.record import Warning
+from byteways.results.warnings import Warning
 from tests.report import sample_run
 from tests.report.few_records import Fixture
 

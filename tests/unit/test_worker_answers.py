@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from byteways.results.record import Warning
+from byteways.results.warnings import Warning
 from byteways.run import capabilities, measuring, worker
 from byteways.run.protocol import ConnectionClosed, Unavailable
 from byteways.run.worker import Worker
@@ -104,14 +105,14 @@ def test_the_load_of_the_host_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = answers[0]["outcome"]
     assert answers[0]["did"] == "measure" and "leaving" not in answers[0]
     assert outcome["health"] == {"gpu0": 1, "host": {"others": 0.5}}
-    assert outcome["warnings"] == ["noisy", vars(BUSY)]
+    assert outcome["warnings"] == ["noisy", asdict(BUSY)]
     assert measurer.did == ["open", "restart 9", "restart 9"] and host.did == ["begin", "end"] * 2
     assert len(answers) == 2
     (bare,), *_ = ask(monkeypatch, {"status": "corrupt"}, MEASURE, STOP)
     assert bare["outcome"] == {
         "status": "corrupt",
         "health": {"host": {"others": 0.5}},
-        "warnings": [vars(BUSY)],
+        "warnings": [asdict(BUSY)],
     }
 
 

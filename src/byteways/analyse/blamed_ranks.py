@@ -62,7 +62,7 @@ def blamed_in(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict[st
 
 def device_of(record: Record, rank: int) -> str:
     """Returns the device of a rank in a case; '' if it has none there."""
-    return Case.from_json(vars(record)).devices_of_ranks.get(rank, "")
+    return Case.from_json(record.definition).devices_of_ranks.get(rank, "")
 
 
 def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict[str, frozenset[str]]:
@@ -76,7 +76,7 @@ def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict
     host = "" if is_simulated(manifest) else str((manifest.get("host") or {}).get("name") or "")
     found: dict[str, set[str]] = {}
     for record, rank in blamed:
-        hosts = Case.from_json(vars(record)).hosts_of_ranks
+        hosts = Case.from_json(record.definition).hosts_of_ranks
         place = " on ".join(filter(None, (known[rank], host)))
         if rank >= len(hosts):
             name = f"rank {rank}{f' ({place})' if place else ''}"

@@ -64,7 +64,7 @@ def carriers(manifest: Mapping[str, Any], records: Iterable[Record]) -> tuple[st
     """
     used: set[str] = set()
     for record in {record.case_id: record for record in records if record.status != "skipped"}.values():
-        used |= libraries_of(Case.from_json(vars(record)))
+        used |= libraries_of(Case.from_json(record.definition))
     names = [*(["mpi"] if "mpi" in used else []), *(["nccl", "rccl"] if "xccl" in used else [])]
     versions = {name: version_of(name, manifest.get("libraries") or ()) for name in names}
     return tuple(

@@ -10,7 +10,8 @@ from byteways.analyse.phrases import listed
 from byteways.analyse.selection import device_order
 from byteways.analyse.summary import group_by
 from byteways.analyse.words import describe
-from byteways.results.record import Record, Warning
+from byteways.results.record import Record
+from byteways.results.warnings import Warning
 from byteways.units import format_bandwidth, format_size, format_time
 
 

@@ -6,10 +6,12 @@ Pure: records in, plain data out. Base units inside (bytes/s, nanoseconds, bytes
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean, median
 from typing import Any, Protocol, TypeVar
+
+from msgspec import structs
 
 from byteways.analyse.families import Families
 from byteways.analyse.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
@@ -288,7 +290,7 @@ def gpu_caches(run: Run) -> dict[str, int]:
 
 def shown(record: Record) -> Record:
     """Returns the record without a negative window: serialised flows have no common one."""
-    return replace(record, window_ns=None) if (record.window_ns or 0.0) < 0 else record
+    return structs.replace(record, window_ns=None) if (record.window_ns or 0.0) < 0 else record
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

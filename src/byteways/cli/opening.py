@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def printed(fill: Callable[[Console], None], mark: str) -> None:
-    """Prints on standard output what `fill` prints on the console that it is given.
+    """Prints on standard output what `fill` prints on the console that it is given, like rendered()."""
+    echo_rendered(rendered(fill, mark))
+
+
+def rendered(fill: Callable[[Console], None], mark: str) -> str:
+    """Returns what `fill` prints on the console that it is given.
 
     Args:
         fill: Prints.
@@ -41,7 +46,7 @@ def printed(fill: Callable[[Console], None], mark: str) -> None:
         fill(console)
     # Rich pads the last column with blanks.
     lines = (line.rstrip(" ") for line in captured.get().splitlines())
-    echo_rendered("\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines))
+    return "\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines)
 
 
 def print_title(console: Console, index: Index, findings: Sequence[Finding]) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.cli.opening import hanging, print_findings, print_headline, print_title, printed
+from byteways.cli.opening import hanging, print_findings, print_headline, print_title, rendered
 from byteways.cli.runs import opened_run
 from byteways.cli.show_tables import print_table
-from byteways.cli.terminal import echo
+from byteways.cli.terminal import echo, echo_rendered
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, mark_of, model_of, subject
@@ -78,7 +78,7 @@ def _kept(
     from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 
     wanted, fits = only_filter(only, topology), sizes_filter(size)
-    cases = [(record, Case.from_json(vars(record))) for record in records]
+    cases = [(record, Case.from_json(record.definition)) for record in records]
     kept = [record for record, case in cases if wanted(case, record.sweep) and fits(record.size_bytes)]
     if records and not kept:
         raise nothing_matches([(case, record.sweep) for record, case in cases], only, size, topology)
@@ -142,11 +142,12 @@ def _print(view: View, progress: str) -> None:
     from byteways.analyse.results_index import Index
     from byteways.analyse.subjects.routes import route_tables
     from byteways.analyse.tables import tables
+    from byteways.report.second_process import MANY_RECORDS, computed_beside
 
     mark, index = mark_of(view.manifest), Index(view)
-    found = findings(index)
 
-    def fill(console: Console) -> None:
+    def head(console: Console) -> None:
+        found = findings(index)
         _print_head(console, view, progress, mark)
         console.print()
         print_title(console, index, found)
@@ -154,12 +155,20 @@ def _print(view: View, progress: str) -> None:
         if not found:
             console.print("\nnothing measured yet")
         print_findings(console, found)
+
+    def body(console: Console) -> None:
         _print_topics(console, index, mark)
         _print_tables(console, tables(index), mark)
         for grid in route_tables(index.cells):
             _print_grid(console, grid, mark)
 
-    printed(fill, mark)
+    if len(view.records) < MANY_RECORDS:
+        first, rest = rendered(head, mark), rendered(body, mark)
+    else:
+        _ = index.ranked  # both processes need them
+        with computed_beside(lambda: rendered(body, mark)) as wait:
+            first, rest = rendered(head, mark), wait()
+    echo_rendered(f"{first}\n{rest}" if rest else first)
 
 
 def _print_mark(console: Console, mark: str) -> None:

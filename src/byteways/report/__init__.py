@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
 
 #: The file of a comparison in the folder of the second run.
 COMPARED = "compared.html"
-#: From this number of records on, a second process saves time.
-MANY_RECORDS = 5_000
 
 
 def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFolder | None = None) -> Path:
@@ -31,17 +28,17 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
     """
     from byteways.analyse.progress import opened
     from byteways.report.page import from_run
-    from byteways.report.render import packed_records, render
-    from byteways.report.second_process import computed_beside
+    from byteways.report.render import packed_library, packed_records, render
+    from byteways.report.second_process import MANY_RECORDS, computed_beside
     from byteways.results.run_folder import REPORT
 
     folder = opened(run) if isinstance(run, Path) else run
     path = out or folder.path / REPORT
     if len(folder.records) < MANY_RECORDS:
         return _written(path, render(from_run(folder, beside), packed_records(folder)))
-    with computed_beside(partial(packed_records, folder)) as wait:
+    with computed_beside(lambda: (packed_records(folder), packed_library())) as wait:
         page = from_run(folder, beside)
-        return _written(path, render(page, wait()))
+        return _written(path, render(page, *wait()))
 
 
 def write_comparison(

@@ -6,12 +6,13 @@ a record has beyond them follows as `extra` columns, which the table shows for a
 
 from __future__ import annotations
 
-import json
+import base64
 import re
+import sys
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
-from itertools import chain, count
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import count
 from math import nan
 from operator import attrgetter
 from typing import Any
@@ -19,7 +20,8 @@ from typing import Any
 import msgspec
 
 from byteways.results import columns
-from byteways.results.record import Record
+from byteways.results.journal_lines import USUAL
+from byteways.results.record import FIELDS, Record
 
 #: Significant digits of figures: a result is known to 0.1 % at best.
 DIGITS = 6
@@ -33,51 +35,92 @@ _IN_COLUMNS = {(column.place or column.name).partition(".")[0] for column in col
 SAME = "="
 #: Process numbers tell nothing; samples are in the run folder.
 _LEFT_OUT = {"worker", columns.SAMPLES}
-_ELSEWHERE = _IN_COLUMNS | _LEFT_OUT
-_ENCODE = msgspec.json.Encoder().encode
+_EXTRA = tuple(name for name in FIELDS if name not in _IN_COLUMNS | _LEFT_OUT)
+_ALL = columns.NAMES.union(_EXTRA)
+_DIRECTIONS = "directions_bytes_per_s"
+_usual = attrgetter(*USUAL)
+_ENCODE, _DECODE = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
 
 
 def record_data(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
     """Returns manifest and columns.
 
     A column has its `name`, its `kind` (results/columns.py), and one of `all` (the value of all rows),
-    `of` and `at` (distinct values, and the index of each row's), or `each` (the value of each row).
-    Values are JSON text already. The rates of directions are SAME where the bandwidth says them.
+    `of` and `at` (distinct values, and the index of each row's), `each` (the value of each row), or `floats`
+    (in base 64, little-endian, of 32 bits: six digits; NaN: missing). Other values are JSON text already.
+    With `rows`, `at` has an index for each case or for each combination of usual values, and the table's
+    `rows` of that name say which of them a record has. The rates of directions are SAME where the bandwidth
+    says them.
     """
-    told = {column.name: _Column(column.name, column.kind) for column in columns.COLUMNS}
-    extra = {field.name: _Column(field.name) for field in fields(Record) if field.name not in _ELSEWHERE}
-    cases = {record.case_id: record for record in records}
-    places = dict(zip(cases, count(), strict=False))
-    shared = _shared(records)
-    for _, part in columns.parts(manifest, [*cases.values()], shared):
-        for name, values in part.items():
-            told[name].add(values)
-    case_of = [places[record.case_id] for record in records]
-    for name in shared:
-        told[name].repeat(case_of)
-    texts = _Texts()
-    for some, part in columns.parts(manifest, records, columns.NAMES - shared):
-        part["directions_bytes_per_s"] = [
-            SAME if record.directions == {record.path: record.bandwidth_bytes_per_s} else directions
-            for record, directions in zip(some, part["directions_bytes_per_s"], strict=True)
-        ]
-        for name, values in part.items():
-            told[name].add(values)
-        present = {*chain.from_iterable(map(vars, some))}
-        for name, column in extra.items():
-            if name in present:
-                column.add_any(list(map(attrgetter(name), some)), texts.of)
-            else:
-                column.add_missing(len(some))
+    of_case, usual = _of_case(records), _ALL.intersection(USUAL)
+    own = _ALL - of_case - usual
+    table, rows = _Table(manifest, own), {}
+    for block, names, alike in (("case", of_case, attrgetter("case_id")), ("usual", usual, _identity)):
+        some, rows[block] = _distinct(records, alike)
+        table.add(some, names, block)
+    table.add(records, own)
     return {
         "manifest": manifest,
         "count": len(records),
-        "columns": [column.coded() for column in told.values()],
-        "extra": [column.coded() for column in extra.values() if column.kind],
+        "rows": rows,
+        "columns": [column.coded() for column in table.columns.values()],
+        "extra": [column.coded() for column in table.extra.values() if column.kind],
     }
 
 
-def _shared(records: Iterable[Record]) -> frozenset[str]:
+class _Table:
+    """The columns as they grow.
+
+    Args:
+        manifest: Of the run.
+        own: Columns with a value of its own in each record.
+    """
+
+    def __init__(self, manifest: Mapping[str, Any], own: Collection[str]) -> None:
+        self._manifest, self._texts = manifest, _Texts()
+        self.columns: dict[str, _Column | _Numbers] = {
+            column.name: _Numbers(column.name)
+            if column.kind == columns.NUMBER and column.name in own
+            else _Column(column.name, column.kind)
+            for column in columns.COLUMNS
+        }
+        self.extra = {name: _Column(name) for name in _EXTRA}
+
+    def add(self, records: Sequence[Record], names: Collection[str], block: str = "") -> None:
+        """Adds the values of these records to these columns; `block`: which rows of the table they are."""
+        extra = [(self.extra[name], attrgetter(name)) for name in _EXTRA if name in names]
+        for some, part in columns.parts(self._manifest, records, columns.NAMES.intersection(names)):
+            if _DIRECTIONS in part:
+                part[_DIRECTIONS] = [*map(_directions, some, part[_DIRECTIONS])]
+            for name, values in part.items():
+                self.columns[name].add(values)
+            for column, value_of in extra:
+                column.add_any([*map(value_of, some)], self._texts.of)
+        for name, own in (*self.columns.items(), *self.extra.items()):
+            if name in names and isinstance(own, _Column):
+                own.block = block
+
+
+def _directions(record: Record, text: str | None) -> str | None:
+    return SAME if record.directions == {record.path: record.bandwidth_bytes_per_s} else text
+
+
+def _distinct(
+    records: Sequence[Record], alike: Callable[[Record], Hashable]
+) -> tuple[list[Record], list[int]]:
+    """Returns the first record of each kind, and for every record the index of its kind."""
+    places: defaultdict[Hashable, int] = defaultdict(count().__next__)
+    rows = [places[alike(record)] for record in records]
+    firsts = dict(zip(reversed(rows), reversed(records), strict=True))
+    return [firsts[place] for place in range(len(places))], rows
+
+
+def _identity(record: Record) -> Hashable:
+    """Which objects the usual fields have: rounds of a case share them (results/journal_lines.py)."""
+    return tuple(map(id, _usual(record)))
+
+
+def _of_case(records: Iterable[Record]) -> frozenset[str]:
     """Returns the columns that are read once per case: of a run between hosts, a device is each record's."""
     within_a_host = all(record.hosts is None for record in records)
     return columns.DEFINITION | columns.DERIVED if within_a_host else columns.DEFINITION
@@ -93,6 +136,7 @@ class _Column:
 
     def __init__(self, name: str, kind: str = "") -> None:
         self.name, self.kind = name, kind
+        self.block = ""
         self._at: list[int] = []
         self._places: defaultdict[Any, int] = defaultdict(count().__next__)  # of distinct values
 
@@ -117,10 +161,6 @@ class _Column:
         """Adds rows without a value."""
         self._at += [self._places[None]] * rows
 
-    def repeat(self, rows: Iterable[int]) -> None:
-        """Replaces the rows by some of them, by their numbers."""
-        self._at = [*map(self._at.__getitem__, rows)]
-
     def coded(self) -> dict[str, Any]:
         """Returns the column as `record_data` describes it."""
         named, texts = {"name": self.name, "kind": self.kind}, self._shown()
@@ -128,10 +168,11 @@ class _Column:
         place_of = [places[text] for text in texts]
         if len(places) == 1:
             return {**named, "all": msgspec.Raw(texts[0].encode())}
-        if len(places) < FEW * len(self._at):
+        if self.block or len(places) < FEW * len(self._at):
             alike = len(places) < len(texts)
             at = [*map(place_of.__getitem__, self._at)] if alike else self._at
-            return {**named, "of": _listed(places), "at": at}
+            rows = {"rows": self.block} if self.block else {}
+            return {**named, "of": _listed(places), "at": at, **rows}
         return {**named, "each": _listed(map(texts.__getitem__, self._at))}
 
     def _shown(self) -> list[str]:
@@ -140,6 +181,33 @@ class _Column:
             return _short_numbers(list(self._places))
         texts = [_short_json(one) if one and self.kind == columns.JSON else one for one in self._places]
         return [_ENCODE(one).decode() for one in texts]
+
+
+class _Numbers:
+    """A column of numbers that differ from record to record.
+
+    Args:
+        name: Its name.
+    """
+
+    kind = columns.NUMBER
+
+    def __init__(self, name: str) -> None:
+        self._name, self._values = name, array("f")
+
+    def add(self, values: Sequence[float | None]) -> None:
+        """Adds the values of further rows."""
+        self._values.extend([nan if value is None else value for value in values])
+
+    def coded(self) -> dict[str, Any]:
+        """Returns the column as `record_data` describes it."""
+        named, bits = {"name": self._name, "kind": self.kind}, self._values[:]
+        if bits.tobytes() == bits[:1].tobytes() * len(bits):
+            (text,) = _short_numbers(bits[:1] or [None])
+            return {**named, "all": msgspec.Raw(text.encode())}
+        if sys.byteorder == "big":
+            bits.byteswap()
+        return {**named, "floats": base64.b64encode(bits.tobytes()).decode("ascii")}
 
 
 def _listed(texts: Iterable[str]) -> msgspec.Raw:
@@ -178,7 +246,7 @@ class _Texts:
 def _short_json(text: str) -> str:
     if text == SAME or not _LONG.search(text):
         return text
-    return _ENCODE(_short(json.loads(text))).decode()
+    return _ENCODE(_short(_DECODE(text))).decode()
 
 
 def _short(value: Any) -> Any:

@@ -55,12 +55,13 @@ def packed_records(run: Run) -> str:
     return packed(record_data(run.manifest, list(map(shown, run.records))))
 
 
-def render(page: Page, records: str) -> str:
+def render(page: Page, records: str, library: str | None = None) -> str:
     """Returns the HTML text.
 
     Args:
         page: What is on it.
         records: From `packed_records`.
+        library: From `packed_library`; None: it is packed here if the page needs it.
     """
     environment = _environment()
     template = environment.get_template("report.html.j2")
@@ -74,7 +75,7 @@ def render(page: Page, records: str) -> str:
         parts=_asset("parts.js"),
         explore=_asset("explore.js"),
         explorer_json=script_json(page.explorer.data) if page.explorer else "",
-        plotly_packed=_library(page.charts),
+        plotly_packed=(library or packed_library()) if _needs_library(page.charts) else "",
         charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
         save=_asset("save.js"),
         records=_asset("records.js"),
@@ -100,7 +101,7 @@ def render_compared(page: ComparedPage) -> str:
             own_script=_asset("compared.js"),
             two_runs=_asset("two_runs.js"),
             save=_asset("save.js"),
-            plotly_packed=_library(page.charts),
+            plotly_packed=packed_library() if _needs_library(page.charts) else "",
             charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
             map_json=script_json(page.map),
         )
@@ -138,15 +139,18 @@ def _asset(name: str) -> str:
     return (resources.files("byteways.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def _library(charts: Sequence[Chart]) -> str:
-    """Returns Plotly's script, packed: 1.8 instead of 4.8 MB; '' if the page draws all charts itself.
+def _needs_library(charts: Sequence[Chart]) -> bool:
+    """Whether the page does not draw all of these charts itself."""
+    return not all("lines" in chart.figure for chart in charts)
+
+
+def packed_library() -> str:
+    """Returns Plotly's script, packed: 1.8 instead of 4.8 MB.
 
     The page unpacks it when a chart needs it. It is read from the installed package: importing takes 0.3 s.
     """
     from importlib.metadata import distribution
 
-    if all("lines" in chart.figure for chart in charts):
-        return ""
     files = distribution("plotly").files or []
     entry = next(file for file in files if file.name == "plotly.min.js")
     return packed_text(entry.read_text())

@@ -1,4 +1,4 @@
-"""Computes a text of the page in a second process while the first goes on: the report of a large run."""
+"""Computes texts in a second process while the first goes on: for the report and tables of a large run."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+Texts = TypeVar("Texts")
+
+#: From this number of records on, a second process saves time.
+MANY_RECORDS = 5_000
+
 
 @contextmanager
-def computed_beside(compute: Callable[[], str]) -> Iterator[Callable[[], str]]:
-    """Starts a computation in a forked process, and yields a function that waits for its text.
+def computed_beside(compute: Callable[[], Texts]) -> Iterator[Callable[[], Texts]]:
+    """Starts a computation in a forked process, and yields a function that waits for its texts.
 
-    The process sees all objects as they are now, and only the text comes back. If it fails, the function
-    computes the text here; without a second processor, or with other threads, which a fork would cut off,
+    The process sees all objects as they are now, and only the texts come back. If it fails, the function
+    computes them here; without a second processor, or with other threads, which a fork would cut off,
     there is no second process.
     """
     if len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
@@ -31,12 +36,12 @@ def computed_beside(compute: Callable[[], str]) -> Iterator[Callable[[], str]]:
     process.start()
     there.close()
 
-    def wait() -> str:
+    def wait() -> Texts:
         try:
-            text: str = here.recv()
-        except (EOFError, OSError):  # it ended before the text, or within
+            texts: Texts = here.recv()
+        except (EOFError, OSError):  # it ended before the texts, or within
             return compute()
-        return text
+        return texts
 
     try:
         yield wait
@@ -46,7 +51,7 @@ def computed_beside(compute: Callable[[], str]) -> Iterator[Callable[[], str]]:
         process.join()
 
 
-def _send(there: Connection, compute: Callable[[], str]) -> None:
+def _send(there: Connection, compute: Callable[[], Texts]) -> None:
     import gc
 
     gc.disable()  # it would copy what both processes share

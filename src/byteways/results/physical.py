@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from byteways.plan.case import Case, Flow
 from byteways.plan.limits import Excess, Limit, excess, excess_of_pages, limit, worst
 from byteways.plan.memory import is_managed
 from byteways.results import warnings
-from byteways.results.record import BEYOND_LIMIT, Record, Warning
+from byteways.results.record import BEYOND_LIMIT, Record
+from byteways.results.warnings import Warning
 from byteways.topology.model import Topology
 from byteways.units import format_bandwidth
 
@@ -31,8 +34,8 @@ def judged(record: Record, case: Case, topology: Topology) -> Record:
     except ValueError as error:  # a relay that this machine lacks
         most, found = Limit(None, str(error)), None
     if record.bandwidth_bytes_per_s is not None:
-        record = replace(record, limit_bytes_per_s=most.bytes_per_s, limit_source=most.source)
-    return record if found is None else replace(record, warnings=[*record.warnings, _warning(found)])
+        record = structs.replace(record, limit_bytes_per_s=most.bytes_per_s, limit_source=most.source)
+    return record if found is None else structs.replace(record, warnings=[*record.warnings, _warning(found)])
 
 
 def _limit_and_excess(record: Record, case: Case, topology: Topology) -> tuple[Limit, Excess | None]:
@@ -87,7 +90,7 @@ def judged_all(
     """
     topology = with_caches(topology, capabilities)
     return [
-        judged(record, Case.from_json(vars(record)), topology) if _has_rates(record) else record
+        judged(record, Case.from_json(record.definition), topology) if _has_rates(record) else record
         for record in records
     ]
 

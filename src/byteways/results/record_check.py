@@ -23,9 +23,16 @@ RATES, TIMES_NS = (1.0, 1e16), (1e-2, 1e14)
 _WITH_FIGURES = ("measured",)
 
 
-#: Rates in bytes/s, and a time: as one value, and by path.
-_FIGURES = ("bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "limit_bytes_per_s")
+#: Valid values of figures.
+_FIGURES = {
+    "bandwidth_bytes_per_s": RATES,
+    "latency_ns": TIMES_NS,
+    "peak_bytes_per_s": RATES,
+    "limit_bytes_per_s": RATES,
+}
+#: Rates by path.
 _BY_PATH = ("directions", "end_to_end_bytes_per_s")
+_figures, _by_path = attrgetter(*_FIGURES), attrgetter(*_BY_PATH)
 
 #: What a record says of its case: equal in every round.
 _DEFINITION = attrgetter(
@@ -78,7 +85,7 @@ def _about_case(record: Record, here: Collection[str] | None) -> str:
     if not 0 <= record.size_bytes < 2**63:
         return "size_bytes is out of range"
     try:
-        case = Case.from_json(vars(record))
+        case = Case.from_json(record.definition)
         devices = case.devices
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return f"flows: {error}"
@@ -128,13 +135,12 @@ def _about_outcome(record: Record) -> str:
             return "it was measured and has no result"
     elif not record.reason:
         return f"it is {record.status} without a reason"
-    for name in _FIGURES:
-        value, (low, high) = getattr(record, name), TIMES_NS if name == "latency_ns" else RATES
+    for value, (name, (low, high)) in zip(_figures(record), _FIGURES.items(), strict=True):
         if value is not None and not low <= value <= high:
             return f"{name} of {value:g} is not a valid value"
     low, high = RATES
-    for name in _BY_PATH:
-        for path, rate in (getattr(record, name) or {}).items():
+    for rates, name in zip(_by_path(record), _BY_PATH, strict=True):
+        for path, rate in rates.items() if rates else ():
             if rate and not low <= rate <= high:  # 0: a flow did not finish within the window
                 return f"{name} of {path} of {rate:g} is not a valid value"
     times = record.time_ns

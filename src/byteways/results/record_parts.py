@@ -5,6 +5,7 @@ Additional keys are allowed: this only prevents, for example, text where a sum i
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, TypedDict
 
 from byteways.decoding import converted
@@ -137,23 +138,24 @@ _PARTS: dict[str, Any] = {
     "ranks": list[_Rank],
     "first_use": _FirstUse,
     "library_choice": _LibraryChoice,
-    "launch": dict[str, int],
     "other_count": _OtherWays,
     "corruption": _Corruption,
     "health": dict[str, _Readings],
+    "energy": Any,
 }
+_parts = attrgetter(*_PARTS)
 
 
 def wrong_part(record: Record) -> str:
     """Returns which table has an invalid value; empty if none has."""
-    own = vars(record)
-    for name, kind in _PARTS.items():
-        if own.get(name) is not None and (reason := _wrong(name, own[name], kind)):
+    values = _parts(record)
+    if values.count(None) == len(values):  # so are most
+        return ""
+    for value, (name, kind) in zip(values, _PARTS.items(), strict=True):
+        if name == "energy":
+            kind = _NoEnergy if "reason" in (value or ()) else _EnergyWithInterval
+        if value is not None and (reason := _wrong(name, value, kind)):
             return reason
-    if record.energy is not None:
-        return _wrong(
-            "energy", record.energy, _NoEnergy if "reason" in record.energy else _EnergyWithInterval
-        )
     return ""
 
 

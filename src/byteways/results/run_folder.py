@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from byteways.decoding import decoded
 from byteways.errors import BytewaysError
-from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, read_bytes
+from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, lines_of, read_bytes
 from byteways.results import manifest_types, version1
 from byteways.results.journal_lines import JournalLines
 from byteways.results.record import FIRST_SCHEMA_VERSION, SCHEMA_VERSION, Record
@@ -37,7 +37,7 @@ BEFORE_MEASURING = (JOURNAL, SAMPLES, PLAN, LOG, SHEET, HOSTS, HOSTS_OF_JOB)
 _DRAFT = re.compile(r"\.(?:run\.json|plan\.jsonl)\.[0-9]+")
 
 
-@dataclass(frozen=True)
+@dataclass
 class JournalText:
     """The content of a journal: records, and lines that are invalid."""
 
@@ -62,29 +62,31 @@ def read_journal(
     Raises:
         BytewaysError: The file cannot be read.
     """
+    text = JournalText()
+    seen: set[tuple[str, int]] = set()
+    lines = JournalLines(devices, schema_version)
     try:
-        content = read_bytes(path, MOST_LINES_BYTES)
+        for number, line in enumerate(lines_of(path, MOST_LINES_BYTES), start=1):
+            if not line.endswith(b"\n"):
+                text.unfinished_bytes = len(line)
+                break
+            text.finished_bytes += len(line)
+            try:
+                record = lines.record(line[:-1])
+            except ValueError as error:
+                text.damaged.append(number)
+                text.reasons.append(str(error))
+                continue
+            if (key := (record.case_id, record.round)) in seen:
+                text.doubled.append(number)
+            else:
+                seen.add(key)
+                text.records.append(record)
     except FileNotFoundError:
         return JournalText()
     except OSError as error:
         hint = "see its owner and mode"
         raise BytewaysError(f"cannot read {path}", cause=error.strerror, hint=hint) from error
-    finished = content.rfind(b"\n") + 1
-    text = JournalText(unfinished_bytes=len(content) - finished, finished_bytes=finished)
-    seen: set[tuple[str, int]] = set()
-    lines = JournalLines(devices, schema_version)
-    for number, line in enumerate(content[:finished].split(b"\n")[:-1], start=1):
-        try:
-            record = lines.record(line)
-        except ValueError as error:
-            text.damaged.append(number)
-            text.reasons.append(str(error))
-            continue
-        if (key := (record.case_id, record.round)) in seen:
-            text.doubled.append(number)
-        else:
-            seen.add(key)
-            text.records.append(record)
     return text
 
 

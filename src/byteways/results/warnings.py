@@ -5,7 +5,7 @@ A warning never hides a figure: it stands beside it with what was observed and w
 
 from __future__ import annotations
 
-from byteways.results.record import Warning
+from dataclasses import dataclass
 
 #: Bits of `throttle_reasons` in a record's health (as in nvmlClocksEventReasons) that mean reduced speed.
 THROTTLE_REASONS = {
@@ -141,6 +141,16 @@ ADVICE = {
         "says."
     ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """One warning: id, observed value, required value, and what to do."""
+
+    id: str
+    observed: float | str | None
+    required: float | str | None
+    advice: str
 
 
 def make(id: str, observed: float | str | None, required: float | str | None) -> Warning:

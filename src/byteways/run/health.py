@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import counts_as_stream, figure_of
 from byteways.results import warnings
-from byteways.results.record import Warning
-from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
+from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS, Warning
 from byteways.run.health_users import GpuUse
 from byteways.topology.sysfs_health import SysfsHealth, SysfsReading
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways.results import warnings
-from byteways.results.record import Warning
-from byteways.results.warnings import BUSY_SHARE, STEAL_SHARE
+from byteways.results.warnings import BUSY_SHARE, STEAL_SHARE, Warning
 
 #: Kernel CPU times have a resolution of 10 ms, 1 % of two cores over half a second. Shorter cases are judged
 #: together with the preceding time; nothing is judged over less.

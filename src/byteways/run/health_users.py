@@ -16,8 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.results import warnings
-from byteways.results.record import Warning
-from byteways.results.warnings import UTILISATION_SHARE
+from byteways.results.warnings import UTILISATION_SHARE, Warning
 
 if TYPE_CHECKING:
     from byteways._core import Management

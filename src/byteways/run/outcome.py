@@ -12,7 +12,8 @@ from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of, is_memory_step
 from byteways.plan.legality import PLACED_BY_TOUCH
 from byteways.results import warnings
-from byteways.results.record import Times, Warning
+from byteways.results.times import Times
+from byteways.results.warnings import Warning
 from byteways.run.residency import about_pages
 
 if TYPE_CHECKING:

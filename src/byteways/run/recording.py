@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields as fields_of
 from typing import Any
 
 from byteways.machines.basis import rests_on
@@ -11,11 +10,11 @@ from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import peak
 from byteways.results.physical import judged
-from byteways.results.record import Record
+from byteways.results.record import FIELDS, Record
 from byteways.results.samples import Samples, of_outcome
 from byteways.topology.model import Topology
 
-_FIELDS = {entry.name for entry in fields_of(Record)}
+_FIELDS = {*FIELDS}
 #: Statuses that a worker may report; only the conductor sets the others.
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import moves_pages
 from byteways.results import warnings
-from byteways.results.record import Warning
+from byteways.results.warnings import Warning
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, FlowResult, Measurement, SideResidency

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.results import warnings
-from byteways.results.record import Times
+from byteways.results.times import Times
 from byteways.run.outcome import rounded
 from byteways.run.protocol import Unavailable
 

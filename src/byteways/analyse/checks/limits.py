@@ -129,7 +129,7 @@ def _selected(run: Index, limit: Limit) -> list[Cell]:
         for cell in sound(run)
         if fits(cell.record.size_bytes)
         and limit.of(cell) is not None
-        and wanted(Case.from_json(vars(cell.record)), cell.record.sweep)
+        and wanted(Case.from_json(cell.record.definition), cell.record.sweep)
     ]
 
 

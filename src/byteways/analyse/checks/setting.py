@@ -66,7 +66,7 @@ def setting_of(run: Index, record: Record) -> str | None:
 
     Devices are renamed in order of appearance, so that gpu2>gpu3 has the setting of gpu0>gpu1.
     """
-    case = Case.from_json(vars(record))
+    case = Case.from_json(record.definition)
     known = set(run.topology.names())
     if case.hosts or not known.issuperset(case.devices):
         return None

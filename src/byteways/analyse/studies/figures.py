@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from byteways.plan.interface import READ_WRITE
 from byteways.plan.interfaces import INTERFACES
-from byteways.results.record import Record, Times
+from byteways.results.record import Record
+from byteways.results.times import Times
 from byteways.studies.study import Line
 from byteways.studies.values import Value
 

@@ -42,7 +42,7 @@ def _alike(cell: Cell) -> tuple[str, ...]:
     options = {option.name: cell.record.options.get(option.name, option.default) for option in _MODE}
     return (
         cell.record.pattern,
-        str(len(Case.from_json(vars(cell.record)).ranks)),
+        str(len(Case.from_json(cell.record.definition).ranks)),
         memory(cell),
         str(options["timing"]),
         _LAUNCHES[str(options["launch"])],

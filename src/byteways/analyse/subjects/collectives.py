@@ -70,7 +70,9 @@ def timing(cell: Cell) -> str:
 
 def size_of(cell: Cell) -> int:
     """The size in bytes by which tables name it: that of OSU's program where it is timed as that does."""
-    return osu_bytes(Case.from_json(vars(cell.record))) if timing(cell) == OSU else cell.record.size_bytes
+    return (
+        osu_bytes(Case.from_json(cell.record.definition)) if timing(cell) == OSU else cell.record.size_bytes
+    )
 
 
 def members_of(cell: Cell) -> str:
@@ -80,7 +82,7 @@ def members_of(cell: Cell) -> str:
 
 def ranks_of(cell: Cell) -> int:
     """The number of participating ranks."""
-    return len(Case.from_json(vars(cell.record)).ranks)
+    return len(Case.from_json(cell.record.definition).ranks)
 
 
 def time_of(cell: Cell) -> Part:

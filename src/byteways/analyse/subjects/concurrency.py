@@ -17,7 +17,7 @@ from byteways.analyse.wording import largest, less, losing_most, no_loss, part_k
 from byteways.analyse.wording_rankings import moves_most, others_of
 from byteways.analyse.words import describe
 from byteways.plan.interfaces import one_buffer
-from byteways.results.record import Warning
+from byteways.results.warnings import Warning
 from byteways.units import format_size
 
 SHARED, TWO_WAY, FAN, IN_TURNS, ALL_PAIRS, DISTURBED = 500.0, 480.0, 470.0, 465.0, 460.0, 440.0

@@ -82,7 +82,7 @@ def _finding(title: str, example: Record, which: str = "") -> Finding:
 
 def _who(record: Record, rank: int) -> str:
     """Returns `Rank 1`, or `Host node7`, with the rank if it has several."""
-    hosts = Case.from_json(vars(record)).hosts_of_ranks
+    hosts = Case.from_json(record.definition).hosts_of_ranks
     if not hosts:
         return f"Rank {rank}"
     alone = hosts.count(hosts[rank]) == 1

@@ -164,7 +164,9 @@ interface ComparedElements {
 
 type Value = string | number | boolean | null;
 type Column = { name: string; kind: string } & ({ all: Value } | { of: Value[]; at: number[] } | { each: Value[] });
-interface RecordData { manifest: object; count: number; columns: Column[]; extra: Column[] }
+/** As the page holds it: `rows` names the rows of the table that say which index of `at` is a record's. */
+type StoredColumn = Column | { name: string; kind: string; of: Value[]; at: number[]; rows: string } | { name: string; kind: string; floats: string };
+interface RecordData { manifest: object; count: number; rows: Record<string, number[]>; columns: Column[]; extra: Column[] }
 interface Shown { name: string; heading: string; write: (value: any) => string; right: boolean; column: Column }
 interface RecordState { search: string; filters: Record<string, string>; sort: string; down: boolean; chosen: number }
 interface RecordElements {

@@ -68,8 +68,11 @@
   // Base 85 in the alphabet of packing.py, then gzip.
   const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=[?@^_]{|}~";
   /** @param {string} id */
-  async function text(id) {
-    const packed = document.getElementById(id)?.textContent?.trim() || "", codes = new Uint8Array(128);
+  // Base 85, or base 64 where there is much: browsers and Python have that built in.
+  /** @param {string} packed */
+  function bytesOf(packed) {
+    if (packed.startsWith("H4sI")) return Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+    const codes = new Uint8Array(128);
     for (let n = 0; n < 85; n++) codes[LETTERS.charCodeAt(n)] = n;
     const rest = packed.length % 5, groups = Math.ceil(packed.length / 5);
     const bytes = new Uint8Array(groups * 4), view = new DataView(bytes.buffer), last = LETTERS.charCodeAt(84);
@@ -78,7 +81,11 @@
       for (let n = group * 5; n < group * 5 + 5; n++) word = word * 85 + codes[n < packed.length ? packed.charCodeAt(n) : last];
       view.setUint32(group * 4, word);
     }
-    const whole = bytes.subarray(0, groups * 4 - (rest ? 5 - rest : 0));
+    return bytes.subarray(0, groups * 4 - (rest ? 5 - rest : 0));
+  }
+  /** @param {string} id */
+  async function text(id) {
+    const whole = bytesOf(document.getElementById(id)?.textContent?.trim() || "");
     return new Response(new Blob([whole]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
   // Large tables, and the details of cells, travel packed: the first view needs neither. A table is placed when its

@@ -36,7 +36,22 @@
   let data;
   /** @type {Promise<void> | null} */
   let loading = null;
-  const load = () => (loading = loading || window.byteways.text("records").then((text) => { data = JSON.parse(text); }));
+  const load = () => (loading = loading || window.byteways.text("records").then((text) => {
+    data = JSON.parse(text);
+    data.columns = data.columns.map(whole);
+    data.extra = data.extra.map(whole);
+  }));
+  // A column with a value, or the index of one, for each record.
+  /** @param {StoredColumn} one @returns {Column} */
+  function whole(one) {
+    if ("floats" in one) {
+      const bytes = Uint8Array.from(atob(one.floats), (letter) => letter.charCodeAt(0)), view = new DataView(bytes.buffer);
+      const number = (/** @type {number} */ row) => view.getFloat32(4 * row, true);
+      return { ...one, each: Array.from({ length: data.count }, (_, row) => (Number.isNaN(number(row)) ? null : Number(number(row).toPrecision(6)))) };
+    }
+    const at = "rows" in one ? one.at : null;
+    return at && "rows" in one ? { ...one, at: data.rows[one.rows].map((row) => at[row]) } : one;
+  }
   const column = (/** @type {string} */ name) => /** @type {Column} */ (data.columns.find((one) => one.name === name));
   const stored = (/** @type {Column} */ one, /** @type {number} */ row) => ("each" in one ? one.each[row] : "of" in one ? one.of[one.at[row]] : one.all);
   // SAME of report/record_data.py: the record's own bandwidth, on its path.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields as fields_of
 from typing import Any
 
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import algorithm_sets_peak
-from byteways.results.record import Record
+from byteways.results.record import FIELDS, Record
 from byteways.results.samples import Samples, of_outcome
 from byteways.run.recording import WORKER_STATUSES, asked
 
-_FIELDS = {entry.name for entry in fields_of(Record)}
+_FIELDS = {*FIELDS}
 #: Why no record between hosts has a physical limit.
 NO_LIMIT = "no raw signalling rate of the network between hosts is known"
 
