@@ -21,10 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "benchmarks")]
 
 from byteways.analyse.checks.learning import learned  # noqa: E402
-from byteways.analyse.checks.machines import links_of  # noqa: E402
 from byteways.analyse.checks.normal import FILE, Machine, Normal, Sample, Setting  # noqa: E402
 from byteways.analyse.checks.setting import family_of, setting_of  # noqa: E402
-from byteways.analyse.comparison import gpus  # noqa: E402
 from byteways.analyse.results_index import Index  # noqa: E402
 from byteways.machines.library import load as load_model  # noqa: E402
 from byteways.machines.topology import topology_of  # noqa: E402
@@ -93,9 +91,8 @@ def with_published(normal: Normal) -> Normal:
                 systems[value.source_key, value.system][key].append(value)
         for (source, system), found in systems.items():
             places = ", ".join(dict.fromkeys(value.locator for some in found.values() for value in some))
-            links = {**links_of(sheet.topology)}
-            models = {**gpus(sheet.topology)}
-            nodes.append(Machine(system, f"{source}: {places}", published=True, gpus=models, links=links))
+            # Without numbers of devices: the node of the publication may have more than the model.
+            nodes.append(Machine(system, f"{source}: {places}", published=True))
             for key, some in found.items():
                 _add(settings, key, some, len(nodes) - 1)
     return Normal(normal.version, tuple(nodes), settings)

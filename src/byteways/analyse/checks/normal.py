@@ -51,7 +51,7 @@ class Machine:
     uuids: tuple[str, ...] = ()  # of its GPUs
     simulated: bool = False
     published: bool = False
-    gpus: Mapping[str, int] = field(default_factory=dict)  # number by model
+    gpus: Mapping[str, int] = field(default_factory=dict)  # number by model; a publication has none
     links: Mapping[str, int] = field(default_factory=dict)  # number by class
 
 
