@@ -60,6 +60,18 @@ def test_the_best_and_the_runner_up(tmp_path: Path) -> None:
     assert {claim.verdict for claim in answer.claims} == {LEADS}
 
 
+def test_settings_of_a_tied_interface_are_named(tmp_path: Path) -> None:
+    """Catches "6 % faster than kernel" and "no significant difference between copy and kernel" in one line."""
+    build = pair()
+    build.measure("copy", WRITE, 396.0)
+    build.measure("kernel", WRITE, 372.0)
+    build.spread = 0.05
+    build.measure("kernel", WRITE, 371.0, options={"blocks": 8})
+    answer = only(asked(build, tmp_path))
+    assert "6.5 % faster than kernel issued by the source (372 GB/s)" in str(answer)
+    assert "between copy and kernel issued by the source (blocks=8)" in answer.doubt
+
+
 def test_a_faster_way_that_cannot_be_ranked_is_named(tmp_path: Path) -> None:
     """Catches a sure answer beside a way of 200 times the bandwidth, whose batches the timer hardly tells."""
     short = [Warning("short-batch", 2500.0, 100000.0, "more operations")]

@@ -38,12 +38,18 @@ def doubt(ranking: Ranking) -> str:
         return ", ".join(words) or "noisy"
     if tied := tied_interfaces(ranking):
         rivals = [one.claim for one in ranking.ties if one.variant.interface in tied]
-        return no_difference([ranking.variant.interface, *tied], rivals)
+        return no_difference([ranking.variant.interface, *(_tied(ranking, name) for name in tied)], rivals)
     if following.claim.verdict == TIE:
         return no_difference(
             ["its settings"], [one.claim for one in ranking.ties if one.claim.verdict == TIE]
         )
     return ", ".join(words)
+
+
+def _tied(ranking: Ranking, interface: str) -> str:
+    """Returns an interface that ties, with the settings with which it does if its best ones do not."""
+    same = [one for one in ranking.rivals if one.variant.interface == interface]
+    return way(next(one for one in same if not one.claim.leads).variant) if same[0].claim.leads else interface
 
 
 def _not_compared(one: Unranked) -> str:
