@@ -61,7 +61,7 @@ def test_the_best_and_the_runner_up(tmp_path: Path) -> None:
 
 
 def test_settings_of_a_tied_interface_are_named(tmp_path: Path) -> None:
-    """Catches "6 % faster than kernel" and "no significant difference between copy and kernel" in one line."""
+    """Catches "6 % faster than kernel; no significant difference between copy and kernel" in one line."""
     build = pair()
     build.measure("copy", WRITE, 396.0)
     build.measure("kernel", WRITE, 372.0)
