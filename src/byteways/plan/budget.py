@@ -219,9 +219,8 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
     deal = _Deal(limit_s, load.empty(), {name: _in_order(items) for name, items in sweeps.items()})
     deal.run()
     enough_s = math.ceil(whole.total_s / PLANNED_PART)
-    alone = {item.case.case_id: load.empty().cost(item)[1] for item in deal.over}
     if len(deal.over) == len(running):
-        least_s = math.ceil(min(alone.values()) / PLANNED_PART)
+        least_s = math.ceil(min(load.empty().cost(item)[1] for item in running) / PLANNED_PART)
         raise BytewaysError(
             f"no case fits the budget of {budget_s:g} s",
             cause=f"start-up and the shortest case take about {least_s} s, the whole suite {enough_s} s",
@@ -230,11 +229,11 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
     reason = (
         f"left out to fit the budget of {budget_s:g} s; run with --budget {enough_s} or choose with --only"
     )
+    # What it adds to the run: the process that measures it may be there already.
+    added = {item.case.case_id: deal.load.cost(item)[1] for item in deal.over}
     left_out = {
-        item.case.case_id: replace(
-            item, reason=reason, spare=True, estimated_s=alone[item.case.case_id] / load.rounds
-        )
-        for item in deal.over
+        case: replace(item, reason=reason, spare=True, estimated_s=added[case] / load.rounds)
+        for case, item in ((item.case.case_id, item) for item in deal.over)
     }
     return [left_out.get(item.case.case_id, item) for item in ordered], list(left_out.values())
 
