@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.cli import main
+from byteways.cli import best, main
+from byteways.plan.budget import BudgetError
 from tests.report import sample_run
 from tests.report.run_builder import GIB
 from tests.unit.test_comparison import folder_of, pairs_run
@@ -51,6 +52,24 @@ def test_simulated_and_damaged_runs_are_told(tmp_path: Path, capsys: pytest.Capt
     captured = capsys.readouterr()
     assert captured.out.startswith("SIMULATED by byteways from the model ")
     assert "1 damaged line(s)" in captured.err
+
+
+def test_a_question_too_long_for_its_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches advice on a budget, which `best` does not have."""
+
+    def too_long(*_: object) -> None:
+        raise BudgetError("no case fits", cause="start-up and the shortest case take about 12 s")
+
+    monkeypatch.setattr(best, "_measured", too_long)
+    assert main(["best", "gpu0", "gpu1", "1MiB", "--machine", "h200-x4"]) == 2
+    told = capsys.readouterr().err
+    assert told == (
+        "error: no answer within 10 s\n"
+        "  caused by: start-up and the shortest case take about 12 s, as estimated\n"
+        "hint: measure without that limit: byteways run quick\n"
+    )
 
 
 @pytest.mark.parametrize(

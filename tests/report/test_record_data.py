@@ -16,6 +16,7 @@ from byteways.report import write_report
 from byteways.report.packing import LARGE_BYTES, packed, packed_text, unpacked_text
 from byteways.report.record_data import SAME, record_data
 from byteways.results import columns
+from tests.changed import replace
 from tests.report import rank_runs, sample_run
 
 
@@ -73,6 +74,17 @@ def test_columns_are_those_of_the_export(build: Any) -> None:
                 assert re.sub(r"[\d.e+-]+", "0", here or "") == re.sub(r"[\d.e+-]+", "0", there or "")
         else:
             assert own == expected[column["name"]]
+
+
+def test_numbers_beyond_32_bits() -> None:
+    """Would catch data that is no JSON, or an infinite time, for a number that nothing checks."""
+    made = sample_run.cpu_only()
+    made.records[1] = replace(made.records[1], wall_s=1e39)
+    (column,) = (one for one in told(made)["columns"] if one["name"] == "wall_s")
+    assert column["each"][:2] == [pytest.approx(0.1), 1e39]
+    made.records = [replace(record, wall_s=1e39) for record in made.records]
+    (column,) = (one for one in told(made)["columns"] if one["name"] == "wall_s")
+    assert column["all"] == 1e39
 
 
 def test_fields_without_a_column_are_kept() -> None:

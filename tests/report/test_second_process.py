@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import struct
@@ -87,6 +88,17 @@ def test_nobody_waits_for_it() -> None:
             raise ZeroDivisionError
     with pytest.raises(ProcessLookupError):
         os.kill(found[0], 0)
+
+
+@pytest.mark.usefixtures("two_processors")
+def test_no_further_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch tables that are lost where a user has as many processes as the system allows."""
+
+    def refused() -> int:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(os, "fork", refused)
+    assert told_by(lambda: str(os.getpid())) == str(os.getpid())
 
 
 def test_no_second_processor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,25 @@ def test_the_best_and_the_runner_up(tmp_path: Path) -> None:
     assert {claim.verdict for claim in answer.claims} == {LEADS}
 
 
+def test_a_way_that_cannot_be_ranked_is_compared_where_it_was_measured(tmp_path: Path) -> None:
+    """Catches a way that is called faster because the pairs that it has are fast."""
+    build = Builder(sample_run.topology(4))
+    fast = {("gpu0", "gpu1"), ("gpu1", "gpu0")}
+    pairs = [(f"gpu{a}", f"gpu{b}") for a in range(4) for b in range(4) if a != b]
+    for a, b in pairs:
+        flow = [(f"{a}:device", f"{b}:device", a)]
+        build.measure("copy", flow, 390.0 if (a, b) in fast else 200.0)
+        build.measure("kernel-bulk", flow, 100.0)
+    build.rounds = 1
+    build.measure("kernel", WRITE, 350.0)
+    assert "kernel issued" not in only(asked(build, tmp_path, "gpu*", "gpu*", "1GiB")).doubt
+    build.measure("kernel", [("gpu2:device", "gpu3:device", "gpu2")], 300.0, options={"blocks": 8})
+    doubt = only(asked(build, tmp_path / "slow", "gpu*", "gpu*", "1GiB")).doubt
+    assert doubt.endswith(
+        "kernel issued by the source (blocks=8) reached 300 GB/s in too few rounds to compare"
+    )
+
+
 def test_settings_of_a_tied_interface_are_named(tmp_path: Path) -> None:
     """Catches "6 % faster than kernel; no significant difference between copy and kernel" in one line."""
     build = pair()

@@ -68,3 +68,15 @@ def test_later_round_that_is_damaged(old: bytes, new: bytes, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         reader.record(second.replace(old, new))
     assert reader.record(second) == Record.from_json(json.loads(second))
+
+
+@pytest.mark.parametrize("depth", [400, 900, 960, 999, 5000])
+def test_a_line_that_is_nested_too_deeply(depth: int) -> None:
+    """Would catch one line that makes a run unreadable: each step of reading has its own limit of depth."""
+    first, second, *_ = rounds_of_one_case()
+    nested = b'"options":{"zz":' + b"[" * depth + b"]" * depth + b"}"
+    for line in (first, second):
+        reader = JournalLines()
+        with pytest.raises(ValueError, match=r"nested too deeply|option zz|recursion"):
+            reader.record(line.replace(b'"options":{}', nested))
+        assert reader.record(first).round == 0

@@ -81,7 +81,9 @@ class Answer:
 
     @property
     def sure(self) -> bool:
-        """Whether it leads every other interface by a significant difference, without data warnings."""
+        """Whether it leads every other interface by a significant difference, without data warnings, and
+        nothing that cannot be ranked was faster.
+        """
         return not self.doubt
 
     @property

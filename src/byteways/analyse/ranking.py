@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.analyse.claim import TIE, Claim
@@ -73,16 +73,26 @@ def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
         tuple(rivals),
         plain[0] if _settings(first) and plain else None,
         tuple(sorted((one for one in narrow if one.claim.trails), key=lambda one: -one.group.value)),
-        _unranked(members, ways, groups[first].high),
+        _unranked(members, ways, ways[first]),
     )
 
 
-def _unranked(members: Iterable[Cell], ways: Collection[Variant], above: float) -> tuple[Unranked, ...]:
-    """Returns the alternatives without any ranked cell whose value is above this one, the greatest first."""
+def _unranked(
+    members: Iterable[Cell], ways: Collection[Variant], best: Sequence[Cell]
+) -> tuple[Unranked, ...]:
+    """Returns the alternatives without any ranked cell whose value is above that of the best one over the
+    paths of both, the greatest first.
+    """
     others = group_by((cell for cell in members if not cell.ranked), lambda cell: cell.variant)
-    pooled = [Unranked(same, pool(some)) for same, some in others.items() if same not in ways]
-    faster = (one for one in pooled if one.group.value > above)
-    return tuple(sorted(faster, key=lambda one: -one.group.value))
+    found = []
+    for same, some in others.items():
+        paths = {cell.record.path for cell in some}
+        there = [cell for cell in best if cell.record.path in paths]
+        shared = {cell.record.path for cell in there}
+        here = [cell for cell in some if cell.record.path in shared]
+        if here and same not in ways and pool(here).value > pool(there).high:
+            found.append(Unranked(same, pool(here)))
+    return tuple(sorted(found, key=lambda one: -one.group.value))
 
 
 def best_of(members: Iterable[Cell]) -> Variant | None:

@@ -148,6 +148,7 @@ def _print(
 def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) -> int:
     """Measures the question and answers it, on a real machine within LIMIT_S."""
     from byteways.analyse.answers import answers, left_out
+    from byteways.plan.budget import BudgetError
     from byteways.plan.question import LIMIT_S
     from byteways.results.simulated import worded
     from byteways.run.conductor import Interrupted
@@ -164,9 +165,11 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
             folder, planned = _measured(asked, simulation, out or own / "best", limit)
         except Interrupted as stopped:
             if limit.over:
-                raise _no_time(LIMIT_S) from stopped
+                raise _no_time(LIMIT_S, "the devices of this machine were still being opened") from stopped
             say(f"interrupted by {stopped}")
             return ExitStatus.INTERRUPTED
+        except BudgetError as error:
+            raise _no_time(LIMIT_S, f"{error.cause}, as estimated") from error
         took_s = time.monotonic() - began
         kept = f" into {out}" if out else ""
         say(worded(f"measured now{kept}, in {took_s:.1f} s", simulation is not None))
@@ -177,12 +180,9 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     return ExitStatus.GOOD
 
 
-def _no_time(limit_s: float) -> BytewaysError:
-    return BytewaysError(
-        f"no answer within {limit_s:g} s",
-        cause="the devices of this machine were still being opened",
-        hint="measure without that limit: byteways run quick",
-    )
+def _no_time(limit_s: float, cause: str) -> BytewaysError:
+    hint = "measure without that limit: byteways run quick"
+    return BytewaysError(f"no answer within {limit_s:g} s", cause=cause, hint=hint)
 
 
 def _measured(

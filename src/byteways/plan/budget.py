@@ -34,6 +34,10 @@ MOST_OF_ONE = 0.2
 SMALL_GROUP = 4
 
 
+class BudgetError(BytewaysError):
+    """The time budget is too short for any case."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """A case (counted once for all rounds), with the sweep that sets its budget and precision."""
@@ -204,7 +208,7 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
     """Returns the cases that fit the budget and the others, first to return first.
 
     Raises:
-        BytewaysError: Not even one case fits.
+        BudgetError: Not even one case fits.
     """
     limit_s = PLANNED_PART * budget_s + 1e-9
     running = [item for item in ordered if item.reason is None]
@@ -221,7 +225,7 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
     enough_s = math.ceil(whole.total_s / PLANNED_PART)
     if len(deal.over) == len(running):
         least_s = math.ceil(min(load.empty().cost(item)[1] for item in running) / PLANNED_PART)
-        raise BytewaysError(
+        raise BudgetError(
             f"no case fits the budget of {budget_s:g} s",
             cause=f"start-up and the shortest case take about {least_s} s, the whole suite {enough_s} s",
             hint=f"byteways run --budget {least_s}",

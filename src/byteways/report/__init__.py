@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +37,13 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
     path = out or folder.path / REPORT
     if len(folder.records) < MANY_RECORDS:
         return _written(path, render(from_run(folder, beside), packed_records(folder)))
-    with computed_beside(lambda: (packed_records(folder), packed_library())) as wait:
+    here = os.getpid()
+
+    def packed() -> tuple[str, str | None]:
+        # Before the page is known: only where that costs no time.
+        return packed_records(folder), None if os.getpid() == here else packed_library()
+
+    with computed_beside(packed) as wait:
         page = from_run(folder, beside)
         return _written(path, render(page, *wait()))
 

@@ -13,7 +13,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import count
-from math import nan
+from math import inf, nan
 from operator import attrgetter
 from typing import Any
 
@@ -47,7 +47,7 @@ def record_data(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[
 
     A column has its `name`, its `kind` (results/columns.py), and one of `all` (the value of all rows),
     `of` and `at` (distinct values, and the index of each row's), `each` (the value of each row), or `floats`
-    (in base 64, little-endian, of 32 bits: six digits; NaN: missing). Other values are JSON text already.
+    (little-endian numbers of 32 bits in base 64; NaN means missing). The other values are JSON text already.
     With `rows`, `at` has an index for each case or for each combination of usual values, and the table's
     `rows` of that name say which of them a record has. The rates of directions are SAME where the bandwidth
     says them.
@@ -193,18 +193,22 @@ class _Numbers:
     kind = columns.NUMBER
 
     def __init__(self, name: str) -> None:
-        self._name, self._values = name, array("f")
+        self._name = name
+        self._values: list[float | None] = []
 
     def add(self, values: Sequence[float | None]) -> None:
         """Adds the values of further rows."""
-        self._values.extend([nan if value is None else value for value in values])
+        self._values += values
 
     def coded(self) -> dict[str, Any]:
         """Returns the column as `record_data` describes it."""
-        named, bits = {"name": self._name, "kind": self.kind}, self._values[:]
-        if bits.tobytes() == bits[:1].tobytes() * len(bits):
-            (text,) = _short_numbers(bits[:1] or [None])
+        named, values = {"name": self._name, "kind": self.kind}, self._values
+        if values.count(values[0] if values else None) == len(values):
+            (text,) = _short_numbers(values[:1] or [None])
             return {**named, "all": msgspec.Raw(text.encode())}
+        bits = array("f", [nan if value is None else value for value in values])
+        if inf in bits or -inf in bits:  # beyond 32 bits
+            return {**named, "each": _listed(_short_numbers(values))}
         if sys.byteorder == "big":
             bits.byteswap()
         return {**named, "floats": base64.b64encode(bits.tobytes()).decode("ascii")}

@@ -21,9 +21,9 @@ MANY_RECORDS = 5_000
 def computed_beside(compute: Callable[[], Texts]) -> Iterator[Callable[[], Texts]]:
     """Starts a computation in a forked process, and yields a function that waits for its texts.
 
-    The process sees all objects as they are now, and only the texts come back. If it fails, the function
-    computes them here; without a second processor, or with other threads, which a fork would cut off,
-    there is no second process.
+    The process sees all objects as they are now, and only the texts come back. If it fails or cannot be
+    started, the function computes them here; without a second processor, or with other threads, which a fork
+    would cut off, there is no second process.
     """
     if len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
         yield compute
@@ -33,7 +33,13 @@ def computed_beside(compute: Callable[[], Texts]) -> Iterator[Callable[[], Texts
     forked = multiprocessing.get_context("fork")
     here, there = forked.Pipe(duplex=False)
     process = forked.Process(target=_send, args=(there, compute), daemon=True)
-    process.start()
+    try:
+        process.start()
+    except OSError:  # no further process, or no memory for one
+        here.close()
+        there.close()
+        yield compute
+        return
     there.close()
 
     def wait() -> Texts:

@@ -65,12 +65,13 @@ class JournalLines:
         """
         if len(line) > MOST_LINE_BYTES:
             raise ValueError(f"it has more than {MOST_LINE_BYTES >> 20} MiB")
-        if self._early:
-            return self._checked(_early_record(line))
         try:
-            record = self._decoder.decode(line)
+            return self._known(_early_record(line) if self._early else self._decoder.decode(line))
         except RecursionError as error:
             raise ValueError(f"it is nested too deeply: {error}") from error
+
+    def _known(self, record: Record) -> Record:
+        """Returns a plausible record that shares what the first one of its case has."""
         first = self._first.get(record.case_id)
         if first is None or first[0] != _definition(record):
             return self._checked(record)

@@ -31,7 +31,7 @@ BEYOND_LIMIT = "beyond-limit"
 
 
 # A run may have 100,000 records. A Struct takes a third of the memory of a dataclass and half of its time to
-# read. No record refers to itself: the garbage collector need not look at it.
+# read. The garbage collector does not look at records: nothing that they hold refers to them.
 class Record(msgspec.Struct, frozen=True, gc=False):
     """A case with its result. Absent fields are None and omitted from the line."""
 

@@ -141,7 +141,7 @@ _PARTS: dict[str, Any] = {
     "other_count": _OtherWays,
     "corruption": _Corruption,
     "health": dict[str, _Readings],
-    "energy": Any,
+    "energy": _EnergyWithInterval,
 }
 _parts = attrgetter(*_PARTS)
 
@@ -152,14 +152,14 @@ def wrong_part(record: Record) -> str:
     if values.count(None) == len(values):  # so are most
         return ""
     for value, (name, kind) in zip(values, _PARTS.items(), strict=True):
-        if name == "energy":
-            kind = _NoEnergy if "reason" in (value or ()) else _EnergyWithInterval
         if value is not None and (reason := _wrong(name, value, kind)):
             return reason
     return ""
 
 
 def _wrong(name: str, value: Any, kind: Any) -> str:
+    if name == "energy" and "reason" in value:
+        kind = _NoEnergy
     try:
         converted(value, kind)
     except ValueError as error:

@@ -16,6 +16,7 @@ interface Byteways {
   places: HTMLElement[];
   save: (content: Blob, kind: string, name?: string) => void;
   text: (id: string) => Promise<string>;
+  fromBase64: (letters: string) => Uint8Array;
   readonly filled: Promise<void>;
   // curve.js, two_runs.js
   curve: CurveTools;

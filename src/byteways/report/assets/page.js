@@ -65,13 +65,18 @@
     const kept = (/** @type {unknown} */ _, /** @type {number} */ index) => (count - 1 - index) % step === 0;
     return Object.assign({}, own, { tickvals: own.tickvals.filter(kept), ticktext: own.ticktext.filter(kept) });
   }
+  /** @param {string} letters */
+  function fromBase64(letters) {
+    const text = atob(letters), bytes = new Uint8Array(text.length);
+    for (let n = 0; n < text.length; n++) bytes[n] = text.charCodeAt(n);
+    return bytes;
+  }
   // Base 85 in the alphabet of packing.py, then gzip.
   const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=[?@^_]{|}~";
-  /** @param {string} id */
-  // Base 85, or base 64 where there is much: browsers and Python have that built in.
+  // Much data is in base 64 instead (packing.py).
   /** @param {string} packed */
   function bytesOf(packed) {
-    if (packed.startsWith("H4sI")) return Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+    if (packed.startsWith("H4sI")) return fromBase64(packed);
     const codes = new Uint8Array(128);
     for (let n = 0; n < 85; n++) codes[LETTERS.charCodeAt(n)] = n;
     const rest = packed.length % 5, groups = Math.ceil(packed.length / 5);
@@ -328,6 +333,6 @@
     document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
   }
   window.addEventListener("load", () => setTimeout(() => idle().then(filled).then(idle).then(unpacked), 100));
-  const shared = { all, within, compact, unpacked, ready, draw, drawAll, drawn, places, save, text, get filled() { return filled(); } };
+  const shared = { all, within, compact, unpacked, ready, draw, drawAll, drawn, places, save, text, fromBase64, get filled() { return filled(); } };
   window.byteways = /** @type {Byteways} */ (shared); // the other scripts add theirs
 })();

@@ -44,14 +44,15 @@
   // A column with a value, or the index of one, for each record.
   /** @param {StoredColumn} one @returns {Column} */
   function whole(one) {
+    const { name, kind } = one;
     if ("floats" in one) {
-      const bytes = Uint8Array.from(atob(one.floats), (letter) => letter.charCodeAt(0)), view = new DataView(bytes.buffer);
-      const number = (/** @type {number} */ row) => view.getFloat32(4 * row, true);
-      return { ...one, each: Array.from({ length: data.count }, (_, row) => (Number.isNaN(number(row)) ? null : Number(number(row).toPrecision(6)))) };
+      const view = new DataView(window.byteways.fromBase64(one.floats).buffer);
+      return { name, kind, each: Array.from({ length: data.count }, (_, row) => sixDigits(view.getFloat32(4 * row, true))) };
     }
-    const at = "rows" in one ? one.at : null;
-    return at && "rows" in one ? { ...one, at: data.rows[one.rows].map((row) => at[row]) } : one;
+    if (!("rows" in one)) return one;
+    return { name, kind, of: one.of, at: data.rows[one.rows].map((row) => one.at[row]) };
   }
+  const sixDigits = (/** @type {number} */ told) => (Number.isNaN(told) ? null : Number(told.toPrecision(6)));
   const column = (/** @type {string} */ name) => /** @type {Column} */ (data.columns.find((one) => one.name === name));
   const stored = (/** @type {Column} */ one, /** @type {number} */ row) => ("each" in one ? one.each[row] : "of" in one ? one.of[one.at[row]] : one.all);
   // SAME of report/record_data.py: the record's own bandwidth, on its path.
