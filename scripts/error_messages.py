@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "byteways"
-ERROR = "BytewaysError"
+ERRORS = {"BytewaysError", "BudgetError", "NoCaseError"}
 #: Stands for a hint that is put together where the error arises.
 MADE_THERE = "The hint lists the valid words."
 
@@ -47,7 +47,7 @@ def errors_in(scope: ast.AST, module: ast.Module) -> Iterator[tuple[str, list[st
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id == ERROR
+            and node.func.id in ERRORS
             and node.args
         ):
             hint = next((keyword.value for keyword in node.keywords if keyword.arg == "hint"), None)
