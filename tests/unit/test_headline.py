@@ -8,6 +8,7 @@ import pytest
 
 from byteways.analyse.headline import Headline, best_first, headline, rows_of_text
 from byteways.results.run_folder import RunFolder
+from byteways.results.warnings import Warning
 from tests.report import sample_run
 
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
@@ -149,3 +150,14 @@ def test_one_pair_stands_for_equal_ones_only(slowest: float, text: str, tmp_path
         flow = [(f"{source}:device", f"{destination}:device", source)]
         build.measure("copy", flow, rate, size=128 * MIB, peak=450)
     assert cell(build, tmp_path) == text
+
+
+def test_a_faster_way_that_cannot_be_ranked_is_named(tmp_path: Path) -> None:
+    """Catches 1.9 GB/s as what is best beside batches of 390 GB/s that are too short for the timer."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", PAIR, 1.9, size=4 * KIB)
+    build.measure("kernel", PAIR, 0.7, size=4 * KIB)
+    short = [Warning("short-batch", 2500.0, 100000.0, "more operations")]
+    build.measure("copy", PAIR, 390.0, size=4 * KIB, options={"submit": "batch"}, warnings=short)
+    said = "copy 1.9 GB/s, 2.7 × kernel, not ranked: copy with submit=batch, 390 GB/s"
+    assert cell(build, tmp_path) == said

@@ -42,6 +42,11 @@ LABELS = {
 }
 
 
+def _name(same: Variant) -> str:
+    needed = " ".join(part for part in (same.options, same.environment) if part)
+    return f"{same.interface} with {needed}" if needed else same.interface
+
+
 @dataclass(frozen=True)
 class Lead:
     """The best alternative for a kind of pair, link class and size."""
@@ -84,9 +89,7 @@ class Lead:
     @property
     def name(self) -> str:
         """The interface with required settings: `copy with HSA_ENABLE_SDMA=0`."""
-        same = self.variant
-        needed = " ".join(part for part in (same.options, same.environment) if part)
-        return f"{same.interface} with {needed}" if needed else same.interface
+        return _name(self.variant)
 
     @property
     def by_default(self) -> str:
@@ -97,8 +100,11 @@ class Lead:
 
     @property
     def doubts(self) -> str:
-        """Data warnings: `noisy`."""
-        return ", ".join(dict.fromkeys(word for cell in self.group.cells for word in cell.doubts))
+        """Data warnings, and a faster way that cannot be ranked: `noisy, not ranked: kernel, 375 GB/s`."""
+        words = [*dict.fromkeys(word for cell in self.group.cells for word in cell.doubts)]
+        for one in self.ranking.unranked[:1]:
+            words.append(f"not ranked: {_name(one.variant)}, {rate(one.group)} GB/s")
+        return ", ".join(words)
 
     @property
     def how(self) -> str:
@@ -182,7 +188,7 @@ def _entry(members: Sequence[Cell], wanted: int) -> Lead | Gap:
             -size,
         ),
     )
-    ranking = rank(sizes[size])
+    ranking = rank(cell for cell in near if cell.record.size_bytes == size)
     return _of_all_pairs(Lead(ranking, size), members) if ranking is not None else Gap(NOT_MEASURED)
 
 
@@ -195,7 +201,7 @@ def _of_all_pairs(lead: Lead, members: Sequence[Cell]) -> Lead:
     if lead.size_bytes < LARGE or not large:
         return lead
     size = broadest_size(large)
-    broadest = rank(cell for cell in large if cell.record.size_bytes == size)
+    broadest = rank(cell for cell in members if cell.record.size_bytes == size)
     if broadest is None or len(_pairs(broadest)) <= len(_pairs(lead.ranking)) or not differ(broadest.group):
         return lead
     return Lead(broadest, size)
