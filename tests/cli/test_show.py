@@ -223,19 +223,19 @@ def state(build: sample_run.Builder, folder: Path, **changes: object) -> Path:
             {"state": "running", "planned": 90},
             "not finished (no end recorded): 66 of 90 planned measurements recorded",
             "This run is not finished (no end recorded), 66 of 90 planned measurements are recorded: "
-            "continue with `byteways run --resume`.",
+            "continue with `byteways run --resume RUN`.",
         ),
         (
             {"state": "interrupted", "planned": 90},
             "interrupted: 66 of 90 planned measurements recorded",
             "This run is interrupted, 66 of 90 planned measurements are recorded: "
-            "continue with `byteways run --resume`.",
+            "continue with `byteways run --resume RUN`.",
         ),
         (
             {"state": "complete", "planned": 90},
             "complete: 66 of 90 planned measurements recorded",
             "This run is complete, but only 66 of 90 planned measurements are recorded: measurements.jsonl "
-            "has lost the others; continue with `byteways run --resume`.",
+            "has lost the others; continue with `byteways run --resume RUN`.",
         ),
     ],
 )

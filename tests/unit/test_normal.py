@@ -175,7 +175,7 @@ def test_one_machine_says_so_and_is_wide(tmp_path: Path) -> None:
     run = folder(machine(2, 340.0), tmp_path / "own")
     cases, notes = against_normal(Index(run), normal, ("own", "others"), tolerance=0.05)
     assert words(cases) == {PASS: 24} and cases[0].basis == "1 machine"
-    assert notes == ("24 of them beside one machine alone, within a wide range",)
+    assert notes == ("24 cases of 24 are judged by one machine alone, within a wide range",)
     assert words(judge(tmp_path / "half", machine(2, 198.0), normal)) == {LOW: 24}
 
 

@@ -18,7 +18,7 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, by_nearest, does_the_job, kind, unidirectional
 from byteways.analyse.summary import Cell, Group, Run, group_by
 from byteways.analyse.variants import Variant
-from byteways.analyse.wording_rankings import margin, runner_up, tied_interfaces
+from byteways.analyse.wording_rankings import faster_elsewhere, margin, runner_up, tied_interfaces
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
@@ -100,8 +100,13 @@ class Lead:
 
     @property
     def doubts(self) -> str:
-        """Data warnings, and a faster way that cannot be ranked: `noisy, not ranked: kernel, 375 GB/s`."""
+        """Data warnings, and faster ways of few pairs or that cannot be ranked: `noisy, not ranked: kernel,
+        375 GB/s`.
+        """
         words = [*dict.fromkeys(word for cell in self.group.cells for word in cell.doubts)]
+        elsewhere = faster_elsewhere(self.ranking, " GB/s")
+        if elsewhere and elsewhere != self.margin:
+            words.append(elsewhere)
         for one in self.ranking.unranked[:1]:
             words.append(f"not ranked: {_name(one.variant)}, {rate(one.group)} GB/s")
         return ", ".join(words)

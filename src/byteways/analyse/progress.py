@@ -8,7 +8,7 @@ from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
 from byteways.results.run_folder import JOURNAL, JournalText, RunFolder
 
-RESUME = "continue with `byteways run --resume`"
+RESUME = "continue with `byteways run --resume RUN`"
 
 
 def progress(run: Run) -> str:

@@ -6,6 +6,7 @@ from byteways.analyse.claim import LEADS, MIXED, TIE, TRAILS
 from byteways.analyse.compare import unsteady
 from byteways.analyse.phrases import listed, of_peak, rate, way
 from byteways.analyse.ranking import Ranking, Rival, Unranked
+from byteways.analyse.summary import Group
 from byteways.analyse.wording import agreement, faster, no_difference
 from byteways.analyse.wording_rankings import faster_elsewhere, tied_interfaces
 
@@ -64,7 +65,7 @@ def answer(ranking: Ranking) -> str:
     first = ranking.group
     said = f"{way(ranking.variant)}, {rate(first)} GB/s{of_peak(first)}"
     if (following := next_best(ranking)) is not None:
-        said += f", {_beside(following)}"
+        said += f", {_beside(following, first)}"
     if elsewhere := faster_elsewhere(ranking, " GB/s"):
         said += f"; {elsewhere}"
     if ranking.default is not None:
@@ -74,9 +75,11 @@ def answer(ranking: Ranking) -> str:
     return f"{said}; {NOT_SURE} ({why})" if why else f"{said}; {SURE}"
 
 
-def _beside(rival: Rival) -> str:
+def _beside(rival: Rival, best: Group) -> str:
     """'5.4 % faster than kernel issued by the source (375 GB/s)'."""
     claim, name = rival.claim, f"{way(rival.variant)} ({rate(rival.group)} GB/s)"
     if claim.leads:
         return f"{faster(claim)} {name}{agreement(claim)}"
+    if rival.group.value > best.value:  # it is not the best because its rounds scatter (ranking.py)
+        return f"beside {name}, whose rounds scatter too much to rank it first"
     return f"{'too noisy to rank against' if unsteady(claim) else 'next'} {name}"

@@ -107,6 +107,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             what = f"the run in {folder} was ended before it began to measure"
             again = f"start it again, into the same folder: byteways run --out {folder}"
             raise BytewaysError(what, cause=f"it has no {MANIFEST}", hint=again) from error
+        if (folder / JOURNAL).is_file():
+            lost = damaged_manifest(path, "")
+            raise BytewaysError(f"{folder} has lost its {MANIFEST}", hint=lost.hint) from error
         raise BytewaysError(
             f"{folder} is not a run folder", cause=f"{path}: {error.strerror}", hint=hint
         ) from error

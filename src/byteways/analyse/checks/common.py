@@ -59,12 +59,12 @@ def unjudged(cell: Cell, reason: str, topology: Topology) -> Judged:
 
 
 def failures(index: Index) -> list[Judged]:
-    """Returns the cases that failed in any round, whatever the run is compared with."""
-    return [absent(record, index.topology) for record in _failed(index).values()]
+    """Returns the cases that failed in any round, or lack one, whatever the run is compared with."""
+    return [absent(record, index.topology, reason) for record, reason in _failed(index).values()]
 
 
 def sound(index: Index) -> list[Cell]:
-    """Returns the results of cases that failed in no round."""
+    """Returns the results of cases that failed in no round and lack none."""
     failed = _failed(index)
     return [cell for cell in index.cells if cell.record.case_id not in failed]
 
@@ -76,16 +76,22 @@ def without_result(index: Index) -> Iterator[Record]:
     yield from (records[0] for case, records in cases.items() if case not in known)
 
 
-def _failed(index: Index) -> dict[str, Record]:
+def _failed(index: Index) -> dict[str, tuple[Record, str]]:
     """Returns by case the first record that was tried and gave no result, or that was skipped although other
-    rounds ran: too many workers were lost meanwhile.
+    rounds ran: too many workers were lost meanwhile. Or that of a case of which a planned round has no
+    record: the reason then says so.
     """
     measured = {record.case_id for record in index.records if record.status == "measured"}
-    found: dict[str, Record] = {}
+    found: dict[str, tuple[Record, str]] = {}
     for record in index.records:
         gave_up = record.status == "skipped" and record.case_id in measured and not left_out(record)
         if record.status in FAILED or record.beyond_limit or gave_up:
-            found.setdefault(record.case_id, record)
+            found.setdefault(record.case_id, (record, ""))
+    planned = int((index.manifest.get("suite") or {}).get("rounds") or 0)
+    for case, records in group_by(index.records, lambda record: record.case_id).items():
+        if (lost := planned - len(records)) > 0:
+            has = "has" if lost == 1 else "have"
+            found.setdefault(case, (records[0], f"{lost} of {planned} rounds {has} no record"))
     return found
 
 

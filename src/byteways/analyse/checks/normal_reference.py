@@ -23,6 +23,7 @@ from byteways.analyse.checks.verdict import MISSING, Judged
 from byteways.analyse.compare import beside
 from byteways.analyse.comparison import gpus
 from byteways.analyse.machine_names import devices_of
+from byteways.analyse.phrases import count
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.missing_links import missing_pairs
 from byteways.analyse.summary import Cell, group_by
@@ -88,7 +89,8 @@ def against_normal(
         if not lost and not allow_missing:
             cases += _never_planned(run, normal)
     single = sum(one.basis.startswith("1 machine") for one in cases)
-    note = f"{single} of them beside one machine alone, within a wide range" if single else ""
+    alone = f"{count(single, 'case')} of {len(cases)} {'is' if single == 1 else 'are'}"
+    note = f"{alone} judged by one machine alone, within a wide range" if single else ""
     return ordered(cases), (note,) if note else ()
 
 

@@ -125,8 +125,8 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         "limited by, remarks",
     )
     note = (
-        "GB/s in total; of equivalent cases, the one farthest below prediction. ‘Limited by’ is given for"
-        f" cases at least {percent(1 - HELD_BACK)} below fair sharing"
+        "GB/s in total; of equivalent cases, the one farthest below prediction. ‘Limited by’ names what holds"
+        f" back a case at least {percent(1 - HELD_BACK)} below fair sharing, where it is identified"
     )
     if predicted.lacking:
         note += (

@@ -10,8 +10,8 @@ _Samples = Iterable[tuple[dict[str, str], float]]
 
 
 def prometheus(check: CheckedCases) -> str:
-    """Returns the metrics of a check, with `against` on each."""
-    common = {"against": check.against}
+    """Returns the metrics of a check, with `against` on each, and `simulated` where a run was."""
+    common = {"against": check.against, **({"simulated": "true"} if check.marks else {})}
     families: list[tuple[str, str, _Samples]] = [
         (
             "passed",
