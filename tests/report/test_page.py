@@ -211,7 +211,7 @@ def test_unfinished_run_says_so(tmp_path: Path) -> None:
     (folder / "run.json").write_text(json.dumps(manifest))
     assert from_run(RunFolder(folder)).notices == (
         "This run is interrupted, 66 of 90 planned measurements are recorded: continue with `byteways run "
-        "--resume`.",
+        "--resume RUN`.",
     )
     assert "66 of 90 planned" in write_report(folder).read_text()
 
