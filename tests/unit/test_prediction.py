@@ -143,6 +143,36 @@ def test_a_link_that_is_shared_is_foreseen(tmp_path: Path) -> None:
     assert run.topology
 
 
+@pytest.mark.parametrize(
+    ("slow", "others", "expected"),
+    [
+        ("gpu0", 390.0, 197.0),  # its link alone explains all flows from it
+        ("", 197.0, 390.0),  # a limit of each flow, such as its copy engine: links carried more together
+        ("gpu0 but gpu3", 390.0, 390.0),  # one flow from it is not slow
+    ],
+)
+def test_a_slow_link_of_one_gpu_is_foreseen(
+    slow: str, others: float, expected: float, tmp_path: Path
+) -> None:
+    """Catches a fan-out that counts as held back, or as sharing badly, where a link of its GPU is slow; and a
+    limit of flows that is taken for one of their link.
+    """
+    build = sample_run.Builder(sample_run.topology(4))
+    for a in GPUS:
+        for b in GPUS:
+            is_slow = slow and a == "gpu0" and not (slow.endswith("gpu3") and b == "gpu3")
+            rate = 197.0 if is_slow else others
+            if a != b:
+                build.measure("copy", [(f"{a}:device", f"{b}:device", a)], rate, peak=450)
+    for source, rate in (("gpu0", 65.0), ("gpu1", 130.0)):
+        rates = {f"{source}>{gpu}": rate for gpu in GPUS if gpu != source}
+        fan = [(f"{source}:device", f"{path[-4:]}:device", source) for path in rates]
+        build.measure("copy", fan, rates, pattern="fan-out", peak=450)
+    _, found = predicted(build, tmp_path)
+    first, _ = found.cases
+    assert first.even / 1e9 == pytest.approx(expected, rel=0.01)
+
+
 def test_flows_that_were_not_measured_alone_are_counted(tmp_path: Path) -> None:
     """Would catch a prediction from a flow of another size."""
     build = sample_run.Builder(sample_run.topology(4))

@@ -2,7 +2,8 @@
 
 The largest sum is a maximum flow with fixed routes (topology.capacity): no flow exceeds its single-flow
 rate, no link direction its capacity. The capacity is the highest load measured on it, or its nominal rate
-times the best fraction that any link of its kind reached. With even sharing of links the sum may be lower
+times the best fraction that any link of its kind reached; not so of a link that alone explains why several
+flows reach less. With even sharing of links the sum may be lower
 than the largest, so the even shares (max-min fairness: D. Bertsekas and R. Gallager, Data Networks, 1992,
 section 6.5.2) are predicted, too.
 """
@@ -236,6 +237,7 @@ class _Ways:
         self._arcs: dict[str, Arc] = {}
         self._uses: dict[tuple[str, str, str], Counter[str]] = {}
         self._best: dict[str, dict[str, float]] = {}  # by interface and arc
+        self._alone: dict[str, dict[frozenset[str], float]] = {}  # best single flow by interface and its arcs
         self.seen: list[Seen] = []
         for cell in index.ranked:
             self._learn(cell)
@@ -258,8 +260,20 @@ class _Ways:
             arc, most = self._arcs[name], self._best.get(interface, {}).get(name, 0.0)
             if arc.capacity is not None:
                 part = self._efficiency.get(interface, {}).get(_kind(arc), 1.0)
-                found[name] = max(most, part * arc.capacity)
+                usual = part * arc.capacity
+                slow = most < HELD_BACK * usual and self._explains(interface, name)
+                found[name] = most if slow else max(most, usual)
         return found
+
+    def _explains(self, interface: str, name: str) -> bool:
+        """Whether only this arc can hold back several flows that cross it: by the same interface each other
+        arc on their ways carried more.
+        """
+        best = self._best.get(interface, {})
+        crossing = {arcs: rate for arcs, rate in self._alone.get(interface, {}).items() if name in arcs}
+        return len(crossing) > 1 and all(
+            best[other] > rate / HELD_BACK for arcs, rate in crossing.items() for other in arcs - {name}
+        )
 
     def _learn(self, cell: Cell) -> None:
         """Records the load of each arc in a case; the greatest is possible."""
@@ -277,6 +291,9 @@ class _Ways:
         for flow, rate in zip(flows, rates, strict=True):
             for name, times in self.of(flow).items():
                 loads[name] += times * rate
+        if len(flows) == 1:
+            alone, arcs = self._alone.setdefault(record.interface, {}), frozenset(loads)
+            alone[arcs] = max(alone.get(arcs, 0.0), cell.value)
         best = self._best.setdefault(record.interface, {})
         for name, load in loads.items():
             best[name] = max(best.get(name, 0.0), load)
