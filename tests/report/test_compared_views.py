@@ -64,8 +64,11 @@ def page(runs: list[RunFolder], compared: Comparison) -> ComparedPage:
 
 
 def rows(trace: dict[str, Any]) -> dict[str, Any]:
-    """Texts by the label of their row, without line breaks."""
-    return {label.replace("<br>", " "): text for label, text in zip(trace["y"], trace["text"], strict=True)}
+    """Texts by the label of their row, without line breaks and the blanks before a text."""
+    return {
+        label.replace("<br>", " "): text.strip()
+        for label, text in zip(trace["y"], trace["text"], strict=True)
+    }
 
 
 def test_curves_show_the_path_that_changed_most(runs: list[RunFolder], compared: Comparison) -> None:
@@ -110,7 +113,7 @@ def test_the_hierarchy_marks_the_level_that_moved(runs: list[RunFolder], compare
     (one,) = hierarchy.changes(Index.of(runs[0]), compared.pairs)
     assert one.differ == 1
     first, second = one.chart.figure["data"]
-    assert rows(second)["GPU: a peer's memory"] == " 1.66 µs, -50.0 %"
+    assert rows(second)["GPU: a peer's memory"] == "1.66 µs, -50.0 %"
     assert rows(second)["GPU: its own memory"].endswith(", =")
     assert first["x"] != second["x"]
 

@@ -35,7 +35,7 @@ def test_bars_carry_interval_text_and_gaps() -> None:
     chart = of_bars("title", "caption", "GB/s", ("first & last", "second"), series)
     one, other = chart.figure["data"]
     assert rows(one) == {"first &amp; last": 10.0}
-    assert one["text"] == ["ten"]
+    assert one["text"] == ["   ten"]
     assert one["error_x"]["array"] == one["error_x"]["arrayminus"] == [1.0]
     assert rows(other) == {"first &amp; last": 5.0, "second": 2.0}
     assert other["name"] == "&lt;b&gt;"

@@ -127,7 +127,8 @@ def _trace(one: Bars, index: int, labels: Sequence[str], own_texts: bool) -> dic
             "colour": -2,
             "marker": {"symbol": "line-ns-open", "size": BAR - 1, "line": {"width": 3}},
         }
-    texts = {"text": [plain(bar.text) for _, bar in told], "textposition": "outside", "cliponaxis": False}
+    beside = [plain(f"   {bar.text}") for _, bar in told]  # right of the interval's end
+    texts = {"text": beside, "textposition": "outside", "cliponaxis": False}
     return {
         **common,
         "type": "bar",
