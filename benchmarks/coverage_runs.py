@@ -19,9 +19,9 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.rounds import NORMAL_95
 from byteways.analyse.summary import Cell, group_by
 from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
 from byteways.results.times import Times
 from byteways.results.warnings import Warning
-from byteways.results.run_folder import RunFolder
 from byteways.topology.model import Topology
 from coverage_series import Generator, Judged, Kind, judge, no_trace
 
