@@ -30,8 +30,8 @@ _OF_CASE = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "
 BEYOND_LIMIT = "beyond-limit"
 
 
-# A run may have 100,000 records. A Struct takes a third of the memory of a dataclass and half of its time to
-# read. The garbage collector does not look at records: nothing that they hold refers to them.
+# A run may have 100,000 records. A Struct takes half of the memory of a dataclass and of its time to read.
+# The garbage collector does not look at records: nothing that they hold refers to them.
 class Record(msgspec.Struct, frozen=True, gc=False):
     """A case with its result. Absent fields are None and omitted from the line."""
 
