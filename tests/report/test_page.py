@@ -105,7 +105,7 @@ def test_no_chart_no_plotly(tmp_path: Path) -> None:
     build.measure("memcpy", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 9.8)
     text = html(build, tmp_path)
     assert 'id="plotly"' not in text
-    assert len(text) < 111_000
+    assert len(text) < 110_000
 
 
 def test_curves_alone_need_no_plotly(tmp_path: Path) -> None:

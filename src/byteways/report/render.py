@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: A number with its unit.
 _QUANTITY = re.compile(r"[\d.–]+ (?:%|[KMGT]iB|[GM]?B/s|[nµm]s)(?!\w)")
+#: A line of a script that is a comment.
+_COMMENT_LINE = re.compile(r"^[ ]*//.*\n", re.MULTILINE)
 
 
 def script_json(value: Any) -> str:
@@ -136,7 +138,9 @@ def _shown(value: Any) -> Any:
 
 
 def _asset(name: str) -> str:
-    return (resources.files("byteways.report") / "assets" / name).read_text(encoding="utf-8")
+    """Returns an asset; a script without its lines of comment, which no reader of a page needs."""
+    text = (resources.files("byteways.report") / "assets" / name).read_text(encoding="utf-8")
+    return _COMMENT_LINE.sub("", text) if name.endswith(".js") else text
 
 
 def _needs_library(charts: Sequence[Chart]) -> bool:
