@@ -100,8 +100,8 @@ class Lead:
 
     @property
     def doubts(self) -> str:
-        """Data warnings, and faster ways of few pairs or that cannot be ranked: `noisy, not ranked: kernel,
-        375 GB/s`.
+        """Data warnings, and faster ways that few pairs have or that cannot be ranked: `noisy, not ranked:
+        kernel, 375 GB/s`.
         """
         words = [*dict.fromkeys(word for cell in self.group.cells for word in cell.doubts)]
         elsewhere = faster_elsewhere(self.ranking, " GB/s")

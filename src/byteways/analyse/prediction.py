@@ -2,10 +2,10 @@
 
 The largest sum is a maximum flow with fixed routes (topology.capacity): no flow exceeds its single-flow
 rate, no link direction its capacity. The capacity is the highest load measured on it, or its nominal rate
-times the best fraction that any link of its kind reached; not so of a link that alone explains why several
-flows reach less. With even sharing of links the sum may be lower
-than the largest, so the even shares (max-min fairness: D. Bertsekas and R. Gallager, Data Networks, 1992,
-section 6.5.2) are predicted, too.
+times the best fraction that any link of its kind reached. If several flows over a link reach less and only
+that link can explain it, its capacity is the highest load measured. With even sharing of links the sum may
+be lower than the largest, so the even shares (max-min fairness: D. Bertsekas and R. Gallager, Data Networks,
+1992, section 6.5.2) are predicted, too.
 """
 
 from __future__ import annotations

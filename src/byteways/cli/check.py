@@ -90,8 +90,7 @@ def check(
     reference = opened_run(Path(against)) if question.kind == "run" else None
     found = checked(folder, str(runs[0]), question, reference)
     if slurm and found.marks:
-        what = "--slurm drains this node, and a simulated run says nothing of it"
-        raise BytewaysError(what, hint="leave out --slurm")
+        raise BytewaysError("--slurm would drain this node for a simulated run", hint="leave out --slurm")
     _write(found, junit, prometheus)
     if as_json:
         echo(json.dumps(found.to_json(), indent=1, allow_nan=False))

@@ -87,7 +87,11 @@ class _Table:
         self.extra = {name: _Column(name) for name in _EXTRA}
 
     def add(self, records: Sequence[Record], names: Collection[str], block: str = "") -> None:
-        """Adds the values of these records to these columns; `block`: which rows of the table they are."""
+        """Adds the values of these records to these columns.
+
+        Args:
+            block: The name of the table's `rows` that say which of these a record has; '': each has its own.
+        """
         extra = [(self.extra[name], attrgetter(name)) for name in _EXTRA if name in names]
         for some, part in columns.parts(self._manifest, records, columns.NAMES.intersection(names)):
             if _DIRECTIONS in part:
