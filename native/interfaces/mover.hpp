@@ -150,6 +150,12 @@ std::unique_ptr<Stream> create_stream_for(Session& session, Device& device, std:
 // Returns the kernel, ready to launch on this device. Throws Unsupported with the reason.
 PreparedKernel require_kernel(const Flow& flow, Device& device, const char* kernel);
 
+// Whether a kernel of `executor` that stores into memory of `owner` must end by a fence, so that its time
+// includes the arrival of the stores there.
+inline bool must_fence(const Device& executor, const Device& owner) {
+  return &executor != &owner && !executor.runtime->stores_arrive_by_kernel_end();
+}
+
 // Enables peer access between the executor and the owners of all buffers, and verifies it with a write.
 // Throws Unsupported with the reason.
 void require_access(Session& session, const Flow& flow);
@@ -160,8 +166,13 @@ template <class Arguments>
 void launch_operations(Device& by, const PreparedKernel& kernel, const LaunchShape& shape,
                        Arguments arguments, std::uint64_t first, std::uint64_t count, Stream& stream) {
   arguments.operations = by.is_host() ? count : 1;
-  by.runtime->launch_series(kernel, shape, &arguments, sizeof arguments,
-                            {&arguments.first_operation, first, by.is_host() ? 1 : count}, stream);
+  LaunchSeries series{&arguments.first_operation, first, by.is_host() ? 1 : count};
+  if constexpr (requires { arguments.slot; })
+    series.rotations = {{{&arguments.slot, arguments.slots}}};
+  else
+    series.rotations = {{{&arguments.source_slot, arguments.source_slots},
+                         {&arguments.destination_slot, arguments.destination_slots}}};
+  by.runtime->launch_series(kernel, shape, &arguments, sizeof arguments, series, stream);
 }
 
 }  // namespace byteways

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "interfaces/device/geometry.hpp"
+#include "interfaces/mover.hpp"
 #include "interfaces/service/arguments.hpp"
 
 namespace byteways {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scratch pages
 constexpr unsigned kServiceThreads = 512;
+constexpr std::uint64_t kMostGridThreads = 0xFFFFFFFF;  // HIP counts the threads of a grid in 32 bits
 
 void launch(Session& session, Device& by, const char* kernel, const PatternArguments& arguments) {
   by.runtime->launch(by.ordinal, by.runtime->prepare(by.ordinal, kernel),
@@ -21,16 +23,42 @@ void launch(Session& session, Device& by, const char* kernel, const PatternArgum
 
 }  // namespace
 
-LaunchShape copying_shape(const Flow& flow, const char* kernel, std::uint64_t bytes) {
+bool has_limited_grid(const Flow& flow) {
+  return flow.options.find("blocks") != flow.options.end() || flow.sharing > 1;
+}
+
+bool has_resident_grid(const Flow& flow) {
+  return has_limited_grid(flow) || must_fence(*flow.executor, flow.destination->device());
+}
+
+LaunchShape resident_shape(const Flow& flow, const char* kernel, std::uint64_t accesses) {
   const Device& executor = *flow.executor;
   const KernelInfo info = executor.runtime->kernel_info(executor.ordinal, kernel);
-  const unsigned threads = std::min(flow.count("threads", kBlockThreads), info.max_threads);
-  const std::uint64_t per_block = std::uint64_t{threads} * kCopyInFlight * kAccessBytes;
-  const std::uint64_t useful = std::max<std::uint64_t>(1, (bytes + per_block - 1) / per_block);
+  const unsigned usual = has_limited_grid(flow) ? kBlockThreads : kCoverThreads;
+  const unsigned threads = std::min(flow.count("threads", usual), info.max_threads);
+  const std::uint64_t useful = std::max<std::uint64_t>(1, (accesses + threads - 1) / threads);
   const auto processors = static_cast<std::uint64_t>(std::max(1, executor.info.multiprocessors));
-  const std::uint64_t room = processors * kBlocksPerMultiprocessor / flow.sharing;
-  const std::uint64_t blocks = std::min(useful, std::max<std::uint64_t>(1, room));
-  return {flow.count("blocks", static_cast<unsigned>(blocks)), threads, 0};
+  const std::uint64_t each = std::uint64_t{info.blocks_per_multiprocessor} * info.max_threads / threads;
+  const std::uint64_t room =
+      std::max<std::uint64_t>(1, processors * std::max<std::uint64_t>(1, each) / flow.sharing);
+  return {flow.count("blocks", static_cast<unsigned>(std::min(useful, room))), threads, 0};
+}
+
+LaunchShape covering_shape(const Flow& flow, const char* kernel, std::uint64_t accesses, unsigned per_thread,
+                           unsigned usual_threads) {
+  const Device& executor = *flow.executor;
+  const KernelInfo info = executor.runtime->kernel_info(executor.ordinal, kernel);
+  const unsigned threads = std::min(flow.count("threads", usual_threads), info.max_threads);
+  const std::uint64_t tile = std::uint64_t{threads} * per_thread;
+  const std::uint64_t blocks =
+      std::clamp<std::uint64_t>((accesses + tile - 1) / tile, 1, kMostGridThreads / threads);
+  return {static_cast<unsigned>(blocks), threads, 0};
+}
+
+LaunchShape grid_shape(const Flow& flow, const char* kernel, std::uint64_t accesses, unsigned per_thread,
+                       unsigned usual_threads) {
+  return has_resident_grid(flow) ? resident_shape(flow, kernel, accesses)
+                                 : covering_shape(flow, kernel, accesses, per_thread, usual_threads);
 }
 
 LaunchShape team_of(const Flow& flow) {

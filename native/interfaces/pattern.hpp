@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "interfaces/device/data_pattern.hpp"
+#include "interfaces/device/geometry.hpp"
 #include "interfaces/flow.hpp"
 #include "runtimes/session.hpp"
 
@@ -41,18 +42,26 @@ CheckResult check_sum(Session& session, Device& by, void* data, std::uint64_t wo
 // passes it the address for the result.
 CheckResult found_by(Session& session, Device& by, const std::function<void(CheckResult*)>& launch);
 
-// Returns a grid for a kernel that moves `bytes` as the interface `kernel` does, with the options `blocks`
-// and `threads` of the flow. The grid has no idle blocks and leaves room for the other flows of the executor.
-LaunchShape copying_shape(const Flow& flow, const char* kernel, std::uint64_t bytes);
+// Whether the option `blocks` limits the grid of a flow's kernel, or it leaves room for other flows of the
+// executor.
+bool has_limited_grid(const Flow& flow);
+// Whether the grid of a kernel that stores is resident, no larger than the executor runs at a time: it is
+// limited, or every block ends by a fence.
+bool has_resident_grid(const Flow& flow);
+
+// Returns the grid of a kernel that makes `accesses` of 16 bytes, with the options `blocks` and `threads` of
+// the flow: a resident one without idle threads, or a covering one with a thread for every `per_thread` of
+// them.
+LaunchShape resident_shape(const Flow& flow, const char* kernel, std::uint64_t accesses);
+LaunchShape covering_shape(const Flow& flow, const char* kernel, std::uint64_t accesses,
+                           unsigned per_thread = 1, unsigned usual_threads = kCoverThreads);
+// Returns a resident or a covering shape.
+LaunchShape grid_shape(const Flow& flow, const char* kernel, std::uint64_t accesses, unsigned per_thread = 1,
+                       unsigned usual_threads = kCoverThreads);
 
 // Returns the shape of a CPU team: the option `threads` of the flow, or all cores. Throws Unsupported for
 // `blocks`.
 LaunchShape team_of(const Flow& flow);
-// Returns a team or a grid, depending on the executor.
-inline LaunchShape team_or_grid(const Flow& flow, const char* kernel) {
-  return flow.executor->is_host() ? team_of(flow) : copying_shape(flow, kernel, flow.size_bytes);
-}
-
 // Returns a grid that fills the device and has no idle threads.
 LaunchShape full_shape(Device& device, const char* kernel, std::uint64_t items);
 

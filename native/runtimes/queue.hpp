@@ -1,6 +1,7 @@
 // The queue part of a runtime: streams, events, copies, kernels and the times between events. Optional
 // functions are capabilities (capabilities.hpp).
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,11 +46,26 @@ struct PreparedKernel {
   KernelInfo info;
 };
 
-// Number of consecutive launches, and the word of the argument block that counts them from `first` on;
-// nullptr: none.
+// A word of the argument block that is k % `count` in launch k: a division of 64 bits takes a kernel half of
+// the time of a small copy.
+struct Rotation {
+  unsigned long long* word = nullptr;
+  std::uint64_t count = 1;
+};
+
+// Number of consecutive launches, the word of the argument block that counts them from `first` on, and those
+// that rotate; nullptr: none.
 struct LaunchSeries {
   unsigned long long* counter = nullptr;
   std::uint64_t first = 0, count = 1;
+  std::array<Rotation, 2> rotations{};
+
+  // Sets the words for launch k of the series.
+  void set(std::uint64_t k) const {
+    if (counter != nullptr) *counter = first + k;
+    for (const Rotation& rotation : rotations)
+      if (rotation.word != nullptr) *rotation.word = (first + k) % rotation.count;
+  }
 };
 
 // Consecutive copies, numbered from `first` on: copy k uses slot k % slots on both sides.
@@ -77,6 +93,10 @@ class QueueInterface {
   // (interfaces/*/arguments.hpp), which each launch copies.
   virtual void launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
                              std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) = 0;
+
+  // Whether an event after a kernel also says that its stores to another device's memory have arrived there.
+  // If not, kernels with such stores end by a fence.
+  virtual bool stores_arrive_by_kernel_end() const { return true; }
 
   virtual bool finished(Event& event) = 0;
   virtual void synchronize(Event& event) = 0;

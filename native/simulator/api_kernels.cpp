@@ -44,13 +44,17 @@ struct Cursor {
 }  // namespace
 
 std::optional<std::string> compile_image(const std::string& source) {
-  // Matches `BYTEWAYS_KERNEL(256) name(` with optional spaces. By hand: <regex> doubles the compile time of
-  // this file.
+  // Matches `BYTEWAYS_KERNEL(256) name(` and `BYTEWAYS_KERNEL(256, 2) name(` with optional spaces. By hand:
+  // <regex> doubles the compile time of this file.
   static constexpr std::string_view kMacro = "BYTEWAYS_KERNEL(";
   std::string image;
   for (auto at = source.find(kMacro); at != std::string::npos; at = source.find(kMacro, at + 1)) {
     Cursor rest{std::string_view(source).substr(at + kMacro.size())};
     const std::string bound(rest.take(is_digit));
+    if (rest.take(',')) {
+      rest.take(is_space);
+      rest.take(is_digit);
+    }
     if (bound.empty() || !rest.take(')')) continue;
     rest.take(is_space);
     const std::string name(rest.take(is_of_a_name));

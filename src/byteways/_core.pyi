@@ -63,6 +63,7 @@ class Buffer:
     first_touch: str
     bytes: int
     page_bytes: int
+    address: int  # for other libraries in this process; valid while the buffer lives
     def placement(self) -> dict[int, int]: ...
     def handle(self) -> str: ...
 

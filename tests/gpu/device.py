@@ -11,7 +11,18 @@ from byteways import _core
 from byteways.run.library_paths import library_directories
 from kernel_arguments import arguments
 
-KERNELS = ("fill", "poison", "check", "copy", "copy_bulk", "chase_build", "chase", "stream_copy", "ping_pong")
+KERNELS = (
+    "fill",
+    "poison",
+    "check",
+    "copy",
+    "copy_resident",
+    "copy_bulk",
+    "chase_build",
+    "chase",
+    "stream_copy",
+    "ping_pong",
+)
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 

@@ -134,14 +134,15 @@ def test_a_part_of_a_word_is_checked_by_its_bytes(device: Device) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("shape", [(1, 32), (5, 96), (264, 512), (132, 1024)])
-def test_copy_is_exact(device: Device, size: int, shape: tuple[int, int]) -> None:
+@pytest.mark.parametrize("shape", [(1, 32), (5, 96), (264, 512), (132, 1024), (3000, 256)])
+@pytest.mark.parametrize("entry", ["copy", "copy_resident"])
+def test_copy_is_exact(device: Device, entry: str, size: int, shape: tuple[int, int]) -> None:
     """Catches a gap or overlap between whole passes, the rest and the tail, and writes past the end."""
-    copy_case(device, "copy", size, (0, 0), shape, (0, 0))
+    copy_case(device, entry, size, (0, 0), shape, (0, 0))
 
 
 @pytest.mark.parametrize("offsets", [(8, 8), (8, 0), (0, 4), (1, 3)])
-@pytest.mark.parametrize("entry", ["copy", "copy_bulk"])
+@pytest.mark.parametrize("entry", ["copy", "copy_resident", "copy_bulk"])
 def test_copy_from_and_to_any_address(device: Device, entry: str, offsets: tuple[int, int]) -> None:
     """Catches a misaligned 16-byte access, which kills the context and the worker with it."""
     copy_case(device, entry, 100_003, offsets, (4, 32), (1024, 4))
@@ -155,7 +156,7 @@ def test_bulk_copy_is_exact(device: Device, size: int, ring: tuple[int, int], bl
     copy_case(device, "copy_bulk", size, (0, 0), (blocks, 32), ring)
 
 
-@pytest.mark.parametrize("entry", ["copy", "copy_bulk"])
+@pytest.mark.parametrize("entry", ["copy", "copy_resident", "copy_bulk"])
 def test_operations_rotate_over_slots(device: Device, entry: str) -> None:
     """Catches an operation that reads or writes another slot than its own."""
     if entry not in device.offered:
@@ -167,6 +168,7 @@ def test_operations_rotate_over_slots(device: Device, entry: str) -> None:
             arguments = CopyArguments(
                 base, target, size, slots[0], size, slots[1], size, operation, 1, 1024, 4
             )
+            arguments.source_slot, arguments.destination_slot = operation % slots[0], operation % slots[1]
             device.launch(entry, (2, 32), arguments, 256 + 4096 if entry == "copy_bulk" else 0)
             place = operation % slots[1] * size
             assert device.read(target + place, size) == source[operation % slots[0]]

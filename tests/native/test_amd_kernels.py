@@ -134,7 +134,9 @@ def test_every_source_holds_its_kernels(sources: dict[str, str]) -> None:
 def test_kernels_run_with_all_the_threads_they_are_launched_with(sources: dict[str, str]) -> None:
     """Catches a launch bound that was lost: the compiler's own limit is another, and launches would fail."""
     for source, names in ENTRIES.items():
-        bounds = re.findall(r"BYTEWAYS_KERNEL\((\d+)\) (\w+)", (NATIVE / source).read_text(encoding="utf-8"))
+        bounds = re.findall(
+            r"BYTEWAYS_KERNEL\((\d+)(?:, \d)?\) (\w+)", (NATIVE / source).read_text(encoding="utf-8")
+        )
         assert {name for _, name in bounds} == set(names)
         if source == "interfaces/kernel_copy/bulk.cu":
             continue
@@ -153,7 +155,7 @@ def test_copy_moves_sixteen_bytes_at_a_time_with_eight_in_flight(sources: dict[s
     """Catches narrow accesses, and loads that each wait for the store of the one before."""
     wide = [
         operations
-        for loop in inner_loops(body(sources["interfaces/kernel_copy/kernel.cu"], "copy"))
+        for loop in inner_loops(body(sources["interfaces/kernel_copy/kernel.cu"], "copy_resident"))
         if "global_load_dwordx4" in (operations := memory_operations(loop))
     ]
     assert wide == [["global_load_dwordx4"] * 8 + ["global_store_dwordx4"] * 8]
@@ -208,7 +210,6 @@ def test_chase_goes_past_the_nearest_cache(sources: dict[str, str], architecture
 @pytest.mark.parametrize(
     ("source", "kernel"),
     [
-        ("interfaces/kernel_copy/kernel.cu", "copy"),
         ("interfaces/service/pattern.cu", "fill"),
         ("interfaces/service/pattern.cu", "poison"),
         ("interfaces/pointer_chase/kernel.cu", "chase_build"),
@@ -225,6 +226,32 @@ def test_stores_have_arrived_when_a_kernel_ends(
     for end in ends:
         before = [line.removesuffix(" lgkmcnt(0)") for line in code[end - len(release) : end]]
         assert before == release
+
+
+@pytest.mark.parametrize(
+    ("source", "kernel"),
+    [
+        ("kernel_copy", "copy"),
+        ("kernel_copy", "copy_resident"),
+        ("store", "store"),
+        ("stream", "stream_triad"),
+        ("copy_2d", "copy_2d"),
+        ("random_access", "random_store"),
+        ("halo", "halo_pack"),
+        ("particles", "particles_pack"),
+    ],
+)
+def test_stores_to_a_peer_end_by_a_write_back_if_asked(
+    sources: dict[str, str], architecture: str, source: str, kernel: str
+) -> None:
+    """Catches a fence that is left out where stores may stay in the L2, or executed where they may not."""
+    code = body(sources[f"interfaces/{source}/kernel.cu"], kernel)
+    release = [WRITE_BACK[architecture], "s_waitcnt vmcnt(0)", *INVALIDATE[architecture]]
+    code = [line.removesuffix(" lgkmcnt(0)") for line in code]
+    begins = [i for i, line in enumerate(code) if code[i : i + len(release)] == release]
+    assert len(begins) == 1
+    skips = [line for line in code[: begins[0]] if line.startswith(("s_cbranch", "s_branch"))]
+    assert skips  # at least the one that leaves out the fence
 
 
 def test_counts_in_host_memory_use_what_pcie_knows(sources: dict[str, str]) -> None:

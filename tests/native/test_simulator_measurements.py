@@ -8,7 +8,7 @@ import pytest
 
 from byteways import _core
 from tests.native import simulated as toy
-from tests.native.simulated import FIXED_NS, GB, MIB, RATES
+from tests.native.simulated import FIXED_NS, GB, GIB, MIB, RATES
 
 SIZE = 64 * MIB
 
@@ -314,10 +314,57 @@ def test_kernels_that_run_at_once_leave_each_other_room() -> None:
             "disturbed": session.measure([there, back], toy.options(interference=True)),
             "asked": session.measure([few, back], toy.options()),
         }
-        return {name: [flow.blocks for flow in measured.flows] for name, measured in shapes.items()}
+        return {
+            name: [(flow.blocks, flow.threads) for flow in measured.flows]
+            for name, measured in shapes.items()
+        }
 
-    told = toy.play(toy.nvidia(), scene)
-    (alone,) = told["alone"]
-    assert told["both"] == [alone // 2, alone // 2]
-    assert told["disturbed"] == [alone, alone]
-    assert told["asked"][0] == 3
+    found = toy.play(toy.nvidia(), scene)
+    (alone,) = found["alone"]
+    resident = 64 * 2048  # threads of the toy at a time
+    assert [blocks * threads for blocks, threads in found["both"]] == [resident // 2] * 2
+    assert found["disturbed"] == [alone, alone]
+    assert found["asked"][0] == [3, 512]
+
+
+@pytest.mark.parametrize(
+    ("interface", "ends", "size", "shape"),
+    [
+        ("kernel", ("gpu0", "gpu0"), 64 * 1024, (16, 256)),  # an access of 16 bytes a thread
+        ("kernel", ("gpu0", "gpu0"), MIB, (64, 256)),  # tiles of four
+        ("kernel", ("gpu0", "gpu0"), GIB, (262144, 256)),
+        ("kernel", ("gpu0", "gpu1"), 64 * 1024, (16, 256)),
+        ("kernel", ("gpu0", "gpu1"), GIB, (65536, 256)),
+        ("stream-copy", ("gpu0", "gpu0"), GIB, (262144, 256)),
+        ("kernel-2d", ("gpu0", "gpu0"), MIB, (256, 256)),
+    ],
+)
+def test_grids_cover_the_data(
+    interface: str, ends: tuple[str, str], size: int, shape: tuple[int, int]
+) -> None:
+    """Catches a grid that leaves most of the device idle, or whose last blocks wait for a second turn."""
+
+    def scene(session: _core.Session) -> Any:
+        rows = {"width_bytes": 4096, "pitch_bytes": 4096} if interface == "kernel-2d" else {}
+        ends_ = ((ends[0], "device"), (ends[1], "device"))
+        (flow,) = session.measure(
+            [toy.flow(session, *ends_, "gpu0", interface, size, **rows)], toy.options()
+        ).flows
+        return flow.blocks, flow.threads
+
+    assert tuple(toy.play(toy.nvidia(), scene)) == shape
+
+
+def test_amd_stores_to_a_peer_come_from_a_resident_grid() -> None:
+    """Catches a fence of system scope at the end of each of 262,144 blocks, which writes back the L2 each time."""
+
+    def scene(session: _core.Session) -> Any:
+        found = []
+        for to in ("gpu0", "gpu1"):
+            flow = toy.flow(session, ("gpu0", "device"), (to, "device"), "gpu0", "kernel", GIB)
+            (result,) = session.measure([flow], toy.options()).flows
+            found.append(result.blocks * result.threads)
+        return found
+
+    own, peer = toy.play(toy.amd(), scene)
+    assert own == GIB // 16 and peer <= 64 * 2048

@@ -16,6 +16,8 @@ struct Copy2dArguments {
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
+  unsigned int fence;       // device: 1 if must_fence() (mover.hpp)
+  unsigned long long slot;  // device: of this operation, by launch_operations()
 };
 
 // "check_2d": checks `count` words from the start of a slot on; slots are `slot_words` apart. In slot s, word

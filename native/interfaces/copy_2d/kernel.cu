@@ -13,53 +13,56 @@ __device__ inline Bytes16 load_element(const Bytes16* from) { return load_stream
 __device__ inline void store_element(Bytes16* to, Bytes16 value) { store_streaming(to, value); }
 
 // Neighbouring threads take neighbouring elements across rows, so short rows leave no thread idle.
-template <class Element, class Index>
+template <class Element, class Index, unsigned int in_flight>
 __device__ void copy_elements(const Copy2dArguments& arguments, const char* source, char* destination) {
   const Index per_row = static_cast<Index>(arguments.width_bytes / sizeof(Element));
   const Index total = static_cast<Index>(arguments.rows) * per_row;
   const Index threads = static_cast<Index>(grid_threads());
-  for (Index first = static_cast<Index>(grid_thread()); first < total; first += kCopyInFlight * threads) {
-    Element held[kCopyInFlight];
-    Word to[kCopyInFlight];
+  for (Index first = static_cast<Index>(grid_thread()); first < total; first += in_flight * threads) {
+    const char* from[in_flight];
+    char* to[in_flight];
 #pragma unroll
-    for (unsigned int k = 0; k < kCopyInFlight; ++k) {
-      const Index i = first + k * threads;
-      if (i >= total) break;
-      const Index row = i / per_row;
+    for (unsigned int k = 0; k < in_flight; ++k) {
+      const Index i = first + k * threads, row = i / per_row;
       const Word column = Word{i - row * per_row} * sizeof(Element);
-      to[k] = row * arguments.destination_pitch + column;
-      held[k] =
-          load_element(reinterpret_cast<const Element*>(source + row * arguments.source_pitch + column));
+      from[k] = source + row * arguments.source_pitch + column;
+      to[k] = destination + row * arguments.destination_pitch + column;
     }
+    Element held[in_flight];
 #pragma unroll
-    for (unsigned int k = 0; k < kCopyInFlight; ++k) {
-      if (first + k * threads >= total) break;
-      store_element(reinterpret_cast<Element*>(destination + to[k]), held[k]);
-    }
+    for (unsigned int k = 0; k < in_flight; ++k)
+      if (first + k * threads < total) held[k] = load_element(reinterpret_cast<const Element*>(from[k]));
+#pragma unroll
+    for (unsigned int k = 0; k < in_flight; ++k)
+      if (first + k * threads < total) store_element(reinterpret_cast<Element*>(to[k]), held[k]);
   }
 }
 
-template <class Element>
+template <class Element, unsigned int in_flight>
 __device__ void copy_2d_of(const Copy2dArguments& arguments, const char* source, char* destination) {
   if (arguments.rows * (arguments.width_bytes / sizeof(Element)) < kNarrowBelow &&
-      kCopyInFlight * grid_threads() < kNarrowBelow)
-    copy_elements<Element, unsigned int>(arguments, source, destination);
+      in_flight * grid_threads() < kNarrowBelow)
+    copy_elements<Element, unsigned int, in_flight>(arguments, source, destination);
   else
-    copy_elements<Element, Word>(arguments, source, destination);
+    copy_elements<Element, Word, in_flight>(arguments, source, destination);
 }
 
-BYTEWAYS_KERNEL(512) copy_2d(Copy2dArguments arguments) {
-  const Word slot = arguments.slots > 1 ? arguments.first_operation % arguments.slots : 0;
-  const char* source = static_cast<const char*>(arguments.source) + slot * arguments.stride;
-  char* destination = static_cast<char*>(arguments.destination) + slot * arguments.stride;
+template <unsigned int in_flight>
+__device__ inline void copy_rows(const Copy2dArguments& arguments) {
+  const char* source = static_cast<const char*>(arguments.source) + arguments.slot * arguments.stride;
+  char* destination = static_cast<char*>(arguments.destination) + arguments.slot * arguments.stride;
   const Word alignment = reinterpret_cast<Word>(source) | reinterpret_cast<Word>(destination) |
                          arguments.width_bytes | arguments.source_pitch | arguments.destination_pitch;
   if (alignment & 15)
-    copy_2d_of<Word>(arguments, source, destination);
+    copy_2d_of<Word, in_flight>(arguments, source, destination);
   else
-    copy_2d_of<Bytes16>(arguments, source, destination);
-  fence_system();  // completes the stores at the destination before the kernel ends
+    copy_2d_of<Bytes16, in_flight>(arguments, source, destination);
+  if (arguments.fence != 0) fence_system();
 }
+
+// A thread for every element, and a grid of chosen size.
+BYTEWAYS_KERNEL(512, 4) copy_2d(Copy2dArguments arguments) { copy_rows<1>(arguments); }
+BYTEWAYS_KERNEL(512) copy_2d_resident(Copy2dArguments arguments) { copy_rows<kCopyInFlight>(arguments); }
 
 __device__ inline Word expected_at(const Check2dArguments& arguments, Word i) {
   const Word slot = i / arguments.slot_words, within = i - slot * arguments.slot_words;

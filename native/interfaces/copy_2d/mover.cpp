@@ -127,8 +127,10 @@ class KernelCopy2d final : public Copy2dMover {
                   slots_.count,
                   slots_.stride_bytes,
                   0,
-                  1};
-    traits_.shape = executor().is_host() ? LaunchShape{1, 1, 0} : copying_shape(flow_, name_, payload());
+                  1,
+                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
+    traits_.shape =
+        executor().is_host() ? LaunchShape{1, 1, 0} : grid_shape(flow_, name_, payload() / kAccessBytes);
     traits_.entries_per_operation = executor().is_host() ? 0 : 1;
     traits_.entries_per_batch = executor().is_host() ? 1 : 0;
     moved_by_own(executor().is_host() ? "loads and stores of this process's own thread"
@@ -146,11 +148,13 @@ class KernelCopy2d final : public Copy2dMover {
   Copy2dArguments arguments_{};
 };
 
-const gpu::RegisterKernels<Copy2dArguments> kCopy2dKernels("interfaces/copy_2d/kernel.cu", {"copy_2d"});
+const gpu::RegisterKernels<Copy2dArguments> kCopy2dKernels("interfaces/copy_2d/kernel.cu",
+                                                           {"copy_2d", "copy_2d_resident"});
 const gpu::RegisterKernels<Check2dArguments> kCheck2dKernels("interfaces/copy_2d/kernel.cu", {"check_2d"});
 std::unique_ptr<Mover> make_kernel_2d(Session& session, const Flow& flow) {
   if (flow.executor->is_host()) refuse(flow, "kernel-2d runs on a GPU; a CPU executes memcpy-2d");
-  return std::make_unique<KernelCopy2d>(session, flow, "copy_2d");
+  return std::make_unique<KernelCopy2d>(session, flow,
+                                        has_resident_grid(flow) ? "copy_2d_resident" : "copy_2d");
 }
 std::unique_ptr<Mover> make_memcpy_2d(Session& session, const Flow& flow) {
   if (!flow.executor->is_host())

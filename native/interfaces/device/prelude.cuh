@@ -28,7 +28,10 @@ struct alignas(16) Bytes16 {
 
 #if defined(BYTEWAYS_NVIDIA)
 
-#define BYTEWAYS_KERNEL(most_threads) extern "C" __global__ void __launch_bounds__(most_threads)
+// Most threads of a block, and where a second number is given the fewest blocks of that size on a
+// multiprocessor: 1 leaves a thread registers for many loads in flight, which the compiler otherwise does not
+// always use.
+#define BYTEWAYS_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 
 __device__ inline unsigned int thread_index() { return threadIdx.x; }
 __device__ inline unsigned int block_index() { return blockIdx.x; }
@@ -127,13 +130,22 @@ __device__ inline void atomic_add(Word* to, Word value) { atomicAdd(to, value); 
 __device__ inline Word atomic_minimum(Word* to, Word value) { return atomicMin(to, value); }
 __device__ inline void atomic_store(Word* to, Word value) { atomicExch(to, value); }
 
+// The sum over the threads of a wave (a warp), all of which take part.
+__device__ inline unsigned int wave_threads() { return 32; }
+__device__ inline Word sum_of_wave(Word own) {
+#pragma unroll
+  for (unsigned int step = 16; step > 0; step /= 2) own += __shfl_xor_sync(~0u, own, step);
+  return own;
+}
+
 // Keeps the value in a vector register, one copy per lane; here every register is one.
 __device__ inline Word per_lane(Word value) { return value; }
 
 #else  // BYTEWAYS_AMD
 
-#define BYTEWAYS_KERNEL(most_threads) \
-  extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(1, most_threads)))
+#define BYTEWAYS_FIRST(first, ...) first
+#define BYTEWAYS_KERNEL(...) \
+  extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(1, BYTEWAYS_FIRST(__VA_ARGS__, 0))))
 
 using Vector = unsigned int __attribute__((ext_vector_type(4)));
 
@@ -241,6 +253,23 @@ __device__ inline Word atomic_minimum(Word* to, Word value) {
 }
 __device__ inline void atomic_store(Word* to, Word value) {
   __hip_atomic_store(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+#if __has_builtin(__builtin_amdgcn_wavefrontsize)
+__device__ inline unsigned int wave_threads() { return __builtin_amdgcn_wavefrontsize(); }
+#else  // hipRTC 5
+__device__ inline unsigned int wave_threads() { return __AMDGCN_WAVEFRONT_SIZE; }
+#endif
+__device__ inline Word sum_of_wave(Word own) {
+  const unsigned int lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  for (unsigned int step = wave_threads() / 2; step > 0; step /= 2) {
+    const int from = static_cast<int>((lane ^ step) * 4);  // in bytes of a register
+    const auto low = static_cast<unsigned int>(__builtin_amdgcn_ds_bpermute(from, static_cast<int>(own)));
+    const auto high =
+        static_cast<unsigned int>(__builtin_amdgcn_ds_bpermute(from, static_cast<int>(own >> 32)));
+    own += low | Word{high} << 32;
+  }
+  return own;
 }
 
 // A value equal in all lanes would be kept in a scalar register: moved back and forth in every step of a

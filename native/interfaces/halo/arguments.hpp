@@ -18,6 +18,7 @@ struct HaloArguments {
   unsigned long long* to;          // stencil, unpack, boundary: fields; pack: the message
   unsigned long long width, height, depth, fields;
   unsigned int side;
+  unsigned int fence;  // device, pack: 1 to end by a fence, since the message may be in a peer's memory
 };
 
 BYTEWAYS_HOST_DEVICE inline unsigned long long halo_pitch(const HaloArguments& a) {

@@ -25,7 +25,8 @@ class Tile {
       : width_(flow.count("width_cells", 1)),
         height_(flow.count("height_cells", 1)),
         depth_(flow.count("depth", 1)),
-        fields_(flow.count("fields", 1)) {
+        fields_(flow.count("fields", 1)),
+        fence_(flow.executor->runtime->stores_arrive_by_kernel_end() ? 0 : 1) {
     if (width_ < depth_ || height_ < depth_)
       throw Unsupported(flow.interface, "depth",
                         "a tile of " + std::to_string(width_) + " × " + std::to_string(height_) +
@@ -38,7 +39,8 @@ class Tile {
             height_,
             depth_,
             fields_,
-            side};
+            side,
+            fence_};
   }
   std::uint64_t words() const { return fields_ * halo_field_words(arguments(nullptr, nullptr, kLeft)); }
   std::uint64_t state_bytes() const { return words() * kWord; }
@@ -63,6 +65,7 @@ class Tile {
 
  private:
   std::uint64_t width_, height_, depth_, fields_;
+  unsigned fence_;
 };
 
 class HaloMover final : public ApplicationMover {

@@ -139,7 +139,6 @@ BYTEWAYS_KERNEL(128) copy_bulk(CopyArguments arguments) {
       run<0>(ring);
   }
   copy_bytes(destination, source, body, arguments.bytes, grid_thread(), grid_threads());
-  fence_system();
 }
 
 }  // namespace byteways

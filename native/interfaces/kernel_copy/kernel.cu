@@ -1,50 +1,75 @@
-// Interface `kernel`: a copy by loads and stores of 16 bytes, eight of them in flight per thread.
+// Interface `kernel`: a copy by loads and stores of 16 bytes. `copy` has a thread for every access, or for a
+// few; `copy_resident` has a grid of chosen size, whose threads keep eight accesses in flight.
 #include "interfaces/kernel_copy/slots.cuh"
 
 namespace byteways {
 
-// Whole passes: each block copies tiles that are contiguous in memory, which suits DRAM pages and address
-// translation. Returns the number of elements copied.
-__device__ inline Word copy_tiles(Bytes16* destination, const Bytes16* source, Word count) {
-  const unsigned int threads = block_threads();
-  const Word tile = Word{kCopyInFlight} * threads;
-  const Word pass = tile * grid_blocks();
-  const Word end = count / pass * pass;
-  for (Word i = block_index() * tile + thread_index(); i < end; i += pass) {
-    Bytes16 held[kCopyInFlight];
-#pragma unroll
-    for (unsigned int k = 0; k < kCopyInFlight; ++k) held[k] = load_streaming(source + i + k * threads);
-#pragma unroll
-    for (unsigned int k = 0; k < kCopyInFlight; ++k) store_streaming(destination + i + k * threads, held[k]);
+struct Elements {
+  Bytes16* to;
+  const Bytes16* from;
+  Word count;
+
+  // None of them if the buffers are not aligned.
+  __device__ explicit Elements(const CopyArguments& arguments)
+      : to(reinterpret_cast<Bytes16*>(destination_of(arguments))),
+        from(reinterpret_cast<const Bytes16*>(source_of(arguments))) {
+    const Word misaligned = (reinterpret_cast<Word>(from) | reinterpret_cast<Word>(to)) & 15;
+    count = misaligned ? 0 : arguments.bytes / sizeof(Bytes16);
   }
-  return end;
+};
+
+// Copies `in_flight` elements from i on, `step` apart; if not `whole`, only those below `count`.
+template <unsigned int in_flight, bool whole, class Step>
+__device__ inline void copy_several(const Elements& elements, Word i, Step step) {
+  Bytes16 held[in_flight];
+#pragma unroll
+  for (unsigned int k = 0; k < in_flight; ++k)
+    if (whole || i + k * step < elements.count) held[k] = load_streaming(elements.from + i + k * step);
+#pragma unroll
+  for (unsigned int k = 0; k < in_flight; ++k)
+    if (whole || i + k * step < elements.count) store_streaming(elements.to + i + k * step, held[k]);
 }
 
-// Less than a pass remains: spread over all blocks, so that small copies use the whole device.
-__device__ inline void copy_rest(Bytes16* destination, const Bytes16* source, Word first, Word count) {
-  const Word threads = grid_threads();
-  const Word i = first + grid_thread();
-  Bytes16 held[kCopyInFlight];
-#pragma unroll
-  for (unsigned int k = 0; k < kCopyInFlight; ++k)
-    if (i + k * threads < count) held[k] = load_streaming(source + i + k * threads);
-#pragma unroll
-  for (unsigned int k = 0; k < kCopyInFlight; ++k)
-    if (i + k * threads < count) store_streaming(destination + i + k * threads, held[k]);
+// The bytes behind the last element, and everything between unaligned buffers.
+__device__ inline void finish(const CopyArguments& arguments, const Elements& elements) {
+  copy_bytes(reinterpret_cast<char*>(elements.to), reinterpret_cast<const char*>(elements.from),
+             elements.count * sizeof(Bytes16), arguments.bytes, grid_thread(), grid_threads());
+  if (arguments.fence != 0) fence_system();
 }
 
-BYTEWAYS_KERNEL(1024) copy(CopyArguments arguments) {
-  const char* source = source_of(arguments);
-  char* destination = destination_of(arguments);
-  const Word bytes = arguments.bytes;
-  const Word misaligned = (reinterpret_cast<Word>(source) | reinterpret_cast<Word>(destination)) & 15;
-  const Word count = misaligned ? 0 : bytes / 16;
-  auto* to = reinterpret_cast<Bytes16*>(destination);
-  const auto* from = reinterpret_cast<const Bytes16*>(source);
-  const Word done = copy_tiles(to, from, count);
-  copy_rest(to, from, done, count);
-  copy_bytes(destination, source, count * 16, bytes, grid_thread(), grid_threads());
-  fence_system();  // completes the stores at the destination before the kernel ends
+BYTEWAYS_KERNEL(1024, 2) copy(CopyArguments arguments) {
+  const Elements elements(arguments);
+  if (elements.count <= grid_threads()) {
+    copy_several<1, false>(elements, grid_thread(), 1u);
+  } else {
+    const unsigned int threads = block_threads(), tile = kTileAccesses * threads;
+    // Not unrolled: registers for more loads would leave room for fewer threads.
+#pragma unroll 1
+    for (Word first = Word{block_index()} * tile; first < elements.count;
+         first += Word{grid_blocks()} * tile) {
+      const Word i = first + thread_index();
+      if (first + tile <= elements.count)
+        copy_several<kTileAccesses, true>(elements, i, threads);
+      else
+#pragma unroll 1
+        for (Word k = i; k < elements.count; k += threads) copy_several<1, true>(elements, k, 1u);
+    }
+  }
+  finish(arguments, elements);
+}
+
+// Whole passes in tiles that are contiguous in memory, which suits DRAM pages and address translation; what
+// is left, less than a pass, is spread over all threads.
+BYTEWAYS_KERNEL(1024) copy_resident(CopyArguments arguments) {
+  const Elements elements(arguments);
+  const unsigned int threads = block_threads(), tile = kCopyInFlight * threads;
+  const Word pass = Word{grid_blocks()} * tile, own = Word{block_index()} * tile + thread_index();
+  Word first = 0;
+#pragma unroll 1
+  for (; first + pass <= elements.count; first += pass)
+    copy_several<kCopyInFlight, true>(elements, first + own, threads);
+  copy_several<kCopyInFlight, false>(elements, first + grid_thread(), grid_threads());
+  finish(arguments, elements);
 }
 
 }  // namespace byteways

@@ -39,7 +39,8 @@ class KernelCopy : public SubmittedMover {
                   0,
                   1,
                   flow.count("chunk_bytes", kBulkChunkBytes),
-                  flow.count("stages", kBulkStages, kBulkMostStages)};
+                  flow.count("stages", kBulkStages, kBulkMostStages),
+                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
   }
 
   const char* name_;
@@ -62,10 +63,19 @@ class HostCopy final : public KernelCopy {
   }
 };
 
+// As measured on H100 (docs/reference/peers.md): tiles of several accesses a thread are faster from 1 MiB on,
+// but within a GPU an access a thread is again where the buffers exceed the L2.
+unsigned accesses_per_thread(const Flow& flow) {
+  const bool local = &flow.source->device() == flow.executor && &flow.destination->device() == flow.executor;
+  const bool tiled = flow.size_bytes >= 1 << 20 && (!local || flow.size_bytes <= 32 << 20);
+  return tiled ? kTileAccesses : 1;
+}
+
 class GridCopy final : public KernelCopy {
  public:
-  GridCopy(Session& session, const Flow& flow) : KernelCopy(session, flow, "copy", false) {
-    use_own_kernel(copying_shape(flow, name_, flow.size_bytes));
+  GridCopy(Session& session, const Flow& flow)
+      : KernelCopy(session, flow, has_resident_grid(flow) ? "copy_resident" : "copy", false) {
+    use_own_kernel(grid_shape(flow, name_, flow.size_bytes / kAccessBytes, accesses_per_thread(flow)));
   }
 };
 
@@ -104,7 +114,8 @@ std::unique_ptr<Mover> make_memcpy_stream(Session& session, const Flow& flow) {
   return std::make_unique<HostCopy>(session, flow, "memcpy_stream", false);
 }
 
-const gpu::RegisterKernels<CopyArguments> kCopyKernel("interfaces/kernel_copy/kernel.cu", {"copy"});
+const gpu::RegisterKernels<CopyArguments> kCopyKernel("interfaces/kernel_copy/kernel.cu",
+                                                      {"copy", "copy_resident"});
 const gpu::RegisterKernels<CopyArguments> kBulkKernel("interfaces/kernel_copy/bulk.cu", {"copy_bulk"},
                                                       gpu::Needs::bulk_copies);
 const RegisterInterface kKernel("kernel", make<GridCopy>);

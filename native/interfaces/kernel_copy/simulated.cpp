@@ -41,6 +41,7 @@ void copy(Kernels& kernels, Operation& operation, const CopyArguments& arguments
 }
 
 const RegisterSimulatedKernel<copy<Mechanism::kernel>> kCopy("copy");
+const RegisterSimulatedKernel<copy<Mechanism::kernel>> kCopyResident("copy_resident");
 const RegisterSimulatedKernel<copy<Mechanism::bulk>> kBulk("copy_bulk");
 const RegisterSimulatedKernel<copy<Mechanism::core>> kMemcpy("memcpy");
 const RegisterSimulatedKernel<copy<Mechanism::streaming_core>> kMemcpyStream("memcpy_stream");

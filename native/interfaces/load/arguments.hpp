@@ -5,8 +5,9 @@
 
 namespace byteways {
 
-// "load": runs `operations` one after another. Each adds load_word() of all words of its slot of `bytes` to
-// *sum. A device kernel is launched once per operation; the host loops inside one launch.
+// "load", and on a GPU "load_resident" with more loads of a thread in flight: runs `operations` one after
+// another. Each adds load_word() of all words of its slot of `bytes` to *sum. A device kernel is launched
+// once per operation; the host loops inside one launch.
 struct LoadArguments {
   const void* data;
   unsigned long long bytes;
@@ -15,6 +16,7 @@ struct LoadArguments {
   unsigned long long operations;
   unsigned long long key;  // of the data; only the simulator reads it
   unsigned long long* sum;
+  unsigned long long slot;  // device: of this operation, by launch_operations()
 };
 
 // Reverses the fold of pattern_word(), so that the sum of a range has a closed form.

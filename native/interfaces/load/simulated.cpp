@@ -36,6 +36,7 @@ void load(Kernels& kernels, Operation& operation, const LoadArguments& arguments
 }
 
 const RegisterSimulatedKernel<load> kLoad("load");
+const RegisterSimulatedKernel<load> kLoadResident("load_resident");
 
 }  // namespace
 }  // namespace byteways::sim

@@ -27,6 +27,7 @@ struct SegmentsArguments {
   unsigned long long* messages;
   const Segment* segments;
   unsigned long long count;
+  unsigned int fence;  // device, pack: 1 to end by a fence, since messages may be in peers' memory
 };
 
 }  // namespace byteways

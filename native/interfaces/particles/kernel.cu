@@ -6,7 +6,6 @@ namespace byteways {
 
 BYTEWAYS_KERNEL(256) particles_track(TrackArguments arguments) {
   for (Word i = grid_thread(); i < arguments.count; i += grid_threads()) arguments.words[i] *= kGrowth;
-  fence_system();
 }
 
 // A block takes a message at a time.
@@ -18,7 +17,7 @@ BYTEWAYS_KERNEL(256) particles_pack(SegmentsArguments arguments) {
       arguments.store[segment.in_store + i] = 0;
     }
   }
-  fence_system();  // a message in a peer's memory has arrived when the kernel ends
+  if (arguments.fence != 0) fence_system();
 }
 
 BYTEWAYS_KERNEL(256) particles_unpack(SegmentsArguments arguments) {

@@ -162,7 +162,7 @@ class ParticlesMover final : public ApplicationMover {
   void move(const Kernel& kernel, const Gathered& gathered) {
     launch(kernel,
            SegmentsArguments{words_at(flow().source->data()), words_at(gathered.messages), gathered.table,
-                             gathered.segments},
+                             gathered.segments, executor().runtime->stores_arrive_by_kernel_end() ? 0u : 1u},
            gathered.words);
   }
 

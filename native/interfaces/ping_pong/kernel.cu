@@ -29,7 +29,6 @@ BYTEWAYS_KERNEL(64) ping_pong(PingPongArguments arguments) {
     if (arguments.leads == 0) store_release_system(arguments.writes, number);
   }
   atomic_store(arguments.rounds_done, round);
-  fence_system();
 }
 
 }  // namespace byteways

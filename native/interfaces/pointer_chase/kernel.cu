@@ -29,7 +29,6 @@ BYTEWAYS_KERNEL(64) chase(ChaseArguments arguments) {
   for (Word step = 0; step < arguments.steps; ++step)
     address = load_relaxed_system(reinterpret_cast<const Word*>(address));
   *arguments.end = (address - address_of(arguments, 0)) / arguments.line_bytes;
-  fence_system();
 }
 
 }  // namespace byteways

@@ -26,6 +26,8 @@ struct RandomArguments {
   unsigned int access_bytes;  // of an element: a power of two
   unsigned int access_bits;
   unsigned long long* right;
+  unsigned int fence;       // device, stores and updates: 1 if must_fence() (mover.hpp)
+  unsigned long long slot;  // device: of this operation, by launch_operations()
 };
 
 // A bijection of [0, 2^bits), another one for each operation: odd multiplications and xor-shifts are

@@ -15,9 +15,8 @@ struct Pieces {
 
   __device__ explicit Pieces(const RandomArguments& arguments)
       : sharing_bits(0), order(arguments.first_operation, arguments.access_bits) {
-    const Word slot = arguments.slots > 1 ? arguments.first_operation % arguments.slots : 0;
-    base = static_cast<char*>(arguments.data) + slot * arguments.stride;
-    first_word = slot * arguments.stride / sizeof(Word);
+    base = static_cast<char*>(arguments.data) + arguments.slot * arguments.stride;
+    first_word = arguments.slot * arguments.stride / sizeof(Word);
     while ((sizeof(Piece) << sharing_bits) < arguments.access_bytes) ++sharing_bits;
   }
   // Number of the piece that thread `thread` of all accesses moves.
@@ -124,7 +123,7 @@ __device__ void update_pieces(const RandomArguments& arguments) {
   }
 }
 
-BYTEWAYS_KERNEL(1024) random_load(RandomArguments arguments) {
+BYTEWAYS_KERNEL(512, 3) random_load(RandomArguments arguments) {
   Word right = 0;
   if (arguments.access_bytes < sizeof(Word))
     right = load_pieces<unsigned int>(arguments);
@@ -134,25 +133,24 @@ BYTEWAYS_KERNEL(1024) random_load(RandomArguments arguments) {
     right = load_pieces<Bytes16>(arguments);
   right = sum_of_block(right);
   if (thread_index() == 0) atomic_add(arguments.right, right);
-  fence_system();
 }
 
-BYTEWAYS_KERNEL(1024) random_store(RandomArguments arguments) {
+BYTEWAYS_KERNEL(1024, 2) random_store(RandomArguments arguments) {
   if (arguments.access_bytes < sizeof(Word))
     store_pieces<unsigned int>(arguments);
   else if (arguments.access_bytes < sizeof(Bytes16))
     store_pieces<Word>(arguments);
   else
     store_pieces<Bytes16>(arguments);
-  fence_system();  // completes the stores, wherever the buffer is, before the kernel ends
+  if (arguments.fence != 0) fence_system();
 }
 
-BYTEWAYS_KERNEL(1024) random_update(RandomArguments arguments) {
+BYTEWAYS_KERNEL(512, 3) random_update(RandomArguments arguments) {
   if (arguments.access_bytes < sizeof(Bytes16))
     update_pieces<Word>(arguments);
   else
     update_pieces<Bytes16>(arguments);
-  fence_system();
+  if (arguments.fence != 0) fence_system();
 }
 
 }  // namespace byteways

@@ -47,6 +47,12 @@ Flow over_buffer(Flow flow, unsigned access_bytes) {
   return flow;
 }
 
+// As measured on H100 (docs/reference/peers.md): several accesses in flight pay where a few blocks a
+// multiprocessor cover the buffer.
+unsigned accesses_per_thread(const Flow& flow) {
+  return flow.size_bytes >= 1 << 20 && flow.size_bytes <= 32 << 20 ? kRandomInFlight : 1;
+}
+
 // What the three have in common.
 class RandomAccess : public CopyingMover {
  public:
@@ -65,10 +71,11 @@ class RandomAccess : public CopyingMover {
                   0,
                   access_bytes,
                   static_cast<unsigned>(std::countr_zero(accesses)),
-                  nullptr};
-    // A copy of as many bytes as if each thread moved 16 has a grid of that many threads.
+                  nullptr,
+                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
     const std::uint64_t pieces = flow.size_bytes / std::min(access_bytes, kAccessBytes);
-    use_own_kernel(executor().is_host() ? team_of(flow) : copying_shape(flow, kernel, pieces * kAccessBytes));
+    use_own_kernel(executor().is_host() ? team_of(flow)
+                                        : grid_shape(flow, kernel, pieces, accesses_per_thread(flow)));
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {

@@ -26,9 +26,16 @@ class Store final : public CopyingMover {
   Store(Session& session, const Flow& flow) : CopyingMover(session, into_buffer(flow)) {
     require_access(session, flow);
     kernel_ = require_kernel(flow, executor(), "store");
-    arguments_ = {flow.destination->data(), flow.size_bytes, slots_.count, slots_.stride_bytes, 0, 1, 0};
+    arguments_ = {flow.destination->data(),
+                  flow.size_bytes,
+                  slots_.count,
+                  slots_.stride_bytes,
+                  0,
+                  1,
+                  0,
+                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
     set_payload(0, flow.size_bytes);
-    use_own_kernel(team_or_grid(flow, "store"));
+    use_own_kernel(executor().is_host() ? team_of(flow) : grid());
   }
 
   void prepare(std::uint64_t key) override {
@@ -43,6 +50,14 @@ class Store final : public CopyingMover {
 
  private:
   void fill_sources(std::uint64_t) override {}
+
+  // As measured on H100 (docs/reference/peers.md): from 1 MiB on tiles to other memory, large blocks in its
+  // own.
+  LaunchShape grid() const {
+    const bool away = &flow_.destination->device() != &executor(), large = flow_.size_bytes >= 1 << 20;
+    return grid_shape(flow_, "store", flow_.size_bytes / kAccessBytes, away && large ? kTileAccesses : 1,
+                      large && !away ? kBlockThreads : kCoverThreads);
+  }
 
   PreparedKernel kernel_;
   StoreArguments arguments_{};

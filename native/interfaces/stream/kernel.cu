@@ -1,5 +1,5 @@
 // Interfaces `stream-copy`, `stream-scale`, `stream-add` and `stream-triad`: the four loops of STREAM over
-// doubles, with two doubles per load and store.
+// doubles, with two doubles per load and store. The kernels `…_resident` have grids of chosen size.
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/stream/arguments.hpp"
 
@@ -28,44 +28,80 @@ __device__ inline Bytes16 computed(const Bytes16& first, const Bytes16& second) 
   return a.bytes;
 }
 
-// kStreamInFlight elements from i on, `step` apart; if not `whole`, only those below `count`.
-template <unsigned int operation, bool whole>
+// `in_flight` elements from i on, `step` apart; if not `whole`, only those below `count`.
+template <unsigned int operation, unsigned int in_flight, bool whole>
 __device__ inline void stream_some(Bytes16* destination, const Bytes16* first, const Bytes16* second, Word i,
                                    Word step, Word count) {
   constexpr bool two = operation == kStreamAdd || operation == kStreamTriad;
-  Bytes16 a[kStreamInFlight], b[kStreamInFlight];
+  Bytes16 a[in_flight], b[in_flight];
 #pragma unroll
-  for (unsigned int k = 0; k < kStreamInFlight; ++k) {
+  for (unsigned int k = 0; k < in_flight; ++k) {
     if (!whole && i + k * step >= count) break;
     a[k] = load_streaming(first + i + k * step);
     b[k] = two ? load_streaming(second + i + k * step) : a[k];
   }
 #pragma unroll
-  for (unsigned int k = 0; k < kStreamInFlight; ++k)
+  for (unsigned int k = 0; k < in_flight; ++k)
     if (whole || i + k * step < count)
       store_streaming(destination + i + k * step, computed<operation>(a[k], b[k]));
 }
 
-// Whole passes in tiles that are contiguous in memory; the rest is spread over all blocks.
+template <unsigned int operation>
+struct Arrays {
+  const Bytes16 *first, *second;
+  Bytes16* destination;
+  Word count;
+
+  __device__ explicit Arrays(const StreamArguments& arguments) : count(arguments.bytes / sizeof(Bytes16)) {
+    const Word offset = arguments.slot * arguments.stride;
+    first = reinterpret_cast<const Bytes16*>(static_cast<const char*>(arguments.first) + offset);
+    second = reinterpret_cast<const Bytes16*>(static_cast<const char*>(arguments.second) + offset);
+    destination = reinterpret_cast<Bytes16*>(static_cast<char*>(arguments.destination) + offset);
+  }
+  template <unsigned int in_flight, bool whole>
+  __device__ void pass(Word i, Word step) const {
+    stream_some<operation, in_flight, whole>(destination, first, second, i, step, count);
+  }
+};
+
+// A thread for every element, as far as the grid goes.
 template <unsigned int operation>
 __device__ inline void stream(const StreamArguments& arguments) {
-  const Word slot = arguments.slots > 1 ? arguments.first_operation % arguments.slots : 0;
-  const Word offset = slot * arguments.stride, count = arguments.bytes / sizeof(Bytes16);
-  const auto* first = reinterpret_cast<const Bytes16*>(static_cast<const char*>(arguments.first) + offset);
-  const auto* second = reinterpret_cast<const Bytes16*>(static_cast<const char*>(arguments.second) + offset);
-  auto* destination = reinterpret_cast<Bytes16*>(static_cast<char*>(arguments.destination) + offset);
-  const Word tile = Word{kStreamInFlight} * block_threads(), pass = tile * grid_blocks();
-  const Word end = count / pass * pass;
-  for (Word i = block_index() * tile + thread_index(); i < end; i += pass)
-    stream_some<operation, true>(destination, first, second, i, block_threads(), end);
-  if (end < count)
-    stream_some<operation, false>(destination, first, second, end + grid_thread(), grid_threads(), count);
+  const Arrays<operation> arrays(arguments);
+#pragma unroll 1
+  for (Word i = grid_thread(); i < arrays.count; i += grid_threads()) arrays.template pass<1, true>(i, 1);
   if (arguments.fence != 0) fence_system();
 }
 
-BYTEWAYS_KERNEL(1024) stream_copy(StreamArguments arguments) { stream<kStreamCopy>(arguments); }
-BYTEWAYS_KERNEL(1024) stream_scale(StreamArguments arguments) { stream<kStreamScale>(arguments); }
-BYTEWAYS_KERNEL(1024) stream_add(StreamArguments arguments) { stream<kStreamAdd>(arguments); }
-BYTEWAYS_KERNEL(1024) stream_triad(StreamArguments arguments) { stream<kStreamTriad>(arguments); }
+// Whole passes in tiles that are contiguous in memory; the rest is spread over all blocks.
+template <unsigned int operation>
+__device__ inline void stream_resident(const StreamArguments& arguments) {
+  const Arrays<operation> arrays(arguments);
+  const unsigned int threads = block_threads(), tile = kStreamInFlight * threads;
+  const Word pass = Word{grid_blocks()} * tile, own = Word{block_index()} * tile + thread_index();
+  Word first = 0;
+#pragma unroll 1
+  for (; first + pass <= arrays.count; first += pass)
+    arrays.template pass<kStreamInFlight, true>(first + own, threads);
+  arrays.template pass<kStreamInFlight, false>(first + grid_thread(), grid_threads());
+  if (arguments.fence != 0) fence_system();
+}
+
+BYTEWAYS_KERNEL(1024, 2) stream_copy(StreamArguments arguments) { stream<kStreamCopy>(arguments); }
+BYTEWAYS_KERNEL(1024, 2) stream_scale(StreamArguments arguments) { stream<kStreamScale>(arguments); }
+BYTEWAYS_KERNEL(1024, 2) stream_add(StreamArguments arguments) { stream<kStreamAdd>(arguments); }
+BYTEWAYS_KERNEL(1024, 2) stream_triad(StreamArguments arguments) { stream<kStreamTriad>(arguments); }
+BYTEWAYS_KERNEL(1024) stream_copy_resident(StreamArguments arguments) {
+  stream_resident<kStreamCopy>(arguments);
+}
+BYTEWAYS_KERNEL(1024) stream_scale_resident(StreamArguments arguments) {
+  stream_resident<kStreamScale>(arguments);
+}
+BYTEWAYS_KERNEL(1024) stream_add_resident(StreamArguments arguments) {
+  stream_resident<kStreamAdd>(arguments);
+}
+BYTEWAYS_KERNEL(1024) stream_triad_resident(StreamArguments arguments) {
+  stream_resident<kStreamTriad>(arguments);
+}
 
 }  // namespace byteways

@@ -12,18 +12,22 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kSpotCheckWords = 512;                        // per piece checked after a sample
-constexpr unsigned kBytesPerThread = kStreamInFlight * kAccessBytes;  // per array
+constexpr std::uint64_t kSpotCheckWords = 512;  // per piece checked after a sample
 constexpr std::uint64_t kSecondKey = std::uint64_t{1}
                                      << 61;  // offset between the patterns of the two sources
 
-constexpr const char* kKernelNames[] = {"stream_copy", "stream_scale", "stream_add",
-                                        "stream_triad"};  // by operation
+// By operation: of hosts and covering grids, and of resident grids.
+constexpr const char* kKernelNames[][2] = {{"stream_copy", "stream_copy_resident"},
+                                           {"stream_scale", "stream_scale_resident"},
+                                           {"stream_add", "stream_add_resident"},
+                                           {"stream_triad", "stream_triad_resident"}};
 
 class StreamMover final : public CopyingMover {
  public:
   StreamMover(Session& session, const Flow& flow, StreamOperation operation)
-      : CopyingMover(session, flow), operation_(operation), name_(kKernelNames[operation]) {
+      : CopyingMover(session, flow),
+        operation_(operation),
+        name_(kKernelNames[operation][!flow.executor->is_host() && has_resident_grid(flow)]) {
     const bool two = operation == kStreamAdd || operation == kStreamTriad;
     if (two != (flow.second_source != nullptr))
       throw Unsupported(flow.interface, "buffers", two ? "it reads two arrays" : "it reads one array");
@@ -34,7 +38,6 @@ class StreamMover final : public CopyingMover {
     for (const Buffer* source : {flow.source, flow.second_source})
       if (source != nullptr) require_kernel(flow, source->service_device(), "stream_fill");
     require_kernel(flow, flow.destination->service_device(), "stream_check");
-    const bool away = &flow.destination->device() != &executor();
     arguments_ = {flow.source->data(),
                   two ? flow.second_source->data() : nullptr,
                   flow.destination->data(),
@@ -43,9 +46,10 @@ class StreamMover final : public CopyingMover {
                   slots_.stride_bytes,
                   0,
                   1,
-                  away ? 1u : 0u};
+                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
     checks_strided_ = false;
-    use_own_kernel(executor().is_host() ? team_of(flow) : grid(away));
+    use_own_kernel(executor().is_host() ? team_of(flow)
+                                        : grid_shape(flow, name_, flow.size_bytes / kAccessBytes));
     set_payload((two ? 2 : 1) * flow.size_bytes, flow.size_bytes);
     traits_.bytes_per_operation =
         (two ? 3 : 2) * flow.size_bytes;  // as STREAM counts: bytes read plus bytes written
@@ -96,23 +100,6 @@ class StreamMover final : public CopyingMover {
         {reinterpret_cast<unsigned long long*>(buffer.data()), words, key, 0, 0, kStreamCopy, nullptr});
   }
 
-  // Local memory: one block per tile, which ends with it. Small arrays are spread over the whole device. For
-  // a remote destination, stores must complete before a block ends, so blocks are persistent, as in interface
-  // `kernel`.
-  LaunchShape grid(bool away) const {
-    const KernelInfo info = executor().runtime->kernel_info(executor().ordinal, name_);
-    const unsigned threads = std::min(flow_.count("threads", kBlockThreads), info.max_threads);
-    const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
-    const std::uint64_t tiles = flow_.size_bytes / (std::uint64_t{threads} * kBytesPerThread);
-    const std::uint64_t spread = (flow_.size_bytes / kAccessBytes + threads - 1) / threads;
-    const std::uint64_t room =
-        std::max<std::uint64_t>(1, processors * kBlocksPerMultiprocessor / flow_.sharing);
-    std::uint64_t blocks = tiles > room ? tiles : std::min(std::max<std::uint64_t>(1, spread), room);
-    if (away) blocks = std::min(blocks, room);
-    return {flow_.count("blocks", static_cast<unsigned>(std::min<std::uint64_t>(blocks, kMostBlocks))),
-            threads, 0};
-  }
-
   StreamOperation operation_;
   const char* name_;
   PreparedKernel kernel_;
@@ -120,8 +107,10 @@ class StreamMover final : public CopyingMover {
 };
 
 const gpu::RegisterKernels<StreamArguments> kStreamKernels("interfaces/stream/kernel.cu",
-                                                           {"stream_copy", "stream_scale", "stream_add",
-                                                            "stream_triad"});
+                                                           {"stream_copy", "stream_copy_resident",
+                                                            "stream_scale", "stream_scale_resident",
+                                                            "stream_add", "stream_add_resident",
+                                                            "stream_triad", "stream_triad_resident"});
 const gpu::RegisterKernels<StreamPatternArguments> kStreamPatternKernels("interfaces/stream/pattern.cu",
                                                                          {"stream_fill", "stream_check"});
 template <StreamOperation operation>

@@ -72,9 +72,13 @@ void stream_pattern(Kernels& kernels, Operation& operation, const StreamPatternA
 }
 
 const RegisterSimulatedKernel<stream<kStreamCopy>> kStreamCopyKernel("stream_copy");
+const RegisterSimulatedKernel<stream<kStreamCopy>> kStreamCopyResident("stream_copy_resident");
 const RegisterSimulatedKernel<stream<kStreamScale>> kStreamScaleKernel("stream_scale");
+const RegisterSimulatedKernel<stream<kStreamScale>> kStreamScaleResident("stream_scale_resident");
 const RegisterSimulatedKernel<stream<kStreamAdd>> kStreamAddKernel("stream_add");
+const RegisterSimulatedKernel<stream<kStreamAdd>> kStreamAddResident("stream_add_resident");
 const RegisterSimulatedKernel<stream<kStreamTriad>> kStreamTriadKernel("stream_triad");
+const RegisterSimulatedKernel<stream<kStreamTriad>> kStreamTriadResident("stream_triad_resident");
 const RegisterSimulatedKernel<stream_pattern<false>> kStreamFillKernel("stream_fill");
 const RegisterSimulatedKernel<stream_pattern<true>> kStreamCheckKernel("stream_check");
 

@@ -92,7 +92,7 @@ class GpuRuntime : public Runtime {
     void* parameters[] = {const_cast<void*>(arguments)};
     queue.enter();
     for (std::uint64_t k = 0; k < series.count; ++k) {
-      if (series.counter != nullptr) *series.counter = series.first + k;
+      series.set(k);
       driver_->call(device, driver_->launch_kernel, handle, shape.blocks, 1u, 1u, shape.threads, 1u, 1u,
                     shape.shared_bytes, queue.handle(), parameters, nullptr);
     }

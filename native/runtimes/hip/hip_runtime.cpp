@@ -110,6 +110,10 @@ class HipEngineChoice final : public EngineChoice {
 
 class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
  public:
+  // Between kernels of a stream there is no release of system scope: stores to coarse-grained memory of a
+  // peer may stay in this device's L2 until one (LLVM, User Guide for AMDGPU Backend, memory model gfx90a).
+  bool stores_arrive_by_kernel_end() const override { return false; }
+
   HipRuntime(Host& host, std::shared_ptr<HipDriver> driver, std::shared_ptr<gpu::KernelCompiler> compiler,
              std::unique_ptr<Hsa> hsa, std::string cache_folder, const std::vector<DeviceInfo>& devices,
              int version, std::string version_text)

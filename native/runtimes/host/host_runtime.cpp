@@ -162,7 +162,7 @@ void HostRuntime::launch_series(const PreparedKernel& kernel, const LaunchShape&
   const HostFunction function = static_cast<const HostKernel*>(kernel.handle)->function;
   queue.team().expect(size);
   for (std::uint64_t k = 0; k < series.count; ++k) {
-    if (series.counter != nullptr) *series.counter = series.first + k;
+    series.set(k);
     ArgumentBlock block;
     std::memcpy(block.bytes.data(), arguments, argument_bytes);
     queue.enqueue([&queue, size, function, block] { queue.team().run(size, function, block.bytes.data()); });

@@ -263,7 +263,7 @@ void SimulatedHost::launch_series(const PreparedKernel& kernel, const LaunchShap
                     std::to_string(kernel.argument_bytes));
   const std::string name(kernel.name);
   for (std::uint64_t k = 0; k < series.count; ++k) {
-    if (series.counter != nullptr) *series.counter = series.first + k;
+    series.set(k);
     machine_->check(machine_->launch.symbol(),
                     machine_->launch(name.c_str(), std::max(1u, shape.blocks), arguments, argument_bytes,
                                      of(stream).handle()),

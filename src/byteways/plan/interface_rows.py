@@ -21,11 +21,11 @@ OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
 
 def stream(loop: str, kernel: str, sources: int = 1) -> Interface:
     """Returns the row of a STREAM loop over arrays of doubles; `size_bytes` is the size of one array."""
-    kernels = (kernel, "stream_fill", "stream_check")
+    data = ("stream_fill", "stream_check")
     return Interface(
         "direct access",
         f"{loop} over doubles, each array in any memory",
-        {"cpu": kernels, "gpu": kernels},
+        {"cpu": (kernel, *data), "gpu": (kernel, f"{kernel}_resident", *data)},
         (opt.BLOCKS, opt.THREADS, opt.STREAM),
         gpu_options=(opt.BLOCKS,),
         counts=READ_WRITE,
@@ -89,12 +89,18 @@ def application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: 
     )
 
 
-def one_way(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
-    """Returns the row of an interface that only loads or only stores one buffer."""
+def one_way(
+    meaning: str, kernel: str, *, sources: int, writes: bool, on_gpus: tuple[str, ...] = ()
+) -> Interface:
+    """Returns the row of an interface that only loads or only stores one buffer.
+
+    Args:
+        on_gpus: Further kernels that GPUs need.
+    """
     return Interface(
         "direct access",
         meaning,
-        {"cpu": (kernel,), "gpu": (kernel,)},
+        {"cpu": (kernel,), "gpu": (kernel, *on_gpus)},
         (opt.BLOCKS, opt.THREADS, opt.STREAM),
         gpu_options=(opt.BLOCKS,),
         buffers="one",

@@ -93,7 +93,7 @@ INTERFACES: Mapping[str, Interface] = {
     "kernel-2d": Interface(
         "direct access",
         "a packing kernel: loads and stores of pitched (2D) rows",
-        {"gpu": ("copy_2d",)},
+        {"gpu": ("copy_2d", "copy_2d_resident")},
         (*COPY_2D, opt.BLOCKS, opt.THREADS, opt.STREAM),
     ),
     "route": Interface(
@@ -123,7 +123,7 @@ INTERFACES: Mapping[str, Interface] = {
     "kernel": Interface(
         "direct access",
         "loads and stores of a GPU kernel",
-        {"gpu": ("copy",)},
+        {"gpu": ("copy", "copy_resident")},
         (opt.BLOCKS, opt.THREADS, opt.STREAM, opt.PACE, opt.MIGRATION, opt.PAUSE_NS, opt.SUBMIT),
         granularity_bytes=16,
     ),
@@ -261,7 +261,9 @@ INTERFACES: Mapping[str, Interface] = {
     "stream-add": stream("c = a + b of STREAM", "stream_add", 2),
     "stream-triad": stream("a = b + 3 c of STREAM", "stream_triad", 2),
     "store": one_way("stores alone: one buffer is written", "store", sources=0, writes=True),
-    "load": one_way("loads alone: one buffer is read", "load", sources=1, writes=False),
+    "load": one_way(
+        "loads alone: one buffer is read", "load", sources=1, writes=False, on_gpus=("load_resident",)
+    ),
     "random-load": random("independent loads at random places", "random_load", sources=1, writes=False),
     "random-store": random("independent stores at random places", "random_store", sources=0, writes=True),
     "random-update": random(

@@ -1,0 +1,244 @@
+"""Compares the GPU interfaces of byteways with plain CUDA programs, in one process and on the same buffers.
+
+    python benchmarks/kernel_peer.py --rounds 5
+
+It needs an NVIDIA GPU and nvcc, which compiles benchmarks/peers/kernels.cu for the GPU that is here. In every
+round the buffers are allocated anew, and byteways and the plain program take turns on them, with equal
+batches, slots and sizes. The plain program tries each of its shapes first and keeps the fastest. A row has
+the medians over all rounds and the plain time over ours with the smallest and largest round: above 1 byteways
+is faster. Wanted: 0.98.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from byteways import _core
+from byteways.run.library_paths import library_directories
+from byteways.units import format_size
+
+SOURCE = Path(__file__).parent / "peers" / "kernels.cu"
+SIZES = tuple(4096 << (2 * k) for k in range(10))  # 4 KiB to 1 GiB
+#: Bytes of a buffer, but for larger sizes: several times the last-level cache, over which the slots rotate.
+BUFFER_BYTES = 256 << 20
+#: Below, the cost of a batch is removed by the slope of two, as byteways does.
+SLOPE_BELOW = 64 << 10
+SAMPLES = 9
+WANTED = 0.98
+
+TWO_ARRAYS = ("stream-add", "stream-triad")
+ONE_BUFFER = ("load", "store", "random-load", "random-store", "random-update")
+COPIES = ("copy", "kernel")
+LOCAL = (
+    *COPIES,
+    "load",
+    "store",
+    "stream-copy",
+    "stream-scale",
+    "stream-add",
+    "stream-triad",
+    "random-load",
+    "random-store",
+    "random-update",
+)
+
+
+@dataclass(frozen=True)
+class DataPath:
+    """A path as a user writes it, its ends, and what is compared there. gpu0 executes all."""
+
+    name: str
+    source: tuple[str, str]
+    destination: tuple[str, str]
+    interfaces: tuple[str, ...]
+
+
+PATHS = (
+    DataPath("within a GPU", ("gpu0", "device"), ("gpu0", "device"), LOCAL),
+    DataPath("to a peer", ("gpu0", "device"), ("gpu1", "device"), (*COPIES, "store")),
+    DataPath("from a peer", ("gpu1", "device"), ("gpu0", "device"), (*COPIES, "load")),
+    DataPath("from pinned memory", ("cpu0", "pinned"), ("gpu0", "device"), (*COPIES, "load")),
+    DataPath("to pinned memory", ("gpu0", "device"), ("cpu0", "pinned"), (*COPIES, "store")),
+)
+
+
+class Peer:
+    """The plain program as a library of this process."""
+
+    def __init__(self, folder: Path) -> None:
+        library = folder / "kernels.so"
+        flags = ["-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
+        subprocess.run(["nvcc", *flags, "-o", str(library), str(SOURCE)], check=True, capture_output=True)
+        self._library = ctypes.CDLL(str(library))
+        self._library.peer_batch.restype = ctypes.c_double
+        self._library.peer_shape.restype = ctypes.c_char_p
+        self.shapes = int(self._library.peer_shapes())
+
+    def shape(self, index: int) -> str:
+        return str(self._library.peer_shape(index).decode())
+
+    def batch(self, interface: str, buffers: Buffers, size: int, shape: int, first: int, count: int) -> float:
+        slots = max(1, buffers.bytes // size)
+        pointers = (ctypes.c_void_p(buffer.address) for buffer in buffers.of_peer(interface))
+        numbers = (ctypes.c_uint64(number) for number in (size, slots, size))
+        range_ = (ctypes.c_uint(shape), ctypes.c_uint64(first), ctypes.c_uint64(count))
+        nanoseconds = float(self._library.peer_batch(0, interface.encode(), *pointers, *numbers, *range_))
+        if nanoseconds < 0:
+            sys.exit(f"error: the plain program failed on {interface}, {format_size(size)}")
+        return nanoseconds
+
+    def times(
+        self, interface: str, buffers: Buffers, size: int, shape: int, batch: int, samples: int = SAMPLES
+    ) -> list[float]:
+        """Nanoseconds of one operation, of several batches."""
+        found = []
+        for sample in range(samples):
+            first = 3 * sample * batch
+            if size < SLOPE_BELOW:
+                one = self.batch(interface, buffers, size, shape, first, batch)
+                two = self.batch(interface, buffers, size, shape, first + batch, 2 * batch)
+                found.append((two - one) / batch)
+            else:
+                found.append(self.batch(interface, buffers, size, shape, first, batch) / batch)
+        return found
+
+
+class Buffers:
+    """The arrays of one path and one round."""
+
+    def __init__(self, session: _core.Session, path: DataPath, size: int) -> None:
+        self.bytes = max(size, BUFFER_BYTES)
+
+        def allocate(end: tuple[str, str]) -> _core.Buffer:
+            device, memory = end
+            return session.allocate(device, memory, self.bytes, device, user="gpu0")
+
+        self.source, self.destination = allocate(path.source), allocate(path.destination)
+        self.second = allocate(path.source) if path.name == "within a GPU" else None
+
+    def of_ours(self, interface: str) -> tuple[_core.Buffer, _core.Buffer]:
+        if interface in ONE_BUFFER:
+            one = self.source if interface == "load" else self.destination
+            return one, one
+        return self.source, self.destination
+
+    def of_peer(self, interface: str) -> tuple[_core.Buffer, _core.Buffer, _core.Buffer]:
+        first, destination = self.of_ours(interface)
+        return destination, first, self.second or first
+
+
+def ours(session: _core.Session, interface: str, buffers: Buffers, size: int) -> _core.Measurement:
+    options = _core.MeasureOptions()
+    options.budget_s, options.precision = 0.03, 1e-4
+    source, destination = buffers.of_ours(interface)
+    second = buffers.second if interface in TWO_ARRAYS else None
+    flow = _core.Flow(source, destination, "gpu0", interface, size, second_source=second)
+    measured = session.measure([flow], options)
+    if not measured.verified:
+        sys.exit(f"error: {interface} of {format_size(size)} moved wrong data")
+    return measured
+
+
+@dataclass
+class Row:
+    path: str
+    interface: str
+    size: int
+    shape: str
+    ours_ns: list[float]
+    peer_ns: list[float]
+
+    @property
+    def ratios(self) -> list[float]:
+        return [peer / own for own, peer in zip(self.ours_ns, self.peer_ns, strict=True)]
+
+    @property
+    def ratio(self) -> float:
+        return statistics.median(self.ratios)
+
+    def line(self) -> str:
+        own, peer = statistics.median(self.ours_ns), statistics.median(self.peer_ns)
+        rates = f"{self.size / own:8.1f} {self.size / peer:8.1f}"
+        spread = f"{self.ratio:6.3f} ({min(self.ratios):.3f}-{max(self.ratios):.3f})"
+        name = f"{self.path:19}{self.interface:14}{format_size(self.size):>8}"
+        return f"{name} {own / 1e3:9.2f} {peer / 1e3:9.2f} {rates}  {spread}  {self.shape}"
+
+
+def compared(
+    session: _core.Session, peer: Peer, path: DataPath, interface: str, size: int, rounds: int
+) -> Row:
+    row = Row(path.name, interface, size, "", [], [])
+    best = -1
+    for _ in range(rounds):
+        buffers = Buffers(session, path, size)
+        measured = ours(session, interface, buffers, size)
+        batch = measured.batch
+        if best < 0:
+            shapes = range(1 if interface == "copy" else peer.shapes)
+            tried = {
+                shape: statistics.median(peer.times(interface, buffers, size, shape, batch, 3))
+                for shape in shapes
+            }
+            best = min(tried, key=tried.__getitem__)
+            row.shape = "the vendor's call" if interface == "copy" else peer.shape(best)
+        theirs = peer.times(interface, buffers, size, best, batch)
+        again = ours(session, interface, buffers, size)
+        row.ours_ns.append(statistics.median([*measured.samples_ns, *again.samples_ns]))
+        row.peer_ns.append(statistics.median(theirs))
+    return row
+
+
+def cases(
+    session: _core.Session, chosen: Callable[[DataPath, str, int], bool]
+) -> Iterator[tuple[DataPath, str, int]]:
+    gpus = {device.name for device in session.devices if device.name.startswith("gpu")}
+    for path in PATHS:
+        ends = {path.source[0], path.destination[0]} - {"cpu0"}
+        if not ends <= gpus:
+            print(f"{path.name}: left out, it needs {len(ends)} GPUs", flush=True)
+            continue
+        for interface in path.interfaces:
+            for size in SIZES:
+                if chosen(path, interface, size):
+                    yield path, interface, size
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--interface", nargs="*", default=LOCAL)
+    parser.add_argument("--path", nargs="*", default=[path.name for path in PATHS])
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="bytes of the largest operation")
+    arguments = parser.parse_args()
+    session = _core.Session(library_directories=library_directories())
+    names = [device.model for device in session.devices if device.name.startswith("gpu")]
+    if not names:
+        print("error: no GPU here\nhint: run it on a machine with an NVIDIA GPU and nvcc", file=sys.stderr)
+        return 2
+    print(f"{', '.join(names)}; microseconds, GB/s of bytes moved once; plain over ours")
+    print(f"{'path':19}{'interface':14}{'size':>8} {'ours':>9} {'plain':>9} {'ours':>8} {'plain':>8}  ratio")
+
+    def chosen(path: DataPath, interface: str, size: int) -> bool:
+        return path.name in arguments.path and interface in arguments.interface and size <= arguments.most
+
+    below = 0
+    with tempfile.TemporaryDirectory() as folder:
+        peer = Peer(Path(folder))
+        for path, interface, size in cases(session, chosen):
+            row = compared(session, peer, path, interface, size, arguments.rounds)
+            below += row.ratio < WANTED
+            print(row.line() + ("  BELOW" if row.ratio < WANTED else ""), flush=True)
+    print(f"{below} below {WANTED}")
+    return 1 if below else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
