@@ -409,8 +409,16 @@ class ClockOffset:
 def estimate_clock_offsets(ranks: Communicator, session: Session, round_trips: int) -> list[ClockOffset]:
     """Estimates that of every rank from messages with rank 0. Collective; all ranks get the same results."""
 
-def mpi_report(shims: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:
-    """What Mpi() would open. Library and shim are loaded, MPI is not started."""
+def mpi_report(
+    shims: str, directories: Sequence[str] = (), simulator: str = "", launcher: str = ""
+) -> LibraryReport:
+    """What Mpi() would open in a rank that `launcher` started. Library and shim are loaded, MPI is not
+    started.
+
+    Args:
+        shims, directories, simulator: As for Mpi.
+        launcher: File of the program that will start the ranks; empty: unknown.
+    """
 
 class RankTeam(Team):
     """The ranks of a communicator as a team."""

@@ -18,9 +18,10 @@ import pytest
 
 from byteways import _core
 from byteways.doctor.libraries import OPTIONAL, check_optional
-from byteways.run.mpi_library import mpi_directories, mpi_report_of_child
+from byteways.run.mpi_library import mpi_directories, mpi_report_found, mpi_report_of_child
 from byteways.run.simulator import native_folder, simulator_path
 from tests.cache import cached, version
+from tests.cli.called import byteways
 from tests.mpi import jobs
 
 FAKE = """
@@ -34,9 +35,9 @@ int MPI_Get_library_version(char* text, int* length) {
 REPORT = """
 import ctypes, json, os, sys
 from byteways import _core
-shims, directories, loaded = json.loads(sys.argv[1])
+shims, directories, loaded, launcher = json.loads(sys.argv[1])
 kept = [ctypes.CDLL(path) for path in loaded]
-report = _core.mpi_report(shims, directories)
+report = _core.mpi_report(shims, directories, "", launcher)
 print(json.dumps({name: getattr(report, name) for name in
       ("usable", "path", "found_by", "version", "searched", "reason", "hint")}))
 """
@@ -61,9 +62,10 @@ def report(
     loaded: list[str] | None = None,
     environment: Mapping[str, str] | None = None,
     shims: str | None = None,
+    launcher: Path | str = "",
 ) -> dict[str, Any]:
     """Results of a child process, because a loaded library stays loaded."""
-    asked = json.dumps([shims or str(native_folder()), directories or [], loaded or []])
+    asked = json.dumps([shims or str(native_folder()), directories or [], loaded or [], str(launcher)])
     done = subprocess.run(
         [sys.executable, "-c", REPORT, asked],
         env={**os.environ, **(environment or {})},
@@ -157,6 +159,41 @@ def test_folders_are_searched_in_order(tmp_path: Path) -> None:
     assert mpi_directories(variables, tmp_path / "env") == [
         str(tmp_path / root / folder) for root in ("env", "module") for folder in ("lib", "lib64")
     ]
+
+
+@pytest.mark.parametrize("folder", ["lib", "lib64", "lib/release"])
+def test_the_library_beside_the_launcher_comes_first(tmp_path: Path, folder: str) -> None:
+    """Catches the library of another MPI than the launcher's, with which each rank would be alone, and a link
+    to the launcher that hides where its MPI lies.
+    """
+    other = fake(tmp_path / "other", "libmpi.so.12", "Some Vendor MPI 1")
+    own = fake(tmp_path / "mpi" / folder, "libmpi.so.40", "Some Vendor MPI 2")
+    for name in ("mpi/bin", "links"):
+        (tmp_path / name).mkdir()
+    launcher, link = tmp_path / "mpi/bin/mpiexec", tmp_path / "links/mpiexec"
+    launcher.write_text("#!/bin/sh\n")
+    link.symlink_to(launcher)
+    for program in (launcher, link):
+        found = report(directories=[str(other.parent)], launcher=program)
+        assert (found["path"], found["found_by"]) == (str(own), f"the launcher {program}")
+    nowhere = report(directories=[str(other.parent)], launcher=tmp_path / "links/other/mpiexec")
+    assert nowhere["path"] != str(own)
+
+
+@pytest.mark.parametrize("installation", [jobs.MPICH, jobs.OPEN_MPI], ids=lambda each: each.name)
+def test_a_launcher_outside_path_tells_its_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installation: jobs.Installation
+) -> None:
+    """Catches a --launcher that is not looked at when MPI is: every case between ranks would be skipped."""
+    jobs.require(installation)
+    monkeypatch.setattr(sys, "prefix", "/nonexistent")
+    library = next((installation.mpiexec.parents[1] / "lib").glob("libmpi.so.*"))
+    found = mpi_report_found(str(installation.mpiexec))
+    assert found["usable"] and found["path"] == str(library), found
+    words = ("run", "mpi", "--ranks", "2", "--dry-run", "--json", "--launcher", str(installation.mpiexec))
+    done = byteways(tmp_path, *words, PATH=str(tmp_path), BYTEWAYS_GPUS="0")
+    assert done.returncode == 0, done.stderr
+    assert [case["skipped"] for case in json.loads(done.stdout) if case["skipped"]] == []
 
 
 @pytest.mark.parametrize("size", ["1", "4"])

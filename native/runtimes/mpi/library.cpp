@@ -53,19 +53,35 @@ int parent_of(int process) {
   return 0;
 }
 
-// The MPI family of a launcher, by its name; empty if it is none.
+std::string canonical(const std::string& path) {
+  std::error_code failure;
+  const auto found = std::filesystem::canonical(path, failure);
+  return failure ? path : found.string();
+}
+
+// The MPI family of a launcher, by the name of its file; empty: unknown.
 std::string family_of_program(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename();
+  const std::string name = std::filesystem::path(canonical(path)).filename();
   if (name.starts_with("hydra") || name.starts_with("mpiexec.hydra")) return "MPICH";
   for (const char* known : {"orterun", "orted", "prterun", "prted", "prte"})
     if (name == known) return "Open MPI";
   return {};
 }
 
-std::string canonical(const std::string& path) {
-  std::error_code failure;
-  const auto found = std::filesystem::canonical(path, failure);
-  return failure ? path : found.string();
+// Whether a program starts ranks, of whichever family.
+bool is_launcher(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename();
+  return name.starts_with("mpiexec") || name.starts_with("mpirun") || !family_of_program(path).empty();
+}
+
+// Folders of the libraries of the MPI that a launcher belongs to: PREFIX/bin has the launcher, or the link to
+// it. Intel's lie in lib/release.
+std::vector<std::filesystem::path> folders_of(const std::string& launcher) {
+  std::vector<std::filesystem::path> folders;
+  for (const std::string& file : {launcher, canonical(launcher)})
+    for (const char* folder : {"lib", "lib64", "lib/release"})
+      folders.push_back(std::filesystem::path(file).parent_path().parent_path() / folder);
+  return folders;
 }
 
 bool is_mpi_file(const std::string& path) {
@@ -85,6 +101,8 @@ std::set<std::string> loaded_libraries() {
   dl_iterate_phdr(note, &paths);
   return paths;
 }
+
+std::string found_by(const MpiLauncher& launcher) { return "the launcher " + launcher.program; }
 
 // Opens the first MPI library found, with global symbols. An override, an already loaded library, or the one
 // beside the launcher take precedence.
@@ -108,11 +126,9 @@ Library open_library(const MpiOptions& options, const MpiLauncher& launcher, Lib
   if (loaded.size() == 1 && attempt(*loaded.begin(), "this process had loaded it")) return library;
   const std::vector<std::string> names = sonames_for(launcher.family);
   if (!launcher.program.empty()) {
-    const auto prefix = std::filesystem::path(launcher.program).parent_path().parent_path();
-    for (const char* folder : {"lib", "lib64"})
+    for (const auto& folder : folders_of(launcher.program))
       for (const std::string& name : names)
-        if (std::filesystem::exists(prefix / folder / name) &&
-            attempt((prefix / folder / name).string(), "the launcher " + launcher.program))
+        if (std::filesystem::exists(folder / name) && attempt((folder / name).string(), found_by(launcher)))
           return library;
   }
   for (const std::string& name : names)
@@ -219,8 +235,9 @@ MpiLauncher find_mpi_launcher() {
   for (int k = 0; k < kMostAncestors && process > 1; ++k, process = parent_of(process)) {
     const std::string program = program_of(process);
     const std::string family = family_of_program(program);
-    if (family.empty() || (!launcher.family.empty() && family != launcher.family)) continue;
-    launcher.family = family;
+    if (!is_launcher(program)) continue;
+    if (!family.empty() && !launcher.family.empty() && family != launcher.family) continue;
+    if (launcher.family.empty()) launcher.family = family;
     launcher.program = program;
     break;
   }
@@ -245,7 +262,11 @@ const BytewaysMpi* open_mpi_table(const MpiOptions& options, LibraryReport& repo
     report.hint = "start it with one of them";
     return nullptr;
   }
-  const MpiLauncher launcher = find_mpi_launcher();
+  MpiLauncher launcher = find_mpi_launcher();
+  if (launcher.program.empty() && !options.launcher.empty()) {
+    launcher.program = options.launcher;
+    if (launcher.family.empty()) launcher.family = family_of_program(launcher.program);
+  }
   const Library library = open_library(options, launcher, report);
   if (!library) return nullptr;
   if (loaded_libraries().size() > 1) {
@@ -281,7 +302,9 @@ const BytewaysMpi* open_mpi_table(const MpiOptions& options, LibraryReport& repo
   const BytewaysMpi* table = open_shim(options.shims, abi, report);
   report.usable = table != nullptr;
   const std::vector<std::string> others = others_beside(report.path, options);
-  if (report.usable && launcher.program.empty() && report.found_by != kOverride && !others.empty())
+  const bool chosen = report.found_by == kOverride || report.found_by == found_by(launcher);
+  const bool known = launcher.size > 0 && !launcher.program.empty();
+  if (report.usable && !chosen && !known && !others.empty())
     report.hint =
         "another MPI is installed, too (" + others.front() + "): " + std::string(kOverride) + " chooses";
   return table;

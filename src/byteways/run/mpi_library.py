@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byteways.errors import BytewaysError
 from byteways.run.simulator import native_folder
 from byteways.settings import module_command, mpi_threads
 
@@ -72,11 +73,15 @@ def open_mpi(simulator: str = "") -> _core.Mpi:
     return _core.Mpi(str(native_folder()), mpi_directories(), simulator, mpi_threads())
 
 
-def mpi_report() -> dict[str, Any]:
-    """Returns the fields of `_core.LibraryReport`; call it where no other library may conflict."""
+def mpi_report(launcher: str = "") -> dict[str, Any]:
+    """Returns the fields of `_core.LibraryReport`; call it where no other library may conflict.
+
+    Args:
+        launcher: File of the program that will start the ranks; its MPI comes first.
+    """
     from byteways import _core
 
-    return fields_of(_core.mpi_report(str(native_folder()), mpi_directories()))
+    return fields_of(_core.mpi_report(str(native_folder()), mpi_directories(), "", launcher))
 
 
 def fields_of(report: _core.LibraryReport) -> dict[str, Any]:
@@ -88,11 +93,26 @@ def fields_of(report: _core.LibraryReport) -> dict[str, Any]:
     return {**{name: getattr(report, name) for name in _FIELDS}, "missing": missing}
 
 
-def mpi_report_of_child() -> dict[str, Any]:
+def mpi_report_found(given: str | None = None) -> dict[str, Any]:
+    """Returns the report of the MPI of the launcher that ranks would use; of the library alone if there is
+    no launcher.
+
+    Args:
+        given: The user's command; None: search for one.
+    """
+    from byteways.run.launchers import launcher_program
+
+    try:
+        return mpi_report_of_child(launcher_program(given))
+    except BytewaysError:
+        return mpi_report_of_child()
+
+
+def mpi_report_of_child(launcher: str = "") -> dict[str, Any]:
     """Runs mpi_report() in a child process, so that a broken library cannot end this one."""
     try:
         done = subprocess.run(
-            module_command("byteways.run.mpi_library"),
+            [*module_command("byteways.run.mpi_library"), launcher],
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
@@ -114,7 +134,7 @@ def mpi_report_of_child() -> dict[str, Any]:
 
 
 def main() -> None:
-    sys.stdout.write(json.dumps(mpi_report()) + "\n")
+    sys.stdout.write(json.dumps(mpi_report(sys.argv[1])) + "\n")
 
 
 if __name__ == "__main__":
