@@ -54,6 +54,7 @@ struct CudaTable {
     Location source, destination;
     unsigned flags;
   };
+  static constexpr unsigned kOpenWithPeerAccess = 1;         // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
   static constexpr int kOrderOfStream = 1;                   // CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
   static constexpr int kCaptureThreadLocal = 1;              // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
   static constexpr int kMemoryHost = 1, kMemoryUnified = 4;  // CU_MEMORYTYPE_*
@@ -116,6 +117,7 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   }
   int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
   Context peer(int device) const { return context(device); }
+  static unsigned handle_flags() { return kOpenWithPeerAccess; }
   void send_pages(int issuer, void* data, std::size_t bytes, PagePlace to, Stream stream) const;
   Availability offers_prefetch_to_domain() const;
   std::optional<int> device_of(Device handle) const;
