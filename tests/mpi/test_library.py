@@ -156,9 +156,10 @@ def test_folders_are_searched_in_order(tmp_path: Path) -> None:
         (tmp_path / "env" / folder).mkdir(parents=True)
         (tmp_path / "module" / folder).mkdir(parents=True)
     variables = {"MPI_HOME": str(tmp_path / "module"), "OPAL_PREFIX": "relative"}
-    assert mpi_directories(variables, tmp_path / "env") == [
-        str(tmp_path / root / folder) for root in ("env", "module") for folder in ("lib", "lib64")
-    ]
+    folders = [str(tmp_path / root / folder) for root in ("env", "module") for folder in ("lib", "lib64")]
+    assert mpi_directories(variables, tmp_path / "env")[:4] == folders
+    paths = {"LD_LIBRARY_PATH": f"relative::{tmp_path}/first", "CRAY_MPICH_DIR": f"{tmp_path}/module"}
+    assert mpi_directories(paths, tmp_path / "none")[:3] == [*folders[2:], str(tmp_path / "first")]
 
 
 @pytest.mark.parametrize("folder", ["lib", "lib64", "lib/release"])
@@ -178,6 +179,89 @@ def test_the_library_beside_the_launcher_comes_first(tmp_path: Path, folder: str
         assert (found["path"], found["found_by"]) == (str(own), f"the launcher {program}")
     nowhere = report(directories=[str(other.parent)], launcher=tmp_path / "links/other/mpiexec")
     assert nowhere["path"] != str(own)
+
+
+CRAY = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+static const char* layer;  // at the time when this library was loaded
+__attribute__((constructor)) static void look(void) {
+  const char** found = (const char**)dlsym(RTLD_DEFAULT, "fake_layer");
+  layer = found ? *found : "nothing";
+}
+int MPI_Get_library_version(char* text, int* length) {
+  *length = sprintf(text, "MPI VERSION    : CRAY MPICH version 8.1.28.29 (after %s)", layer);
+  return 0;
+}
+"""
+LAYER = 'const char* fake_layer = "{}";'
+
+
+@pytest.fixture
+def cray(tmp_path: Path) -> Path:
+    """A prefix of Cray MPICH for one compiler, as its modules install it, with libraries that only tell."""
+    prefix = tmp_path / "mpich/8.1.28/ofi/gnu/9.1"
+    for compiler in ("gnu_91", "gnu_123", "cray"):
+        shared(prefix / f"lib/libmpi_{compiler}.so.12", CRAY)
+    return prefix
+
+
+def shared(path: Path, source: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    command = ["gcc", "-shared", "-fPIC", "-x", "c", "-"]
+
+    def make(to: Path) -> None:
+        subprocess.run([*command, "-o", to], input=source, text=True, check=True)
+
+    return Path(shutil.copy(cached("libcray.so", [version("gcc"), *command, source], make), path))
+
+
+def report_of(cray: Path, **variables: str) -> dict[str, Any]:
+    environment = {"PE_MPICH_GTL_DIR_amd_gfx90a": "", "CRAY_MPICH_ROOTDIR": "", **variables}
+    return report([str(cray / "lib")], environment=environment, launcher=cray / "bin/mpiexec")
+
+
+def test_cray_names_its_libraries_by_compiler(cray: Path) -> None:
+    """Catches an MPI that is not found on a Cray, where no library is called libmpi.so.12, and an older
+    compiler's library that is preferred.
+    """
+    found = report_of(cray, MPICH_GPU_SUPPORT_ENABLED="")
+    assert found["path"] == str(cray / "lib/libmpi_gnu_123.so.12")
+    assert found["version"].endswith("(after nothing) (mpich ABI)")
+    (cray / "lib/libmpi_gnu_123.so.12").unlink()
+    assert report_of(cray)["path"] == str(cray / "lib/libmpi_gnu_91.so.12")
+    (cray / "lib/libmpi_gnu_91.so.12").unlink()
+    assert report_of(cray)["path"] == str(cray / "lib/libmpi_cray.so.12")
+
+
+@pytest.mark.parametrize("vendor", ["hsa", "cuda"])
+@pytest.mark.parametrize("where", ["beside", "module", "root"])
+def test_messages_of_gpu_memory_load_the_layer_of_cray_first(cray: Path, vendor: str, where: str) -> None:
+    """Catches MPI_Init that ends the process: the layer is absent, or comes after the library."""
+    if any(Path(device).exists() for device in ("/dev/kfd", "/dev/nvidiactl")):
+        pytest.skip("the GPU of this machine decides which layer is loaded")
+    beside = cray.parents[2] / "gtl/lib"
+    folder = beside if where == "beside" else cray.parents[4] / "elsewhere/gtl/lib"
+    shared(folder / f"libmpi_gtl_{vendor}.so", LAYER.format(vendor))
+    variables = {
+        "beside": {},
+        "module": {"PE_MPICH_GTL_DIR_amd_gfx90a": f"-L{folder}"},
+        "root": {"CRAY_MPICH_ROOTDIR": str(folder.parents[1])},
+    }[where]
+    found = report_of(cray, MPICH_GPU_SUPPORT_ENABLED="1", **variables)
+    assert f"(after {vendor})" in found["version"]
+    assert str(folder / f"libmpi_gtl_{vendor}.so") in found["searched"]
+
+
+def test_cray_without_its_layer_is_refused(cray: Path) -> None:
+    """Catches a rank that MPI_Init ends where doctor says that all is well, and a hint that does not help."""
+    found = report_of(cray, MPICH_GPU_SUPPORT_ENABLED="1")
+    assert not found["usable"]
+    assert "MPICH_GPU_SUPPORT_ENABLED is set" in found["reason"] and "libmpi_gtl_" in found["reason"]
+    name, _, value = found["hint"].rpartition(" ")[2].partition("=")
+    obeyed = report_of(cray, **{name: value})
+    assert "shim does not fit this library" in obeyed["reason"]  # the next obstacle of so small a library
 
 
 @pytest.mark.parametrize("installation", [jobs.MPICH, jobs.OPEN_MPI], ids=lambda each: each.name)

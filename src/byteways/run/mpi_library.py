@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 #: Seconds to load the library in a child process before giving up.
 LIMIT_S = 30
 
+#: Variables of modules with the prefix of an MPI, and with folders of libraries.
+_PREFIXES = ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "CRAY_MPICH_DIR", "MPICH_DIR", "I_MPI_ROOT")
+_SEARCH_PATHS = ("LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH")
+#: Has links to the libraries of the default modules of a Cray.
+_CRAY_DEFAULTS = Path("/opt/cray/pe/lib64")
+
 _FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
 
 
@@ -34,10 +40,14 @@ def mpi_directories(environment: Mapping[str, str] = os.environ, prefix: Path | 
         prefix: Of the Python environment; None: the current one.
     """
     roots = [Path(sys.prefix) if prefix is None else prefix]
-    for variable in ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "MPICH_DIR", "I_MPI_ROOT"):
+    for variable in _PREFIXES:
         if named := environment.get(variable):
             roots.append(Path(named))
     folders = [root / name for root in roots for name in ("lib", "lib64", "lib/release")]
+    # The linker finds what it is asked for by name, and names of Cray's libraries contain compiler versions.
+    searched = (environment.get(variable, "").split(":") for variable in _SEARCH_PATHS)
+    folders += [Path(folder) for path in searched for folder in path if folder]
+    folders.append(_CRAY_DEFAULTS)
     # Skip relative paths: anybody may have put a library below the current directory.
     return list(dict.fromkeys(str(folder) for folder in folders if folder.is_absolute() and folder.is_dir()))
 
