@@ -647,6 +647,15 @@ def fill_kernel_cache(architecture: str, kernel_cache: str, library_directories:
     hipRTC 5 ends the process when it does not know the architecture: call it in a child.
     """
 
+def shares_memory_with_cpu(runtime: str, sysfs: str, pci_address: str) -> bool:
+    """Whether a GPU is one package with a CPU, with one memory, as the kernel describes it.
+
+    Args:
+        runtime: "hip"; others say it themselves.
+        sysfs: The kernel's description of devices, /sys.
+        pci_address: Of the GPU, "0000:c2:00.0".
+    """
+
 def copy_rule(
     runtime: str,
     version: int,
