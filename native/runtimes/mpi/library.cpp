@@ -169,6 +169,9 @@ MpiLauncher find_mpi_launcher() {
   } else {
     launcher.size = std::max({number_in("PMI_SIZE"), number_in("MV2_COMM_WORLD_SIZE"), 0});
   }
+  // PMIx and Cray's PMI set no size: srun itself tells that of its step.
+  if (launcher.size == 0 && std::getenv("SLURM_PROCID") != nullptr)
+    launcher.size = std::max(number_in("SLURM_STEP_NUM_TASKS"), 0);
   if (launcher.size == 0) return launcher;
   constexpr int kMostAncestors = 16;
   int process = parent_of(static_cast<int>(getpid()));

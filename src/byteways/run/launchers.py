@@ -45,9 +45,11 @@ class Launcher:
     #: with them, ranks that have their own core would be slower.
     crowded_words: tuple[str, ...] = ()
     crowded_environment: Mapping[str, str] = field(default_factory=dict)
+    #: Extra words if all ranks are on one host of an allocation.
+    one_host_words: tuple[str, ...] = ()
 
     def command(self, ranks: int, program: Sequence[str], *, crowded: bool = False) -> list[str]:
-        words = (*self.words, *(self.crowded_words if crowded else ()))
+        words = (*self.words, *self.one_host_words, *(self.crowded_words if crowded else ()))
         return [*(word.replace(COUNT, str(ranks)) for word in words), *program]
 
 
@@ -196,12 +198,7 @@ def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.
     if given is not None:
         return _given(given, environment)
     path = launcher_program(None, environment)
-    name = Path(path).name
-    if name == "srun":
-        return Launcher("Slurm", (path, "-n", COUNT, "--cpu-bind=none", "--kill-on-bad-exit=1"))
-    if name == "flux":
-        return Launcher("Flux", (path, "run", "-n", COUNT))
-    return _mpi(path, _version(path))
+    return _known(path)
 
 
 def launcher_program(given: str | None = None, environment: Mapping[str, str] = os.environ) -> str:
@@ -246,9 +243,22 @@ def _words_of(text: str, environment: Mapping[str, str]) -> list[str]:
 def _given(text: str, environment: Mapping[str, str]) -> Launcher:
     words = _words_of(text, environment)
     if len(words) == 1:
-        return _mpi(words[0], _version(words[0]))
+        return _known(words[0])
     counted = any(COUNT in word for word in words)
     return Launcher("given", (*words, *(() if counted else ("-n", COUNT))), _root())
+
+
+def _known(path: str) -> Launcher:
+    """Returns the launcher of a scheduler, by its name, or of an MPI, by its version."""
+    name = Path(path).name
+    if name == "srun":
+        # Without --overlap a step waits for the resources of the one in which byteways runs: srun(1). Without
+        # -N 1, ranks go to as many nodes as the allocation has.
+        words = (path, "-n", COUNT, "--cpu-bind=none", "--kill-on-bad-exit=1", "--overlap")
+        return Launcher("Slurm", words, one_host_words=("-N", "1"))
+    if name == "flux":
+        return Launcher("Flux", (path, "run", "-n", COUNT))
+    return _mpi(path, _version(path))
 
 
 def _mpi(path: str, version: str) -> Launcher:
