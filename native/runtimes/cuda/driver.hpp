@@ -1,7 +1,7 @@
 // The CUDA driver library, loaded at run time: its functions and constants, with primary contexts hidden.
 #pragma once
+#include <atomic>
 #include <cstddef>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -137,11 +137,14 @@ class CudaDriver : public gpu::Driver<CudaTable> {
 
  private:
   std::vector<Device> handles_;
-  // Primary contexts, created by one thread per device on first use. So a probe that only queries properties
-  // needs none, and a measurement on several GPUs creates them concurrently (about 0.3 s each). Like those of
-  // the CUDA runtime they live until the process ends: releasing one would affect other users.
-  mutable std::once_flag started_;
-  mutable std::vector<std::shared_future<Context>> contexts_;
+  // Primary contexts, each created when its device is first used: it takes some 0.3 s and hundreds of MiB of
+  // the GPU, which a rank would waste on each GPU of the others. Like those of the CUDA runtime they live
+  // until the process ends: releasing one would affect other users.
+  struct Primary {
+    std::atomic<Context> context = nullptr;
+    std::mutex creation;
+  };
+  mutable std::vector<Primary> primaries_;
 };
 
 }  // namespace byteways::cuda
