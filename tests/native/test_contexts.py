@@ -41,7 +41,7 @@ def test_a_device_in_use_has_a_context(log: Path) -> None:
 
 
 def test_a_failure_does_not_move_contexts(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches a GPU that gets the context of another one after an error, and an error that is kept for ever."""
+    """Catches a GPU that gets the context of another one after an error, and an error that stays for ever."""
     session = _core.Session()
     monkeypatch.setenv("FAKE_RETAIN", "2")
     for name in ("gpu0", "gpu1"):
