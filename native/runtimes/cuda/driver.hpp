@@ -81,7 +81,9 @@ struct CudaTable {
                        kDeviceL2Bytes = 38, kDeviceCopyEngines = 40, kDeviceCapabilityMajor = 75,
                        kDeviceCapabilityMinor = 76, kDeviceManagedMemory = 83, kDevicePageableAccess = 88,
                        kDeviceConcurrentManaged = 89, kDeviceHostPointerForRegistered = 91,
-                       kDeviceSharedBytesOptIn = 97, kDeviceMapsMemory = 102, kDeviceHasPools = 115;
+                       kDeviceSharedBytesOptIn = 97, kDeviceMapsMemory = 102, kDeviceHasPools = 115,
+                       kDeviceNumaConfig = 130, kDeviceNumaId = 131;  // since CUDA 12.2
+  static constexpr int kNumaNode = 1;                                 // CU_DEVICE_NUMA_CONFIG_NUMA_NODE
 
 #define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
 #include "runtimes/cuda/cuda.def"
