@@ -59,4 +59,7 @@ def dry_plan(
     probed = simulation.probe(command) if simulation else probe(command, launcher=options.launcher)
     topology, simulated = topology_of(probed, simulation), simulation is not None
     plan = plan_of(options.applied(suite), topology, probed, options, simulated, on_sweep)
+    if simulation is not None:
+        job = job_for(plan.cases, options, topology, probed.capabilities, simulated=True)
+        simulation.check_ranks(job.ranks if job else 0)
     return DryRun.of(plan, options, topology, probed.capabilities, simulated=simulated)

@@ -280,7 +280,11 @@ def begin(
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
         libraries = [*probed.libraries]
-        if simulation is None and (job := job_for(planned, options, topology, probed.capabilities)):
+        simulated = simulation is not None
+        job = job_for(planned, options, topology, probed.capabilities, simulated=simulated)
+        if simulation is not None:
+            simulation.check_ranks(job.ranks if job else 0)
+        elif job is not None:
             libraries += check_ranks(job, planned, topology, folder / LOG, tick)
         plan_file.write(folder, plan)
         manifest = manifests.build(
