@@ -28,6 +28,7 @@ void bind_kernels(nb::module_& m) {
       },
       "runtime"_a, "version"_a, "environment"_a, "source_device"_a, "destination_device"_a, "bytes"_a,
       nb::kw_only(), "plain"_a = false);
+  m.def("shares_memory_with_cpu", &shares_memory_with_cpu, "runtime"_a, "sysfs"_a, "pci_address"_a);
 }
 
 }  // namespace byteways

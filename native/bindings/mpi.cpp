@@ -139,14 +139,16 @@ void bind_library(nb::module_& m) {
       .def("abort", &Mpi::abort, "code"_a, Unlocked());
   m.def(
       "mpi_report",
-      [](std::string shims, std::vector<std::string> directories, std::string simulator) {
+      [](std::string shims, std::vector<std::string> directories, std::string simulator,
+         std::string launcher) {
         LibraryReport report;
         std::string abi;
-        open_mpi_table({std::move(shims), std::move(directories), std::move(simulator), kSingle}, report,
-                       abi);
+        open_mpi_table(
+            {std::move(shims), std::move(directories), std::move(simulator), kSingle, std::move(launcher)},
+            report, abi);
         return report;
       },
-      "shims"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "");
+      "shims"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "", "launcher"_a = "");
 }
 
 }  // namespace

@@ -166,6 +166,7 @@ void bind_results(nb::module_& m) {
       .def_ro("side", &SideResidency::side)
       .def_prop_ro("sampled", [](const SideResidency& s) { return s.where.sampled; })
       .def_prop_ro("on_host", [](const SideResidency& s) { return s.where.on_host; })
+      .def_prop_ro("on_gpus", [](const SideResidency& s) { return s.where.on_gpus; })
       .def_prop_ro("prefetched_to", [](const SideResidency& s) { return s.where.prefetched_to; });
   nb::class_<FlowResult>(m, "FlowResult")
       .def_ro("bytes_per_s", &FlowResult::bytes_per_s)

@@ -64,6 +64,8 @@ class Host : public Runtime {
   // For a PCI device ("0000:3b:00.0"): returns its NUMA domain, -1: unknown; binds the calling thread to the
   // nearest cores, false if they are unknown.
   virtual int numa_domain_of(const std::string& pci_address) = 0;
+  // The folder in which the kernel describes devices, "/sys"; empty on a simulated machine.
+  virtual std::string sysfs() const = 0;
   virtual bool bind_thread_near_pci(const std::string& pci_address) = 0;
 };
 

@@ -4,6 +4,7 @@
 #include "runtimes/cuda/nvrtc.hpp"
 #include "runtimes/hip/copy_rules.hpp"
 #include "runtimes/hip/hiprtc.hpp"
+#include "runtimes/hip/kfd.hpp"
 
 namespace byteways {
 
@@ -15,6 +16,11 @@ std::map<std::string, std::string> compile_kernels(const std::string& architectu
 void fill_kernel_cache(const std::string& architecture, const std::string& kernel_cache,
                        const std::vector<std::string>& library_directories) {
   hip::compile_kernels(architecture, kernel_cache, library_directories);
+}
+
+bool shares_memory_with_cpu(const std::string& runtime, const std::string& sysfs,
+                            const std::string& pci_address) {
+  return runtime == "hip" && hip::shares_memory_with_cpu(sysfs, pci_address);
 }
 
 CopyRule copy_rule(const std::string& runtime, int version,

@@ -25,4 +25,9 @@ CopyRule copy_rule(const std::string& runtime, int version,
                    const std::map<std::string, std::string>& environment, const CopyEnds& ends,
                    std::uint64_t bytes);
 
+// Whether the GPU of a runtime ("hip") at a PCI address is one package with a CPU, by the kernel's
+// description in `sysfs`.
+bool shares_memory_with_cpu(const std::string& runtime, const std::string& sysfs,
+                            const std::string& pci_address);
+
 }  // namespace byteways

@@ -27,6 +27,7 @@ struct DeviceInfo {
   std::string pci_address;   // GPUs: "0000:3b:00.0"
   std::string architecture;  // "sm_90", "gfx90a", "x86_64"
   int numa_domain = -1;      // host domain nearest to the device, -1 when unknown
+  int memory_domain = -1;    // GPUs whose memory is a NUMA domain of the system (GH200): its number
   int multiprocessors = 0;   // SMs or CUs; host: cores this process may use
   std::uint64_t memory_bytes = 0;
   std::uint64_t last_level_cache_bytes = 0;

@@ -213,9 +213,10 @@ PageResidency Session::residency(const Buffer& buffer, std::uint64_t first, std:
   for (const auto& [domain, pages] : host_->placement(data, bytes)) {
     const auto owner =
         std::find_if(devices_.begin(), devices_.end(), [&, domain = domain](const auto& device) {
-          return device->is_host() && device->info.numa_domain == domain;
+          return (device->is_host() ? device->info.numa_domain : device->info.memory_domain) == domain;
         });
-    found.on_host[owner == devices_.end() ? "host" : (*owner)->name()] += pages;
+    const bool on_gpu = owner != devices_.end() && !(*owner)->is_host();
+    (on_gpu ? found.on_gpus : found.on_host)[owner == devices_.end() ? "host" : (*owner)->name()] += pages;
   }
   const Offer<ManagedPages>& pages = buffer.runtime().capability<ManagedPages>();
   if (!pages) return found;

@@ -26,7 +26,9 @@ class Session;
 // Location of managed pages, as far as it is known, in a sample of at most 4096.
 struct PageResidency {
   std::uint64_t sampled = 0;
-  std::map<std::string, std::uint64_t> on_host;  // CPU device -> sampled pages, by the system's page tables
+  // Device -> sampled pages, by the system's page tables, which have a GPU's pages only where its memory is a
+  // NUMA domain. A domain of no device is "host".
+  std::map<std::string, std::uint64_t> on_host, on_gpus;
   std::string prefetched_to;  // device that the runtime says they were last sent to, "host"; empty: unknown
 
   std::uint64_t pages_on_host() const {
@@ -39,6 +41,7 @@ struct PageResidency {
     prefetched_to = sampled == 0 || prefetched_to == other.prefetched_to ? other.prefetched_to : "";
     sampled += other.sampled;
     for (const auto& [device, count] : other.on_host) on_host[device] += count;
+    for (const auto& [device, count] : other.on_gpus) on_gpus[device] += count;
   }
 };
 

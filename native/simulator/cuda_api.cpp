@@ -68,6 +68,8 @@ int capability(const Model& model) {
 
 int attribute_of(const Model& model, int attribute) {
   switch (attribute) {
+    case CudaTable::kDeviceNumaConfig:
+      return model.gpu_domains ? CudaTable::kNumaNode : 0;
     case CudaTable::kDeviceMultiprocessors:
       return model.gpu.multiprocessors;
     case CudaTable::kDeviceMemoryClockKhz:
@@ -193,8 +195,9 @@ int cuDeviceGetPCIBusId(char* address, int room, Device device) {
 int cuDeviceGetAttribute(int* value, int attribute, Device device) {
   return answer([&] {
     const Model& model = world().model();
-    gpu_of(device);
-    give(value, attribute_of(model, attribute));
+    const int gpu = gpu_of(device);
+    give(value,
+         attribute == CudaTable::kDeviceNumaId ? model.memory_domain(gpu) : attribute_of(model, attribute));
   });
 }
 

@@ -90,7 +90,10 @@ int cuMemGetInfo_v2(std::size_t* available, std::size_t* all) { return Memory::i
 
 // Another process simulates a separate machine, so handles work only between ranks of this one.
 int cuIpcGetMemHandle(Handle* handle, void* data) { return Memory::get_handle(handle, data); }
-int cuIpcOpenMemHandle_v2(void** data, Handle handle, unsigned) { return Memory::open_handle(data, handle); }
+int cuIpcOpenMemHandle_v2(void** data, Handle handle, unsigned flags) {
+  if (flags != Cuda::Table::kOpenWithPeerAccess) return code::kInvalidValue;
+  return Memory::open_handle(data, handle);
+}
 int cuIpcCloseMemHandle(void* data) { return Memory::close_handle(data); }
 
 int cuCtxSynchronize() { return Memory::synchronize_device(); }

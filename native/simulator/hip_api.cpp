@@ -27,7 +27,7 @@ constexpr std::size_t kNewProperties = 1472, kNewArchitecture = 1160;
 constexpr std::size_t kNameRoom = 256;
 constexpr std::uint64_t kKib = 1024;
 // HIP 6.0: HIP 5 has no threshold for peers, and does not report copy engines (hip_device_runtime.cpp).
-constexpr int kPeerThresholdVersion = 60'000'000, kCopyEnginesVersion = 60'000'000;
+constexpr int kPeerThresholdVersion = HipTable::kVersion6, kCopyEnginesVersion = HipTable::kVersion6;
 
 bool has_retry(const Model& model) { return model.gpu.architecture.find(":xnack") != std::string::npos; }
 

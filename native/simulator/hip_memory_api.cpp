@@ -93,7 +93,12 @@ int hipMemGetInfo(std::size_t* available, std::size_t* all) { return Memory::inf
 
 // Another process simulates a separate machine, so handles work only between ranks of this one.
 int hipIpcGetMemHandle(Handle* handle, void* data) { return Memory::get_handle(handle, data); }
-int hipIpcOpenMemHandle(void** data, Handle handle, unsigned) { return Memory::open_handle(data, handle); }
+int hipIpcOpenMemHandle(void** data, Handle handle, unsigned flags) {
+  // hipIpcMemLazyEnablePeerAccess of the version, which takes no other flag.
+  const unsigned known = world_of("amd").model().runtime_version < 60'000'000 ? 0 : 1;
+  if (flags != known) return code::kInvalidValue;
+  return Memory::open_handle(data, handle);
+}
 int hipIpcCloseMemHandle(void* data) { return Memory::close_handle(data); }
 
 int hipDeviceSynchronize() { return Memory::synchronize_device(); }

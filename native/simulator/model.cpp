@@ -187,6 +187,7 @@ Model Model::from_sheet(std::string_view text) {
   model.seed = sheet.whole("seed");
   model.pageable_access = sheet.truth("features.pageable_access");
   model.host_access = sheet.truth("features.host_access");
+  model.gpu_domains = sheet.truth("features.gpu_domains");
   model.managed_memory = sheet.truth("features.managed_memory");
   read_gpu(sheet, model.gpu);
   read_cpu(sheet, model.cpu);

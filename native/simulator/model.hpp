@@ -196,11 +196,15 @@ struct Model {
   MpiModel mpi;
   XcclModel xccl;
   bool pageable_access = false;  // features.*: kernels reach plain host memory
+  bool gpu_domains = false;      // the system counts each GPU's memory as a NUMA domain (GH200)
   bool host_access = false;      // CPU cores reach device memory (an APU): cpuN and gpuN share one memory
   bool managed_memory = true;
   double noise = 0;  // scale of the relative delay of an operation (noise.hpp)
   std::uint64_t seed = 0;
   std::vector<std::string> faults;  // faults.N, as given on the command line (faults.hpp)
+
+  // The NUMA domain of a GPU's memory, behind those of the CPUs, if there are any.
+  int memory_domain(int index) const { return cpu.domains + index; }
 
   // Throws std::invalid_argument with the key and what is wrong with it.
   static Model from_sheet(std::string_view sheet);

@@ -71,7 +71,9 @@ std::map<int, std::uint64_t> SimulatedWorld::placement(const void* data, std::ui
     // For the operating system, memory that a GPU shares with a domain belongs to the domain.
     const bool on_host =
         place.kind == Place::Kind::cpu || (model_.host_access && place.index < model_.cpu.domains);
-    if (on_host) pages[place.index] += (held + kPageBytes - 1) / kPageBytes;
+    if (on_host || model_.gpu_domains)
+      pages[on_host ? place.index : model_.memory_domain(place.index)] +=
+          (held + kPageBytes - 1) / kPageBytes;
   }
   return pages;
 }

@@ -16,6 +16,9 @@ constexpr double kStartLimitNs = 1e8;  // time limit for all blocks of the spinn
 // alone; a copy by a kernel did not progress at all.
 constexpr std::uint64_t kMostProbedBytes = 16 << 20;
 constexpr double kPatienceNs = 1e8;
+// Streams that are tried before it is given up. ROCclr has four hardware queues for each GPU by default
+// (GPU_MAX_HW_QUEUES), and gives a new stream the one with the fewest streams.
+constexpr int kMostStreams = 8;
 // Virtual time: each look comes later than the last by this part of the time waited. By a step of a clock's
 // reading, ranks that wait for each other would take turns millions of times.
 constexpr Nanoseconds kLooks = 20;
@@ -72,6 +75,42 @@ bool wait_until(Session& session, double limit_ns, Condition condition) {
   return true;
 }
 
+// Devices whose multiprocessors are all occupied.
+class Occupations {
+ public:
+  explicit Occupations(Session& session) : session_(&session) {}
+
+  // Returns why the device cannot be held; empty if it is.
+  std::string hold(Device& device) {
+    held_.push_back(std::make_unique<Occupation>(*session_, device));
+    if (wait_until(*session_, kStartLimitNs, [&] { return held_.back()->complete(); })) return {};
+    return "not all multiprocessors could be held, something else is running on " + device.name();
+  }
+  // The same for the device of a stream, whose work must not wait behind the occupying kernel: runtimes map
+  // streams on few hardware queues, which work in order.
+  std::string hold_beside(FlowRunner& runner) {
+    for (int tried = 0; tried < kMostStreams; ++tried) {
+      if (std::string obstacle = hold(runner.device()); !obstacle.empty()) return obstacle;
+      runner.runtime().record(*runner.end, *runner.stream);
+      if (wait_until(*session_, kPatienceNs, [&] { return runner.runtime().finished(*runner.end); }))
+        return {};
+      held_.back()->release();
+      runner.runtime().synchronize(*runner.stream);
+      // Its stream lives on and keeps its place, so that the next one gets another hardware queue.
+      sharing_.push_back(std::move(held_.back()));
+      held_.pop_back();
+    }
+    return "the runtime has no hardware queue for the copy beside that of the spinning kernel";
+  }
+  void release() {
+    for (const auto& each : held_) each->release();
+  }
+
+ private:
+  Session* session_;
+  std::vector<std::unique_ptr<Occupation>> held_, sharing_;
+};
+
 EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   Device& device = runner.device();
   const Availability offered = device.runtime->offers_kernel(device.ordinal, "occupy");
@@ -94,21 +133,17 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   };
   for (const Buffer* end : {flow.source, flow.destination}) involve(end->device());
   for (Device* helper : mover->traits().helpers) involve(*helper);
-  std::vector<std::unique_ptr<Occupation>> occupations;
+  Occupations occupations(session);
   std::string names;
   for (Device* each : involved) {
-    occupations.push_back(std::make_unique<Occupation>(session, *each));
-    const Occupation& occupation = *occupations.back();
-    if (!wait_until(session, kStartLimitNs, [&] { return occupation.complete(); }))
-      return {"unknown",
-              "not observed: not all multiprocessors could be held, something else is running on " +
-                  each->name()};
+    const std::string obstacle = each == &device ? occupations.hold_beside(runner) : occupations.hold(*each);
+    if (!obstacle.empty()) return {"unknown", "not observed: " + obstacle};
     names += (names.empty() ? "" : ", ") + each->name();
   }
   mover->enqueue(*runner.stream, 0, 1);
   runner.runtime().record(*runner.end, *runner.stream);
   const bool done = wait_until(session, kPatienceNs, [&] { return runner.runtime().finished(*runner.end); });
-  for (const auto& occupation : occupations) occupation->release();
+  occupations.release();
   runner.runtime().synchronize(*runner.stream);
   mover->restore();  // the case's own mover does not know what this one moved
   const std::string copy =

@@ -138,6 +138,8 @@ class SideResidency:
     @property
     def on_host(self) -> dict[str, int]: ...
     @property
+    def on_gpus(self) -> dict[str, int]: ...
+    @property
     def prefetched_to(self) -> str: ...
 
 class FlowResult:
@@ -410,8 +412,16 @@ class ClockOffset:
 def estimate_clock_offsets(ranks: Communicator, session: Session, round_trips: int) -> list[ClockOffset]:
     """Estimates that of every rank from messages with rank 0. Collective; all ranks get the same results."""
 
-def mpi_report(shims: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:
-    """What Mpi() would open. Library and shim are loaded, MPI is not started."""
+def mpi_report(
+    shims: str, directories: Sequence[str] = (), simulator: str = "", launcher: str = ""
+) -> LibraryReport:
+    """What Mpi() would open in a rank that `launcher` started. Library and shim are loaded, MPI is not
+    started.
+
+    Args:
+        shims, directories, simulator: As for Mpi.
+        launcher: File of the program that will start the ranks; empty: unknown.
+    """
 
 class RankTeam(Team):
     """The ranks of a communicator as a team."""
@@ -638,6 +648,15 @@ def fill_kernel_cache(architecture: str, kernel_cache: str, library_directories:
     """Compiles every device source for `architecture` ("gfx90a:sramecc+:xnack-") into the cache's folder.
 
     hipRTC 5 ends the process when it does not know the architecture: call it in a child.
+    """
+
+def shares_memory_with_cpu(runtime: str, sysfs: str, pci_address: str) -> bool:
+    """Whether a GPU is one package with a CPU, with one memory, as the kernel describes it.
+
+    Args:
+        runtime: "hip"; others say it themselves.
+        sysfs: The kernel's description of devices, /sys.
+        pci_address: Of the GPU, "0000:c2:00.0".
     """
 
 def copy_rule(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.called import byteways
+from tests.mpi import jobs
 
 
 @pytest.fixture
@@ -20,12 +21,14 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_dry_run_says_how_many_ranks_start_where(folder: Path) -> None:
     """Catches a line that starts other ranks than the run does, and one that does not tell them."""
+    jobs.require(jobs.MPICH)
     words = "./launch -n {ranks} -f {hostfile} -ppn {ranks_per_host}"
     done = byteways(
         folder,
         *("run", "collectives", "--hosts", "nodes.txt", "--ranks-per-host", "4", "--dry-run"),
         *("--launcher", words),
         BYTEWAYS_GPUS="0",
+        BYTEWAYS_LIBMPI=str(jobs.WHEELS / "mpich/lib/libmpi.so.12"),
     )
     assert done.returncode == 0, done.stderr
     assert "cases of all hosts together, 4 ranks on each" in done.stdout

@@ -187,3 +187,18 @@ def test_clocks_held_back(play: Play, machine: str) -> None:
         if record.interface == "kernel" and record.pattern == "unidirectional"
     }
     assert kernels["gpu0>gpu1"] == pytest.approx(kernels["gpu1>gpu0"], rel=0.02)
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_fault_of_a_rank_that_does_not_exist_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    """Catches a fault that acts on nothing, and a folder that a refused run leaves; then does the hint."""
+    out = tmp_path / "R"
+    words = ["run", "mpi", "--machine", "h200-x4", "--only", "size=8", "--rounds", "1", "--no-report", *more]
+    fault = ["--out", str(out), "--fault", "rank-late:5:ns=40000"]
+    assert main([*words, *fault, "--ranks", "2"]) == 2
+    said = capsys.readouterr().err
+    assert "this run has no rank 5" in said and "hint: name one of these, or start more: --ranks 6" in said
+    assert not out.exists()
+    assert main([*words, "--out", str(out), "--fault", "rank-late:1:ns=40000", "--ranks", "2"]) == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-from byteways.run.launchers import has_launcher
+from tests.mpi import jobs
 
 pytestmark = pytest.mark.gpu
 
@@ -55,7 +55,7 @@ def gpus(session: _core.Session) -> int:
     return sum(device.runtime != "host" for device in session.devices)
 
 
-@pytest.mark.skipif(not has_launcher(), reason="no MPI launcher")
+@pytest.mark.skipif(not jobs.has_launcher(), reason="no MPI launcher")
 def test_every_transport_between_gpus(session: _core.Session, tmp_path: Path) -> None:
     """Catches a kernel that the compiler takes otherwise, peer memory that is read before it is written,
     and a message that arrives elsewhere.

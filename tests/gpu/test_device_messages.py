@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.launchers import has_launcher
+from tests.mpi import jobs
 
 pytestmark = pytest.mark.gpu
 
@@ -66,7 +66,7 @@ options = { timing = "osu" }
 OF_THE_FASTEST = 1 / 10
 
 
-@pytest.mark.skipif(not has_launcher(), reason="no MPI launcher")
+@pytest.mark.skipif(not jobs.has_launcher(), reason="no MPI launcher")
 def test_every_pair_of_ranks_exchanges_gpu_memory_directly(tmp_path: Path) -> None:
     """Catches pairs after the first that are 70 times as slow, as was seen with Open MPI 4.1."""
     (tmp_path / "pairs.toml").write_text(PAIRS)
@@ -84,7 +84,7 @@ def test_every_pair_of_ranks_exchanges_gpu_memory_directly(tmp_path: Path) -> No
     assert not slow
 
 
-@pytest.mark.skipif(not has_launcher(), reason="no MPI launcher")
+@pytest.mark.skipif(not jobs.has_launcher(), reason="no MPI launcher")
 def test_messages_of_device_memory(tmp_path: Path) -> None:
     """Catches an MPI that is believed to take device memory, one that is not, and cases lost to the trial."""
     (tmp_path / "toy.toml").write_text(SUITE)

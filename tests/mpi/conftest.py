@@ -15,6 +15,8 @@ SOURCES = (
     Path(__file__).with_name("check_table.cpp"),
     NATIVE / "runtimes/mpi/mpi.cpp",
     NATIVE / "runtimes/mpi/library.cpp",
+    NATIVE / "runtimes/mpi/names.cpp",
+    NATIVE / "runtimes/mpi/gpu_transport.cpp",
     NATIVE / "runtimes/library.cpp",
 )
 

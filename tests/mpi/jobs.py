@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from byteways.errors import BytewaysError
+from byteways.run.launchers import launcher_program
+
 ROOT = Path(__file__).parents[2]
 WHEELS = ROOT / ".venv" / "mpi"
 #: Seconds after which a job is taken to hang. None here takes a twentieth of it.
@@ -78,6 +81,15 @@ class Job:
 
     status: int
     output: str
+
+
+def has_launcher() -> bool:
+    """Whether byteways finds a launcher by itself."""
+    try:
+        launcher_program()
+    except BytewaysError:
+        return False
+    return True
 
 
 def require(installation: Installation) -> None:

@@ -118,6 +118,9 @@ CASES = 4 + 1 + 16 + 3 + 2 + 2 + 1 + 5 + 1
 #: So many are enough where a rank ends in the middle.
 FEW = ("--only", "sweep=messages|latency|smallest-collectives|barrier")
 FEW_CASES = 4 + 1 + 3 + 1
+#: What sends messages by calls of its own.
+SENDING = ("--only", "sweep=messages|latency|parts-of-words|osu-latency|osu")
+SENDING_CASES = 4 + 1 + 2 + 1 + 5
 #: Variable that tells the processes of one test from all others.
 MARK = "BYTEWAYS_TEST_FOLDER"
 
@@ -203,6 +206,48 @@ def test_another_mpi_does_not_resume_a_run(tmp_path: Path) -> None:
     assert " became MPICH " in said and "hint: start a new run" in said
     resumed = subprocess.run(again, env=variables, capture_output=True, text=True, timeout=300)
     assert resumed.returncode == 0 and [one.status for one in records(tmp_path)] == ["measured"]
+
+
+#: Makes each send synchronous, as MPI allows for all of standard mode (MPI 4.1, 3.4 and 3.5). Handles have
+#: the width of an int or of a pointer: both fit a long of these calling conventions.
+SYNCHRONOUS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+typedef int (*Send)(long, long, long, long, long, long);
+typedef int (*Start)(long, long, long, long, long, long, long);
+int MPI_Send(long data, long count, long type, long to, long tag, long comm) {
+  static Send send;
+  if (!send) send = (Send)dlsym(RTLD_DEFAULT, "PMPI_Ssend");
+  return send(data, count, type, to, tag, comm);
+}
+int MPI_Isend(long data, long count, long type, long to, long tag, long comm, long request) {
+  static Start start;
+  if (!start) start = (Start)dlsym(RTLD_DEFAULT, "PMPI_Issend");
+  return start(data, count, type, to, tag, comm, request);
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("installation", [jobs.MPICH, jobs.OPEN_MPI], ids=lambda each: each.name)
+def test_no_send_relies_on_a_buffer(installation: jobs.Installation, tmp_path: Path) -> None:
+    """Catches two ranks that both send before they receive: with an MPI that buffers nothing they wait for
+    ever.
+    """
+    jobs.require(installation)
+    library = tmp_path / "synchronous.so"
+    build = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
+    subprocess.run(build, input=SYNCHRONOUS, text=True, check=True)
+    done = subprocess.run(
+        command(installation, tmp_path, *SENDING),
+        env={**environment(tmp_path), "LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(records(tmp_path)) == SENDING_CASES
+    assert all(one.status == "measured" and one.verified for one in records(tmp_path))
 
 
 SETTINGS = """

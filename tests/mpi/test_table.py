@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,33 @@ def test_failures_are_told_in_words(installation: jobs.Installation, check_table
     assert "elements of this kind cannot be sent" in said["unknown element"]
     assert "at most 2147483647 elements" in said["too many to reduce"]
     assert "MPI has been finalized" in said["after the end"]
+
+
+#: Words as long as older versions of MPICH give them (MPI_MAX_ERROR_STRING is 1024), and how many fit.
+LONG_WORDS = """
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+int MPI_Error_string(int error, char* text, int* length) {
+  const unsigned long room = malloc_usable_size(text);
+  memset(text, 'x', room < 1024 ? 1 : 1023);
+  text[room < 1024 ? 1 : 1023] = 0;
+  memcpy(text, room < 1024 ? "!" : "invalid rank, at length ", room < 1024 ? 1 : 24);
+  *length = (int)strlen(text);
+  return 0;
+}
+"""
+
+
+def test_words_of_an_older_mpich_fit(check_table: Path, shims: str, tmp_path: Path) -> None:
+    """Catches words of a library that are written past the end of a buffer."""
+    jobs.require(jobs.MPICH)
+    library = tmp_path / "words.so"
+    command = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
+    subprocess.run(command, input=LONG_WORDS, text=True, check=True)
+    job = jobs.run(jobs.MPICH, 2, [check_table, "failures", shims], {"LD_PRELOAD": str(library)})
+    said = dict(re.findall(r"^FAILED ([\w ]+): (.*)$", job.output, flags=re.MULTILINE))
+    assert "invalid rank, at length xxx" in said["invalid rank"], job.output
 
 
 @pytest.mark.slow

@@ -185,6 +185,7 @@ def _sheet(facts: Mapping[str, Any], **overrides: Any) -> str:
         values |= {f"links.{index}.kind": kind, f"links.{index}.pairs.0": pair, f"links.{index}.width": width}
         values |= {f"links.{index}.peak_bytes_per_s": peak, f"links.{index}.duplex_bytes_per_s": 0.0}
     values |= {"features.pageable_access": 0, "features.host_access": 0, "features.managed_memory": 1}
+    values |= {"features.gpu_domains": 0}
     values |= _rates()
     values |= {key.replace("__", "."): value for key, value in overrides.items()}
     return "".join(f"{key}\t{value}\n" for key, value in values.items())

@@ -145,6 +145,26 @@ def test_collectives_in_place_are_verified_however_often_they_repeat(operation: 
     assert all(verified for _, _, verified in results), results
 
 
+@pytest.mark.parametrize("timing", ["", "osu"])
+@pytest.mark.parametrize(
+    ("interface", "operation"),
+    [
+        ("mpi", "unidirectional"),
+        ("mpi", "bidirectional"),
+        ("mpi-ping-pong", "unidirectional"),
+    ],
+)
+def test_no_message_relies_on_a_buffer_of_the_library(interface: str, operation: str, timing: str) -> None:
+    """Catches two ranks that both send before they receive: MPI may let a send wait for its receive, as all
+    do where nothing is buffered.
+    """
+    words = {"timing": timing} if timing else {}
+    results = toy.apart(
+        lambda: Ranks(toy.nvidia(mpi__eager_bytes=0)).between_ranks(interface, operation, 64, **words)
+    )
+    assert all(isinstance(result, list) and result[2] for result in results), results
+
+
 @pytest.mark.parametrize("in_place", ["no", "yes"])
 @pytest.mark.parametrize("size", [64 * toy.KIB, 4 * toy.MIB])
 def test_a_sum_with_a_wrong_word_is_found(size: int, in_place: str) -> None:

@@ -50,6 +50,23 @@ def test_as_by_rule(ends: Any, engine: str, rule: str) -> None:
     assert text.endswith(f", as by rule ({rule})") and not text.startswith("by rule")
 
 
+@pytest.mark.parametrize("queues", [2, 3, 4])
+@pytest.mark.parametrize("ends", [PINNED, PEER], ids=["pinned", "peer"])
+def test_a_copy_does_not_wait_behind_the_kernel_that_is_to_disturb_it(queues: int, ends: Any) -> None:
+    """Catches an engine's copy that is taken for a kernel's because its stream shares a hardware queue with
+    the spinning kernel.
+    """
+    found, text = evidence(toy.amd(gpu__hardware_queues=queues), ends)
+    assert found == "copy-engine" and "completed while a spinning kernel" in text
+
+
+def test_one_hardware_queue_shows_nothing() -> None:
+    """Catches a guess where all work waits for the spinning kernel."""
+    found, text = evidence(toy.amd(gpu__hardware_queues=1), PINNED)
+    assert found == "copy-engine" and text.startswith("by rule (HIP 6.2")
+    assert "not observed: the runtime has no hardware queue" in text
+
+
 def test_both_ends_are_held() -> None:
     """Catches a copy that a kernel of the other end's GPU makes, taken for an engine's since only the
     executor's multiprocessors were held.

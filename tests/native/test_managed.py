@@ -9,6 +9,7 @@ import pytest
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.measuring import Measurer
+from byteways.run.residency import pages_of
 from tests.native import simulated as toy
 
 PAGE = 4096
@@ -52,6 +53,18 @@ def test_a_prefetch_moves_pages_every_way(sheet: str, source: str, to: str, exec
     assert (verified, gated) == (True, True)
     assert before == at(source, pages) and after == at(to, pages)
     assert timed[0][1] > pages and timed == at(to, timed[0][1])
+
+
+def test_memory_of_a_gpu_may_be_a_numa_domain() -> None:
+    """Catches pages on GH200's GPU that count as pages on the host, and a void prefetch because of them."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        flow = prefetch(session, "gpu0", "gpu1", "gpu0", toy.MIB, 8 * toy.MIB).flows[0]
+        sides = [*flow.before, *flow.after]
+        return [[dict(side.on_host), dict(side.on_gpus), pages_of(side, True).where] for side in sides]
+
+    told = toy.play(toy.nvidia(features__gpu_domains=1), scene)
+    assert told == [[{}, {gpu: 256}, {gpu: 256}] for gpu in ("gpu0", "gpu1")]
 
 
 @BOTH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
@@ -66,7 +67,7 @@ def offers_of(
         return SimpleNamespace(available=good, reason="" if good else f"no {kernel}")
 
     told = {"available": True, "reason": ""}
-    monkeypatch.setattr(capabilities, "_library_offer", lambda name, simulated: {**told, "by": name})
+    monkeypatch.setattr(capabilities, "_library_offer", lambda name, *_: {**told, "by": name})
     monkeypatch.setattr(capabilities, "_xccl_offer", lambda *_: {**told, "by": "xccl"})
     session: Any = SimpleNamespace(
         virtual_time=False, offers_kernel=offers_kernel, handle_obstacle=lambda _: obstacle
@@ -116,16 +117,30 @@ def test_handles_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
             False,
             {"available": False, "reason": "no MPI launcher found (mpiexec, mpirun, srun or flux)"},
         ),
-        (False, True, {"available": False, "reason": "told"}),
+        (False, True, {"available": False, "reason": "told of {}"}),
     ],
 )
 def test_whether_ranks_can_run(
-    monkeypatch: pytest.MonkeyPatch, simulated: bool, launcher: bool, expected: dict[str, Any]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    simulated: bool,
+    launcher: bool,
+    expected: dict[str, Any],
 ) -> None:
-    """Catches a simulated machine without MPI because the host has none, and a reason that is lost."""
-    monkeypatch.setattr("byteways.run.launchers.has_launcher", lambda: launcher)
+    """Catches a simulated machine without MPI because the host has none, a library that is looked for without
+    its launcher, and a reason that is lost.
+    """
+    expected = {**expected, "reason": expected["reason"].format(tmp_path / "mpiexec")}
+    monkeypatch.setattr("sys.prefix", "/nonexistent")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("SLURM_JOB_ID", "FLUX_URI"):
+        monkeypatch.delenv(name, raising=False)
+    if launcher:
+        (tmp_path / "mpiexec").write_text("#!/bin/sh\n")
+        (tmp_path / "mpiexec").chmod(0o755)
     monkeypatch.setattr(
-        "byteways.run.mpi_library.mpi_report_of_child", lambda: {"usable": False, "reason": "told"}
+        "byteways.run.mpi_library.mpi_report_of_child",
+        lambda program: {"usable": False, "reason": f"told of {program}"},
     )
     capabilities._mpi_offer.cache_clear()
     try:

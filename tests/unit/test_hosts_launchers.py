@@ -110,11 +110,12 @@ def test_states_of_ranks_on_other_hosts(tmp_path: Path) -> None:
     assert not states.stopped_on(found, "n0", 7) and not states.stopped_on(found, "n1", 8)
 
 
-def test_a_program_beside_the_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches Slurm, which lets a second program wait until the ranks have ended."""
-    monkeypatch.setattr(launchers, "find_launcher", lambda given=None: Launcher("Slurm", ("srun",)))
-    line = find_hosts_launcher().line(["a"], Path("F"), ["P"], beside=True)
-    assert line == ["srun", "--nodelist=F", "--ntasks-per-node=1", "--overlap", "P"]
+def test_words_for_one_host_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches Slurm's -N 1, with which all ranks of a run between hosts are on one of them."""
+    found = Launcher("Slurm", ("srun", "--overlap"), one_host_words=("-N", "1"))
+    monkeypatch.setattr(launchers, "find_launcher", lambda given=None: found)
+    line = find_hosts_launcher().line(["a"], Path("F"), ["P"])
+    assert line == ["srun", "--overlap", "--nodelist=F", "--ntasks-per-node=1", "P"]
 
 
 def test_ranks_are_placed_by_name() -> None:

@@ -11,6 +11,7 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.run import launchers, mpi_library
 from byteways.run.launchers import Launcher, find_launcher
+from byteways.run.options import Options
 
 OPEN = ("{path}", "-n", "{ranks}", "--bind-to", "none")
 PLAIN = ("{path}", "-n", "{ranks}")
@@ -45,7 +46,7 @@ def test_families(
     assert found.crowded_environment.get(yielding.get(name, "")) == ("1" if name in yielding else None)
 
 
-SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none", "--kill-on-bad-exit=1")
+SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none", "--kill-on-bad-exit=1", "--overlap")
 FLUX = ("flux", "run", "-n", "{ranks}")
 
 
@@ -75,20 +76,38 @@ def test_the_launcher_of_an_allocation(
     monkeypatch.setattr(sys, "prefix", "/nonexistent")
     found = find_launcher(None, {"PATH": str(tmp_path), **variables})
     assert found.words == (str(tmp_path / words[0]), *words[1:])
+    assert found.one_host_words == (("-N", "1") if words is SRUN else ())
+    if words in (SRUN, FLUX):
+        assert find_launcher(words[0], {"PATH": str(tmp_path)}) == found  # named, outside of an allocation
 
 
 def test_no_launcher_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Catches a machine without MPI that is said to have a launcher."""
     monkeypatch.setattr(sys, "prefix", "/nonexistent")
     where = {"PATH": str(tmp_path), "SLURM_JOB_ID": "7"}
-    assert not launchers.has_launcher(where)
-    with pytest.raises(BytewaysError, match="no MPI launcher found"):
-        find_launcher(None, where)
-    for name in ("mpiexec", "mpirun", "srun", "flux"):
+    for find in (find_launcher, launchers.launcher_program):
+        with pytest.raises(BytewaysError, match="no MPI launcher found"):
+            find(None, where)
+    for name in ("mpiexec", "mpirun", "srun"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
-        assert launchers.has_launcher(where)
+        assert launchers.launcher_program(None, where) == str(tmp_path / name)
         (tmp_path / name).unlink()
+
+
+def test_the_program_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a path that means another file elsewhere, and a run that skips all that a mistyped launcher
+    would start.
+    """
+    (tmp_path / "launch").write_text("#!/bin/sh\n")
+    (tmp_path / "launch").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    assert launchers.launcher_program("./launch -n {ranks}", {"PATH": ""}) == str(tmp_path / "launch")
+    for given in ("local", None, "./launch"):
+        launchers.check_launcher(Options(launcher=given), simulated=False)
+    launchers.check_launcher(Options(launcher="nompi"), simulated=True)
+    with pytest.raises(BytewaysError, match="no program 'nompi'"):
+        launchers.check_launcher(Options(launcher="nompi"), simulated=False)
 
 
 @pytest.mark.parametrize(

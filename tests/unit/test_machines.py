@@ -12,7 +12,7 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.machines import load, load_text, names, sheet
-from byteways.machines.faults import GRAMMAR, check_faults
+from byteways.machines.faults import GRAMMAR, check_faults, check_rank_faults
 from byteways.machines.model import Fact
 from byteways.machines.topology import topology_of
 from byteways.plan.toml_files import read_toml
@@ -240,7 +240,48 @@ def test_every_fault_of_the_grammar_passes() -> None:
     """Would catch a form that the messages advise and the check refuses."""
     for example, _ in GRAMMAR.values():
         whole = example.replace("[", "").replace("]", "")
-        check_faults(CRUSHER, [whole, example.split("[")[0]])
+        for fault in (whole, example.split("[")[0]):
+            check_faults(CRUSHER, [fault])
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "together"),
+    [
+        ("throttle:gpu0:0.5", "throttle:gpu0:0.7", False),
+        ("throttle:gpu0:0.5", "throttle:gpu1:0.5", True),
+        ("slow:gpu0-gpu1:0.5", "slow:gpu1-gpu0:0.9", False),
+        ("slow:gpu0-gpu1:0.5", "link-fails:gpu0-gpu1:after=9", True),
+        ("down:gpu0-gpu1", "slow:gpu1-gpu0:0.9", False),
+        ("hang:gpu0>gpu1", "corrupt:gpu0>gpu1:word=7", False),
+        ("hang:gpu0>gpu1", "corrupt:gpu1>gpu0:word=7", True),
+        ("skip:gpu0>gpu1", "lapse:gpu0>gpu1:after=4", False),
+        ("lost:gpu2", "throttle:gpu2:0.5", False),
+        ("lost:gpu2:after=40", "throttle:gpu2:0.5", True),
+        ("lost:gpu2", "lost:gpu2:after=40", False),
+        ("rank-never-enters:1", "rank-late:1:ns=5", False),
+        ("rank-dies:1:call=5", "rank-late:1:ns=5", True),
+    ],
+)
+def test_faults_that_exclude_each_other_are_refused(first: str, other: str, together: bool) -> None:
+    """Catches a second fault of a place that the first one silently keeps from acting, in either order."""
+    for faults in ([first, other], [other, first]):
+        if together:
+            check_faults(CRUSHER, faults)
+            continue
+        with pytest.raises(BytewaysError, match="cannot both act") as caught:
+            check_faults(CRUSHER, faults)
+        assert first in caught.value.what and other in caught.value.what
+
+
+def test_ranks_that_a_run_lacks_have_no_faults() -> None:
+    """Catches a fault of a rank that does not exist: the run is clean, and the fault seems to be harmless."""
+    check_rank_faults(["rank-late:3:ns=5", "throttle:gpu0:0.5"], 4)
+    check_rank_faults(["throttle:gpu0:0.5"], 0)
+    with pytest.raises(BytewaysError, match="this run has no rank 4") as caught:
+        check_rank_faults(["rank-late:4:ns=5"], 4)
+    assert caught.value.hint == "name one of these, or start more: --ranks 5"
+    with pytest.raises(BytewaysError, match="no case of this run has ranks"):
+        check_rank_faults(["rank-late:0:ns=5"], 0)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_what_a_probe_finds() -> None:
     worker = Worker()
     found = probe_with(worker)  # type: ignore[arg-type]
     assert found == Probe(CAPABILITIES, [{"library": "cuda"}], 9)
-    assert worker.did == [({"do": "probe"}, PROBE_TIMEOUT_S)]
+    assert worker.did == [({"do": "probe", "launcher": None}, PROBE_TIMEOUT_S)]
     assert Probe(CAPABILITIES) == Probe(CAPABILITIES, [], 0)
 
 
@@ -166,7 +166,8 @@ def test_an_opened_machine(simulated: bool, command: Any, used: Any, monkeypatch
     monkeypatch.setattr(opening, "WorkerProcess", start)
     monkeypatch.setattr(opening, "discover", lambda devices: f"discovered {', '.join(devices)}")
     simulation: Any = Simulation() if simulated else None
-    found = open_machine(Path("/runs/a"), print, command, simulation)
+    found = open_machine(Path("/runs/a"), print, command, simulation, "mpirun")
+    assert worker.did == [({"do": "probe", "launcher": "mpirun"}, PROBE_TIMEOUT_S)]
     assert started == [(Path("/runs/a/workers.log"), used, print)]
     assert found.command == used and found.worker is worker and "kill" not in worker.did  # type: ignore[comparison-overlap]
     assert found.topology == ("simulated cpu0" if simulated else "discovered cpu0")  # type: ignore[comparison-overlap]

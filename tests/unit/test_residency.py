@@ -15,7 +15,7 @@ MIB = 2**20
 
 
 def side(name: str, sampled: int, on_host: dict[str, int], told: str = "") -> Any:
-    return SimpleNamespace(side=name, sampled=sampled, on_host=on_host, prefetched_to=told)
+    return SimpleNamespace(side=name, sampled=sampled, on_host=on_host, on_gpus={}, prefetched_to=told)
 
 
 def about(case: Case, before: Any, after: Any, *timed: Any, twins: dict[str, str] | None = None) -> Any:

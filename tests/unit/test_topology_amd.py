@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.peaks import peak
 from byteways.topology import kfd, link_rates
@@ -92,6 +93,31 @@ def test_apus_are_one_package_with_one_memory(tmp_path: Path) -> None:
     assert unidirectional(topology, "cpu0", "gpu0") == pytest.approx(5324.8e9 / 2)
     assert topology.device("cpu0").memory_peak_bytes_per_s == topology.device("gpu0").memory_peak_bytes_per_s
     assert topology.device("gpu0").partition == "compute SPX, memory NPS1"
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [amd.mi300a_x4(), amd.mi300x_x8(), amd.frontier(), amd.two_cards()],
+    ids=lambda each: each.gpus[0].model,
+)
+def test_the_runtime_knows_apus_as_the_topology_does(tmp_path: Path, machine: MachineSpec) -> None:
+    """Catches an APU that is measured as a discrete GPU, as ROCm before 6.2 describes it, and the reverse."""
+    topology = amd.topology_of(tmp_path, machine)
+    for name in topology.names("gpu"):
+        gpu = topology.device(name)
+        assert gpu.pci_address is not None
+        found = _core.shares_memory_with_cpu("hip", str(tmp_path / "sys"), gpu.pci_address)
+        assert found == (gpu.shares_memory_with is not None)
+    assert not _core.shares_memory_with_cpu("hip", str(tmp_path / "sys"), "0000:ff:00.0")
+    assert not _core.shares_memory_with_cpu("hip", "", topology.device("gpu0").pci_address or "")
+
+
+def test_a_node_of_cores_and_compute_units_is_an_apu(tmp_path: Path) -> None:
+    """Catches older APUs, whose GPU has no link to the cores because both are one node."""
+    node = tmp_path / "class/kfd/kfd/topology/nodes/0"
+    node.mkdir(parents=True)
+    (node / "properties").write_text("cpu_cores_count 8\nsimd_count 28\nlocation_id 1280\ndomain 0\n")
+    assert _core.shares_memory_with_cpu("hip", str(tmp_path), "0000:05:00.0")
 
 
 def test_eight_mi300x(tmp_path: Path) -> None:

@@ -119,10 +119,19 @@ class Messages final : public MessageMover {
     mpi_.wait(pending_);
     if (!acknowledged_ && rank() != 0) mpi_.wait(sends);
     deliver(first, count);
-    if (!acknowledged_) return;
-    std::byte word[8] = {};
-    if (role_.receives) mpi_.send(word, word_bytes_, kByte, role_.other, kAcknowledged);
-    if (role_.sends) mpi_.receive(word, word_bytes_, kByte, role_.other, kAcknowledged);
+    if (acknowledged_) acknowledge();
+  }
+
+  void acknowledge() {
+    std::byte mine[8] = {}, theirs[8];
+    // MPI may let a send wait for its receive (MPI 4.1, 3.5). So a rank that does both receives first.
+    const bool both = role_.receives && role_.sends;
+    if (both) mpi_.start_receive(pending_, theirs, word_bytes_, kByte, role_.other, kAcknowledged);
+    if (role_.receives) mpi_.send(mine, word_bytes_, kByte, role_.other, kAcknowledged);
+    if (both)
+      mpi_.wait(pending_);
+    else if (role_.sends)
+      mpi_.receive(theirs, word_bytes_, kByte, role_.other, kAcknowledged);
   }
 
   void start_receives(std::uint64_t first, std::uint64_t count) {

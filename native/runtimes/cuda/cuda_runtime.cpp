@@ -63,6 +63,8 @@ DeviceInfo describe(Host& host, const CudaDriver& driver, int device) {
   info.architecture = "sm_" + std::to_string(10 * attribute(CudaTable::kDeviceCapabilityMajor) +
                                              attribute(CudaTable::kDeviceCapabilityMinor));
   info.numa_domain = host.numa_domain_of(info.pci_address);
+  if (driver.attribute_or(device, CudaTable::kDeviceNumaConfig, 0) == CudaTable::kNumaNode)
+    info.memory_domain = driver.attribute_or(device, CudaTable::kDeviceNumaId, -1);
   info.multiprocessors = attribute(CudaTable::kDeviceMultiprocessors);
   std::size_t bytes = 0;
   driver.call(device, driver.device_memory, &bytes, driver.handle(device));

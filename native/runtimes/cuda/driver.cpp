@@ -27,6 +27,7 @@ void CudaDriver::find_devices() {
   int count = 0;
   call(-1, device_count, &count);
   handles_.resize(static_cast<std::size_t>(count));
+  primaries_ = std::vector<Primary>(static_cast<std::size_t>(count));
   for (int device = 0; device < count; ++device)
     call(device, device_get, &handles_[static_cast<std::size_t>(device)], device);
 }
@@ -139,15 +140,15 @@ void CudaDriver::copy_rows(int device, const byteways::RowsCopy& rows, Stream st
 }
 
 CudaDriver::Context CudaDriver::context(int device) const {
-  std::call_once(started_, [this] {
-    for (int each = 0; each < devices(); ++each)
-      contexts_.push_back(std::async(std::launch::async, [this, each] {
-                            Context context = nullptr;
-                            call(each, retain_context, &context, handle(each));
-                            return context;
-                          }).share());
-  });
-  return contexts_.at(static_cast<std::size_t>(device)).get();
+  Primary& primary = primaries_.at(static_cast<std::size_t>(device));
+  if (const Context made = primary.context.load(std::memory_order_acquire)) return made;
+  const std::lock_guard one_at_a_time(primary.creation);
+  Context context = primary.context.load(std::memory_order_relaxed);
+  if (context == nullptr) {
+    call(device, retain_context, &context, handle(device));
+    primary.context.store(context, std::memory_order_release);
+  }
+  return context;
 }
 
 }  // namespace byteways::cuda

@@ -1,7 +1,7 @@
 // The CUDA driver library, loaded at run time: its functions and constants, with primary contexts hidden.
 #pragma once
+#include <atomic>
 #include <cstddef>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,6 +54,7 @@ struct CudaTable {
     Location source, destination;
     unsigned flags;
   };
+  static constexpr unsigned kOpenWithPeerAccess = 1;         // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
   static constexpr int kOrderOfStream = 1;                   // CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
   static constexpr int kCaptureThreadLocal = 1;              // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
   static constexpr int kMemoryHost = 1, kMemoryUnified = 4;  // CU_MEMORYTYPE_*
@@ -80,7 +81,9 @@ struct CudaTable {
                        kDeviceL2Bytes = 38, kDeviceCopyEngines = 40, kDeviceCapabilityMajor = 75,
                        kDeviceCapabilityMinor = 76, kDeviceManagedMemory = 83, kDevicePageableAccess = 88,
                        kDeviceConcurrentManaged = 89, kDeviceHostPointerForRegistered = 91,
-                       kDeviceSharedBytesOptIn = 97, kDeviceMapsMemory = 102, kDeviceHasPools = 115;
+                       kDeviceSharedBytesOptIn = 97, kDeviceMapsMemory = 102, kDeviceHasPools = 115,
+                       kDeviceNumaConfig = 130, kDeviceNumaId = 131;  // since CUDA 12.2
+  static constexpr int kNumaNode = 1;                                 // CU_DEVICE_NUMA_CONFIG_NUMA_NODE
 
 #define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
 #include "runtimes/cuda/cuda.def"
@@ -116,6 +119,7 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   }
   int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
   Context peer(int device) const { return context(device); }
+  static unsigned handle_flags() { return kOpenWithPeerAccess; }
   void send_pages(int issuer, void* data, std::size_t bytes, PagePlace to, Stream stream) const;
   Availability offers_prefetch_to_domain() const;
   std::optional<int> device_of(Device handle) const;
@@ -135,11 +139,14 @@ class CudaDriver : public gpu::Driver<CudaTable> {
 
  private:
   std::vector<Device> handles_;
-  // Primary contexts, created by one thread per device on first use. So a probe that only queries properties
-  // needs none, and a measurement on several GPUs creates them concurrently (about 0.3 s each). Like those of
-  // the CUDA runtime they live until the process ends: releasing one would affect other users.
-  mutable std::once_flag started_;
-  mutable std::vector<std::shared_future<Context>> contexts_;
+  // Primary contexts, each created when its device is first used: it takes some 0.3 s and hundreds of MiB of
+  // the GPU, which a rank would waste on each GPU of the others. Like those of the CUDA runtime they live
+  // until the process ends: releasing one would affect other users.
+  struct Primary {
+    std::atomic<Context> context = nullptr;
+    std::mutex creation;
+  };
+  mutable std::vector<Primary> primaries_;
 };
 
 }  // namespace byteways::cuda

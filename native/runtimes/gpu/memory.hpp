@@ -188,7 +188,7 @@ class OpenedMemory final : public VendorMemory<Vendor> {
   OpenedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, const MemoryHandle& handle)
       : VendorMemory<Vendor>(std::move(driver), device, Memory::ipc, bytes) {
     void* data = nullptr;
-    this->driver_->call(device, this->driver_->open_handle, &data, handle, kOpenWithPeerAccess);
+    this->driver_->call(device, this->driver_->open_handle, &data, handle, this->driver_->handle_flags());
     this->data_ = static_cast<std::byte*>(data);
   }
   ~OpenedMemory() override { this->release(this->driver_->close_handle); }

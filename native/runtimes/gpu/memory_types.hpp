@@ -46,7 +46,6 @@ inline MemoryHandle handle_from(const std::string& digits) {
     handle.bytes[k] = static_cast<unsigned char>(std::stoi(digits.substr(2 * k, 2), nullptr, 16));
   return handle;
 }
-inline constexpr unsigned kOpenWithPeerAccess = 1;  // …IpcMemLazyEnablePeerAccess
 
 inline constexpr int kLocationIsDevice = 1;                  // …LocationTypeDevice
 inline constexpr int kAllocationPinned = 1;                  // …AllocationTypePinned

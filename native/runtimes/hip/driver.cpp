@@ -80,6 +80,12 @@ void* HipDriver::new_managed_memory(int device, Memory memory, std::size_t bytes
   return data;
 }
 
+unsigned HipDriver::handle_flags() const {
+  int version = 0;
+  call(-1, runtime_version, &version);
+  return open_with_peer_access(version);
+}
+
 unsigned HipDriver::pinned_flags(Memory memory) {
   // NumaUser: otherwise the pages go to the domain nearest to the GPU, regardless of the thread's policy.
   constexpr unsigned kBoth = kHostPortable | kHostNumaUser;

@@ -14,7 +14,8 @@
 
 namespace byteways::hip {
 
-// Names and numbers as in hip/hip_runtime_api.h, equal from HIP 4.2 to 7.2 unless a comment says otherwise.
+// Names and numbers as in hip/hip_runtime_api.h, the same from HIP 4.2 to 7.2 unless a comment says
+// otherwise.
 struct HipTable {
   using Device = int;
   using Stream = struct OpaqueStream*;
@@ -38,6 +39,10 @@ struct HipTable {
     char bytes[16384];
   };
 
+  // hipIpcMemLazyEnablePeerAccess, which became 1 with HIP 6.0: earlier versions refuse any flag but 0.
+  static constexpr unsigned open_with_peer_access(int version) { return version < kVersion6 ? 0 : 1; }
+
+  static constexpr int kVersion6 = 60'000'000;           // of hipRuntimeGetVersion
   static constexpr int kOutOfMemory = 2;                 // hipErrorOutOfMemory
   static constexpr int kNotReady = 600;                  // hipErrorNotReady
   static constexpr int kPeerAccessAlreadyEnabled = 704;  // hipErrorPeerAccessAlreadyEnabled
@@ -105,6 +110,7 @@ class HipDriver : public gpu::Driver<HipTable> {
   // Code objects are loaded as a whole, and kernels may use all shared memory of a compute unit.
   int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
   static Device peer(int device) { return device; }
+  unsigned handle_flags() const;
   void send_pages(int issuer, void* data, std::size_t bytes, PagePlace to, Stream stream) const {
     const Device device = to.device >= 0 ? to.device : kHostDevice;
     call(issuer, prefetch, static_cast<const void*>(data), bytes, device, stream);

@@ -16,6 +16,7 @@
 #include "runtimes/hip/driver.hpp"
 #include "runtimes/hip/hiprtc.hpp"
 #include "runtimes/hip/hsa.hpp"
+#include "runtimes/hip/kfd.hpp"
 
 namespace byteways::hip {
 namespace {
@@ -67,7 +68,9 @@ DeviceInfo describe(Host& host, const HipDriver& driver, int device) {
                             (size(HipTable::kDeviceMemoryBusBits) / 8);
   info.copy_engines = driver.attribute_or(device, HipTable::kDeviceCopyEngines, 0);  // unknown to HIP 5
   info.pageable_access = attribute(HipTable::kDevicePageableAccess) != 0;
-  info.host_access = attribute(HipTable::kDeviceIntegrated) != 0;
+  // ROCm before 6.2 calls MI300A a discrete GPU, which its kernel driver does not.
+  info.host_access =
+      attribute(HipTable::kDeviceIntegrated) != 0 || shares_memory_with_cpu(host.sysfs(), info.pci_address);
   return info;
 }
 

@@ -51,6 +51,7 @@ class HostRuntime final : public Host {
   std::unique_ptr<Stream> create_stream_on(int device, std::int64_t core) override;
   std::shared_ptr<void> place_thread(int numa_domain) override;
   int numa_domain_of(const std::string& pci_address) override;
+  std::string sysfs() const override { return "/sys"; }
   bool bind_thread_near_pci(const std::string& pci_address) override;
 
  private:

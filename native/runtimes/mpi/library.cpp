@@ -1,7 +1,6 @@
 // See library.hpp.
 #include "runtimes/mpi/library.hpp"
 
-#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,26 +13,14 @@
 #include <sstream>
 #include <string_view>
 
+#include "runtimes/mpi/gpu_transport.hpp"
+#include "runtimes/mpi/names.hpp"
+
 namespace byteways {
 namespace {
 
 constexpr const char* kOverride = "BYTEWAYS_LIBMPI";
 constexpr int kVersionRoom = 8193;  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH, the largest, plus a zero
-
-const std::vector<std::string> kMpichNames = {"libmpi.so.12", "libmpich.so.12"};
-const std::vector<std::string> kOpenMpiNames = {"libmpi.so.40"};
-const std::vector<std::string> kStandardNames = {"libmpi_abi.so.1"};
-
-// The library of the launcher's family first: any other would not find the other ranks.
-std::vector<std::string> sonames_for(const std::string& family) {
-  const bool open_mpi = family == "Open MPI";
-  std::vector<std::string> names;
-  for (const auto* list :
-       {open_mpi ? &kOpenMpiNames : &kMpichNames, open_mpi ? &kStandardNames : &kOpenMpiNames,
-        open_mpi ? &kMpichNames : &kStandardNames})
-    names.insert(names.end(), list->begin(), list->end());
-  return names;
-}
 
 int number_in(const char* variable) {
   const char* text = std::getenv(variable);
@@ -53,38 +40,7 @@ int parent_of(int process) {
   return 0;
 }
 
-// The MPI family of a launcher, by its name; empty if it is none.
-std::string family_of_program(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename();
-  if (name.starts_with("hydra") || name.starts_with("mpiexec.hydra")) return "MPICH";
-  for (const char* known : {"orterun", "orted", "prterun", "prted", "prte"})
-    if (name == known) return "Open MPI";
-  return {};
-}
-
-std::string canonical(const std::string& path) {
-  std::error_code failure;
-  const auto found = std::filesystem::canonical(path, failure);
-  return failure ? path : found.string();
-}
-
-bool is_mpi_file(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename();
-  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") ||
-         name.starts_with("libmpi_abi.so");
-}
-
-// Paths of the MPI libraries that this process has loaded.
-std::set<std::string> loaded_libraries() {
-  std::set<std::string> paths;
-  const auto note = [](dl_phdr_info* info, std::size_t, void* found) {
-    if (info->dlpi_name != nullptr && is_mpi_file(info->dlpi_name))
-      static_cast<std::set<std::string>*>(found)->insert(canonical(info->dlpi_name));
-    return 0;
-  };
-  dl_iterate_phdr(note, &paths);
-  return paths;
-}
+std::string found_by(const MpiLauncher& launcher) { return "the launcher " + launcher.program; }
 
 // Opens the first MPI library found, with global symbols. An override, an already loaded library, or the one
 // beside the launcher take precedence.
@@ -104,22 +60,23 @@ Library open_library(const MpiOptions& options, const MpiLauncher& launcher, Lib
     report.hint = "unset " + std::string(kOverride) + ", or let it name the file of libmpi";
     return library;
   }
-  const std::set<std::string> loaded = loaded_libraries();
+  const std::set<std::string> loaded = loaded_mpi_libraries();
   if (loaded.size() == 1 && attempt(*loaded.begin(), "this process had loaded it")) return library;
-  const std::vector<std::string> names = sonames_for(launcher.family);
+  const std::vector<std::string> names = mpi_sonames(launcher.family);
+  const auto attempt_in = [&](const std::filesystem::path& folder, const std::string& found_by) {
+    for (const std::string& name : names)
+      for (const auto& file : files_named(folder, name))
+        if (attempt(file.string(), found_by)) return true;
+    return false;
+  };
   if (!launcher.program.empty()) {
-    const auto prefix = std::filesystem::path(launcher.program).parent_path().parent_path();
-    for (const char* folder : {"lib", "lib64"})
-      for (const std::string& name : names)
-        if (std::filesystem::exists(prefix / folder / name) &&
-            attempt((prefix / folder / name).string(), "the launcher " + launcher.program))
-          return library;
+    for (const auto& folder : library_folders_of(launcher.program))
+      if (attempt_in(folder, found_by(launcher))) return library;
   }
   for (const std::string& name : names)
-    if (attempt(name, "dynamic linker")) return library;
+    if (name.find('*') == std::string::npos && attempt(name, "dynamic linker")) return library;
   for (const std::string& directory : options.directories)
-    for (const std::string& name : names)
-      if (attempt(directory + "/" + name, origin_of(directory))) return library;
+    if (attempt_in(directory, origin_of(directory))) return library;
   report.reason = broken.empty() ? "not found: neither the dynamic linker nor " +
                                        std::to_string(options.directories.size()) + " other folders have " +
                                        names.front()
@@ -132,13 +89,12 @@ Library open_library(const MpiOptions& options, const MpiLauncher& launcher, Lib
 // Other MPI libraries in the searched folders.
 std::vector<std::string> others_beside(const std::string& path, const MpiOptions& options) {
   std::vector<std::string> others;
-  const auto own_folder = std::filesystem::path(canonical(path)).parent_path();
+  const auto own_folder = std::filesystem::path(canonical_path(path)).parent_path();
   for (const std::string& directory : options.directories)
-    for (const std::string& name : sonames_for({})) {
-      const std::string file = directory + "/" + name;
-      if (std::filesystem::exists(file) && std::filesystem::path(canonical(file)).parent_path() != own_folder)
-        others.push_back(file);
-    }
+    for (const std::string& name : mpi_sonames({}))
+      for (const auto& file : files_named(directory, name))
+        if (std::filesystem::path(canonical_path(file.string())).parent_path() != own_folder)
+          others.push_back(file.string());
   return others;
 }
 
@@ -213,14 +169,18 @@ MpiLauncher find_mpi_launcher() {
   } else {
     launcher.size = std::max({number_in("PMI_SIZE"), number_in("MV2_COMM_WORLD_SIZE"), 0});
   }
+  // PMIx and Cray's PMI set no size: srun itself tells that of its step.
+  if (launcher.size == 0 && std::getenv("SLURM_PROCID") != nullptr)
+    launcher.size = std::max(number_in("SLURM_STEP_NUM_TASKS"), 0);
   if (launcher.size == 0) return launcher;
   constexpr int kMostAncestors = 16;
   int process = parent_of(static_cast<int>(getpid()));
   for (int k = 0; k < kMostAncestors && process > 1; ++k, process = parent_of(process)) {
     const std::string program = program_of(process);
-    const std::string family = family_of_program(program);
-    if (family.empty() || (!launcher.family.empty() && family != launcher.family)) continue;
-    launcher.family = family;
+    const std::string family = family_of_launcher(program);
+    if (!is_mpi_launcher(program)) continue;
+    if (!family.empty() && !launcher.family.empty() && family != launcher.family) continue;
+    if (launcher.family.empty()) launcher.family = family;
     launcher.program = program;
     break;
   }
@@ -228,7 +188,7 @@ MpiLauncher find_mpi_launcher() {
 }
 
 std::string mpi_abi(const std::string& version, const std::string& path) {
-  const std::string name = std::filesystem::path(canonical(path)).filename();
+  const std::string name = std::filesystem::path(canonical_path(path)).filename();
   if (name.starts_with("libmpi_abi.")) return "standard";
   if (version.find("Open MPI v") != std::string::npos) return "openmpi";
   for (const char* known : {"MPICH", "MVAPICH", "Intel(R) MPI", "ParaStation MPI"})
@@ -239,16 +199,21 @@ std::string mpi_abi(const std::string& version, const std::string& path) {
 const BytewaysMpi* open_mpi_table(const MpiOptions& options, LibraryReport& report, std::string& abi) {
   report.library = "mpi";
   if (!options.simulator.empty()) return open_simulated(options, report);
-  if (const std::set<std::string> loaded = loaded_libraries(); loaded.size() > 1) {
+  if (const std::set<std::string> loaded = loaded_mpi_libraries(); loaded.size() > 1) {
     report.reason =
         "this process has loaded two libraries of MPI: " + *loaded.begin() + " and " + *loaded.rbegin();
     report.hint = "start it with one of them";
     return nullptr;
   }
-  const MpiLauncher launcher = find_mpi_launcher();
+  MpiLauncher launcher = find_mpi_launcher();
+  if (launcher.program.empty() && !options.launcher.empty()) {
+    launcher.program = options.launcher;
+    if (launcher.family.empty()) launcher.family = family_of_launcher(launcher.program);
+  }
+  if (wants_gpu_transport()) load_gpu_transport(options.directories, report);
   const Library library = open_library(options, launcher, report);
   if (!library) return nullptr;
-  if (loaded_libraries().size() > 1) {
+  if (loaded_mpi_libraries().size() > 1) {
     report.reason = "this process uses another library of MPI than " + report.path;
     report.hint = "unset " + std::string(kOverride) + ", or let it name the library in use";
     return nullptr;
@@ -273,6 +238,10 @@ const BytewaysMpi* open_mpi_table(const MpiOptions& options, LibraryReport& repo
     return nullptr;
   }
   report.version += " (" + abi + " ABI)";
+  if (report.reason = gpu_transport_obstacle(version); !report.reason.empty()) {
+    report.hint = "load the module of the GPU (craype-accel-…), or set MPICH_GPU_SUPPORT_ENABLED=0";
+    return nullptr;
+  }
   if (report.reason = mismatch(launcher, version, report.path); !report.reason.empty()) {
     report.hint = "use the mpiexec of that library, or let " + std::string(kOverride) +
                   " name the library of this launcher";
@@ -281,7 +250,9 @@ const BytewaysMpi* open_mpi_table(const MpiOptions& options, LibraryReport& repo
   const BytewaysMpi* table = open_shim(options.shims, abi, report);
   report.usable = table != nullptr;
   const std::vector<std::string> others = others_beside(report.path, options);
-  if (report.usable && launcher.program.empty() && report.found_by != kOverride && !others.empty())
+  const bool chosen = report.found_by == kOverride || report.found_by == found_by(launcher);
+  const bool known = launcher.size > 0 && !launcher.program.empty();
+  if (report.usable && !chosen && !known && !others.empty())
     report.hint =
         "another MPI is installed, too (" + others.front() + "): " + std::string(kOverride) + " chooses";
   return table;

@@ -14,6 +14,7 @@ struct MpiOptions {
   std::vector<std::string> directories;  // where libraries of MPI may lie, beside the linker's own folders
   std::string simulator;                 // its library on a simulated machine
   int thread_level = 0;                  // BytewaysThreads
+  std::string launcher{};                // of the ranks to be started: its file, empty: unknown
 };
 
 // What the environment and the ancestors of this process tell of the launcher that started it.

@@ -130,7 +130,7 @@ Mpi::Mpi(const MpiOptions& options) {
   if (started > 1 && world_->size() == 1)
     throw Error("MPI_Init_thread", "wrong launcher",
                 "a launcher started " + std::to_string(started) + " ranks, of which " + report_.version +
-                    " (" + report_.path + ") knows one: use the mpiexec of that library");
+                    " (" + report_.path + ") knows one: start them with the launcher of that library");
 }
 
 std::optional<Communicator> Mpi::plain_world() const {

@@ -313,14 +313,15 @@ bool SimulatedHost::bind_thread_near(int device) {
 }
 
 std::map<int, std::uint64_t> SimulatedHost::placement(const void* data, std::uint64_t bytes) {
-  std::vector<std::uint64_t> pages(static_cast<std::size_t>(device_count()));
-  machine_->check(machine_->placement.symbol(),
-                  machine_->placement(data, bytes, pages.data(), device_count()));
+  constexpr int kMostGpus = 64;  // whose memory may be domains behind those of the CPUs
+  std::vector<std::uint64_t> pages(static_cast<std::size_t>(device_count() + kMostGpus));
+  const int domains = static_cast<int>(pages.size());
+  machine_->check(machine_->placement.symbol(), machine_->placement(data, bytes, pages.data(), domains));
   const std::uint64_t all = (bytes + kPageBytes - 1) / kPageBytes;
   if (all > kSampledPages)  // like the real host, return a sample
     for (std::uint64_t& count : pages) count = (count * kSampledPages + all - 1) / all;
   std::map<int, std::uint64_t> placed;
-  for (int domain = 0; domain < device_count(); ++domain)
+  for (int domain = 0; domain < domains; ++domain)
     if (pages[static_cast<std::size_t>(domain)] != 0)
       placed[domain] = pages[static_cast<std::size_t>(domain)];
   return placed;

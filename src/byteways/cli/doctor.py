@@ -72,7 +72,7 @@ def examine() -> tuple[list[Check], bool]:
     from byteways.doctor.libraries import OPTIONAL, check_libraries, check_optional, management_report
     from byteways.doctor.process import check_process
     from byteways.run.health_host import HostMonitor
-    from byteways.run.mpi_library import mpi_report_of_child
+    from byteways.run.mpi_library import mpi_report_found
     from byteways.settings import kernel_cache
     from byteways.topology import nvml
     from byteways.topology.discovery import discover
@@ -85,7 +85,7 @@ def examine() -> tuple[list[Check], bool]:
     time.sleep(WATCH_S)
     reports = [*(found.libraries if found else []), *management_report()]
     checks += check_libraries(reports, {vendor for vendor, _ in on_bus}, os.environ)
-    checks.append(check_optional(mpi_report_of_child(), os.environ, OPTIONAL["mpi"]))
+    checks.append(check_optional(mpi_report_found(), os.environ, OPTIONAL["mpi"]))
     if found is not None:
         checks += check_gpus(found.capabilities, management, on_bus, gpu_users(found.capabilities))
     checks += check_gpu_driver(on_bus, os.environ)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import NoReturn
 
 from byteways.errors import BytewaysError
@@ -41,6 +42,14 @@ GRAMMAR = {
     "rank-dies": ("rank-dies:2:call=5", "from its fifth MPI call in a case on, rank 2 is dead"),
     "rank-late": ("rank-late:2:ns=40000", "rank 2 returns from each MPI call 40 µs late"),
 }
+#: Faults that leave nothing for others of the same devices, link or rank to act on.
+_LEAVES_NOTHING_FOR = {
+    "hang": ("skip", "corrupt", "lapse"),
+    "skip": ("corrupt", "lapse"),
+    "down": ("slow", "link-fails"),
+    "lost": ("no-memory", "no-kernels", "stall", "serialise", "throttle"),
+    "rank-never-enters": ("rank-throws", "rank-dies", "rank-late"),
+}
 _DEVICE = r"(?:cpu|gpu)\d+"
 
 
@@ -62,6 +71,53 @@ def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
                 _refuse(fault, kind, "a device is not its own peer")
         if kind in ("slow", "down", "link-fails"):
             _check_link(model, fault, kind, frozenset(rest.split(":")[0].split("-")))
+    for first, other in permutations(faults, 2):
+        _check_together(first, other)
+
+
+def check_rank_faults(faults: Sequence[str], ranks: int) -> None:
+    """Raises BytewaysError if a fault is of a rank that the run does not have.
+
+    Args:
+        faults: Checked by check_faults().
+        ranks: Number of ranks; 0 if no case has ranks.
+    """
+    for fault in faults:
+        kind, _, rest = fault.partition(":")
+        if not kind.startswith("rank-"):
+            continue
+        rank = int(rest.partition(":")[0])
+        if ranks == 0:
+            raise BytewaysError(
+                f"--fault {fault}: no case of this run has ranks",
+                hint="choose a suite whose cases have them: byteways run mpi",
+            )
+        if rank >= ranks:
+            raise BytewaysError(
+                f"--fault {fault}: this run has no rank {rank}",
+                cause=f"it has {ranks} ranks, 0 to {ranks - 1}",
+                hint=f"name one of these, or start more: --ranks {rank + 1}",
+            )
+
+
+def _check_together(first: str, other: str) -> None:
+    """Raises BytewaysError if two faults of one place cannot both act."""
+    kind, place = _place_of(first)
+    other_kind, other_place = _place_of(other)
+    if place != other_place:
+        return
+    at_once = kind != "lost" or ":after=" not in first
+    if kind == other_kind or (at_once and other_kind in _LEAVES_NOTHING_FOR.get(kind, ())):
+        raise BytewaysError(
+            f"--fault {first} and --fault {other} cannot both act", hint="leave one of them out"
+        )
+
+
+def _place_of(fault: str) -> tuple[str, object]:
+    """Returns kind, and the devices, link or rank: the ends of a link have no order."""
+    kind, _, rest = fault.partition(":")
+    place = rest.partition(":")[0]
+    return kind, frozenset(place.split("-")) if kind in ("slow", "down", "link-fails") else place
 
 
 def _refuse(fault: str, kind: str, why: str) -> NoReturn:

@@ -79,7 +79,12 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "noise": _NUMBER,
         "seed": _WHOLE,
     },
-    "features": {"pageable_access": _TRUTH, "host_access": _TRUTH, "managed_memory": _TRUTH},
+    "features": {
+        "pageable_access": _TRUTH,
+        "host_access": _TRUTH,
+        "managed_memory": _TRUTH,
+        "gpu_domains": Key("truth", False),
+    },
     "gpu": {
         "count": Key("whole", least=1, most=MOST_GPUS),
         "name": Key("text"),

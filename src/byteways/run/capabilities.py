@@ -7,6 +7,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from byteways.errors import BytewaysError
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES, needs_grant
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
@@ -41,12 +42,15 @@ _LIBRARY_FIELDS = ("library", "usable", "path", "found_by", "version", "searched
 _MISSING_FIELDS = ("name", "introduced_in", "required")
 
 
-def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, Any]:
+def describe(
+    core: ModuleType, session: Session, host_bytes: int, launcher: str | None = None
+) -> dict[str, Any]:
     """Returns `capabilities` (fields of topology.model.Capabilities), `libraries` and `method_version` as
     JSON data.
 
     Args:
         host_bytes: Usable host memory.
+        launcher: The user's command that starts ranks; None: search for one.
     """
     devices = session.devices
     gpus = [device.name for device in devices if device.runtime != "host"]
@@ -68,7 +72,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
                 for device in devices
             },
             "interface": {
-                device.name: _interfaces(core, session, device, lost.get(device.architecture, ""))
+                device.name: _interfaces(core, session, device, lost.get(device.architecture, ""), launcher)
                 for device in devices
             },
             "peer": _peers(core, session, gpus),
@@ -104,11 +108,14 @@ def _device(core: ModuleType, session: Session, device: Device) -> dict[str, Any
     return fields
 
 
-def _interfaces(core: ModuleType, session: Session, device: Device, lost: str = "") -> dict[str, Any]:
+def _interfaces(
+    core: ModuleType, session: Session, device: Device, lost: str = "", launcher: str | None = None
+) -> dict[str, Any]:
     """Returns what the device can execute, by interface.
 
     Args:
         lost: Why the child that compiled the device's kernels failed; empty if it succeeded.
+        launcher: As for describe().
     """
     on_host = device.runtime == "host"
     offers = {}
@@ -122,7 +129,7 @@ def _interfaces(core: ModuleType, session: Session, device: Device, lost: str = 
             offers[name] = _xccl_offer(core, device.runtime, session.virtual_time)
             continue
         if interface.worker != "native" and interface.library != "direct":
-            offers[name] = _library_offer(interface.worker, session.virtual_time)
+            offers[name] = _library_offer(interface.worker, session.virtual_time, launcher)
             continue
         if name == "open-ipc" and (obstacle := session.handle_obstacle(device.name)):
             offers[name] = {"available": False, "reason": obstacle}
@@ -135,25 +142,28 @@ def _interfaces(core: ModuleType, session: Session, device: Device, lost: str = 
     return offers
 
 
-def _library_offer(name: str, simulated: bool) -> dict[str, Any]:
+def _library_offer(name: str, simulated: bool, launcher: str | None = None) -> dict[str, Any]:
     if name == "ranks":
-        return _mpi_offer(simulated)
+        return _mpi_offer(simulated, launcher)
     return _package_offer(name, simulated)
 
 
 @lru_cache(maxsize=1)
-def _mpi_offer(simulated: bool) -> dict[str, Any]:
-    """Whether an MPI library and a launcher exist. A child process loads the library, so that it cannot
+def _mpi_offer(simulated: bool, launcher: str | None = None) -> dict[str, Any]:
+    """Whether an MPI launcher and its library exist. A child process loads the library, so that it cannot
     conflict with those loaded here.
     """
-    from byteways.run.launchers import has_launcher
+    from byteways.run.launchers import LOCAL, launcher_program
     from byteways.run.mpi_library import mpi_report_of_child
 
     if simulated:
         return {"available": True, "reason": ""}
-    if not has_launcher():
-        return {"available": False, "reason": "no MPI launcher found (mpiexec, mpirun, srun or flux)"}
-    report = mpi_report_of_child()
+    try:
+        program = "" if launcher == LOCAL.name else launcher_program(launcher)
+    except BytewaysError as error:
+        known = " (mpiexec, mpirun, srun or flux)" if launcher is None else ""
+        return {"available": False, "reason": f"{error.what}{known}"}
+    report = mpi_report_of_child(program)
     return {"available": report["usable"], "reason": report["reason"]}
 
 

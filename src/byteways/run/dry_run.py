@@ -10,7 +10,7 @@ from byteways.errors import BytewaysError
 from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
 from byteways.run.execution import plan_of
-from byteways.run.launchers import NO_LAUNCHER, job_for
+from byteways.run.launchers import NO_LAUNCHER, check_launcher, job_for
 from byteways.run.opening import topology_of
 from byteways.run.options import Options
 from byteways.run.probe import probe
@@ -55,7 +55,11 @@ def dry_plan(
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> DryRun:
     """Returns the plan of a run. Raises BytewaysError if the machine cannot be probed, and as DryRun.of()."""
-    probed = simulation.probe(command) if simulation else probe(command)
+    check_launcher(options, simulated=simulation is not None)
+    probed = simulation.probe(command) if simulation else probe(command, launcher=options.launcher)
     topology, simulated = topology_of(probed, simulation), simulation is not None
     plan = plan_of(options.applied(suite), topology, probed, options, simulated, on_sweep)
+    if simulation is not None:
+        job = job_for(plan.cases, options, topology, probed.capabilities, simulated=True)
+        simulation.check_ranks(job.ranks if job else 0)
     return DryRun.of(plan, options, topology, probed.capabilities, simulated=simulated)

@@ -23,7 +23,7 @@ from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST
 from byteways.run import plan_file
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
-from byteways.run.launchers import Job, job_for
+from byteways.run.launchers import Job, check_launcher, job_for
 from byteways.run.opening import Opened, open_machine
 from byteways.run.options import Options
 from byteways.run.probe import Probe
@@ -258,15 +258,17 @@ def begin(
         on_sweep: Progress of planning: receives the numbers of sweeps done and of cases so far.
 
     Raises:
-        BytewaysError: The folder is taken, the machine cannot be probed, or there is nothing to measure.
+        BytewaysError: The folder is taken, the user's launcher does not exist, the machine cannot be probed,
+            or there is nothing to measure.
         Interrupted: From `tick`; the folder is restored.
     """
     started = time.monotonic()
+    check_launcher(options, simulated=simulation is not None)
     existed = folder.is_dir()
     journal = claim_folder(folder)
     machine: Opened | None = None
     try:
-        machine = open_machine(folder, tick, command, simulation)
+        machine = open_machine(folder, tick, command, simulation, options.launcher)
         topology, probed = machine.topology, machine.probed
         tick()
         applied = options.applied(suite)
@@ -278,7 +280,11 @@ def begin(
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
         libraries = [*probed.libraries]
-        if simulation is None and (job := job_for(planned, options, topology, probed.capabilities)):
+        simulated = simulation is not None
+        job = job_for(planned, options, topology, probed.capabilities, simulated=simulated)
+        if simulation is not None:
+            simulation.check_ranks(job.ranks if job else 0)
+        elif job is not None:
             libraries += check_ranks(job, planned, topology, folder / LOG, tick)
         plan_file.write(folder, plan)
         manifest = manifests.build(

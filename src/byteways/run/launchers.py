@@ -28,6 +28,8 @@ _SLEEPS = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
 }
+#: Launchers of schedulers, which work within an allocation only: the variable that each sets there.
+_SCHEDULERS = {"srun": "SLURM_JOB_ID", "flux": "FLUX_URI"}
 #: Placeholder for the number of ranks in a user's command.
 COUNT = "{ranks}"
 
@@ -43,9 +45,11 @@ class Launcher:
     #: with them, ranks that have their own core would be slower.
     crowded_words: tuple[str, ...] = ()
     crowded_environment: Mapping[str, str] = field(default_factory=dict)
+    #: Extra words if all ranks are on one host of an allocation.
+    one_host_words: tuple[str, ...] = ()
 
     def command(self, ranks: int, program: Sequence[str], *, crowded: bool = False) -> list[str]:
-        words = (*self.words, *(self.crowded_words if crowded else ()))
+        words = (*self.words, *self.one_host_words, *(self.crowded_words if crowded else ()))
         return [*(word.replace(COUNT, str(ranks)) for word in words), *program]
 
 
@@ -193,13 +197,22 @@ def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.
     """
     if given is not None:
         return _given(given, environment)
-    if environment.get("SLURM_JOB_ID") and (srun := _which("srun", environment)):
-        return Launcher("Slurm", (srun, "-n", COUNT, "--cpu-bind=none", "--kill-on-bad-exit=1"))
-    if environment.get("FLUX_URI") and (flux := _which("flux", environment)):
-        return Launcher("Flux", (flux, "run", "-n", COUNT))
-    for name in ("mpiexec", "mpirun"):
+    path = launcher_program(None, environment)
+    return _known(path)
+
+
+def launcher_program(given: str | None = None, environment: Mapping[str, str] = os.environ) -> str:
+    """Returns the absolute path of the launcher that starts ranks, without running it.
+
+    Raises:
+        BytewaysError: See find_launcher().
+    """
+    if given is not None:
+        return str(Path(_words_of(given, environment)[0]).absolute())
+    scheduled = [name for name, job in _SCHEDULERS.items() if environment.get(job)]
+    for name in (*scheduled, "mpiexec", "mpirun"):
         if path := _which(name, environment):
-            return _mpi(path, _version(path))
+            return str(Path(path).absolute())
     raise BytewaysError(
         "no MPI launcher found",
         cause="neither mpiexec nor mpirun is in PATH or beside this Python",
@@ -207,12 +220,14 @@ def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.
     )
 
 
-def has_launcher(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether a known launcher is installed; does not test it."""
-    return any(_which(name, environment) for name in ("mpiexec", "mpirun", "srun", "flux"))
+def check_launcher(options: Options, *, simulated: bool) -> None:
+    """Raises BytewaysError if the user's launcher does not exist: a plan would skip all that it starts."""
+    if options.launcher not in (None, LOCAL.name) and not simulated:
+        launcher_program(options.launcher)
 
 
-def _given(text: str, environment: Mapping[str, str]) -> Launcher:
+def _words_of(text: str, environment: Mapping[str, str]) -> list[str]:
+    """Returns the words of a user's command, the program as a path."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -222,10 +237,28 @@ def _given(text: str, environment: Mapping[str, str]) -> Launcher:
     path = _which(words[0], environment)
     if path is None:
         raise BytewaysError(f"no program '{words[0]}'", hint="--launcher takes a command in PATH or a path")
+    return [path, *words[1:]]
+
+
+def _given(text: str, environment: Mapping[str, str]) -> Launcher:
+    words = _words_of(text, environment)
     if len(words) == 1:
-        return _mpi(path, _version(path))
+        return _known(words[0])
     counted = any(COUNT in word for word in words)
-    return Launcher("given", (path, *words[1:], *(() if counted else ("-n", COUNT))), _root())
+    return Launcher("given", (*words, *(() if counted else ("-n", COUNT))), _root())
+
+
+def _known(path: str) -> Launcher:
+    """Returns the launcher of a scheduler, by its name, or of an MPI, by its version."""
+    name = Path(path).name
+    if name == "srun":
+        # Without --overlap a step waits for the resources of the one in which byteways runs: srun(1). Without
+        # -N 1, ranks go to as many nodes as the allocation has.
+        words = (path, "-n", COUNT, "--cpu-bind=none", "--kill-on-bad-exit=1", "--overlap")
+        return Launcher("Slurm", words, one_host_words=("-N", "1"))
+    if name == "flux":
+        return Launcher("Flux", (path, "run", "-n", COUNT))
+    return _mpi(path, _version(path))
 
 
 def _mpi(path: str, version: str) -> Launcher:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byteways.errors import BytewaysError
 from byteways.run.simulator import native_folder
 from byteways.settings import module_command, mpi_threads
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 #: Seconds to load the library in a child process before giving up.
 LIMIT_S = 30
+
+#: Variables of modules with the prefix of an MPI, and with folders of libraries.
+_PREFIXES = ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "CRAY_MPICH_DIR", "MPICH_DIR", "I_MPI_ROOT")
+_SEARCH_PATHS = ("LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH")
+#: Has links to the libraries of the default modules of a Cray.
+_CRAY_DEFAULTS = Path("/opt/cray/pe/lib64")
 
 _FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
 
@@ -33,10 +40,14 @@ def mpi_directories(environment: Mapping[str, str] = os.environ, prefix: Path | 
         prefix: Of the Python environment; None: the current one.
     """
     roots = [Path(sys.prefix) if prefix is None else prefix]
-    for variable in ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "MPICH_DIR", "I_MPI_ROOT"):
+    for variable in _PREFIXES:
         if named := environment.get(variable):
             roots.append(Path(named))
     folders = [root / name for root in roots for name in ("lib", "lib64", "lib/release")]
+    # The linker finds what it is asked for by name, and names of Cray's libraries contain compiler versions.
+    searched = (environment.get(variable, "").split(":") for variable in _SEARCH_PATHS)
+    folders += [Path(folder) for path in searched for folder in path if folder]
+    folders.append(_CRAY_DEFAULTS)
     # Skip relative paths: anybody may have put a library below the current directory.
     return list(dict.fromkeys(str(folder) for folder in folders if folder.is_absolute() and folder.is_dir()))
 
@@ -72,11 +83,15 @@ def open_mpi(simulator: str = "") -> _core.Mpi:
     return _core.Mpi(str(native_folder()), mpi_directories(), simulator, mpi_threads())
 
 
-def mpi_report() -> dict[str, Any]:
-    """Returns the fields of `_core.LibraryReport`; call it where no other library may conflict."""
+def mpi_report(launcher: str = "") -> dict[str, Any]:
+    """Returns the fields of `_core.LibraryReport`; call it where no other library may conflict.
+
+    Args:
+        launcher: File of the program that will start the ranks; its MPI comes first.
+    """
     from byteways import _core
 
-    return fields_of(_core.mpi_report(str(native_folder()), mpi_directories()))
+    return fields_of(_core.mpi_report(str(native_folder()), mpi_directories(), "", launcher))
 
 
 def fields_of(report: _core.LibraryReport) -> dict[str, Any]:
@@ -88,11 +103,26 @@ def fields_of(report: _core.LibraryReport) -> dict[str, Any]:
     return {**{name: getattr(report, name) for name in _FIELDS}, "missing": missing}
 
 
-def mpi_report_of_child() -> dict[str, Any]:
+def mpi_report_found(given: str | None = None) -> dict[str, Any]:
+    """Returns the report of the MPI of the launcher that ranks would use; of the library alone if there is
+    no launcher.
+
+    Args:
+        given: The user's command; None: search for one.
+    """
+    from byteways.run.launchers import launcher_program
+
+    try:
+        return mpi_report_of_child(launcher_program(given))
+    except BytewaysError:
+        return mpi_report_of_child()
+
+
+def mpi_report_of_child(launcher: str = "") -> dict[str, Any]:
     """Runs mpi_report() in a child process, so that a broken library cannot end this one."""
     try:
         done = subprocess.run(
-            module_command("byteways.run.mpi_library"),
+            [*module_command("byteways.run.mpi_library"), launcher],
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
@@ -114,7 +144,7 @@ def mpi_report_of_child() -> dict[str, Any]:
 
 
 def main() -> None:
-    sys.stdout.write(json.dumps(mpi_report()) + "\n")
+    sys.stdout.write(json.dumps(mpi_report(sys.argv[1])) + "\n")
 
 
 if __name__ == "__main__":

@@ -35,8 +35,16 @@ def open_machine(
     tick: Callable[[], None],
     command: Sequence[str] | None,
     simulation: Simulation | None,
+    launcher: str | None = None,
 ) -> Opened:
     """Starts a worker and lets it probe; its output goes to the run's log.
+
+    Args:
+        folder: Of the run.
+        tick: Called while waiting.
+        command: The worker's command; None: from the settings.
+        simulation: The simulated machine; None: this machine.
+        launcher: The user's command that starts ranks, if any.
 
     Raises:
         BytewaysError: The worker did not survive.
@@ -47,7 +55,7 @@ def open_machine(
     worker: WorkerProcess | None = None
     try:
         worker = WorkerProcess(folder / LOG, command=command, tick=tick)
-        probed = probe_with(worker)
+        probed = probe_with(worker, launcher)
         if probed.leaving:
             worker.stop()
             return Opened(None, probed, topology_of(probed, simulation), command)

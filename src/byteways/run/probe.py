@@ -26,13 +26,17 @@ class Probe:
     leaving: bool = False  # whether the worker ends: a device failed while it was tried
 
 
-def probe_with(worker: WorkerProcess) -> Probe:
+def probe_with(worker: WorkerProcess, launcher: str | None = None) -> Probe:
     """Probes with a running worker, which can then continue to measure unless it is leaving.
+
+    Args:
+        worker: Has opened nothing yet.
+        launcher: The user's command that starts ranks: its MPI is looked for. None: search for a launcher.
 
     Raises:
         WorkerLost: The worker died, or its answer is invalid.
     """
-    answer = worker.ask({"do": "probe"}, PROBE_TIMEOUT_S)
+    answer = worker.ask({"do": "probe", "launcher": launcher}, PROBE_TIMEOUT_S)
     try:
         if "error" in answer:
             raise WorkerLost(str(answer["error"]))
@@ -64,7 +68,10 @@ def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
 
 
 def probe(
-    command: Sequence[str] | None = None, model: str = "", tick: Callable[[], None] = lambda: None
+    command: Sequence[str] | None = None,
+    model: str = "",
+    tick: Callable[[], None] = lambda: None,
+    launcher: str | None = None,
 ) -> Probe:
     """Probes this machine or a simulated one with a short-lived worker.
 
@@ -72,6 +79,7 @@ def probe(
         command: The worker's command; None: from the settings.
         model: Name of the simulated machine; '' for a real one.
         tick: Called while waiting; an exception from it ends the wait.
+        launcher: As for probe_with().
 
     Raises:
         BytewaysError: The worker did not survive.
@@ -80,7 +88,7 @@ def probe(
         try:
             worker = WorkerProcess(folder / "worker.log", command=command, tick=tick)
             try:
-                return probe_with(worker)
+                return probe_with(worker, launcher)
             except WorkerLost:
                 raise
             except BaseException:  # from `tick`: nobody waits for the worker to exit by itself

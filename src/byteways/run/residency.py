@@ -1,8 +1,8 @@
 """Location of managed pages before and after an operation: observed, and compared with what the case claims.
 
-The system's page tables show which pages are on the host. For other pages the runtime reports the last
-prefetch destination, which is trusted for pages that the host does not have. Correct data prove nothing:
-they are correct wherever the pages are.
+The system's page tables show which pages are on the host, or on a GPU whose memory is a NUMA domain (GH200).
+For other pages the runtime reports the last prefetch destination, which is trusted for pages that the host
+does not have. Correct data prove nothing: they are correct wherever the pages are.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def pages_of(seen: SideResidency, fresh: bool) -> Pages:
         fresh: Whether only prefetches moved pages since the runtime's report; otherwise the report is
             outdated and only shows that pages are off the host.
     """
-    where = dict(seen.on_host)
+    where = {**seen.on_host, **seen.on_gpus}
     away = seen.sampled - sum(where.values())
     told = seen.prefetched_to if fresh else ""
     if away <= 0:

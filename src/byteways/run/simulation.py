@@ -10,7 +10,7 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.machines import MachineModel, load, load_text, sheet
-from byteways.machines.faults import check_faults
+from byteways.machines.faults import check_faults, check_rank_faults
 from byteways.plan.case import PlannedCase
 from byteways.results.run_folder import MANIFEST, SHEET
 from byteways.results.simulated import mark
@@ -36,6 +36,10 @@ class Simulation:
 
     def __post_init__(self) -> None:
         check_faults(self.model, self.faults)
+
+    def check_ranks(self, ranks: int) -> None:
+        """Raises BytewaysError if a fault is of a rank that a run does not have; 0: no case has ranks."""
+        check_rank_faults(self.faults, ranks)
 
     @property
     def mark(self) -> str:

@@ -63,7 +63,7 @@ def take_up(
     try:
         recorded = journal.repair()
         spent_s = sum(record.wall_s or 0.0 for record in recorded.records)
-        machine = open_machine(folder, tick, command, simulation)
+        machine = open_machine(folder, tick, command, simulation, options.launcher)
         if changes := _changes(manifest, machine.topology, machine.probed):
             raise _changed(folder, changes)
         plan, remaining = _missing(folder, manifest, options, recorded.records)
@@ -113,7 +113,7 @@ def missing_plan(
     options = _asked(folder, manifest, suite)
     simulation = _recorded(folder, manifest, asked)
     recorded = read_journal(folder / JOURNAL).records
-    probed = simulation.probe(command) if simulation else probe(command)
+    probed = simulation.probe(command) if simulation else probe(command, launcher=options.launcher)
     topology = topology_of(probed, simulation)
     if changes := _changes(manifest, topology, probed):
         raise _changed(folder, changes)

@@ -86,17 +86,17 @@ class Worker:
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["do"] == "probe":
-            return self._probe()
+            return self._probe(request.get("launcher"))
         if request["do"] == "choices":
             return {"did": "choices", "choices": self._open_ranks().choices(request)}
         return self._measure(request)
 
-    def _probe(self) -> dict[str, Any]:
+    def _probe(self, launcher: str | None) -> dict[str, Any]:
         from byteways.run.capabilities import describe
 
         try:
             measurer = self._open()
-            found = describe(measurer.core, measurer.session, measurer.host_bytes)
+            found = describe(measurer.core, measurer.session, measurer.host_bytes, launcher)
             # What proves peer access may ruin a GPU of this process: a new worker measures the others.
             leaving = {"leaving": True} if measurer.broken() else {}
             return {"did": "probe", **found, **leaving}

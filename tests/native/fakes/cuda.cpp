@@ -8,8 +8,8 @@ static int setting(const char* name, int otherwise) {
   return text ? atoi(text) : otherwise;
 }
 // What a call was given, for tests of those who translate calls.
-static void note(const char* call, unsigned a, unsigned b) {
-  if (const char* path = getenv("FAKE_LOG"))
+static void note(const char* call, unsigned a, unsigned b, const char* log = "FAKE_LOG") {
+  if (const char* path = getenv(log))
     if (FILE* file = fopen(path, "a")) {
       fprintf(file, "%s %u %u\n", call, a, b);
       fclose(file);
@@ -101,6 +101,15 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
     default:
       *value = 0;
   }
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  note("retain", device, 0, "FAKE_CONTEXTS");
+  *context = (void*)(long)(0x100 + device);
+  return setting("FAKE_RETAIN", 0);
+}
+int cuCtxSetCurrent(void* context) {
+  note("enter", (unsigned)(long)context - 0x100, 0, "FAKE_CONTEXTS");
   return 0;
 }
 int cuModuleLoadData(void** module, const void* image) {

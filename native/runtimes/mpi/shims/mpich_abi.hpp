@@ -27,7 +27,8 @@ inline MPI_Status* const kIgnoreStatus = reinterpret_cast<MPI_Status*>(1);
 inline constexpr int kUndefined = -32766, kSharedMemory = 1;
 inline constexpr int kThreadLevels[] = {0, 1, 2, 3};  // of BytewaysThreads
 inline constexpr int kErrorInStatus = 17, kErrorPending = 18;
-inline constexpr int kErrorRoom = 512, kVersionRoom = 8192;
+// MPI_MAX_ERROR_STRING: 512, and 1024 in older versions of the same ABI.
+inline constexpr int kErrorRoom = 1024, kVersionRoom = 8192;
 }  // namespace abi
 
 // Over the types above.

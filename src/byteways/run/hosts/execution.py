@@ -90,7 +90,7 @@ def is_between_hosts(folder: Path) -> bool:
 
 def hosts_plan(suite: Suite, hosts: Sequence[Host], options: Options) -> tuple[HostsPlan, Topology, Probe]:
     """Plans a run between hosts after probing this one. Raises BytewaysError."""
-    probed = probe()
+    probed = probe(launcher=options.launcher)
     topology = topology_of(probed, None)
     plan = make_hosts_plan(
         options.applied(suite),
@@ -160,7 +160,7 @@ def take_up_between_hosts(folder: Path, suite: Suite | None = None) -> HostsExec
     journal = Journal(folder)
     try:
         records = journal.repair().records
-        probed = probe()
+        probed = probe(launcher=options.launcher)
         now = manifests.fingerprint(topology_of(probed, None), probed.capabilities, probed.method_version)
         before = manifest["fingerprint"]
         # Any of the hosts may resume, so its topology may differ.

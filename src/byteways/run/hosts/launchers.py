@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from byteways.errors import BytewaysError
@@ -26,8 +26,6 @@ WORDS = {
     "Slurm": (f"--nodelist={HOST_FILE}", f"--ntasks-per-node={PER_HOST}"),
     "Flux": (f"--requires=host:{HOST_LIST}", f"--tasks-per-node={PER_HOST}"),
 }
-#: Words that let a second program start beside the ranks, which hold the resources of their step: srun(1).
-BESIDE = {"Slurm": ("--overlap",)}
 MODULE = "byteways.run.hosts.worker"
 
 
@@ -49,10 +47,8 @@ class HostsLauncher:
         several = ["--ranks-per-host", str(self.ranks_per_host)] if self.ranks_per_host > 1 else []
         return ["--ranks", str(len(hosts) * self.ranks_per_host), *several]
 
-    def line(
-        self, hosts: Sequence[str], file: Path, program: Sequence[str], *, beside: bool = False
-    ) -> list[str]:
-        """Returns the launcher's own words and the program; `beside`: while the ranks run."""
+    def line(self, hosts: Sequence[str], file: Path, program: Sequence[str]) -> list[str]:
+        """Returns the launcher's own words and the program."""
         told = {
             HOST_FILE: str(file),
             HOST_LIST: ",".join(hosts),
@@ -61,7 +57,7 @@ class HostsLauncher:
         words = self.launcher.command(len(hosts) * self.ranks_per_host, ())
         for placeholder, text in told.items():
             words = [word.replace(placeholder, text) for word in words]
-        return [*words, *(BESIDE.get(self.launcher.name, ()) if beside else ()), *program]
+        return [*words, *program]
 
 
 def find_hosts_launcher(given: str | None = None, ranks_per_host: int = 1) -> HostsLauncher:
@@ -95,7 +91,7 @@ def find_hosts_launcher(given: str | None = None, ranks_per_host: int = 1) -> Ho
         )
     more = {**found.environment}
     words = [*found.words, *WORDS[found.name]]
-    launcher = Launcher(found.name, tuple(words), more, found.crowded_words, found.crowded_environment)
+    launcher = replace(found, words=tuple(words), environment=more, one_host_words=())
     return HostsLauncher(launcher, ranks_per_host)
 
 

@@ -39,7 +39,7 @@ def states_on(
     with TemporaryDirectory(prefix="byteways-") as folder:
         file = write_host_file(Path(folder), hosts)
         program = module_command("byteways.run.hosts.states")
-        words = one_each.line(hosts, file, program, beside=True)
+        words = one_each.line(hosts, file, program)
         _, said = output_of(words, launcher.launcher.environment, limit_s(len(hosts)), tick)
     return parsed(said)
 
