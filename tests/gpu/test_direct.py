@@ -152,7 +152,10 @@ def test_copies_between_barriers(
     assert "copies of the vendor's runtime" in outcome["engine_evidence"]
 
 
-@pytest.mark.parametrize("kernel", ["direct_flagged", "direct_pull", "direct_two_shot", "direct_barrier"])
+@pytest.mark.parametrize(
+    "kernel",
+    ["direct_flagged", "direct_pull", "direct_pull_in_place", "direct_two_shot", "direct_barrier"],
+)
 def test_a_flag_that_never_comes_releases_the_gpu(
     kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
