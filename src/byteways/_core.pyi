@@ -62,6 +62,7 @@ class Buffer:
     memory: str
     first_touch: str
     bytes: int
+    address: int
     page_bytes: int
     def placement(self) -> dict[int, int]: ...
     def handle(self) -> str: ...
@@ -129,6 +130,8 @@ class Verification:
     first_offset_bytes: int
     expected: int
     got: int
+    guard_of: str
+    buffer_bytes: int
 
 class SideResidency:
     side: str

@@ -92,7 +92,7 @@ std::unique_ptr<Buffer> Xccl::allocate(std::shared_ptr<const Xccl> library, Sess
     throw OutOfMemory("ncclMemAlloc", std::to_string(code), text, device.name());
   if (code != xccl::kSuccess) throw Error("ncclMemAlloc", std::to_string(code), text, device.name());
   auto memory = std::make_unique<XcclMemory>(std::move(library), data, bytes);
-  auto buffer = std::make_unique<Buffer>(session, device, device, *device.runtime, std::move(memory));
+  auto buffer = std::make_unique<Buffer>(session, device, device, *device.runtime, std::move(memory), bytes);
   session.touch(*buffer);
   return buffer;
 }
