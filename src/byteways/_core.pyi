@@ -326,6 +326,10 @@ class XcclCommunicator:
     """
 
     def __init__(self, library: Xccl, ranks: Ranks, session: Session, device: str) -> None: ...
+    @property
+    def usable(self) -> bool:
+        """False once a measurement by it has failed: another one has to be made."""
+
     @staticmethod
     def all(library: Xccl, session: Session, devices: Sequence[str]) -> list[XcclCommunicator]:
         """Returns the ranks of all these GPUs, in order, for one thread."""
