@@ -169,8 +169,8 @@ def conclude(tool: str, folder: Path, records: Sequence[Record]) -> int:
     for report in reports:
         found += findings(report)
     by_status = Counter(record.status for record in records)
-    told = ", ".join(f"{count} {status}" for status, count in by_status.items()) or "no case"
-    print(f"{tool}: {found.total()} findings in {len(reports)} processes; {told}")
+    cases = ", ".join(f"{count} {status}" for status, count in by_status.items()) or "no case"
+    print(f"{tool}: {found.total()} findings in {len(reports)} processes; {cases}")
     for (heading, kernel), count in found.most_common():
         print(f"  {count} × {heading}: {kernel}")
     for record in records:
