@@ -161,7 +161,9 @@ void bind_results(nb::module_& m) {
       .def_ro("bad_count", &Verification::bad_count)
       .def_ro("first_offset_bytes", &Verification::first_offset_bytes)
       .def_ro("expected", &Verification::expected)
-      .def_ro("got", &Verification::got);
+      .def_ro("got", &Verification::got)
+      .def_ro("guard_of", &Verification::guard_of)
+      .def_ro("buffer_bytes", &Verification::buffer_bytes);
   nb::class_<SideResidency>(m, "SideResidency")
       .def_ro("side", &SideResidency::side)
       .def_prop_ro("sampled", [](const SideResidency& s) { return s.where.sampled; })

@@ -48,7 +48,8 @@ void bind_xccl(nb::module_& m) {
             for (const std::string& name : names) devices.push_back(&session.device(name));
             return XcclCommunicator::all(library, session, devices);
           },
-          "library"_a, "session"_a, "devices"_a);
+          "library"_a, "session"_a, "devices"_a)
+      .def_prop_ro("usable", &XcclCommunicator::usable);
   m.def(
       "xccl_report",
       [](std::string vendor, std::vector<std::string> directories, std::string simulator) {

@@ -21,6 +21,10 @@ struct Verification {
   std::uint64_t first_offset_bytes = 0;
   std::uint64_t expected = 0;
   std::uint64_t got = 0;
+  // The buffer behind whose end the wrong words are ("gpu1:device"), and its size; empty: they are within
+  // one.
+  std::string guard_of;
+  std::uint64_t buffer_bytes = 0;
 
   // Adds the result of a check of words that begin at `offset_bytes`.
   void note(const CheckResult& result, std::uint64_t offset_bytes);

@@ -14,6 +14,21 @@ constexpr std::uint64_t kProofKey = 0x5EED;
 // Maximum address space of current machines: rounding up to any page size still fits in 64 bits.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
+// Behind each buffer. A page: words that a kernel moves too many are contiguous with those that it should
+// move, or a line apart. Small beside any granule of a GPU's memory, so that it moves no buffer.
+constexpr std::uint64_t kGuardBytes = 4096;
+
+std::uint64_t whole_words(std::uint64_t bytes) {
+  return (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+}
+
+// Not where a page more would be a page of another kind: huge pages, which have an inaccessible page behind
+// them, and managed ones, which migrate, and their neighbours with them.
+std::uint64_t with_guard(Memory memory, std::uint64_t bytes) {
+  if (memory == Memory::hugepage || is_managed(memory)) return bytes;
+  return whole_words(bytes) * sizeof(std::uint64_t) + kGuardBytes;
+}
+
 void require_possible(const Device& device, std::uint64_t bytes) {
   if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for", device.name());
   if (bytes > kMostBytes)
@@ -31,9 +46,29 @@ bool shows_again(Runtime& runtime, const std::vector<std::unique_ptr<Device>>& d
 
 }  // namespace
 
+Buffer::Buffer(Session& session, Device& device, Device& first_touch, Runtime& runtime,
+               std::unique_ptr<Allocation> allocation, std::uint64_t bytes, Device* opener)
+    : session_(&session),
+      device_(&device),
+      first_touch_(&first_touch),
+      runtime_(&runtime),
+      allocation_(std::move(allocation)),
+      bytes_(bytes),
+      opener_(opener),
+      guarded_(session.guarded_) {
+  if (guard().count != 0) guarded_->insert(this);
+}
+
+Buffer::~Buffer() { guarded_->erase(this); }
+
+Words Buffer::guard() const {
+  const std::uint64_t first = whole_words(bytes_), all = allocation_->bytes() / sizeof(std::uint64_t);
+  return {first, all > first ? all - first : 0};
+}
+
 std::map<int, std::uint64_t> Buffer::placement() const {
   if (is_device(allocation_->memory())) return {};
-  return session_->host().placement(allocation_->data(), allocation_->bytes());
+  return session_->host().placement(data(), bytes());
 }
 
 Session::Session(const SessionOptions& asked, const DataService& data_service) : data_service_(data_service) {
@@ -115,6 +150,7 @@ std::unique_ptr<Buffer> Session::allocate(Device& device, Memory memory, std::ui
   if (const Availability known = knows(first_touch, memory, *runtime, device); !known.available)
     throw Unsupported("allocate", std::string(memory_name(memory)), known.reason, first_touch.name());
   require_possible(device, bytes);
+  const std::uint64_t all_bytes = with_guard(memory, bytes);
   // Pages are touched before they are locked, so registered memory needs its placement at allocation.
   const bool registered = memory == Memory::registered && device.is_host();
   const Device& near = registered && first_touch.is_host() ? first_touch : device;
@@ -124,14 +160,14 @@ std::unique_ptr<Buffer> Session::allocate(Device& device, Memory memory, std::ui
   const int ordinal = runtime == device.runtime ? device.ordinal : 0;
   std::unique_ptr<Allocation> made;
   if (registered && !first_touch.is_host()) {
-    made = host_->allocate(Memory::pageable, device.ordinal, bytes, -1);
-    data_service_.fill(*this, first_touch, made->data(), bytes / sizeof(std::uint64_t), 0);
+    made = host_->allocate(Memory::pageable, device.ordinal, all_bytes, -1);
+    data_service_.fill(*this, first_touch, made->data(), all_bytes / sizeof(std::uint64_t), 0);
     first_touch.runtime->synchronize(service_stream(first_touch));
     made = runtime->capability<PageLocking>()->lock(std::move(made), ordinal);
   } else {
-    made = runtime->allocate(memory, ordinal, bytes, domain);
+    made = runtime->allocate(memory, ordinal, all_bytes, domain);
   }
-  auto buffer = std::make_unique<Buffer>(*this, device, first_touch, *runtime, std::move(made));
+  auto buffer = std::make_unique<Buffer>(*this, device, first_touch, *runtime, std::move(made), bytes);
   touch(*buffer);
   return buffer;
 }
@@ -144,7 +180,10 @@ void Session::touch(Buffer& buffer) {
     if (!reached.available)
       throw Unsupported("first touch", std::string(memory_name(memory)), reached.reason, by.name());
   }
-  data_service_.fill(*this, by, buffer.data(), buffer.bytes() / sizeof(std::uint64_t), 0);
+  const Words guard = buffer.guard();
+  const std::uint64_t words =
+      guard.count != 0 ? guard.first + guard.count : buffer.bytes() / sizeof(std::uint64_t);
+  data_service_.fill(*this, by, buffer.data(), words, 0);
   by.runtime->synchronize(service_stream(by));
 }
 
@@ -160,7 +199,7 @@ std::unique_ptr<Buffer> Session::open_exported(Device& device, std::uint64_t byt
   require_possible(device, bytes);
   return std::make_unique<Buffer>(
       *this, device, device, *device.runtime,
-      opener.runtime->capability<ProcessHandles>()->open(handle, opener.ordinal, bytes), &opener);
+      opener.runtime->capability<ProcessHandles>()->open(handle, opener.ordinal, bytes), bytes, &opener);
 }
 
 std::unique_ptr<Allocation> Session::bare_block(Device& device, Memory memory, std::uint64_t bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -22,6 +23,11 @@ struct Device {
 };
 
 class Session;
+
+// Some words of a buffer, by their numbers in it.
+struct Words {
+  std::uint64_t first = 0, count = 0;
+};
 
 // Location of managed pages, as far as it is known, in a sample of at most 4096.
 struct PageResidency {
@@ -45,17 +51,17 @@ struct PageResidency {
   }
 };
 
-// A buffer: device, memory and first touch.
+using GuardedBuffers = std::set<const class Buffer*>;
+
+// A buffer: device, memory and first touch. Behind its bytes may be a guard: words that nothing writes after
+// the first touch, and that each measurement looks at when it ends (timing/checked_data.hpp).
 class Buffer {
  public:
   Buffer(Session& session, Device& device, Device& first_touch, Runtime& runtime,
-         std::unique_ptr<Allocation> allocation, Device* opener = nullptr)
-      : session_(&session),
-        device_(&device),
-        first_touch_(&first_touch),
-        runtime_(&runtime),
-        allocation_(std::move(allocation)),
-        opener_(opener) {}
+         std::unique_ptr<Allocation> allocation, std::uint64_t bytes, Device* opener = nullptr);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
   Session& session() const { return *session_; }
   Device& device() const { return *device_; }
   Device& first_touch() const { return *first_touch_; }
@@ -65,7 +71,10 @@ class Buffer {
   Runtime& runtime() const { return *runtime_; }  // that allocated the memory
   Allocation& allocation() const { return *allocation_; }
   std::byte* data() const { return allocation_->data(); }
-  std::uint64_t bytes() const { return allocation_->bytes(); }
+  std::uint64_t bytes() const { return bytes_; }
+  // The words behind its bytes, up to the end of the allocation. Word i of the whole holds pattern_word(0,
+  // i).
+  Words guard() const;
   // NUMA domain -> pages of a sample of at most 4096 (move_pages); empty for device memory.
   std::map<int, std::uint64_t> placement() const;
 
@@ -75,7 +84,9 @@ class Buffer {
   Device* first_touch_;
   Runtime* runtime_;
   std::unique_ptr<Allocation> allocation_;
+  std::uint64_t bytes_;
   Device* opener_;
+  std::shared_ptr<GuardedBuffers> guarded_;  // a buffer may outlive the session's own members
 };
 
 // Functions by which a device fills and checks memory. They need kernels, which are in a layer above the
@@ -107,6 +118,8 @@ class Session {
   // Allocates, then writes every page once from `first_touch`. `user`: the device that will use it, if known.
   std::unique_ptr<Buffer> allocate(Device& device, Memory memory, std::uint64_t bytes, Device& first_touch,
                                    const Device* user = nullptr);
+  // The buffers that allocate() gave a guard, as long as they live.
+  const GuardedBuffers& guarded() const { return *guarded_; }
   // Writes every page once from the buffer's first-touch device, and waits for it. Throws Unsupported if that
   // device cannot reach it.
   void touch(Buffer& buffer);
@@ -154,6 +167,7 @@ class Session {
   std::map<std::string, std::pair<std::string, std::string>>& engines() { return engines_; }
 
  private:
+  friend class Buffer;
   struct Service {
     std::unique_ptr<Stream> stream;
     std::unique_ptr<Allocation> own, shared;
@@ -165,6 +179,7 @@ class Session {
   static Availability knows(const Device& device, Memory memory, const Runtime& giver, const Device& owner);
   static Availability enable_peer(const Device& executor, const Device& owner);
   DataService data_service_;
+  std::shared_ptr<GuardedBuffers> guarded_ = std::make_shared<GuardedBuffers>();
   std::vector<LibraryReport> libraries_;
   std::vector<std::unique_ptr<Runtime>> runtimes_;
   std::vector<std::unique_ptr<Device>> devices_;

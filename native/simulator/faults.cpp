@@ -31,6 +31,7 @@ constexpr FaultShape kShapes[] = {
     {"link-fails", link_fails, '-', "after=", true},
     {"false-peer", false_peer, '>', "", false},
     {"lapse", lapse, '>', "after=", true},
+    {"overrun", overrun, '>', "", false},
     {"stall", stall, 0, "after=", true},
     {"early-return", early_return, '>', "", false},
     {"serialise", serialise, 0, "", false},

@@ -16,6 +16,7 @@ struct Fault {
     hang,
     skip,
     lapse,
+    overrun,
     no_memory,
     no_kernels,
     lost,

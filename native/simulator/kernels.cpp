@@ -164,6 +164,8 @@ void Kernels::deliver(const Range& to, Place here, Place executor, const std::fu
     memory_->poison(to, 0, 1);
   else
     write();
+  if (faults_->find(Fault::Kind::overrun, a, b) != nullptr && to.end < to.block->bytes / kWordBytes)
+    memory_->set(*to.block, to.end, ~Word{0});
   if (const Fault* fault = faults_->find(Fault::Kind::corrupt, a, b)) {
     if (to.bytes() == 0) return;
     const Word index = to.begin + fault->number % std::max<Word>(1, to.end - to.begin);

@@ -157,6 +157,20 @@ std::shared_ptr<Exchange> Comm::message(Machine& machine, int from, int to, bool
   return mine->exchange;
 }
 
+void Comm::note(int gpu, const std::shared_ptr<Batch>& batch) {
+  std::erase_if(waiting_, [](const Waiting& one) {
+    const auto held = one.batch.lock();
+    return held == nullptr || held->open == 0;
+  });
+  waiting_.push_back({gpu, batch});
+}
+
+void Comm::abort(Machine& machine, int rank) {
+  for (const Waiting& one : waiting_)
+    if (const auto batch = one.batch.lock(); batch != nullptr && one.gpu == gpu(rank) && batch->open > 0)
+      batch->ended->time = machine.engine.now();
+}
+
 void Comm::arrive(Machine& machine, const std::shared_ptr<Exchange>& exchange) {
   if (++exchange->arrived < exchange->expected) return;
   const auto end = [exchange, &engine = machine.engine] {

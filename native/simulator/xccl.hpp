@@ -68,10 +68,17 @@ class Comm {
   // Called when a rank's GPU has come to the exchange. Where a link fails, its data never arrive, as with the
   // libraries: whoever waits for them learns of the link when nothing else is left to happen.
   void arrive(Machine& machine, const std::shared_ptr<Exchange>& exchange);
+  // What `gpu` waits for in this communicator, and the end of all that.
+  void note(int gpu, const std::shared_ptr<Batch>& batch);
+  void abort(Machine& machine, int rank);
   // Which GPUs wait for which others to make a call, for the message of a deadlock; empty: none.
   std::string who_waits() const;
 
  private:
+  struct Waiting {
+    int gpu;
+    std::weak_ptr<Batch> batch;
+  };
   struct Rank {
     int gpu = -1;
     std::uint64_t collectives = 0;
@@ -98,6 +105,7 @@ class Comm {
   Engine::Queue& queue(Machine& machine, std::pair<int, int> edge);
 
   std::vector<Rank> ranks_;
+  std::vector<Waiting> waiting_;
   int joined_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Collective>> collectives_;
   std::map<std::pair<int, int>, Channel> channels_;

@@ -181,6 +181,15 @@ int ncclCommDestroy(Comm comm) {
   return byteways::xccl::kSuccess;
 }
 
+int ncclCommAbort(Comm comm) {
+  const int code = call([&](Lock&, sim::xccl::Machine machine) {
+    const RankOfComm& me = of(comm);
+    me.comm->abort(machine, me.rank);
+  });
+  delete reinterpret_cast<RankOfComm*>(comm);
+  return code;
+}
+
 int ncclCommGetAsyncError(Comm, int* error) {
   *error = byteways::xccl::kSuccess;
   return byteways::xccl::kSuccess;

@@ -21,7 +21,10 @@ void submit_on(Lock& lock, Machine machine, Stream& stream, const std::vector<Li
   std::vector<std::pair<std::shared_ptr<Comm>, std::shared_ptr<Exchange>>> exchanges;
   for (const Library::Call& call : calls) exchanges.emplace_back(call.comm, call.exchange());
   batch->open = static_cast<int>(calls.size());
-  for (const auto& [comm, exchange] : exchanges) exchange->waiting.push_back(batch);
+  for (const auto& [comm, exchange] : exchanges) {
+    exchange->waiting.push_back(batch);
+    comm->note(stream.place.index, batch);
+  }
   auto come = std::make_unique<Operation>();
   // The kernels of a graph follow each other without being launched one by one.
   if (!stream.replays) come->fixed = picoseconds(machine.kernels.costs().launch_ns(stream.place, 1));

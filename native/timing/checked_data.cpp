@@ -5,6 +5,8 @@
 #include <sstream>
 #include <string>
 
+#include "interfaces/pattern.hpp"
+
 namespace byteways {
 namespace {
 
@@ -12,7 +14,7 @@ namespace {
 std::string finding_text(const Verification& found) {
   std::ostringstream text;
   text << found.checked_bytes << ' ' << found.bad_count << ' ' << found.first_offset_bytes << ' '
-       << found.expected << ' ' << found.got;
+       << found.expected << ' ' << found.got << ' ' << found.buffer_bytes << ' ' << found.guard_of;
   return text.str();
 }
 
@@ -20,7 +22,7 @@ Verification parse_finding(const std::string& text) {
   Verification found;
   found.ok = false;
   std::istringstream(text) >> found.checked_bytes >> found.bad_count >> found.first_offset_bytes >>
-      found.expected >> found.got;
+      found.expected >> found.got >> found.buffer_bytes >> found.guard_of;
   return found;
 }
 
@@ -69,6 +71,22 @@ void CheckedData::look_at_some(const std::vector<std::uint64_t>& firsts) {
     FlowRunner& runner = (*runners_)[k];
     note(k, runner.mover->spot_check(firsts[k], runner.next_operation - firsts[k]));
   }
+}
+
+void CheckedData::check_guards() {
+  for (const Buffer* buffer : session_->guarded()) {
+    const Words guard = buffer->guard();
+    const CheckResult result = check(*session_, buffer->service_device(),
+                                     buffer->data() + guard.first * kWord, guard.count, guard.first);
+    if (result.bad_count == 0) continue;
+    Verification found;
+    found.note(result, guard.first * kWord);
+    found.checked_bytes = guard.count * kWord;
+    found.guard_of = buffer->device().name() + ':' + std::string(memory_name(buffer->allocation().memory()));
+    found.buffer_bytes = buffer->bytes();
+    note(0, found);
+  }
+  conclude(!team_->agree_all("words behind buffers as they were", ok_));
 }
 
 // An error stays recorded, whatever later checks find.

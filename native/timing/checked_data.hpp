@@ -25,6 +25,8 @@ class CheckedData {
   // alone: conclude() has to follow. The choice of words changes with each call.
   void look_at_all();
   void look_at_some(const std::vector<std::uint64_t>& firsts);
+  // Checks that nothing has written behind the end of any buffer of the session, on all ranks.
+  void check_guards();
   // Whether this rank has found a wrong word …
   bool found_wrong() const { return !ok_; }
   // … and what the ranks have agreed about it: whether any has.

@@ -56,6 +56,9 @@ FlowRunner make_runner(Session& session, const Flow& flow, std::shared_ptr<Strea
     if (submit != "calls" && flow.options.contains(option))
       throw Unsupported(flow.interface, option, "what is submitted as a " + submit + " has none",
                         flow.executor->name());
+  if (flow.xccl != nullptr) runner.communicators.push_back(flow.xccl);
+  for (const Flow& other : flow.others)
+    if (other.xccl != nullptr) runner.communicators.push_back(other.xccl);
   const std::int64_t pause_ns = flow.number("pause_ns");
   if (pause_ns == 0) return runner;
   if (pause_ns < 0 || pause_ns > kMostPauseNs)
@@ -87,6 +90,8 @@ void require_company(const FlowRunner& runner, const Flow& flow) {
 
 FlowRunner::~FlowRunner() {
   if (mover == nullptr || stream == nullptr) return;
+  if (next_operation != 0 && std::uncaught_exceptions() > exceptions)
+    for (XcclCommunicator* communicator : communicators) communicator->abandon();
   try {
     runtime().synchronize(*stream);
   } catch (const std::exception&) {  // destructors never throw; the next call on this device reports it

@@ -2,6 +2,7 @@
 // by batch (single_sampler.hpp); concurrent flows share a common window (window.hpp).
 #pragma once
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ struct FlowRunner {
   FlowRunner() = default;
   FlowRunner(FlowRunner&&) = default;
   FlowRunner& operator=(FlowRunner&&) = delete;
-  // Synchronises, so that pending operations end before their buffers are freed, also after an exception.
+  // Synchronises, so that pending operations end before their buffers are freed. After an exception they may
+  // wait for a rank that is gone: then the communicators are abandoned first.
   ~FlowRunner();
 
   std::unique_ptr<Mover> mover;
@@ -43,6 +45,8 @@ struct FlowRunner {
   double operation_ns = 0;           // time of one back-to-back operation, including the pause after it
   std::uint64_t pause_ns = 0;        // idle time of the queue after each operation
   PreparedKernel idle;               // kernel that idles the queue
+  std::vector<XcclCommunicator*> communicators;  // of NCCL or RCCL, by which its ranks wait for each other
+  int exceptions = std::uncaught_exceptions();   // when it was made
 
   Device& device() const { return mover->executor(); }
   Runtime& runtime() const { return *mover->executor().runtime; }

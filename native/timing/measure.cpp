@@ -75,6 +75,7 @@ class CaseRun {
       if (should_double() && sampler_->double_batch()) sample_all();
     });
     team_.together("residency", [&] { probe_residency(); });
+    team_.together("guards", [&] { data_->check_guards(); });
     team_.together("conclusion", [&] { conclude(); });
     return std::move(measurement_);
   }

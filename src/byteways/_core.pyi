@@ -62,6 +62,7 @@ class Buffer:
     memory: str
     first_touch: str
     bytes: int
+    address: int
     page_bytes: int
     address: int  # for other libraries in this process; valid while the buffer lives
     def placement(self) -> dict[int, int]: ...
@@ -130,6 +131,8 @@ class Verification:
     first_offset_bytes: int
     expected: int
     got: int
+    guard_of: str
+    buffer_bytes: int
 
 class SideResidency:
     side: str
@@ -326,6 +329,10 @@ class XcclCommunicator:
     """
 
     def __init__(self, library: Xccl, ranks: Ranks, session: Session, device: str) -> None: ...
+    @property
+    def usable(self) -> bool:
+        """False once a measurement by it has failed: another one has to be made."""
+
     @staticmethod
     def all(library: Xccl, session: Session, devices: Sequence[str]) -> list[XcclCommunicator]:
         """Returns the ranks of all these GPUs, in order, for one thread."""

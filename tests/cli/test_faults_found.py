@@ -46,6 +46,7 @@ CASES = (
     Found("hang:gpu0>gpu1", "gpu0-gpu1"),
     Found("skip:gpu0>gpu1", "gpu0-gpu1"),
     Found("lapse:gpu0>gpu1:after=10", "gpu0-gpu1"),
+    Found("overrun:gpu0>gpu1", "gpu0-gpu1"),
     Found("no-memory:gpu3", "gpu3"),
     Found("no-kernels:gpu1", "gpu1"),
     Found("lost:gpu2", "gpu2"),

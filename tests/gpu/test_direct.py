@@ -140,6 +140,21 @@ def test_batches_by_one_submission(
 
 
 @WHERE
+@pytest.mark.parametrize("submit", ["calls", "graph", "persistent"])
+@pytest.mark.parametrize("size", [4, 24, 8 * KIB + 8, MIB, 64 * MIB + 24])
+def test_one_shot_sums_in_place(
+    ranks: dict[int, RankThreads], gpus: list[str], where: str, submit: str, size: int
+) -> None:
+    """Catches a rank that stores its sums where another one still loads, and a pass without a barrier.
+    The largest message takes several passes of a grid.
+    """
+    options = {"algorithm": "one-shot", "protocol": "simple", "in_place": "yes", "submit": submit}
+    outcome = measured(ranks, places(gpus, where), "allreduce", size, launch="thread", **options)
+    assert "one-shot, protocol Simple" in outcome["engine_evidence"]
+    assert "in place" in outcome["engine_evidence"]
+
+
+@WHERE
 @pytest.mark.parametrize("launch", ["thread", "single"])
 @pytest.mark.parametrize("pattern", ["allgather", "alltoall"])
 def test_copies_between_barriers(
@@ -152,7 +167,10 @@ def test_copies_between_barriers(
     assert "copies of the vendor's runtime" in outcome["engine_evidence"]
 
 
-@pytest.mark.parametrize("kernel", ["direct_flagged", "direct_pull", "direct_two_shot", "direct_barrier"])
+@pytest.mark.parametrize(
+    "kernel",
+    ["direct_flagged", "direct_pull", "direct_pull_in_place", "direct_two_shot", "direct_barrier"],
+)
 def test_a_flag_that_never_comes_releases_the_gpu(
     kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,3 +200,48 @@ def test_a_flag_that_never_comes_releases_the_gpu(
     assert (generation, rank, epoch) == (5, 1, 1)
     assert stage == (2 if kernel == "direct_flagged" else 0)
     assert epochs == (0 if kernel == "direct_barrier" else 3)
+
+
+@pytest.mark.parametrize("adds", [1, 0])
+@pytest.mark.parametrize("last", [256 * KIB, 1000, 4])
+def test_a_short_last_piece_stays_in_its_message(
+    adds: int, last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches blocks behind the end of a message that move words all the same: through host memory 786,432
+    bytes travel as two pieces by grids of one shape, the second of them half as long. The other rank's words
+    are there before the kernel starts, so that one GPU is enough.
+    """
+    monkeypatch.setattr("tests.gpu.device.KERNELS", ("direct_flagged",))
+    device = Device(tmp_path)
+    blocks, block_words, guard = 64, 1024, MIB
+    words = -(-last // 8)
+    random = np.random.default_rng(1)
+    mine, theirs = (random.integers(0, 2**64, blocks * block_words, dtype=np.uint64) for _ in range(2))
+    # words[epoch % 2][sender][block][word]: of rank 1, in epoch 1.
+    mailbox = np.zeros((2, 2, blocks * block_words, 4), dtype=np.uint32)
+    mailbox[1, 1, :, 0], mailbox[1, 1, :, 2] = theirs & 0xFFFFFFFF, theirs >> 32
+    mailbox[1, 1, :, 1] = mailbox[1, 1, :, 3] = 1
+    before = random.integers(0, 256, 2 * guard + 2 * MIB, dtype=np.uint8)
+    with (
+        device.memory(bytes(WORKSPACE_BYTES) + mailbox.tobytes()) as own,
+        device.memory(bytes(WORKSPACE_BYTES + 4 * MIB)) as other,
+        device.memory(mine.tobytes()) as source,
+        device.memory(before.tobytes()) as destination,
+        device.memory(bytes(32)) as failure,
+    ):
+        arguments = DirectArguments(
+            bytes=last, slots=1, operations=1, patience_ns=10**9, generation=5, failure=failure
+        )
+        arguments.ranks, arguments.rank, arguments.adds = 2, 0, adds
+        arguments.element_bytes, arguments.block_words = 8, block_words
+        arguments.destination_stride = 0 if adds else MIB
+        arguments.sources[0], arguments.destinations[0] = source, destination + guard
+        arguments.workspaces[0], arguments.workspaces[1] = own, other
+        device.launch("direct_flagged", (blocks, 512), arguments)
+        gave_up = np.frombuffer(device.read(failure, 8), dtype=np.uint64)[0]
+        after = np.frombuffer(device.read(destination, len(before)), dtype=np.uint8)
+    expected = before.copy()
+    parts = [(0, mine + theirs)] if adds else [(0, mine), (MIB, theirs)]
+    for offset, content in parts:
+        expected[guard + offset :][:last] = content[:words].view(np.uint8)[:last]
+    assert gave_up == 0 and np.array_equal(after, expected)

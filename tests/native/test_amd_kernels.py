@@ -166,13 +166,13 @@ def test_direct_collectives_write_back_before_flags_and_load_wide(
 ) -> None:
     """Catches a flag that overtakes stores held in the L2, and a rank that reads what it cached before."""
     release = {"gfx90a": "buffer_wbl2", "gfx942": "buffer_wbl2 sc0 sc1"}[architecture]
-    for kernel in ("direct_pull", "direct_two_shot", "direct_barrier"):
+    for kernel in ("direct_pull", "direct_pull_in_place", "direct_two_shot", "direct_barrier"):
         code = body(sources["interfaces/direct/kernel.cu"], kernel)
         releases = [i for i, line in enumerate(code) if line.startswith(release)]
         flags = [i for i, line in enumerate(code) if line.startswith("global_store_dwordx2")]
         assert releases and any(0 < flag - at <= 4 for at in releases for flag in flags)
         assert any(line.startswith(INVALIDATE[architecture][0]) for line in code)
-    for kernel in ("direct_pull", "direct_two_shot"):
+    for kernel in ("direct_pull", "direct_pull_in_place", "direct_two_shot"):
         assert "global_load_dwordx4" in memory_operations(
             body(sources["interfaces/direct/kernel.cu"], kernel)
         )

@@ -277,7 +277,7 @@ def test_flags_of_direct_collectives_release_and_acquire(ptx: dict[str, str]) ->
     words = body(ptx["interfaces/direct/flagged.cu"], "direct_flagged")
     assert "st.volatile.global.v4" in words and "ld.volatile.global.v4" in words
     assert "fence" not in re.sub(r"fence\.acq_rel\.sys", "", words)  # one, where it gives up
-    for kernel in ("direct_pull", "direct_two_shot"):
+    for kernel in ("direct_pull", "direct_pull_in_place", "direct_two_shot"):
         code = body(ptx["interfaces/direct/kernel.cu"], kernel)
         assert code.count("st.release.sys") >= 2 and code.count("ld.acquire.sys") >= 2
         wide = re.findall(r"(ld|st)\.global\.\S*v4\.\w+", code)

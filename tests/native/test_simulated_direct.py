@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import subprocess
 from pathlib import Path
@@ -84,6 +85,51 @@ def test_a_kernel_gives_up_at_either_barrier(fault: str, place: str) -> None:
     outcome = measured("alltoall", 4 * toy.MIB, toy.nvidia(faults__0=fault))
     assert outcome["status"] == "failed"
     assert f"waited 10 s for the flag of rank 1 at {place} of operation" in outcome["reason"]
+
+
+ONE_SHOT, TWO_SHOT = "one-shot", "two-shot"
+
+
+def decided(pattern: str, algorithm: str, protocol: str, in_place: str, through_host: bool) -> str:
+    """The option that is refused; "" where the combination is measured, by the contract of the kernels."""
+    if in_place == "yes" and pattern == "alltoall":
+        return "in_place"  # a rank would store what it has not sent yet
+    if algorithm == TWO_SHOT and pattern != "allreduce":
+        return "algorithm"
+    if through_host and (algorithm == TWO_SHOT or protocol == "simple"):
+        return "peers"  # ranks cannot load from each other's buffers
+    return "protocol" if algorithm == TWO_SHOT and protocol == "LL" else ""
+
+
+@pytest.mark.parametrize("through_host", [False, True])
+@pytest.mark.parametrize("in_place", ["no", "yes"])
+@pytest.mark.parametrize("pattern", ["allreduce", "allgather", "reduce-scatter", "alltoall"])
+def test_every_combination_is_exact_or_refused(pattern: str, in_place: str, through_host: bool) -> None:
+    """Catches sums of words that another rank has stored already, a combination that nobody decided about,
+    and messages in pieces whose last one is short.
+    """
+    sheet = toy.nvidia(faults__0="false-peer:gpu0>gpu1") if through_host else ""
+    for algorithm, protocol in itertools.product((ONE_SHOT, TWO_SHOT), ("LL", "simple")):
+        fits = protocol == "simple" or through_host
+        size = 1088 * toy.KIB if fits else 16 * toy.KIB
+        options = {"algorithm": algorithm, "protocol": protocol, "in_place": in_place}
+        outcome = measured(pattern, size, sheet, **options)
+        refused = decided(pattern, algorithm, protocol, in_place, through_host)
+        assert outcome["status"] == ("failed" if refused else "measured"), (options, outcome["reason"])
+        assert f"direct: {refused} (" in outcome["reason"] if refused else outcome["verified"], options
+
+
+def test_a_pass_in_place_takes_a_barrier() -> None:
+    """Catches one-shot sums in place for which no rank waits between its loads and its stores."""
+    size = 16 * toy.MIB
+    options = {"algorithm": ONE_SHOT, "protocol": "simple"}
+    apart, in_place = (
+        time_of("allreduce", size, **options),
+        time_of("allreduce", size, in_place="yes", **options),
+    )
+    vectors = 512 * 4 * 128  # of a pass: threads, in flight, two blocks on each of 64 multiprocessors
+    passes = size / 16 / vectors
+    assert in_place - apart == pytest.approx((passes - 1) * (FLAG_NS + FIRST_LOAD_NS), rel=0.01)
 
 
 def test_ranks_do_not_share_what_has_no_handle() -> None:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from byteways import _core
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.run.rank_measuring import RankMeasurer
+from byteways.run.simulated_ranks import SimulatedRanks
+from byteways.run.simulator import simulator_path
 from tests.native import simulated as toy
 from tests.native.simulated_ranks import Machine
 
@@ -199,3 +205,51 @@ def test_a_lost_gpu_is_named_before_those_that_wait() -> None:
 
     said, _ = toy.apart(scene)
     assert any("gpu1 does not answer any more, and so rank 0 waits" in text for text in said), said
+
+
+def test_aborting_ends_what_waits_for_a_rank_that_is_gone() -> None:
+    """Catches a simulated library that would hide a teardown which waits for ever."""
+
+    def scene() -> list[Any]:
+        ranks = Ranks()
+
+        def body(rank: int) -> str:
+            comm, stream, data = ranks.join(rank)
+            if rank == 1:
+                return ""  # it is gone
+            assert ranks.allreduce(comm, stream, data, 8) == 0
+            assert ranks.library.ncclCommAbort(comm) == 0
+            return ranks.wait(stream)
+
+        return ranks.machine.ranks(2, body)
+
+    assert toy.apart(scene) == ["", ""]
+
+
+@pytest.mark.parametrize(("fault", "usable"), [("", True), ("link-fails:gpu0-gpu1:after=40", False)])
+def test_a_failed_measurement_abandons_its_communicator(
+    monkeypatch: pytest.MonkeyPatch, fault: str, usable: bool
+) -> None:
+    """Catches a teardown by ncclCommDestroy, which waits for a rank that is gone, and a next case that uses
+    the communicator of a failed one.
+    """
+    ends = [Buffer(f"gpu{rank}", "device", rank=rank) for rank in range(2)]
+    flow = Flow(ends[0], ends[0], "gpu0", others=((ends[1], ends[1]),))
+    case = Case("xccl", "allreduce", (flow,), toy.MIB, "warm", {})
+    request = {"case": case.identity(), "ranks": [0, 1], "cores": [[], []], "key": 3}
+    request |= {"budget_s": 0.01, "precision": 0.05, "rounds": 1}
+
+    def scene() -> list[Any]:
+        seen, measure = [], RankMeasurer.measure
+
+        def and_look(self: RankMeasurer, request: Mapping[str, Any]) -> dict[str, Any]:
+            outcome = measure(self, request)
+            seen.extend(communicator.usable for communicator in self._vendors.values())
+            return outcome
+
+        monkeypatch.setattr(RankMeasurer, "measure", and_look)
+        sheet = toy.nvidia(faults__0=fault) if fault else toy.nvidia()
+        outcome, _ = SimulatedRanks(_core, simulator_path(), sheet).measure(request)
+        return [outcome["status"], *seen]
+
+    assert toy.apart(scene) == ["measured" if usable else "failed", usable, usable]

@@ -135,6 +135,30 @@ def test_a_fault_in_the_middle_of_a_series_is_seen(after: int) -> None:
     assert 0 < got["samples"] < sound["samples"]
 
 
+@pytest.mark.parametrize(("slots", "batch", "seen"), [(4, 4, 4), (4, 6, 2), (4, 8, 0), (1, 7, 0)])
+def test_operations_are_seen_that_alone_write_a_slot(slots: int, batch: int, seen: int) -> None:
+    """Catches a promise that is not kept: in a batch of more operations than there are slots, one that was
+    left out shows where no other operation of the batch has written the same slot, and nowhere else. One is
+    left out at each position of a batch.
+    """
+
+    def scene(session: _core.Session) -> Any:
+        session.prove_peer("gpu0", "gpu1")
+        ends = [session.allocate(device, "device", slots * SIZE, device) for device in ("gpu0", "gpu1")]
+        flow = _core.Flow(*ends, "gpu0", "copy", SIZE)
+        return told(session.measure([flow], toy.options(batch=batch, max_samples=20, precision=1e-9)))
+
+    found = []
+    for position in range(batch):
+        got = toy.play(toy.nvidia(faults__0=f"lapse:gpu0>gpu1:after={60 + position}"), scene)
+        assert got["batch"] == batch
+        found.append(got["ok"] == [False])
+    assert sum(found) == seen
+    if 0 < seen < batch:  # they follow each other: the first slots are written twice
+        begin = next(k for k in range(batch) if found[k] and not found[k - 1])
+        assert [found[(begin + k) % batch] for k in range(batch)] == [k < seen for k in range(batch)]
+
+
 def test_what_was_wrong_once_stays_wrong() -> None:
     """Catches `verified` beside a flow whose verification failed, after the batch was doubled."""
     sheet = toy.nvidia(faults__0="corrupt:gpu0>gpu1:word=0")

@@ -117,7 +117,13 @@ def test_outcome_of_corruption() -> None:
     """Fail closed. Would catch a wrong word that is reported as a measurement, or without where and what."""
     wrong = measurement(2, verified=False)
     wrong.flows[1].verification = SimpleNamespace(
-        ok=False, checked_bytes=512, bad_count=3, first_offset_bytes=128, expected=(1 << 64) - 1, got=0
+        ok=False,
+        checked_bytes=512,
+        bad_count=3,
+        first_offset_bytes=128,
+        expected=(1 << 64) - 1,
+        got=0,
+        guard_of="",
     )
     outcome = outcome_of(gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"), wrong, buffers(2))
     assert outcome["status"] == "corrupt"
@@ -126,6 +132,9 @@ def test_outcome_of_corruption() -> None:
         "expected": "0xffffffffffffffff", "got": "0x0000000000000000",
     }  # fmt: skip
     assert "gpu1>gpu0: 3 wrong words" in outcome["reason"]
+    wrong.flows[1].verification.guard_of, wrong.flows[1].verification.buffer_bytes = "gpu1:device", 120
+    behind = outcome_of(gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"), wrong, buffers(2))
+    assert behind["corruption"] == outcome["corruption"] | {"overrun": "gpu1:device", "buffer_bytes": 120}
     unproved = outcome_of(gpu_case("unidirectional", "gpu0>gpu1"), measurement(verified=False), buffers())
     assert unproved["status"] == "corrupt"
     nothing = outcome_of(

@@ -129,7 +129,7 @@ def test_verification_is_told() -> None:
 def test_corruption() -> None:
     """Catches a wrong word that is measured as if it were right, and data that nobody looked at."""
     wrong = SimpleNamespace(
-        ok=False, checked_bytes=65536, bad_count=3, first_offset_bytes=8, expected=10, got=11
+        ok=False, checked_bytes=65536, bad_count=3, first_offset_bytes=8, expected=10, got=11, guard_of=""
     )
     flows = [SimpleNamespace(verification=wrong)]
     found = outcome(case("mpi", "unidirectional", TO), flows=flows)

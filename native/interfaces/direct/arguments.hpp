@@ -17,10 +17,28 @@ constexpr unsigned int kDirectInFlight = 4;
 // The order of ranks' kernels: which barrier of an operation a flag belongs to.
 enum DirectStage : unsigned int { kDirectBegin = 0, kDirectEnd = 1, kDirectStages = 2 };
 
-// Workspace of one rank, in memory of its GPU that all others map. Nothing in it is ever reset: block b of
-// every rank's kernel counts its operations (epochs) in epochs[b], and all flags hold the epoch that they
-// announce. The words with flags have two copies, of even and of odd epochs: a rank that writes epoch e + 2
-// has received epoch e + 1 from the reader, which was done with epoch e by then.
+// The contract of the kernels (kernel.cu, flagged.cu) with each other; simulated.cpp follows it.
+//  1. All ranks launch grids of one shape in one order. Block b of a rank signals and awaits only block b of
+//     the others, and moves the same elements as they do; blocks of one grid do not order each other.
+//  2. An epoch is a step of block b that all ranks take: an operation, or a pass of one. epochs[b] is the
+//     latest one completed, written by its owner at the end of a kernel. Nothing is ever reset. A flag holds
+//     the epoch that it announces; a barrier awaits that epoch or a later one.
+//  3. flags[stage][b][r] is stored by rank r alone, and loaded by the owner of the workspace.
+//  4. A source is written before kDirectBegin of its operation, and not again until its rank is past
+//     kDirectEnd: between the two any rank may load it. A destination belongs to its own rank, but for
+//     two-shot and copies, which store into those of others between kDirectBegin and kDirectEnd.
+//  5. Between two barriers ranks run in any order. So no rank may store there what another one loads. In
+//  place
+//     a source is a destination: allgather loads only the rank's own block of it, which nobody stores;
+//     reduce-scatter and two-shot store only the block that this rank alone loads; one-shot allreduce stores
+//     what all load, and therefore has a barrier (kDirectEnd) between the loads and the stores of each pass.
+//  6. Protocol LL: words[e % 2][r][b] is stored by rank r in epoch e. The owner loads it until both flags are
+//     the low half of e. A rank that stores epoch e + 2 has received epoch e + 1 from the owner, which was
+//     done with epoch e by then. A thread sends word i before it stores word i, and sends no word that
+//     another thread stores: so LL in place needs no barrier. Blocks without words take part in epochs alone.
+//  7. A kernel accesses bytes [0, bytes) of a message, in the slot of its operation, and nothing else.
+
+// Workspace of one rank, in memory of its GPU that all others map.
 struct DirectWorkspace {
   unsigned long long epochs[kDirectMostBlocks];  // written by the owner alone
   // The latest mover of which a kernel has given up: its later kernels wait for nothing.

@@ -1,5 +1,6 @@
 // Interface `direct`, protocol LL: each rank stores its words into the workspaces of all others, with flags
-// beside them, and takes theirs from its own. No barrier is needed, before or after.
+// beside them, and takes theirs from its own. No barrier is needed, before or after. Who may store where, and
+// when, is in arguments.hpp.
 #include "interfaces/direct/signals.cuh"
 
 namespace byteways {
@@ -45,7 +46,9 @@ BYTEWAYS_KERNEL(512) direct_flagged(DirectArguments a) {
   Word epoch = first_epoch(a);
   const Word all = (a.bytes + 7) / 8;
   const Word first = Word{block_index()} * a.block_words;
-  const Word words = all - first < a.block_words ? all - first : a.block_words;
+  // The last piece of a message is shorter than the others, and has the same grid: blocks are left over.
+  const Word left = first < all ? all - first : 0;
+  const Word words = left < a.block_words ? left : a.block_words;
   for (Word k = a.first_operation; k < a.first_operation + a.operations; ++k, ++epoch) {
     const char* source = a.sources[a.rank] + slot_of(a, k);
     char* destination = a.destinations[a.rank] + slot_of(a, k);

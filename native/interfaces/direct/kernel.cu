@@ -1,5 +1,6 @@
 // Interface `direct`, protocol Simple: between two barriers of all ranks, each rank loads what it needs from
-// the other ranks' buffers, and in two-shot allreduce stores its block of the sum into all of theirs.
+// the other ranks' buffers, and in two-shot allreduce stores its block of the sum into all of theirs. Who may
+// store where, and when, is in arguments.hpp.
 #include "interfaces/direct/signals.cuh"
 
 namespace byteways {
@@ -38,12 +39,17 @@ struct Vectors {
   Word first, stride, count;
 };
 
+// Of such vectors over all ranks, in registers.
+struct Sums {
+  Bytes16 of[kDirectInFlight];
+};
+
 template <bool kWhole>
-__device__ inline void add_vectors(const DirectArguments& a, const Exchange& x, const Vectors& some) {
+__device__ inline Sums load_sums(const DirectArguments& a, const Exchange& x, const Vectors& some) {
   const Word first = some.first, stride = some.stride, count = some.count;
-  Bytes16 sum[kDirectInFlight];
+  Sums sum;
 #pragma unroll
-  for (unsigned int v = 0; v < kDirectInFlight; ++v) sum[v] = {0, 0, 0, 0};
+  for (unsigned int v = 0; v < kDirectInFlight; ++v) sum.of[v] = {0, 0, 0, 0};
 #pragma unroll 2
   for (unsigned int step = 0; step < a.ranks; ++step) {
     const auto* from = reinterpret_cast<const Bytes16*>(message(a, x, in_turn(a, step))) + first;
@@ -53,14 +59,21 @@ __device__ inline void add_vectors(const DirectArguments& a, const Exchange& x, 
       if (kWhole || first + v * stride < count) held[v] = load_streaming(from + v * stride);
 #pragma unroll
     for (unsigned int v = 0; v < kDirectInFlight; ++v)
-      if (kWhole || first + v * stride < count) sum[v] = sum_of(sum[v], held[v]);
+      if (kWhole || first + v * stride < count) sum.of[v] = sum_of(sum.of[v], held[v]);
   }
+  return sum;
+}
+
+template <bool kWhole>
+__device__ inline void store_sums(const DirectArguments& a, const Exchange& x, const Vectors& some,
+                                  const Sums& sum) {
+  const Word first = some.first, stride = some.stride, count = some.count;
 #pragma unroll 1
   for (unsigned int copy = 0; copy < x.copies; ++copy) {
     auto* to = reinterpret_cast<Bytes16*>(copy_of_sum(a, x, copy)) + first;
 #pragma unroll
     for (unsigned int v = 0; v < kDirectInFlight; ++v)
-      if (kWhole || first + v * stride < count) store_streaming(to + v * stride, sum[v]);
+      if (kWhole || first + v * stride < count) store_streaming(to + v * stride, sum.of[v]);
   }
 }
 
@@ -94,7 +107,8 @@ __device__ inline void move_elements(const DirectArguments& a, const Exchange& x
       const unsigned int other = in_turn(a, step);
       const Element held = load_global(reinterpret_cast<const Element*>(message(a, x, other)) + i);
       sum += held;
-      if (a.adds == 0) store_global(reinterpret_cast<Element*>(place_of(a, x, other)) + i, held);
+      if (a.adds != 0 || place_of(a, x, other) == message(a, x, other)) continue;  // or in place
+      store_global(reinterpret_cast<Element*>(place_of(a, x, other)) + i, held);
     }
     if (a.adds == 0) continue;
 #pragma unroll 1
@@ -106,7 +120,7 @@ __device__ inline void move_elements(const DirectArguments& a, const Exchange& x
 template <bool kWhole>
 __device__ inline void move_vectors(const DirectArguments& a, const Exchange& x, const Vectors& some) {
   if (a.adds != 0)
-    add_vectors<kWhole>(a, x, some);
+    store_sums<kWhole>(a, x, some, load_sums<kWhole>(a, x, some));
   else
     place_vectors<kWhole>(a, x, some);
 }
@@ -138,6 +152,56 @@ BYTEWAYS_KERNEL(512) direct_pull(DirectArguments a) {
     meet(a, epoch, kDirectBegin);
     move_message(a, x, a.bytes);
     meet(a, epoch, kDirectEnd);
+  }
+  end_block(a, epoch);
+}
+
+// Sums of one pass: loaded by all ranks before any of them stores.
+template <bool kWhole>
+__device__ inline void add_pass_in_place(const DirectArguments& a, const Exchange& x, const Vectors& some,
+                                         Word epoch) {
+  const Sums sum = load_sums<kWhole>(a, x, some);
+  meet(a, epoch, kDirectEnd);
+  store_sums<kWhole>(a, x, some, sum);
+}
+
+// The same of less than a vector, the end of a message.
+template <class Element>
+__device__ inline void add_rest_in_place(const DirectArguments& a, const Exchange& x, Word first,
+                                         Word epoch) {
+  const Word i = first + grid_thread();
+  const bool mine = i < a.bytes / sizeof(Element);
+  Element sum = 0;
+#pragma unroll 1
+  for (unsigned int step = 0; mine && step < a.ranks; ++step)
+    sum += load_global(reinterpret_cast<const Element*>(message(a, x, in_turn(a, step))) + i);
+  meet(a, epoch, kDirectEnd);
+  if (mine) store_global(reinterpret_cast<Element*>(copy_of_sum(a, x, 0)) + i, sum);
+}
+
+// One-shot allreduce in place: a rank stores where all others load. So the sums of a pass stay in registers
+// until all ranks have loaded that pass, and each pass is an epoch of its own. All ranks have as many.
+BYTEWAYS_KERNEL(512) direct_pull_in_place(DirectArguments a) {
+  Word epoch = first_epoch(a);
+  const Word count = a.bytes / 16;
+  const Word tile = Word{kDirectInFlight} * block_threads();
+  const Word pass = tile * grid_blocks();
+  const Word end = count / pass * pass;
+  for (Word k = a.first_operation; k < a.first_operation + a.operations; ++k) {
+    const Exchange x{slot_of(a, k), slot_of(a, k), 1};
+    meet(a, epoch, kDirectBegin);
+#pragma unroll 1
+    for (Word first = 0; first < end; first += pass, ++epoch)
+      add_pass_in_place<true>(a, x, {first + block_index() * tile + thread_index(), block_threads(), end},
+                              epoch);
+    if (end < count) add_pass_in_place<false>(a, x, {end + grid_thread(), grid_threads(), count}, epoch++);
+    if (a.bytes % 16 != 0) {
+      if (a.element_bytes == 4)
+        add_rest_in_place<unsigned int>(a, x, count * 4, epoch++);
+      else
+        add_rest_in_place<Word>(a, x, count * 2, epoch++);
+    }
+    fence_stores_before_release();  // at the beginning of the next operation
   }
   end_block(a, epoch);
 }

@@ -374,8 +374,8 @@ std::unique_ptr<Mover> make_direct(Session& session, const Flow& flow) {
 const gpu::RegisterKernels<DirectArguments> kFlaggedKernel("interfaces/direct/flagged.cu",
                                                            {"direct_flagged"});
 const gpu::RegisterKernels<DirectArguments> kDirectKernels("interfaces/direct/kernel.cu",
-                                                           {"direct_pull", "direct_two_shot",
-                                                            "direct_barrier"});
+                                                           {"direct_pull", "direct_pull_in_place",
+                                                            "direct_two_shot", "direct_barrier"});
 const RegisterInterface kDirect("direct", make_direct);
 
 }  // namespace

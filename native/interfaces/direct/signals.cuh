@@ -1,5 +1,5 @@
-// Flags between the blocks of all ranks' kernels. Block b of a rank waits for block b of the others alone,
-// and all of a grid's blocks are resident, so that none waits for one that cannot start.
+// Flags between the blocks of all ranks' kernels, by the contract in arguments.hpp. All of a grid's blocks
+// are resident, so that none waits for one that cannot start.
 #pragma once
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/direct/arguments.hpp"

@@ -3,8 +3,12 @@
 // The kernels of all ranks that belong together are one meeting. A rank's kernel comes to it when it starts,
 // and waits, with patience, for the last rank. Then flows move the bytes, from GPU to GPU, and when all have
 // ended so do the kernels. What they leave in memory is there when the last rank comes: nobody looks before
-// its kernel ends, and the inputs of sums in place are intact.
+// its kernel ends.
+//
+// Between two barriers ranks run in any order (arguments.hpp). Here rank 0 loads and stores first, then rank
+// 1 and so on, so that a rank that loads what another one stores without a barrier between gets wrong data.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,7 +24,9 @@
 namespace byteways::sim {
 namespace {
 
-enum class Play { flagged, pull, two_shot, barrier };
+constexpr Word kVectorBytes = 16;
+
+enum class Play { flagged, pull, pull_in_place, two_shot, barrier };
 
 struct Came {
   Place place;
@@ -51,43 +57,105 @@ bool through_host(Kernels& kernels, const DirectArguments& a) {
   return block != nullptr && place_of(*block, 0).kind == Place::Kind::cpu;
 }
 
-// What operation k leaves on all ranks.
-void apply(Kernels& kernels, const Meeting& meeting, Play play, Word k) {
-  mpi::Bytes bytes(kernels);
-  const auto ranks = static_cast<unsigned>(meeting.of_rank.size());
-  const bool by_host = through_host(kernels, meeting.of_rank[0]->arguments);
-  const auto copy = [&](void* to, const void* from, Word size, Place by) {
-    if (by_host)
-      bytes.write(to, bytes.read(from, size));
-    else
-      bytes.copy(to, from, size, by);
-  };
+// What a rank has loaded in an operation, and stores.
+struct Loaded {
+  std::shared_ptr<const mpi::Scratch> data;
+  Word bytes = 0;
+  char* to = nullptr;
+  Place by;
+};
+
+// Operation k, as all ranks carry it out.
+class Exchange {
+ public:
+  Exchange(Kernels& kernels, const Meeting& meeting, Play play, Word k)
+      : bytes_(kernels),
+        meeting_(&meeting),
+        play_(play),
+        k_(k),
+        by_host_(through_host(kernels, meeting.of_rank[0]->arguments)) {}
+
+  void apply() {
+    // Each rank has all words of the others, or is past a barrier, before it stores any.
+    const bool all_load_first = play_ == Play::flagged || play_ == Play::pull_in_place;
+    for (unsigned rank = 0; rank < ranks(); ++rank) {
+      load(rank);
+      if (!all_load_first) store();
+    }
+    store();
+  }
+
+ private:
+  unsigned ranks() const { return static_cast<unsigned>(meeting_->of_rank.size()); }
+  const DirectArguments& of(unsigned rank) const { return meeting_->of_rank[rank]->arguments; }
+  Place place(unsigned rank) const { return meeting_->of_rank[rank]->place; }
   // A rank knows the buffers of its own; those of others are as they know them.
-  const auto source = [&](unsigned rank) { return meeting.of_rank[rank]->arguments.sources[rank]; };
-  for (unsigned to = 0; to < ranks; ++to) {
-    const DirectArguments& a = meeting.of_rank[to]->arguments;
-    const Place by = meeting.of_rank[to]->place;
-    const Word slot = slot_of(a, k);
-    char* target = a.destinations[to] + slot;
-    const Word offset = play == Play::two_shot ? 0 : to * a.source_stride;
-    if (a.adds == 0) {
-      for (unsigned from = 0; from < ranks; ++from) {
-        char* place = target + from * a.destination_stride;
-        const char* message = source(from) + slot + offset;
-        if (place != message) copy(place, message, a.bytes, by);
-      }
-    } else if (to > 0 && (play == Play::two_shot || a.source_stride == 0)) {  // an allreduce has one sum
-      copy(target, meeting.of_rank[0]->arguments.destinations[0] + slot, a.bytes, by);
-    } else {
-      const mpi::Scratch sum(target, a.bytes);  // the destination may be one of the sources
-      copy(sum.data(), source(0) + slot + offset, a.bytes, by);
-      for (unsigned from = 1; from < ranks; ++from)
-        bytes.add(sum.data(), source(from) + slot + offset, a.bytes,
-                  a.element_bytes == 4 ? kUnsigned32 : kUnsigned64);
-      copy(target, sum.data(), a.bytes, by);
+  const char* source(unsigned rank) const { return of(rank).sources[rank] + slot_of(of(rank), k_); }
+  char* destination(unsigned rank) const { return of(rank).destinations[rank] + slot_of(of(rank), k_); }
+
+  void copy(void* to, const void* from, Word size, Place by) {
+    if (by_host_)
+      bytes_.write(to, bytes_.read(from, size));
+    else
+      bytes_.copy(to, from, size, by);
+  }
+
+  void load(unsigned rank) {
+    const DirectArguments& a = of(rank);
+    if (play_ == Play::two_shot) return load_block(rank);
+    if (a.adds == 0) return load_messages(rank);
+    // An allreduce whose loads all precede the stores has one sum.
+    if (play_ != Play::pull && rank > 0 && a.source_stride == 0) {
+      loaded_.push_back({loaded_.front().data, a.bytes, destination(rank), place(rank)});
+      return;
+    }
+    loaded_.push_back({sum(rank, rank * a.source_stride, a.bytes), a.bytes, destination(rank), place(rank)});
+  }
+
+  void load_messages(unsigned rank) {
+    const DirectArguments& a = of(rank);
+    for (unsigned from = 0; from < ranks(); ++from) {
+      const char* message = source(from) + rank * a.source_stride;
+      char* to = destination(rank) + from * a.destination_stride;
+      if (to == message) continue;
+      auto data = std::make_shared<const mpi::Scratch>(to, a.bytes);
+      copy(data->data(), message, a.bytes, place(rank));
+      loaded_.push_back({std::move(data), a.bytes, to, place(rank)});
     }
   }
-}
+
+  // This rank's block of the sum, for the destinations of all.
+  void load_block(unsigned rank) {
+    const DirectArguments& a = of(rank);
+    const Word begin = rank * a.source_stride;
+    if (begin >= a.bytes) return;
+    const Word size = std::min<Word>(a.bytes - begin, a.source_stride);
+    const auto data = sum(rank, begin, size);
+    for (unsigned to = 0; to < ranks(); ++to)
+      loaded_.push_back({data, size, destination(to) + begin, place(rank)});
+  }
+
+  std::shared_ptr<const mpi::Scratch> sum(unsigned rank, Word offset, Word size) {
+    const int element = of(rank).element_bytes == 4 ? kUnsigned32 : kUnsigned64;
+    auto sum = std::make_shared<const mpi::Scratch>(destination(rank), size);
+    copy(sum->data(), source(0) + offset, size, place(rank));
+    for (unsigned from = 1; from < ranks(); ++from)
+      bytes_.add(sum->data(), source(from) + offset, size, element);
+    return sum;
+  }
+
+  void store() {
+    for (const Loaded& one : loaded_) copy(one.to, one.data->data(), one.bytes, one.by);
+    loaded_.clear();
+  }
+
+  mpi::Bytes bytes_;
+  const Meeting* meeting_;
+  Play play_;
+  Word k_;
+  bool by_host_;
+  std::vector<Loaded> loaded_;
+};
 
 // Sums in place differ after each operation; else the last ones on every slot are all that is left.
 void apply_all(Kernels& kernels, const Meeting& meeting, Play play) {
@@ -96,7 +164,7 @@ void apply_all(Kernels& kernels, const Meeting& meeting, Play play) {
       a.adds != 0 && kernels.memory().find(a.sources[0]) == kernels.memory().find(a.destinations[0]);
   const Word end = a.first_operation + a.operations;
   const Word last = in_place ? a.operations : std::min(a.operations, a.slots);
-  for (Word k = end - last; k < end; ++k) apply(kernels, meeting, play, k);
+  for (Word k = end - last; k < end; ++k) Exchange(kernels, meeting, play, k).apply();
 }
 
 // Bytes that a rank gets from one other in an operation, or stores to it.
@@ -148,6 +216,14 @@ void start_flows(Kernels& kernels, const std::shared_ptr<Meeting>& meeting, Play
     }
 }
 
+// Passes of an operation, each with a barrier between its loads and its stores.
+double passes_of(const DirectArguments& a, double threads, Play play) {
+  if (play != Play::pull_in_place) return 1;
+  const double vectors = static_cast<double>(a.bytes / kVectorBytes);
+  const double rest = a.bytes % kVectorBytes != 0 ? 1 : 0;
+  return std::ceil(vectors / (threads * kDirectInFlight)) + rest;
+}
+
 // Latencies of an operation: of its flags, and of the first load behind a barrier.
 double flags_ns(Kernels& kernels, const Meeting& meeting, unsigned rank, Play play) {
   const Place mine = meeting.of_rank[rank]->place;
@@ -162,7 +238,8 @@ double flags_ns(Kernels& kernels, const Meeting& meeting, unsigned rank, Play pl
     load = std::max(load, kernels.costs().latency_ns(mine, theirs, static_cast<double>(kWordBytes)));
   }
   if (play == Play::flagged || play == Play::barrier) return flag;
-  return 2 * flag + load;
+  const Came& came = *meeting.of_rank[rank];
+  return flag + passes_of(came.arguments, came.threads, play) * (flag + load);
 }
 
 void give_up(Kernels& kernels, const DirectArguments& a, Group& group, unsigned missing, Word stage) {
@@ -235,6 +312,7 @@ void direct(Kernels& kernels, Operation& operation, const DirectArguments& a, co
 
 const RegisterSimulatedKernel<direct<Play::flagged>> kDirectFlagged("direct_flagged");
 const RegisterSimulatedKernel<direct<Play::pull>> kDirectPull("direct_pull");
+const RegisterSimulatedKernel<direct<Play::pull_in_place>> kDirectPullInPlace("direct_pull_in_place");
 const RegisterSimulatedKernel<direct<Play::two_shot>> kDirectTwoShot("direct_two_shot");
 const RegisterSimulatedKernel<direct<Play::barrier>> kDirectBarrier("direct_barrier");
 

@@ -15,6 +15,8 @@ const char* kernel_of(Way way) {
       return "direct_flagged";
     case Way::pull:
       return "direct_pull";
+    case Way::pull_in_place:
+      return "direct_pull_in_place";
     case Way::two_shot:
       return "direct_two_shot";
     default:
@@ -27,6 +29,7 @@ std::string words_of(Way way) {
     case Way::flagged:
       return "one-shot, protocol LL";
     case Way::pull:
+    case Way::pull_in_place:
       return "one-shot, protocol Simple";
     case Way::two_shot:
       return "two-shot, protocol Simple";
@@ -62,7 +65,9 @@ Way choose_way(const Flow& flow, const std::string& collective, std::uint64_t me
   const std::uint64_t others = static_cast<std::uint64_t>(flow.ranks->size()) - 1;
   const bool small = fits && message_bytes * others <= kFlaggedMostSent;
   if (protocol == "auto" && algorithm != "two-shot" && small) return Way::flagged;
-  return allreduce && algorithm != "one-shot" ? Way::two_shot : Way::pull;
+  if (!allreduce) return Way::pull;
+  if (algorithm != "one-shot") return Way::two_shot;
+  return flow.word("in_place") == "yes" ? Way::pull_in_place : Way::pull;
 }
 
 }  // namespace byteways

@@ -8,7 +8,7 @@
 
 namespace byteways {
 
-enum class Way { flagged, pull, two_shot, copies };
+enum class Way { flagged, pull, pull_in_place, two_shot, copies };
 
 // The longest message between two ranks that one launch by protocol LL takes.
 inline constexpr std::uint64_t kFlaggedMostBytes =

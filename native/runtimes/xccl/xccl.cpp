@@ -92,7 +92,7 @@ std::unique_ptr<Buffer> Xccl::allocate(std::shared_ptr<const Xccl> library, Sess
     throw OutOfMemory("ncclMemAlloc", std::to_string(code), text, device.name());
   if (code != xccl::kSuccess) throw Error("ncclMemAlloc", std::to_string(code), text, device.name());
   auto memory = std::make_unique<XcclMemory>(std::move(library), data, bytes);
-  auto buffer = std::make_unique<Buffer>(session, device, device, *device.runtime, std::move(memory));
+  auto buffer = std::make_unique<Buffer>(session, device, device, *device.runtime, std::move(memory), bytes);
   session.touch(*buffer);
   return buffer;
 }
@@ -144,17 +144,28 @@ std::vector<std::unique_ptr<XcclCommunicator>> XcclCommunicator::all(
 
 void XcclCommunicator::join(Session& session, const xccl::Table::UniqueId& id) {
   session.service_stream(*device_).lend();  // the library uses the current GPU
-  check("ncclCommInitRank", library_->table().init_rank(&comm_, size_, id, rank_));
+  check("ncclCommInitRank", library_->table().init_rank(comm_.get(), size_, id, rank_));
 }
 
+// ncclCommDestroy waits for what has been enqueued, which never ends once a rank is gone.
 XcclCommunicator::~XcclCommunicator() {
-  if (comm_ != nullptr) library_->table().destroy_comm(comm_);
+  if (!usable()) return;
+  int state = xccl::kSuccess;
+  const bool known = library_->table().get_async_error(*comm_, &state) == xccl::kSuccess;
+  if (!known || (state != xccl::kSuccess && state != xccl::kInProgress))
+    abandon();
+  else
+    library_->table().destroy_comm(std::exchange(*comm_, nullptr));
+}
+
+void XcclCommunicator::abandon() noexcept {
+  if (usable()) library_->table().abort_comm(std::exchange(*comm_, nullptr));
 }
 
 void XcclCommunicator::check(const char* call, int code) const {
   if (code == xccl::kSuccess) return;
   const xccl::Table& table = library_->table();
-  const char* words = table.get_last_error && comm_ != nullptr ? table.get_last_error(comm_) : nullptr;
+  const char* words = table.get_last_error && usable() ? table.get_last_error(*comm_) : nullptr;
   std::string text = table.get_error_string(code);
   if (words != nullptr && *words != '\0') text += std::string(": ") + words;
   throw Error(call, std::to_string(code), text, device_->name());
@@ -163,48 +174,49 @@ void XcclCommunicator::check(const char* call, int code) const {
 void XcclCommunicator::allreduce(const void* source, void* destination, std::size_t count, int type,
                                  Stream& stream) {
   check("ncclAllReduce",
-        library_->table().all_reduce(source, destination, count, type, xccl::kSum, comm_, stream.lend()));
+        library_->table().all_reduce(source, destination, count, type, xccl::kSum, *comm_, stream.lend()));
 }
 
 void XcclCommunicator::reduce(const void* source, void* destination, std::size_t count, int type, int root,
                               Stream& stream) {
   check("ncclReduce",
-        library_->table().reduce(source, destination, count, type, xccl::kSum, root, comm_, stream.lend()));
+        library_->table().reduce(source, destination, count, type, xccl::kSum, root, *comm_, stream.lend()));
 }
 
 void XcclCommunicator::reduce_scatter(const void* source, void* destination, std::size_t count, int type,
                                       Stream& stream) {
-  check("ncclReduceScatter",
-        library_->table().reduce_scatter(source, destination, count, type, xccl::kSum, comm_, stream.lend()));
+  check("ncclReduceScatter", library_->table().reduce_scatter(source, destination, count, type, xccl::kSum,
+                                                              *comm_, stream.lend()));
 }
 
 void XcclCommunicator::allgather(const void* source, void* destination, std::size_t count, int type,
                                  Stream& stream) {
   check("ncclAllGather",
-        library_->table().all_gather(source, destination, count, type, comm_, stream.lend()));
+        library_->table().all_gather(source, destination, count, type, *comm_, stream.lend()));
 }
 
 void XcclCommunicator::broadcast(const void* source, void* destination, std::size_t count, int type, int root,
                                  Stream& stream) {
   check("ncclBroadcast",
-        library_->table().broadcast(source, destination, count, type, root, comm_, stream.lend()));
+        library_->table().broadcast(source, destination, count, type, root, *comm_, stream.lend()));
 }
 
 void XcclCommunicator::send(const void* data, std::size_t count, int type, int to, Stream& stream) {
-  check("ncclSend", library_->table().send(data, count, type, to, comm_, stream.lend()));
+  check("ncclSend", library_->table().send(data, count, type, to, *comm_, stream.lend()));
 }
 
 void XcclCommunicator::receive(void* data, std::size_t count, int type, int from, Stream& stream) {
-  check("ncclRecv", library_->table().receive(data, count, type, from, comm_, stream.lend()));
+  check("ncclRecv", library_->table().receive(data, count, type, from, *comm_, stream.lend()));
 }
 
 std::shared_ptr<void> XcclCommunicator::registered(const Buffer& buffer) {
   if (const std::string obstacle = library_->register_obstacle(size_); !obstacle.empty())
     throw Unsupported("ncclCommRegister", "multicast", obstacle, device_->name());
   void* handle = nullptr;
-  check("ncclCommRegister", library_->table().register_memory(comm_, buffer.data(), buffer.bytes(), &handle));
+  check("ncclCommRegister",
+        library_->table().register_memory(*comm_, buffer.data(), buffer.bytes(), &handle));
   const auto undo = [library = library_, comm = comm_](void* registered) {
-    if (registered != nullptr) library->table().deregister_memory(comm, registered);
+    if (registered != nullptr && *comm != nullptr) library->table().deregister_memory(*comm, registered);
   };
   return {handle, undo};
 }

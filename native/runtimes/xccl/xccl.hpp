@@ -65,6 +65,10 @@ class XcclCommunicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
   const Device& device() const { return *device_; }
+  // Ends what has been enqueued, also what waits for a rank that is gone, and leaves the library's
+  // communicator. Every rank that is left calls it. Afterwards no call of this object is possible.
+  void abandon() noexcept;
+  bool usable() const { return *comm_ != nullptr; }
   const std::string& library_name() const { return library_->name(); }
 
   void allreduce(const void* source, void* destination, std::size_t count, int type, Stream& stream);
@@ -89,7 +93,8 @@ class XcclCommunicator {
 
   std::shared_ptr<const Xccl> library_;
   Device* device_;
-  xccl::Table::Comm comm_ = nullptr;
+  // Null once it is abandoned; shared with registered(), whose handles end with it.
+  std::shared_ptr<xccl::Table::Comm> comm_ = std::make_shared<xccl::Table::Comm>(nullptr);
   int rank_, size_;
 };
 

@@ -20,6 +20,7 @@ GRAMMAR = {
     "hang": ("hang:gpu0>gpu1", "operations on this path never complete"),
     "skip": ("skip:gpu0>gpu1", "operations on this path complete without moving data"),
     "lapse": ("lapse:gpu0>gpu1:after=40", "after N operations on this path, one moves no data"),
+    "overrun": ("overrun:gpu0>gpu1", "every operation on this path also writes the word behind its own"),
     "no-memory": (
         "no-memory:gpu3[:above=1073741824]",
         "allocations there fail, or those beyond a total",
@@ -65,7 +66,7 @@ def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
             if device not in model.devices:
                 hint = closest(device, model.devices)
                 raise BytewaysError(f"--fault {fault}: {model.name} has no device {device}", hint=hint)
-        if kind in ("corrupt", "hang", "skip", "lapse", "early-return", "false-peer"):
+        if kind in ("corrupt", "hang", "skip", "lapse", "overrun", "early-return", "false-peer"):
             source, destination = re.findall(_DEVICE, rest)[:2]
             if kind == "false-peer" and source == destination:
                 _refuse(fault, kind, "a device is not its own peer")
@@ -157,6 +158,7 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "no-kernels": _like(r"gpu\d+"),
     "lost": _like(r"gpu\d+(?::after=\d+)?"),
     "lapse": _like(rf"{_WAY}:after=\d+"),
+    "overrun": _like(_WAY),
     "stall": _like(r"gpu\d+:after=\d+"),
     "early-return": _like(r"cpu\d+>gpu\d+"),
     "slow": _with_part(_LINK),

@@ -211,7 +211,13 @@ INTERFACES: Mapping[str, Interface] = {
         ),
         in_place=("allreduce", "allgather", "reduce-scatter"),
         library="direct",
-        kernels=("direct_flagged", "direct_pull", "direct_two_shot", "direct_barrier"),
+        kernels=(
+            "direct_flagged",
+            "direct_pull",
+            "direct_pull_in_place",
+            "direct_two_shot",
+            "direct_barrier",
+        ),
     ),
     "launch": Interface(
         "direct access",

@@ -47,12 +47,25 @@ def _limit_and_excess(record: Record, case: Case, topology: Topology) -> tuple[L
     found = []
     if record.bandwidth_bytes_per_s is not None and most.bytes_per_s is not None:
         found.append(Excess(case.path, record.bandwidth_bytes_per_s, most.bytes_per_s))
+        found.append(Excess(case.path, _of_fastest_sample(record, case), most.bytes_per_s))
     for rates in _at_once(record):
         if one := excess(topology, case, record.distinct_bytes, rates):
             found.append(one)
     if one := _of_pages(record, case.flows[0], topology):
         found.append(one)
     return most, worst(found)
+
+
+def _of_fastest_sample(record: Record, case: Case) -> float:
+    """Returns the bandwidth of the fastest sample; 0 where samples are differences of two times, or are of
+    several flows. An operation that is left out and takes no time makes one sample too fast, and no median.
+    """
+    times = record.time_ns
+    if record.bandwidth_bytes_per_s is None or times is None or times.min <= 0:
+        return 0
+    if record.slope or len(case.flows) > 1:
+        return 0
+    return record.bandwidth_bytes_per_s * times.median / times.min
 
 
 def _at_once(record: Record) -> list[dict[str, float]]:

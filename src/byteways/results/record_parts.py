@@ -28,6 +28,8 @@ class _Corruption(TypedDict, total=False):
     expected: str
     got: str
     bad_words: int
+    overrun: str
+    buffer_bytes: int
 
 
 class _Reading(TypedDict, total=False):

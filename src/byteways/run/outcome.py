@@ -241,24 +241,36 @@ def _by_path(case: Case, rates: list[float]) -> dict[str, float]:
     return {path: rounded(rate) for path, rate in total.items()}
 
 
+def corrupt(path: str, found: Verification) -> dict[str, Any]:
+    """Returns status `corrupt` with the place and values of the first wrong word."""
+    corruption: dict[str, Any] = {
+        "path": path,
+        "first_offset_bytes": found.first_offset_bytes,
+        "expected": f"0x{found.expected:016x}",
+        "got": f"0x{found.got:016x}",
+        "bad_words": found.bad_count,
+    }
+    where = f"{found.bad_count} wrong words in {found.checked_bytes} bytes"
+    if found.guard_of:
+        corruption |= {"overrun": found.guard_of, "buffer_bytes": found.buffer_bytes}
+        where = (
+            f"{found.bad_count} words were written behind the {found.buffer_bytes} bytes of a buffer of "
+            f"{found.guard_of}"
+        )
+    reason = (
+        f"{path}: {where}, the first at byte {found.first_offset_bytes}: "
+        f"expected {corruption['expected']}, got {corruption['got']}"
+    )
+    return {"status": "corrupt", "reason": reason, "corruption": corruption}
+
+
 def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
     """Returns status `corrupt` with place and values if any word was wrong."""
     for flow, result in zip(case.flows, measurement.flows, strict=True):
         found: Verification = result.verification
         if found.ok:
             continue
-        corruption = {
-            "path": flow.path,
-            "first_offset_bytes": found.first_offset_bytes,
-            "expected": f"0x{found.expected:016x}",
-            "got": f"0x{found.got:016x}",
-            "bad_words": found.bad_count,
-        }
-        reason = (
-            f"{flow.path}: {found.bad_count} wrong words in {found.checked_bytes} bytes, the first at byte "
-            f"{found.first_offset_bytes}: expected {corruption['expected']}, got {corruption['got']}"
-        )
-        return {"status": "corrupt", "reason": reason, "corruption": corruption}
+        return corrupt(flow.path, found)
     if not measurement.verified:
         return {"status": "corrupt", "reason": "the data were not verified"}
     return {}

@@ -378,7 +378,7 @@ class RankMeasurer(MeasurerOfRanks):
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:
         """Returns this rank in NCCL or RCCL. Collective the first time for these ranks on these GPUs."""
         key = _ranks_and_gpus(case)
-        if key not in self._vendors:
+        if key not in self._vendors or not self._vendors[key].usable:
             self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
         return self._vendors[key]
 

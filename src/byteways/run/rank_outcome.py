@@ -11,7 +11,7 @@ from byteways.plan.interface_rows import BARRIER
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
 from byteways.results import warnings
 from byteways.results.stragglers import LATE_NS, LATE_SHARE, NO_CPU, Straggler, stragglers
-from byteways.run.outcome import EVERY_WORD, SOME_WORDS, rounded, times_of
+from byteways.run.outcome import EVERY_WORD, SOME_WORDS, corrupt, rounded, times_of
 from byteways.units import short_time
 
 if TYPE_CHECKING:
@@ -152,19 +152,7 @@ def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
     """Returns status `corrupt` with place and values if any word on any rank was wrong."""
     found = measurement.flows[0].verification if measurement.flows else None
     if found is not None and not found.ok:
-        expected, got = f"0x{found.expected:016x}", f"0x{found.got:016x}"
-        corruption = {
-            "path": case.path,
-            "first_offset_bytes": found.first_offset_bytes,
-            "expected": expected,
-            "got": got,
-            "bad_words": found.bad_count,
-        }
-        reason = (
-            f"{case.path}: {found.bad_count} wrong words in {found.checked_bytes} bytes, the first at byte "
-            f"{found.first_offset_bytes}: expected {expected}, got {got}"
-        )
-        return {"status": "corrupt", "reason": reason, "corruption": corruption}
+        return corrupt(case.path, found)
     return {} if measurement.verified else {"status": "corrupt", "reason": "the data were not verified"}
 
 

@@ -59,7 +59,7 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             return {"status": "failed", "reason": str(error)}
 
     def _vendor_ranks(self, library: Xccl, devices: tuple[str, ...]) -> list[XcclCommunicator]:
-        if devices not in self._vendors:
+        if not all(rank.usable for rank in self._vendors.get(devices, ())) or devices not in self._vendors:
             made = self._core.XcclCommunicator.all(library, self._session, list(devices))
             self._vendors[devices] = made
         return self._vendors[devices]
