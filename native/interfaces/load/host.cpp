@@ -1,65 +1,43 @@
-// The host's loads: words summed in vector registers.
+// The host's loads: the XOR of all words of an operation, added to the sum.
 #include <atomic>
-#include <cstring>
 
 #include "interfaces/load/arguments.hpp"
+#include "interfaces/load/host_loop.hpp"
 #include "runtimes/host/host_kernels.hpp"
-#include "runtimes/host/targets.hpp"
 
 namespace byteways {
 namespace {
 
 using Word = unsigned long long;
 
-constexpr Word kWordsPerLine = 8;
-constexpr Word kLinesInFlight = 4;  // independent sums
+constexpr Word kLineBytes = 64;
+constexpr Versions<LoadXor, Word(const Word*, Word)> xor_words;
 
-typedef Word Line __attribute__((vector_size(kWordsPerLine * sizeof(Word))));
-
-BYTEWAYS_INLINE Word sum_words(const Word* words, Word count) {
-  Line sums[kLinesInFlight] = {};
-  Word i = 0;
-  for (; i + kLinesInFlight * kWordsPerLine <= count; i += kLinesInFlight * kWordsPerLine)
-    for (Word k = 0; k < kLinesInFlight; ++k) {
-      Line line;
-      std::memcpy(&line, words + i + k * kWordsPerLine, sizeof line);
-      sums[k] += line ^ (line >> 32);
-    }
-  Word sum = 0;
-  for (const Line& each : sums)
-    for (Word k = 0; k < kWordsPerLine; ++k) sum += each[k];
-  for (; i < count; ++i) sum += load_word(words[i]);
-  return sum;
-}
-
-Word sum_plain(const Word* words, Word count) { return sum_words(words, count); }
-#if defined(__x86_64__)
-BYTEWAYS_TARGET("avx2") Word sum_avx2(const Word* words, Word count) { return sum_words(words, count); }
-BYTEWAYS_TARGET("avx512f,avx512dq,avx512vl") Word sum_avx512(const Word* words, Word count) {
-  return sum_words(words, count);
-}
-#endif
-
-using Loop = Word (*)(const Word*, Word);
-
-Loop choose_loop() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return sum_avx512;
-  if (__builtin_cpu_supports("avx2")) return sum_avx2;
-#endif
-  return sum_plain;
+// An operation ends when all of its words are read. Two operations in turn have a word each for the XOR of
+// their shares: a member that is ahead is at most in the next operation.
+void finish(Word share, const LoadArguments& arguments, Word operation, const TeamMember& member) {
+  const std::atomic_ref<Word> sum(arguments.sum[0]);
+  if (member.size == 1) {
+    sum.store(sum.load(std::memory_order_relaxed) + share, std::memory_order_relaxed);
+    return;
+  }
+  const std::atomic_ref<Word> shares(arguments.sum[kLoadSharesAt[operation % 2]]);
+  shares.fetch_xor(share, std::memory_order_relaxed);
+  member.wait();
+  if (member.rank != 0) return;
+  sum.store(sum.load(std::memory_order_relaxed) + (shares.load(std::memory_order_relaxed) ^ kLoadSharesStart),
+            std::memory_order_relaxed);
+  shares.store(kLoadSharesStart, std::memory_order_relaxed);
 }
 
 void load_kernel(const LoadArguments& arguments, const TeamMember& member) {
-  static const Loop loop = choose_loop();
-  const Share share = share_of(arguments.bytes, sizeof(Line), member);
+  const Share share = share_of(arguments.bytes, kLineBytes, member);
   Word slot = arguments.first_operation % arguments.slots;
   for (Word operation = 0; operation < arguments.operations; ++operation) {
     const auto* begin = static_cast<const std::byte*>(arguments.data) + slot * arguments.stride + share.begin;
-    const Word sum = loop(reinterpret_cast<const Word*>(begin), (share.end - share.begin) / sizeof(Word));
-    std::atomic_ref(*arguments.sum).fetch_add(sum, std::memory_order_relaxed);
+    finish(xor_words(reinterpret_cast<const Word*>(begin), (share.end - share.begin) / sizeof(Word)),
+           arguments, operation, member);
     slot = slot + 1 == arguments.slots ? 0 : slot + 1;
-    member.wait();  // an operation ends when all of its words are read
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "interfaces/random_access/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
-#include "runtimes/host/targets.hpp"
+#include "runtimes/host/isa.hpp"
 
 namespace byteways {
 namespace {

@@ -1,9 +1,11 @@
-// See streaming_copy.hpp. The loop is selected at run time by the processor's features.
+// See streaming_copy.hpp. The loop is selected at run time (isa.hpp).
 #include "runtimes/host/streaming_copy.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+
+#include "runtimes/host/isa.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -37,8 +39,7 @@ void stream_lines_sse2(std::byte* to, const std::byte* from, std::size_t bytes) 
   }
 }
 
-__attribute__((target("avx2"))) void stream_lines_avx2(std::byte* to, const std::byte* from,
-                                                       std::size_t bytes) {
+BYTEWAYS_TARGET("avx2") void stream_lines_avx2(std::byte* to, const std::byte* from, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += kLineBytes) {
     const auto* line = reinterpret_cast<const __m256i*>(from + at);
     auto* out = reinterpret_cast<__m256i*>(to + at);
@@ -48,15 +49,14 @@ __attribute__((target("avx2"))) void stream_lines_avx2(std::byte* to, const std:
   }
 }
 
-__attribute__((target("avx512f"))) void stream_lines_avx512(std::byte* to, const std::byte* from,
-                                                            std::size_t bytes) {
+BYTEWAYS_TARGET("avx512f") void stream_lines_avx512(std::byte* to, const std::byte* from, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += kLineBytes)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_loadu_si512(from + at));
 }
 
 LineLoop choose_loop() {
-  if (__builtin_cpu_supports("avx512f")) return stream_lines_avx512;
-  if (__builtin_cpu_supports("avx2")) return stream_lines_avx2;
+  if (host_isa() == IsaName::avx512) return stream_lines_avx512;
+  if (host_isa() == IsaName::avx2) return stream_lines_avx2;
   return stream_lines_sse2;
 }
 
@@ -91,7 +91,14 @@ void stream_pages(std::byte* to, const std::byte* from, LineLoop lines) {
 
 }  // namespace
 
-bool can_stream() { return line_loop() != nullptr; }
+// Known before the setting of the instruction set is read: kernels are registered before main().
+bool can_stream() {
+#if defined(__x86_64__) || defined(__aarch64__)
+  return true;
+#else
+  return false;
+#endif
+}
 
 void stream_copy(void* destination, const void* source, std::size_t bytes) {
   constexpr std::size_t turn = kPagesInTurn * kPageBytes;

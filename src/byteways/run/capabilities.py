@@ -86,6 +86,9 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
                 for device in devices
                 if device.runtime != "host"
             },
+            "host_loops": None
+            if session.virtual_time
+            else {"isa": core.host_isa(), "compiler": core.COMPILER},
             "host_memory_bytes": host_bytes,
         },
         "libraries": [_library(report) for report in (*session.libraries, *reports.values())],
