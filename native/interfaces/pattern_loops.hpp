@@ -39,8 +39,10 @@ struct PatternFill {
       c += 4 * step;
       d += 4 * step;
     }
-    BYTEWAYS_TAIL
-    for (; i < count; ++i) words[i] = folded(product + i * kPatternMultiplier);
+    for (; i < count; ++i) {
+      keep_scalar(i);
+      words[i] = folded(product + i * kPatternMultiplier);
+    }
   }
 };
 
@@ -67,8 +69,10 @@ struct PatternDiffer {
     }
     differing |= more;
     unsigned long long bits = 0;
-    BYTEWAYS_TAIL
-    for (; i < count; ++i) bits |= words[i] ^ folded(product + i * kPatternMultiplier);
+    for (; i < count; ++i) {
+      keep_scalar(i);
+      bits |= words[i] ^ folded(product + i * kPatternMultiplier);
+    }
     for (unsigned long long k = 0; k < width; ++k) bits |= differing[k];
     return bits;
   }

@@ -6,8 +6,8 @@
 namespace byteways {
 
 // "load": runs `operations` one after another. Each adds a figure of its slot of `bytes` to *sum: a device
-// kernel the sum of load_word() over all words, the host the XOR of all words (load_xor()), which leaves its
-// loads as the bottleneck. A device kernel is launched once per operation; the host loops inside one launch.
+// kernel the sum of load_word() over all words, the host the XOR of all words (host_sum.hpp). A device kernel
+// is launched once per operation; the host loops inside one launch.
 struct LoadArguments {
   const void* data;
   unsigned long long bytes;
@@ -15,14 +15,8 @@ struct LoadArguments {
   unsigned long long first_operation;
   unsigned long long operations;
   unsigned long long key;   // of the data; only the simulator reads it
-  unsigned long long* sum;  // kLoadSumWords words, of which a device kernel uses the first
+  unsigned long long* sum;  // of a host: kHostSumWords words
 };
-
-// Where threads of the host combine their shares: a cache line each, `kLoadSharesStart` before and after a
-// launch.
-inline constexpr unsigned int kLoadSharesAt[2] = {16, 32};
-inline constexpr unsigned int kLoadSumWords = 48;
-inline constexpr unsigned long long kLoadSharesStart = 0xBADC0FFEE0DDF00Dull;  // kPoison
 
 // Reverses the fold of pattern_word(), so that the sum of a range has a closed form.
 BYTEWAYS_HOST_DEVICE inline unsigned long long load_word(unsigned long long word) {

@@ -24,8 +24,10 @@ struct LoadXor {
     one ^= two ^ three ^ four;
     unsigned long long all = 0;
     for (unsigned long long k = 0; k < width; ++k) all ^= one[k];
-    BYTEWAYS_TAIL
-    for (; i < count; ++i) all ^= words[i];
+    for (; i < count; ++i) {
+      keep_scalar(i);
+      all ^= words[i];
+    }
     return all;
   }
 };

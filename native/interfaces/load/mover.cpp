@@ -4,9 +4,10 @@
 #include <cstring>
 
 #include "interfaces/copying_mover.hpp"
+#include "interfaces/host_sum.hpp"
 #include "interfaces/load/arguments.hpp"
-#include "interfaces/load/load_xor.hpp"
 #include "interfaces/pattern.hpp"
+#include "interfaces/pattern_xor.hpp"
 #include "interfaces/registry.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kSumOffset = 2560;  // of the sum's copy in the shared scratch page
 constexpr std::uint64_t kSumBytes = 4096;
-static_assert(kLoadSumWords * kWord <= kSumBytes && kLoadSharesStart == kPoison);
+static_assert(kHostSumWords * kWord <= kSumBytes && kHostSumStart == kPoison);
 
 // The buffer is used as a copy's destination, so that its slots rotate.
 Flow from_buffer(Flow flow) {
@@ -64,7 +65,7 @@ class Load final : public CopyingMover {
   }
 
   void spoil(std::uint64_t, std::uint64_t) override {
-    poison(*session_, executor(), sum_->data(), kLoadSumWords, 1);
+    poison(*session_, executor(), sum_->data(), kHostSumWords, 1);
     executor().runtime->synchronize(session_->service_stream(executor()));
     read_ = {};
   }
@@ -73,7 +74,7 @@ class Load final : public CopyingMover {
     Verification verification;
     verification.expected = kPoison;  // initial value of the sum
     for (std::uint64_t k = 0; k < std::min(read_.count, slots_.count); ++k)
-      verification.expected += times_read(k) * expected((read_.first + k) % slots_.count);
+      verification.expected += times_used(read_, slots_, k) * expected((read_.first + k) % slots_.count);
     Stream& stream = session_->service_stream(executor());
     std::byte* shared = session_->shared_scratch(executor()) + kSumOffset;
     executor().runtime->copy(shared, sum_->data(), kWord, stream);
@@ -90,13 +91,10 @@ class Load final : public CopyingMover {
   }
 
  private:
-  // Operations since the last reset that read the same slot as the k-th of them.
-  std::uint64_t times_read(std::uint64_t k) const { return (read_.count - 1 - k) / slots_.count + 1; }
-
   // What one operation adds to the sum.
   std::uint64_t expected(std::uint64_t slot) const {
     const std::uint64_t first = slot * slots_.stride_bytes / kWord, words = flow_.size_bytes / kWord;
-    return executor().is_host() ? load_xor(arguments_.key, first, words)
+    return executor().is_host() ? pattern_xor(arguments_.key, first, words)
                                 : load_sum(arguments_.key, first, words);
   }
 

@@ -1,6 +1,6 @@
 // The read-only kernel on the simulated machine.
 #include "interfaces/load/arguments.hpp"
-#include "interfaces/load/load_xor.hpp"
+#include "interfaces/pattern_xor.hpp"
 #include "simulator/kernels.hpp"
 
 namespace byteways::sim {
@@ -23,7 +23,8 @@ void load(Kernels& kernels, Operation& operation, const LoadArguments& arguments
   operation.never_ends = kernels.hangs(reached.place, launch.executor);
   const bool lost = kernels.misreads(launch.executor, reached.place);
   // Correct words give the expected sum; for others nothing is added, which is wrong, too.
-  operation.on_end = [=, &kernels, place = reached.place, expected = launch.on_gpu() ? load_sum : load_xor] {
+  operation.on_end = [=, &kernels, place = reached.place,
+                      expected = launch.on_gpu() ? load_sum : pattern_xor] {
     Memory& memory = kernels.memory();
     for (Word k = first; k < first + operations && !lost; ++k) {
       const Range from = slots.at(k);

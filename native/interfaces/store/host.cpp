@@ -13,12 +13,13 @@ constexpr Versions<PatternFill, void(Word*, Word, Word)> fill_words;
 
 void store_kernel(const StoreArguments& arguments, const TeamMember& member) {
   const Share share = share_of(arguments.bytes, kLineBytes, member);
+  const auto loop = fill_words.chosen();
   Word slot = arguments.first_operation % arguments.slots;
   for (Word operation = 0; operation < arguments.operations; ++operation) {
     const Word begin = slot * arguments.stride + share.begin;
-    fill_words(reinterpret_cast<Word*>(static_cast<std::byte*>(arguments.data) + begin),
-               (share.end - share.begin) / sizeof(Word),
-               (arguments.key + begin / sizeof(Word)) * kPatternMultiplier);
+    loop(reinterpret_cast<Word*>(static_cast<std::byte*>(arguments.data) + begin),
+         (share.end - share.begin) / sizeof(Word),
+         (arguments.key + begin / sizeof(Word)) * kPatternMultiplier);
     slot = slot + 1 == arguments.slots ? 0 : slot + 1;
     member.wait();  // an operation ends when all of its words are written
   }

@@ -39,14 +39,14 @@ void stream_kernel(const StreamArguments& arguments, const TeamMember& member) {
   const auto at = [&](const void* base, Word slot) {
     return static_cast<const std::byte*>(base) + slot * arguments.stride + share.begin;
   };
+  const auto loop = stream_words<operation>.chosen();
   Word slot = arguments.first_operation % arguments.slots;
   for (Word k = 0; k < arguments.operations; ++k) {
     auto* destination =
         static_cast<std::byte*>(arguments.destination) + slot * arguments.stride + share.begin;
     const std::byte* second = arguments.second == nullptr ? nullptr : at(arguments.second, slot);
-    stream_words<operation>(
-        reinterpret_cast<double*>(destination), reinterpret_cast<const double*>(at(arguments.first, slot)),
-        reinterpret_cast<const double*>(second), (share.end - share.begin) / sizeof(double));
+    loop(reinterpret_cast<double*>(destination), reinterpret_cast<const double*>(at(arguments.first, slot)),
+         reinterpret_cast<const double*>(second), (share.end - share.begin) / sizeof(double));
     slot = slot + 1 == arguments.slots ? 0 : slot + 1;
     member.wait();  // an operation ends when all of its words are written
   }

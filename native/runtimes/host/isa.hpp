@@ -10,12 +10,6 @@
 
 // For code that must be inlined into each version.
 #define BYTEWAYS_INLINE inline __attribute__((always_inline))
-// Before a loop over the few words that fill no register: clang would make a second wide loop of it.
-#if defined(__clang__)
-#define BYTEWAYS_TAIL _Pragma("clang loop vectorize(disable) unroll(disable)")
-#else
-#define BYTEWAYS_TAIL
-#endif
 #if defined(__x86_64__)
 #define BYTEWAYS_TARGET(isa) __attribute__((target(isa)))
 #endif
@@ -75,6 +69,9 @@ BYTEWAYS_INLINE typename Isa::DoublesInMemory& doubles_at(double* doubles) {
   return *reinterpret_cast<typename Isa::DoublesInMemory*>(doubles);
 }
 
+// In a loop over the few words that fill no register: compilers would make a second wide loop of it.
+BYTEWAYS_INLINE void keep_scalar(unsigned long long& index) { asm("" : "+r"(index)); }
+
 // Calls the version of a loop for host_isa(): `Versions<Loop, Result(Arguments...)>()(arguments...)`.
 template <class Loop, class Signature>
 struct Versions;
@@ -90,10 +87,12 @@ struct Versions<Loop, Result(Arguments...)> {
 #undef BYTEWAYS_VERSION
     return nullptr;
   }
-  Result operator()(Arguments... arguments) const {
-    static const Pointer chosen = of(host_isa());
-    return chosen(arguments...);
+  // For a caller that repeats short calls.
+  static Pointer chosen() {
+    static const Pointer pointer = of(host_isa());
+    return pointer;
   }
+  Result operator()(Arguments... arguments) const { return chosen()(arguments...); }
 };
 
 }  // namespace byteways

@@ -15,9 +15,10 @@ namespace byteways {
 namespace {
 
 constexpr std::size_t kLineBytes = 64;
-// Large copies alternate between several pages, because processors prefetch each page separately: 12.7
-// instead of 9.9 GB/s on one Sapphire Rapids core (4 KiB and 2 MiB pages, 512 MiB); glibc's memcpy
-// reaches 12.0.
+// Intel's processors copy more where a large copy alternates between several pages, because they prefetch
+// each page separately: 12.7 instead of 9.9 GB/s on one Sapphire Rapids core (4 KiB and 2 MiB pages, 512
+// MiB); glibc's memcpy reaches 12.0. AMD's copy less: 8.2 instead of 12.5 GB/s on one EPYC core of family 26,
+// 27 instead of 38 where source and destination fit into the last-level cache.
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kPagesInTurn = 4;
 constexpr std::size_t kPieceBytes = 2 * kLineBytes;
@@ -83,6 +84,14 @@ LineLoop line_loop() {
   return chosen;
 }
 
+bool prefers_pages_in_turn() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel") != 0;
+#else
+  return false;
+#endif
+}
+
 void stream_pages(std::byte* to, const std::byte* from, LineLoop lines) {
   for (std::size_t piece = 0; piece < kPageBytes; piece += kPieceBytes)
     for (std::size_t at = piece; at < kPagesInTurn * kPageBytes; at += kPageBytes)
@@ -109,7 +118,8 @@ void stream_copy(void* destination, const void* source, std::size_t bytes) {
   const std::size_t head = std::min(bytes, misaligned == 0 ? 0 : kLineBytes - misaligned);
   std::memcpy(to, from, head);
   std::size_t done = head;
-  for (; bytes - done >= turn; done += turn) stream_pages(to + done, from + done, lines);
+  static const bool in_turn = prefers_pages_in_turn();
+  for (; in_turn && bytes - done >= turn; done += turn) stream_pages(to + done, from + done, lines);
   const std::size_t rest = (bytes - done) / kLineBytes * kLineBytes;
   lines(to + done, from + done, rest);
   done += rest;

@@ -1,4 +1,4 @@
-// What the host's `load` must find, in closed form: the XOR of a range of the pattern.
+// The XOR of a range of the pattern, in closed form: what a host that reads it must find (host_sum.hpp).
 #pragma once
 #include "interfaces/device/data_pattern.hpp"
 
@@ -31,8 +31,8 @@ inline bool odd_floor_sum(Wide a, Wide b, unsigned int bit, Wide count) {
 inline constexpr unsigned long long kWordsOfClosedForm = 1u << 14;
 
 // Returns the XOR of pattern_word() over `count` words of the pattern, from index `first` on.
-inline unsigned long long load_xor(unsigned long long key, unsigned long long first,
-                                   unsigned long long count) {
+inline unsigned long long pattern_xor(unsigned long long key, unsigned long long first,
+                                      unsigned long long count) {
   constexpr unsigned long long kMultiplier = 0x9E3779B97F4A7C15ull;  // of pattern_word()
   unsigned long long product = (key + first) * kMultiplier, all = 0;
   if (count < kWordsOfClosedForm) {
