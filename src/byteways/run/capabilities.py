@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES, needs_grant
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
+from byteways.run.device_caches import last_level_caches
 from byteways.run.library_paths import library_directories
 from byteways.run.simulator import simulator_path
 from byteways.settings import kernel_cache
@@ -50,6 +51,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     """
     devices = session.devices
     gpus = [device.name for device in devices if device.runtime != "host"]
+    caches = last_level_caches(devices, session.virtual_time)
     lost = {
         architecture: compile_in_child(architecture, kernel_cache())
         for architecture in risky_architectures(devices, session.libraries)
@@ -59,7 +61,13 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     plain = {vendor: _plain_copy(core, session, vendor) for vendor in vendors}
     return {
         "capabilities": {
-            "devices": {device.name: _device(core, session, device) for device in devices},
+            "devices": {
+                device.name: {
+                    **_device(core, session, device),
+                    "last_level_cache_bytes": caches[device.name],
+                }
+                for device in devices
+            },
             "memory": {
                 device.name: {
                     **{memory: _offer(session.offers(device.name, memory)) for memory in MEMORIES},
