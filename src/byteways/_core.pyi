@@ -573,6 +573,9 @@ class CpuTopology:
 def read_cpus(sysfs: str, proc: str, allowed: Sequence[int]) -> CpuTopology:
     """The CPU side of the machine that these file systems describe."""
 
+def reads_raw_clock_by_itself(release: str) -> bool:
+    """Whether CLOCK_MONOTONIC_RAW needs no system call on this release of Linux."""
+
 def host_isa() -> str:
     """Returns the instruction set of the host's loops: BYTEWAYS_ISA, or the processor's widest."""
 
