@@ -6,6 +6,8 @@
 
 #include "bindings/bindings.hpp"
 #include "core/cpu_topology.hpp"
+#include "runtimes/host/host_clock.hpp"
+#include "runtimes/host/isa_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -37,6 +39,15 @@ void bind_cpus(nb::module_& m) {
       .def_ro("domains", &CpuTopology::domains)
       .def_ro("notes", &CpuTopology::notes);
   m.def("read_cpus", &read_cpus, "sysfs"_a, "proc"_a, "allowed"_a);
+  m.def("reads_raw_clock_by_itself",
+        [](const std::string& release) { return reads_raw_clock_by_itself(release); });
+  m.def("host_isa", [] { return std::string(isa_name(host_isa())); });
+  m.def("host_isas", [] {
+    std::vector<std::string> names;
+    for (const IsaName isa : host_isas()) names.emplace_back(isa_name(isa));
+    return names;
+  });
+  m.attr("COMPILER") = host_compiler();
 }
 
 }  // namespace byteways

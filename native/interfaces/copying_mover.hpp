@@ -15,6 +15,11 @@ struct Slots {
   std::uint64_t stride_bytes = 0;
 };
 
+// Of operations over rotating slots, how many use the same one as the k-th of them.
+inline std::uint64_t times_used(const Operations& operations, const Slots& slots, std::uint64_t k) {
+  return (operations.count - 1 - k) / slots.count + 1;
+}
+
 // Keeps managed pages in place during its lifetime.
 class HeldPages;
 

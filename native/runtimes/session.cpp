@@ -122,12 +122,13 @@ Device& Session::device(const std::string& name) const {
 }
 
 Runtime* Session::runtime_for(const Device& device, Memory memory, const Device* user) const {
-  if (device.runtime->offers(memory, device.ordinal).available) return device.runtime;
+  if (device.runtime->offered(memory, device.ordinal).available) return device.runtime;
   if (!device.is_host() || is_device(memory)) return nullptr;
   // Pinned, registered and managed host memory is allocated by a vendor's runtime.
-  if (user != nullptr && !user->is_host() && user->runtime->offers(memory, 0).available) return user->runtime;
+  if (user != nullptr && !user->is_host() && user->runtime->offered(memory, 0).available)
+    return user->runtime;
   for (const auto& runtime : runtimes_)
-    if (runtime.get() != host_ && runtime->offers(memory, 0).available) return runtime.get();
+    if (runtime.get() != host_ && runtime->offered(memory, 0).available) return runtime.get();
   return nullptr;
 }
 

@@ -18,6 +18,7 @@ struct Device {
   Runtime* runtime = nullptr;
   int ordinal = 0;  // number in its runtime
   DeviceInfo info;
+  bool clocks_rose = false;  // whether a warm-up has kept it busy long enough for that
   const std::string& name() const { return info.name; }
   bool is_host() const { return runtime->name() == "host"; }
 };

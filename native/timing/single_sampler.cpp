@@ -22,8 +22,9 @@ constexpr std::uint64_t kSlopeBelowBytes = 64 << 10;  // below this size the fix
 constexpr double kChaseSlopeBelowNs = 2e6;            // a launch of about 3 µs is 0.15 % of longer chases
 constexpr double kSteadyWithin = 0.02;
 constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
-constexpr double kWarmUpShare = 0.2;  // fraction of the time budget
-constexpr double kUnseenGrowth = 16;  // maximum growth of a batch per measurement
+constexpr Nanoseconds kLeastWarmUp = 50'000'000;  // of a device's first case
+constexpr double kWarmUpShare = 0.2;              // fraction of the time budget
+constexpr double kUnseenGrowth = 16;              // maximum growth of a batch per measurement
 // On a host another program may take the core during a batch, which then seems long enough and is too short:
 // a second one has to last as long. From this time on none is done twice, which would cost too much.
 constexpr double kUndisturbedAboveNs = 2e7;
@@ -242,7 +243,19 @@ bool SingleSampler::gate_slows() {
   return true;
 }
 
+// The first warm-up of a device also lasts as long as its clocks may take to rise: a governor of CPU
+// frequency samples the load every 10 ms or more rarely, and raises it in steps
+// (Documentation/admin-guide/pm/cpufreq.rst).
+bool SingleSampler::clocks_may_rise(Nanoseconds began) const {
+  Device& device = runner_->device();
+  if (!session_->clock().runs_by_itself() || options_->budget_s <= 0) return false;
+  const bool busy = session_->clock().now() - began >= kLeastWarmUp;
+  device.clocks_rose |= busy;
+  return !device.clocks_rose;
+}
+
 void SingleSampler::warm_up() {
+  const Nanoseconds began = session_->clock().now();
   learn_flow(*session_, *runner_, gate_, *options_, *team_);
   if (runner_->timed_by_host()) gated_ = false;
   choose_batch();
@@ -253,7 +266,9 @@ void SingleSampler::warm_up() {
   const auto time_is_left = [&] {
     return team_->agree_all("time left to warm up", session_->clock().now() < until);
   };
-  for (int run = 0, steady = 0; run < kMostWarmUpRuns && steady < kSteadyRuns && time_is_left(); ++run) {
+  const auto rises = [&] { return team_->agree_any("clocks that may rise", clocks_may_rise(began)); };
+  for (int run = 0, steady = 0; (run < kMostWarmUpRuns && steady < kSteadyRuns && time_is_left()) || rises();
+       ++run) {
     const double now = figure_of(batch_);
     if (repeats_ == 1) slopes_.note(now);
     steady = std::abs(now - before) <= kSteadyWithin * before ? steady + 1 : 0;

@@ -17,6 +17,7 @@ class SingleSampler final : public Sampler {
   Batch time_batch(std::uint64_t count);
   Batch time_batches(std::uint64_t count);
   bool gate_slows();
+  bool clocks_may_rise(Nanoseconds began) const;
   void time_calls(Batch& batch);
   void time_round_trips(Batch& batch);
   // Returns the time of the batch by the selected clock: the device's or the host's.

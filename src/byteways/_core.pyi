@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import overload
 
 METHOD_VERSION: int
+COMPILER: str  # of the native core: "gcc 12.2.0"
 
 class Error(RuntimeError):
     call: str
@@ -589,6 +590,15 @@ class CpuTopology:
 
 def read_cpus(sysfs: str, proc: str, allowed: Sequence[int]) -> CpuTopology:
     """The CPU side of the machine that these file systems describe."""
+
+def reads_raw_clock_by_itself(release: str) -> bool:
+    """Whether CLOCK_MONOTONIC_RAW needs no system call on this release of Linux."""
+
+def host_isa() -> str:
+    """Returns the instruction set of the host's loops: BYTEWAYS_ISA, or the processor's widest."""
+
+def host_isas() -> list[str]:
+    """Returns those that this processor has, the widest registers last."""
 
 class FabricLink:
     index: int

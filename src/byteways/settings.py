@@ -6,6 +6,7 @@ One row per setting: name, effect, default. The documentation is generated from 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -32,6 +33,11 @@ class Setting:
 SETTINGS = (
     Setting("BYTEWAYS_CACHE", "folder for compiled kernels", "$XDG_CACHE_HOME/byteways/kernels"),
     Setting("BYTEWAYS_GPUS", "0: use no GPU, measure the host only", "1"),
+    Setting(
+        "BYTEWAYS_ISA",
+        "instruction set of the host's loops: sse2, avx2, avx512 or neon",
+        "the processor's widest",
+    ),
     Setting(
         "BYTEWAYS_WORKER",
         "command that starts a worker (for debuggers and tests)",
@@ -64,6 +70,15 @@ SETTINGS = (
     Setting("BYTEWAYS_LIBNCCL", "path of the NCCL library", "dynamic linker, Python packages, PyTorch's"),
     Setting("BYTEWAYS_LIBRCCL", "path of the RCCL library", "dynamic linker, Python packages, PyTorch's"),
 )
+
+#: Instruction sets that the host's loops are compiled for (native/runtimes/host/isa.hpp), and the flags in
+#: /proc/cpuinfo that show them.
+ISA_FLAGS = {
+    "sse2": {"sse2"},
+    "avx2": {"avx2"},
+    "avx512": {"avx512f", "avx512dq", "avx512vl"},
+    "neon": {"asimd"},
+}
 
 #: Environment of every worker unless the user set it. PCI order makes runtime and NVML indices agree. With
 #: too few hardware queues the streams of a concurrent case silently wait for each other. CUDA's default is
@@ -129,6 +144,32 @@ def gpus_wanted(environment: Mapping[str, str] = os.environ) -> bool:
     if value not in ("0", "1"):
         raise BytewaysError(f"BYTEWAYS_GPUS is '{value}'", hint="set it to 0 (host only) or 1")
     return value == "1"
+
+
+def isas_of(cpuinfo: str) -> list[str]:
+    """Returns the instruction sets of the processor that a /proc/cpuinfo describes."""
+    line = re.search(r"^(?:flags|Features)\s*:(.*)$", cpuinfo, re.MULTILINE)
+    flags = set(line[1].split()) if line else set()
+    return [name for name, needed in ISA_FLAGS.items() if needed <= flags] or ["generic"]
+
+
+def check_settings(
+    environment: Mapping[str, str] = os.environ, cpuinfo: Path = Path("/proc/cpuinfo")
+) -> None:
+    """Checks what workers would refuse, so that a command says it at once.
+
+    Raises:
+        BytewaysError: BYTEWAYS_GPUS has an unknown value, or BYTEWAYS_ISA one that this processor lacks.
+    """
+    gpus_wanted(environment)
+    if (isa := environment.get("BYTEWAYS_ISA")) and isa not in (
+        available := isas_of(cpuinfo.read_text(encoding="utf-8", errors="replace"))
+    ):
+        raise BytewaysError(
+            f"BYTEWAYS_ISA is '{isa}'",
+            cause=f"this processor has {', '.join(available)}",
+            hint=f"set it to {' or '.join(available)}, or unset it",
+        )
 
 
 def mpi_threads(environment: Mapping[str, str] = os.environ) -> str:

@@ -161,11 +161,12 @@ def test_filters_are_read_before_the_machine(suite: Path, tmp_path: Path, argume
     assert done.stderr.startswith(f"error: {arguments[0]}")
 
 
-def test_gpus_setting_is_checked(suite: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("setting", ["BYTEWAYS_GPUS", "BYTEWAYS_ISA"])
+def test_settings_are_checked(suite: Path, tmp_path: Path, setting: str) -> None:
     """Would catch a mistyped setting that is ignored."""
-    done = run(tmp_path, str(suite), "--out", "R", BYTEWAYS_GPUS="no")
+    done = run(tmp_path, str(suite), "--out", "R", **{setting: "no"})
     assert done.returncode == 2
-    assert done.stderr.startswith("error: BYTEWAYS_GPUS is 'no'\n")
+    assert done.stderr.startswith(f"error: {setting} is 'no'\n")
 
 
 def test_live_progress_on_a_terminal(suite: Path, tmp_path: Path) -> None:

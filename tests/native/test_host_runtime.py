@@ -263,3 +263,28 @@ def test_time_of_the_clock_is_time(session: _core.Session) -> None:
     moved_ns = sum(measurement.samples_ns) * measurement.batch
     assert moved_ns < wall_ns * 1.001
     assert measurement.time_ns.median > 8 * MIB / 1000  # ns: 1 TB/s is more than any single core copies
+
+
+def test_the_first_warm_up_lets_clocks_rise() -> None:
+    """Would catch samples taken while a governor raises the frequency. Only a lower bound is asserted."""
+    session = _core.Session(gpus=False)
+    buffers = [session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2)]
+    options = quick_options()
+    options.budget_s = 0.001
+    before = time.monotonic()
+    session.measure([_core.Flow(buffers[0], buffers[1], "cpu0", "memcpy", MIB, cold=False)], options)
+    assert time.monotonic() - before >= 0.05
+
+
+def test_clock_that_needs_no_system_call() -> None:
+    """Would catch a system call in every polling loop between threads on RHEL 8."""
+    for release, by_itself in (
+        ("4.18.0-553.el8_10.x86_64", False),
+        ("5.2.21", False),
+        ("5.3.0-rc1", True),
+        ("5.14.0-427.el9", True),
+        ("6.1.0-18-amd64", True),
+        ("10.0", True),
+        ("unknown", True),
+    ):
+        assert _core.reads_raw_clock_by_itself(release) == by_itself

@@ -74,7 +74,10 @@ class FakeTorch:
         self.queued_ns, self.copies, self.left_out = 0.0, 0, set[int]()
         self.blocking, self.host_ns, self.held_ns = blocking, 0.0, 0.0
         self.current_stream, self.streams = "default stream", set[str]()  # those of timed copies
-        properties = [SimpleNamespace(uuid=f"aaaa-{index}", L2_cache_size=1 << 20) for index in range(gpus)]
+        properties = [
+            SimpleNamespace(uuid=f"aaaa-{index}", L2_cache_size=1 << 20, total_memory=1 << 34)
+            for index in range(gpus)
+        ]
         self.cuda = SimpleNamespace(
             device_count=lambda: gpus,
             is_available=lambda: gpus > 0,

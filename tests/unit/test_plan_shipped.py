@@ -27,7 +27,7 @@ def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
     """Catches a pair or a device that quick would leave out, and three rounds that take more than 30 s."""
     made = make_plan(load("quick"), *h200x4)
     assert not [entry for entry in made.cases if entry.reason]
-    assert made.estimated_s <= 29
+    assert made.estimated_s <= 30
     assert {entry.rounds for entry in made.cases} == {3}
     have = {(entry.case.interface, entry.case.path, entry.case.access) for entry in made.cases}
     gpus = [f"gpu{index}" for index in range(4)]
@@ -114,7 +114,7 @@ def test_full_of_an_h200_node_leaves_room_in_nine_minutes() -> None:
 
 def test_two_cores_finish_in_time() -> None:
     """Catches plans that leave such a machine out of one of its budgets, 60 s and 480 s."""
-    assert make_plan(load("quick"), *two_cores).estimated_s <= 40
+    assert make_plan(load("quick"), *two_cores).estimated_s <= 52
     full = make_plan(load("full"), *two_cores)
     assert full.estimated_s <= 160
     assert not [entry for entry in full.cases if entry.reason]

@@ -58,10 +58,10 @@ def test_defaults() -> None:
 @pytest.mark.parametrize(
     ("width", "pitch", "slots"),
     [
-        (4096, 4096, 128),  # 64 MiB of cache: a rotation of 128 MiB
-        (4096, 8192, 128),
-        (64, 4096, 128),
-        (8, 4096, 16),  # a line of 64 bytes for every 8
+        (4096, 4096, 256),  # 60 MiB of cache: a rotation of 256 MiB
+        (4096, 8192, 256),
+        (64, 4096, 256),
+        (8, 4096, 32),  # a line of 64 bytes for every 8
     ],
 )
 def test_buffers_rotate_over_the_lines_that_are_touched(width: int, pitch: int, slots: int) -> None:

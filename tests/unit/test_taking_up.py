@@ -24,7 +24,7 @@ def manifest(**more: Any) -> dict[str, Any]:
         "suite": {"text": SUITE.text},
         "options": {},
         "planned": 3,
-        "fingerprint": {"driver": "a", "code": "b", "method_version": 3, "topology": "t"},
+        "fingerprint": {"driver": "a", "code": "b", "method_version": 3, "host_loops": "l", "topology": "t"},
         "topology": {"host": "h"},
         **more,
     }
@@ -88,13 +88,13 @@ def test_options_are_those_of_the_run() -> None:
 
 def test_what_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches figures of two drivers, versions or machines in one run, and a change that is not named."""
-    now = {"driver": "a", "code": "b", "method_version": 3, "topology": "t"}
+    now = {"driver": "a", "code": "b", "method_version": 3, "host_loops": "l", "topology": "t"}
     monkeypatch.setattr(taking_up.manifests, "fingerprint", lambda *_: now)
     monkeypatch.setattr(taking_up.manifests, "topology_changes", lambda *_: ["gpu1 is new", "cpu0: cores"])
     topology: Any = SimpleNamespace(to_json=dict)
     probed: Any = SimpleNamespace(capabilities=None, method_version=3)
     assert taking_up._changes(manifest(), topology, probed) == []
-    for name in ("driver", "code", "method_version"):
+    for name in ("driver", "code", "method_version", "host_loops"):
         monkeypatch.setitem(now, name, "new")
         assert taking_up._changes(manifest(), topology, probed) == [
             f"{name}: {manifest()['fingerprint'][name]} became new"

@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import replace
 from itertools import combinations, permutations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.peaks import peak
+from byteways.run.device_caches import last_level_caches
 from byteways.topology import kfd, link_rates
+from byteways.topology.gpu_caches import listed_caches
 from byteways.topology.kfd_caches import read_caches
 from byteways.topology.model import Cache, Device, Link, Topology, compute_units_name
 from byteways.topology.routes import link_class, route, routes
@@ -414,3 +417,23 @@ def test_caches_of_a_kernel_that_lists_them_otherwise(tmp_path: Path) -> None:
         (tmp_path / str(number) / "properties").write_text(text)
     assert read_caches(tmp_path) == (Cache(1, "data", 16384, 0, 1),)
     assert read_caches(tmp_path / "none") == ()
+
+
+def test_a_cache_on_the_memory_side_counts(tmp_path: Path) -> None:
+    """Catches cold buffers that exceed the L2 cache, which the runtime reports, and stay in a larger one."""
+    machine = amd.without_caches(amd.mi300x_x8())
+    caches = (
+        CacheSpec(1, "Instruction", 64),
+        CacheSpec(2, "Unified", 4096, 0),
+        CacheSpec(3, "Data", 262144, 0),
+    )
+    write_tree(tmp_path, replace(machine, gpus=(replace(machine.gpus[0], caches=caches),), links=()))
+    listed = listed_caches(tmp_path / "sys")
+    address, largest = next(iter(listed.items()))
+    runtime = SimpleNamespace(name="gpu0", runtime="hip", pci_address=address, last_level_cache_bytes=4096)
+    other = SimpleNamespace(name="gpu1", runtime="cuda", pci_address="ffff:00:00.0", last_level_cache_bytes=9)
+    cpu = SimpleNamespace(name="cpu0", runtime="host", pci_address="", last_level_cache_bytes=7)
+    devices: Any = [runtime, other, cpu]
+    assert largest == 256 << 20
+    assert last_level_caches(devices, False, tmp_path / "sys") == {"gpu0": largest, "gpu1": 9, "cpu0": 7}
+    assert last_level_caches(devices, True, tmp_path / "sys") == {"gpu0": 4096, "gpu1": 9, "cpu0": 7}

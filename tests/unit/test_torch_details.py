@@ -135,7 +135,7 @@ def test_cold_copies_rotate_over_more_than_the_cache() -> None:
     """Catches a cold copy within the cache of a GPU, and slots that overlap."""
     few, many = FakeTorch(), FakeTorch()
     many.cuda.get_device_properties = lambda index: SimpleNamespace(
-        uuid=f"aaaa-{index}", L2_cache_size=1 << 28
+        uuid=f"aaaa-{index}", L2_cache_size=1 << 28, total_memory=1 << 36
     )
     assert len(slots(many)) > len(slots(few)) > 1
     held = slots(few, size=4096)

@@ -15,13 +15,15 @@ from typing import Any
 
 import pytest
 
+from byteways import _core
+from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES
 from byteways.run.arena import Arena
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.process import WorkerLost, WorkerProcess
-from byteways.settings import gpus_wanted, kernel_cache, worker_command
+from byteways.settings import check_settings, gpus_wanted, isas_of, kernel_cache, worker_command
 from byteways.topology.model import Capabilities
 
 CPU = Buffer("cpu0", "pageable")
@@ -65,6 +67,7 @@ def test_probe_describes_the_host(worker: WorkerProcess) -> None:
         "available": False,
         "reason": "copy is executed by a GPU",
     }
+    assert capabilities["host_loops"] == {"isa": _core.host_isa(), "compiler": _core.COMPILER}
     assert 0 < capabilities["host_memory_bytes"] <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     assert capabilities["host_access"] == {}
     recorded_before = {name: told for name, told in capabilities.items() if name != "host_access"}
@@ -336,6 +339,22 @@ def test_rocm_is_searched_newest_first(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
     found = library_directories({"ROCM_PATH": str(tmp_path / "own")}, [str(tmp_path / "site")], tmp_path)
     assert found == [str(folder) for folder in (wheel, tmp_path / "own" / "lib", *installed, torch)]
+
+
+def test_instruction_sets_are_those_of_the_native_core(tmp_path: Path) -> None:
+    """Would catch a hint that names what the worker then refuses."""
+    cpuinfo = Path("/proc/cpuinfo")
+    assert isas_of(cpuinfo.read_text(encoding="utf-8")) == _core.host_isas()
+    for name in _core.host_isas():
+        check_settings({"BYTEWAYS_ISA": name})
+    older = tmp_path / "cpuinfo"
+    older.write_text("processor\t: 0\nflags\t\t: fpu sse2 avx avx2 avx512f\n", encoding="utf-8")
+    with pytest.raises(BytewaysError) as refused:
+        check_settings({"BYTEWAYS_ISA": "avx512"}, older)
+    assert refused.value.hint == "set it to sse2 or avx2, or unset it"
+    check_settings({"BYTEWAYS_ISA": "avx2"}, older)
+    assert isas_of("processor\t: 0\nFeatures\t: fp asimd evtstrm\n") == ["neon"]
+    assert isas_of("processor\t: 0\nisa\t: rv64imafdcv\n") == ["generic"]
 
 
 def test_settings() -> None:

@@ -2,7 +2,7 @@
 #include "interfaces/compute/arguments.hpp"
 #include "interfaces/compute/ends.hpp"
 #include "runtimes/host/host_kernels.hpp"
-#include "runtimes/host/targets.hpp"
+#include "runtimes/host/isa.hpp"
 
 namespace byteways {
 namespace {

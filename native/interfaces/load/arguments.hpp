@@ -6,16 +6,17 @@
 namespace byteways {
 
 // "load", and on a GPU "load_resident" with more loads of a thread in flight: runs `operations` one after
-// another. Each adds load_word() of all words of its slot of `bytes` to *sum. A device kernel is launched
-// once per operation; the host loops inside one launch.
+// another. Each adds a figure of its slot of `bytes` to *sum: a device kernel the sum of load_word() over all
+// words, the host the XOR of all words (host_sum.hpp). A device kernel is launched once per operation; the
+// host loops inside one launch.
 struct LoadArguments {
   const void* data;
   unsigned long long bytes;
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned long long key;  // of the data; only the simulator reads it
-  unsigned long long* sum;
+  unsigned long long key;   // of the data; only the simulator reads it
+  unsigned long long* sum;  // of a host: kHostSumWords words
   unsigned long long slot;  // device: of this operation, by launch_operations()
 };
 

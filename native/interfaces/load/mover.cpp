@@ -1,10 +1,13 @@
 // Interface `load`: the executor's own loads, without stores, from one buffer that holds the pattern. The sum
-// of all words read since its last reset proves that every operation read every word.
+// of what was read since its last reset proves that every operation read every word.
+#include <algorithm>
 #include <cstring>
 
 #include "interfaces/copying_mover.hpp"
+#include "interfaces/host_sum.hpp"
 #include "interfaces/load/arguments.hpp"
 #include "interfaces/pattern.hpp"
+#include "interfaces/pattern_xor.hpp"
 #include "interfaces/registry.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
 
@@ -14,6 +17,7 @@ namespace {
 constexpr std::uint64_t kSumOffset = 2560;  // of the sum's copy in the shared scratch page
 constexpr std::uint64_t kSumBytes = 4096;
 constexpr std::uint64_t kCoveredBytes = 128ull << 20;
+static_assert(kHostSumWords * kWord <= kSumBytes && kHostSumStart == kPoison);
 
 // The buffer is used as a copy's destination, so that its slots rotate.
 Flow from_buffer(Flow flow) {
@@ -63,7 +67,7 @@ class Load final : public CopyingMover {
   }
 
   void spoil(std::uint64_t, std::uint64_t) override {
-    poison(*session_, executor(), sum_->data(), 1, 1);
+    poison(*session_, executor(), sum_->data(), kHostSumWords, 1);
     executor().runtime->synchronize(session_->service_stream(executor()));
     read_ = {};
   }
@@ -71,9 +75,8 @@ class Load final : public CopyingMover {
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification verification;
     verification.expected = kPoison;  // initial value of the sum
-    for (std::uint64_t k = read_.first; k < read_.first + read_.count; ++k)
-      verification.expected +=
-          load_sum(arguments_.key, k % slots_.count * slots_.stride_bytes / kWord, flow_.size_bytes / kWord);
+    for (std::uint64_t k = 0; k < std::min(read_.count, slots_.count); ++k)
+      verification.expected += times_used(read_, slots_, k) * expected((read_.first + k) % slots_.count);
     Stream& stream = session_->service_stream(executor());
     std::byte* shared = session_->shared_scratch(executor()) + kSumOffset;
     executor().runtime->copy(shared, sum_->data(), kWord, stream);
@@ -97,6 +100,13 @@ class Load final : public CopyingMover {
     if (!has_limited_grid(flow_) && flow_.size_bytes >= kCoveredBytes)
       return covering_shape(flow_, kernel, accesses, kTileAccesses);
     return resident_shape(flow_, kernel, accesses);
+  }
+
+  // What one operation adds to the sum.
+  std::uint64_t expected(std::uint64_t slot) const {
+    const std::uint64_t first = slot * slots_.stride_bytes / kWord, words = flow_.size_bytes / kWord;
+    return executor().is_host() ? pattern_xor(arguments_.key, first, words)
+                                : load_sum(arguments_.key, first, words);
   }
 
   PreparedKernel kernel_;

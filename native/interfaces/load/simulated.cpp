@@ -1,5 +1,6 @@
 // The read-only kernel on the simulated machine.
 #include "interfaces/load/arguments.hpp"
+#include "interfaces/pattern_xor.hpp"
 #include "simulator/kernels.hpp"
 
 namespace byteways::sim {
@@ -22,7 +23,8 @@ void load(Kernels& kernels, Operation& operation, const LoadArguments& arguments
   operation.never_ends = kernels.hangs(reached.place, launch.executor);
   const bool lost = kernels.misreads(launch.executor, reached.place);
   // Correct words give the expected sum; for others nothing is added, which is wrong, too.
-  operation.on_end = [=, &kernels, place = reached.place] {
+  operation.on_end = [=, &kernels, place = reached.place,
+                      expected = launch.on_gpu() ? load_sum : pattern_xor] {
     Memory& memory = kernels.memory();
     for (Word k = first; k < first + operations && !lost; ++k) {
       const Range from = slots.at(k);
@@ -30,7 +32,7 @@ void load(Kernels& kernels, Operation& operation, const LoadArguments& arguments
       kernels.devices().count_moved(place, launch.executor, arguments.bytes);
       if (memory.check(from, arguments.key, index, 1).bad_count != 0) continue;
       memory.set(*sum.block, sum.begin,
-                 memory.at(*sum.block, sum.begin) + load_sum(arguments.key, index, count));
+                 memory.at(*sum.block, sum.begin) + expected(arguments.key, index, count));
     }
   };
 }

@@ -13,9 +13,11 @@ constexpr unsigned int kMostAccessBits = 32;
 
 // "random_load", "random_store" and "random_update" run `operations` one after another. Each divides its slot
 // of `bytes` into 2^access_bits elements and accesses every element once, in the order of random_element().
-// The slot holds words of the pattern of `key`, or gets them. A load adds the number of pieces that it found
-// right to *right; a piece is a word, or an element of 4 bytes. An update turns pattern_word(k, i) into
-// pattern_word(k + 1, i). A device kernel is launched once per operation; the host loops inside one launch.
+// The slot holds words of the pattern of `key`, or gets them. Loads of a
+// device kernel add the number of pieces that they found right to *right; a piece is a word, or an element of
+// 4 bytes. Those of a host add the XOR of all elements (host_sum.hpp). An update turns pattern_word(k, i)
+// into pattern_word(k + 1, i). A device kernel is launched once per operation; the host loops inside one
+// launch.
 struct RandomArguments {
   void* data;
   unsigned long long bytes;
@@ -25,9 +27,9 @@ struct RandomArguments {
   unsigned long long key;
   unsigned int access_bytes;  // of an element: a power of two
   unsigned int access_bits;
-  unsigned long long* right;
-  unsigned int fence;       // device, stores and updates: 1 if must_fence() (mover.hpp)
-  unsigned long long slot;  // device: of this operation, by launch_operations()
+  unsigned long long* right;  // of a host: kHostSumWords words
+  unsigned int fence;         // device, stores and updates: 1 if must_fence() (mover.hpp)
+  unsigned long long slot;    // device: of this operation, by launch_operations()
 };
 
 // A bijection of [0, 2^bits), another one for each operation: odd multiplications and xor-shifts are
@@ -49,6 +51,12 @@ struct RandomOrder {
     return x ^ (x >> half);
   }
 };
+
+// The XOR of all elements of a range, from that of its words.
+BYTEWAYS_HOST_DEVICE inline unsigned long long elements_xor(unsigned long long words,
+                                                            unsigned int access_bytes) {
+  return access_bytes == 4 ? (words ^ words >> 32) & 0xFFFFFFFFull : words;
+}
 
 // Half `half` (0: the low one) of a word, as memory holds it: both vendors and all hosts are little-endian.
 BYTEWAYS_HOST_DEVICE inline unsigned int half_word(unsigned long long word, unsigned long long half) {

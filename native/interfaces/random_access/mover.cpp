@@ -1,15 +1,18 @@
 // Interfaces `random-load`, `random-store` and `random-update`: independent accesses of a few bytes to random
 // elements of one buffer, as HPCC RandomAccess (GUPS) makes them; its updates are of 8 bytes. An operation
-// accesses each element of its slot once, in an order of its own. Loads are checked as they arrive: the count
-// of right pieces proves that each was read. An update changes its word to the next pattern, so that words
-// tell how often they were updated: not one may be lost, where HPCC allows one percent.
+// accesses each element of its slot once, in an order of its own. Loads of a GPU are checked as they
+// arrive, and the count of right pieces proves that each was read; those of a host are combined by XOR. An
+// update changes its word to the next pattern, so that words tell how often they were updated: not one may be
+// lost, where HPCC allows one percent.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <numeric>
 
 #include "interfaces/copying_mover.hpp"
+#include "interfaces/host_sum.hpp"
 #include "interfaces/pattern.hpp"
+#include "interfaces/pattern_xor.hpp"
 #include "interfaces/random_access/arguments.hpp"
 #include "interfaces/registry.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
@@ -19,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kCountOffset = 2816;  // of the count's copy in the shared scratch page
 constexpr std::uint64_t kCountBytes = 4096;
+static_assert(kHostSumWords * kWord <= kCountBytes && kHostSumStart == kPoison);
 constexpr std::uint64_t kLeastRandomBytes = 1024;
 constexpr std::int64_t kUsualAccessBytes = 8;
 
@@ -109,7 +113,8 @@ class RandomLoad final : public RandomAccess {
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
-    operations_ += count;
+    if (read_.count == 0) read_.first = first_operation;
+    read_.count = first_operation + count - read_.first;
     RandomAccess::enqueue(stream, first_operation, count);
   }
 
@@ -120,21 +125,22 @@ class RandomLoad final : public RandomAccess {
   }
 
   void spoil(std::uint64_t, std::uint64_t) override {
-    poison(*session_, executor(), count_->data(), 1, 1);
+    poison(*session_, executor(), count_->data(), kHostSumWords, 1);
     executor().runtime->synchronize(session_->service_stream(executor()));
-    operations_ = 0;
+    read_ = {};
   }
 
   Verification verify(std::uint64_t, std::uint64_t) override {
-    const std::uint64_t piece = std::min<std::uint64_t>(arguments_.access_bytes, kWord);
     Verification verification;
-    verification.expected = kPoison + operations_ * (flow_.size_bytes / piece);  // from its initial value
+    verification.expected = kPoison;  // the initial value
+    for (std::uint64_t k = 0; k < std::min(read_.count, slots_.count); ++k)
+      verification.expected += times_used(read_, slots_, k) * expected((read_.first + k) % slots_.count);
     Stream& stream = session_->service_stream(executor());
     std::byte* shared = session_->shared_scratch(executor()) + kCountOffset;
     executor().runtime->copy(shared, count_->data(), kWord, stream);
     executor().runtime->synchronize(stream);
     std::memcpy(&verification.got, shared, kWord);
-    verification.checked_bytes = operations_ * flow_.size_bytes;
+    verification.checked_bytes = read_.count * flow_.size_bytes;
     verification.ok = verification.got == verification.expected;
     verification.bad_count = verification.ok ? 0 : 1;
     return verification;
@@ -145,8 +151,17 @@ class RandomLoad final : public RandomAccess {
   }
 
  private:
+  // What one operation adds to the count.
+  std::uint64_t expected(std::uint64_t slot) const {
+    if (!executor().is_host())
+      return flow_.size_bytes / std::min<std::uint64_t>(arguments_.access_bytes, kWord);
+    const std::uint64_t first = slot * slots_.stride_bytes / kWord;
+    return elements_xor(pattern_xor(arguments_.key, first, flow_.size_bytes / kWord),
+                        arguments_.access_bytes);
+  }
+
   std::unique_ptr<Buffer> count_;
-  std::uint64_t operations_ = 0;  // since the count was reset
+  Operations read_;  // since the count was reset
 };
 
 class RandomStore final : public RandomAccess {

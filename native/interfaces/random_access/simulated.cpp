@@ -3,6 +3,7 @@
 // out.
 #include <algorithm>
 
+#include "interfaces/pattern_xor.hpp"
 #include "interfaces/random_access/arguments.hpp"
 #include "simulator/kernels.hpp"
 
@@ -70,15 +71,20 @@ void random_load(Kernels& kernels, Operation& operation, const RandomArguments& 
   limit_by_misses(kernels, operation, arguments, launch, all);
   operation.never_ends = kernels.hangs(place, launch.executor);
   const bool lost = kernels.misreads(launch.executor, place);
-  // Words that are all right are counted; of others none is, which is wrong, too.
+  // Words that are all right give what is expected; for others nothing is added, which is wrong, too.
   operation.on_end = [=, &kernels] {
     Memory& memory = kernels.memory();
     const Word pieces = arguments.bytes / std::min<Word>(arguments.access_bytes, kWordBytes);
+    const bool on_gpu = launch.on_gpu();
     for (Word k = all.first; k < all.first + all.operations && !lost; ++k) {
       const Range from = all.slots.at(k);
       kernels.devices().count_moved(place, launch.executor, arguments.bytes);
-      if (memory.check(from, arguments.key, from.begin - all.slots.first.begin, 1).bad_count != 0) continue;
-      memory.set(*right.block, right.begin, memory.at(*right.block, right.begin) + pieces);
+      const Word index = from.begin - all.slots.first.begin;
+      if (memory.check(from, arguments.key, index, 1).bad_count != 0) continue;
+      const Word found = on_gpu ? pieces
+                                : elements_xor(pattern_xor(arguments.key, index, from.end - from.begin),
+                                               arguments.access_bytes);
+      memory.set(*right.block, right.begin, memory.at(*right.block, right.begin) + found);
     }
   };
 }

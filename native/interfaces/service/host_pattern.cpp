@@ -1,102 +1,27 @@
-// The host's fill, poison and check: loops over cache lines, compiled for each register width and selected at
-// run time, because every case is verified and verification must run at memory speed.
+// The host's fill, poison and check, with loops for each register width, because every case is verified and
+// verification must run at memory speed.
 #include <algorithm>
-#include <cstring>
 
+#include "interfaces/pattern_loops.hpp"
 #include "interfaces/service/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/streaming_copy.hpp"
-#include "runtimes/host/targets.hpp"
 
 namespace byteways {
 namespace {
 
 using Word = unsigned long long;
 
-constexpr Word kMultiplier = 0x9E3779B97F4A7C15ull;  // of pattern_word()
 constexpr Word kWordsPerLine = 8;
 constexpr Word kWordsPerBlock = 1024;  // generated or checked at once; fits in the nearest cache
 // From this size on (1 MiB) stores bypass the caches: 20 instead of 10 GB/s per core.
 constexpr Word kWordsToStream = 1u << 17;
 
-// A cache line of words; the compiler splits it into whatever registers the target has.
-typedef Word Line __attribute__((vector_size(kWordsPerLine * sizeof(Word))));
-
-// From word to word, the product in pattern_word() grows by its multiplier, so additions replace
-// multiplications.
-BYTEWAYS_INLINE void first_products(Line& line, Word product) {
-  for (Word k = 0; k < kWordsPerLine; ++k) line[k] = product + k * kMultiplier;
-}
-
-BYTEWAYS_INLINE void fill_words(Word* words, Word count, Word product) {
-  Line products;
-  first_products(products, product);
-  Word i = 0;
-  for (; i + kWordsPerLine <= count; i += kWordsPerLine) {
-    const Line line = products ^ (products >> 32);
-    std::memcpy(words + i, &line, sizeof line);
-    products += kWordsPerLine * kMultiplier;
-  }
-  for (Word k = 0; i < count; ++i, ++k) words[i] = products[k] ^ (products[k] >> 32);
-}
-
-// All bits that differ from the pattern in any word.
-BYTEWAYS_INLINE Word differing_bits(const Word* words, Word count, Word product) {
-  Line products;
-  first_products(products, product);
-  Line differing = {};
-  Word i = 0;
-  for (; i + kWordsPerLine <= count; i += kWordsPerLine) {
-    Line line;
-    std::memcpy(&line, words + i, sizeof line);
-    differing |= line ^ products ^ (products >> 32);
-    products += kWordsPerLine * kMultiplier;
-  }
-  Word bits = 0;
-  for (Word k = 0; i < count; ++i, ++k) bits |= words[i] ^ products[k] ^ (products[k] >> 32);
-  for (Word k = 0; k < kWordsPerLine; ++k) bits |= differing[k];
-  return bits;
-}
-
-struct Loops {
-  void (*fill)(Word*, Word, Word);
-  Word (*differ)(const Word*, Word, Word);
-};
-
-void fill_plain(Word* words, Word count, Word product) { fill_words(words, count, product); }
-Word differ_plain(const Word* words, Word count, Word product) {
-  return differing_bits(words, count, product);
-}
-
-#if defined(__x86_64__)
-BYTEWAYS_TARGET("avx2") void fill_avx2(Word* words, Word count, Word product) {
-  fill_words(words, count, product);
-}
-BYTEWAYS_TARGET("avx2") Word differ_avx2(const Word* words, Word count, Word product) {
-  return differing_bits(words, count, product);
-}
-BYTEWAYS_TARGET("avx512f,avx512dq,avx512vl") void fill_avx512(Word* words, Word count, Word product) {
-  fill_words(words, count, product);
-}
-BYTEWAYS_TARGET("avx512f,avx512dq,avx512vl") Word differ_avx512(const Word* words, Word count, Word product) {
-  return differing_bits(words, count, product);
-}
-#endif
-
-const Loops& loops() {
-  static const Loops chosen = [] {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-      return Loops{fill_avx512, differ_avx512};
-    if (__builtin_cpu_supports("avx2")) return Loops{fill_avx2, differ_avx2};
-#endif
-    return Loops{fill_plain, differ_plain};
-  }();
-  return chosen;
-}
+constexpr Versions<PatternFill, void(Word*, Word, Word)> fill_words;
+constexpr Versions<PatternDiffer, Word(const Word*, Word, Word)> differing_bits;
 
 Word product_at(const PatternArguments& arguments, Word j) {
-  return (arguments.key + arguments.first_index + j) * kMultiplier;
+  return (arguments.key + arguments.first_index + j) * kPatternMultiplier;
 }
 
 void note(CheckResult& found, Word j, Word expected, Word got) {
@@ -142,7 +67,7 @@ void fill_kernel(const PatternArguments& arguments, const TeamMember& member) {
   const Share share = touched_share(arguments, member);
   if (arguments.stride == 1) {
     write_blocks(arguments.words, share, [&](Word* words, Word count, Word j) {
-      loops().fill(words, count, product_at(arguments, j));
+      fill_words(words, count, product_at(arguments, j));
     });
     return;
   }
@@ -166,7 +91,7 @@ void check_kernel(const PatternArguments& arguments, const TeamMember& member) {
   if (arguments.stride == 1 && sum_of(arguments).is_pattern()) {
     for (Word begin = share.begin; begin < share.end; begin += kWordsPerBlock) {
       const Word end = std::min(begin + kWordsPerBlock, share.end);
-      if (loops().differ(arguments.words + begin, end - begin, product_at(arguments, begin)) != 0)
+      if (differing_bits(arguments.words + begin, end - begin, product_at(arguments, begin)) != 0)
         examine(arguments, begin, end, 1, found);
     }
   } else {

@@ -30,10 +30,9 @@ class GpuRuntime : public Runtime {
 
   std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
                                        int numa_domain) override {
-    const Availability offered = offers(memory, device);
-    if (!offered.available)
-      throw Unsupported("allocate", std::string(memory_name(memory)), offered.reason,
-                        driver_->name_of(device));
+    const Availability& known = offered(memory, device);
+    if (!known.available)
+      throw Unsupported("allocate", std::string(memory_name(memory)), known.reason, driver_->name_of(device));
     if (memory == Memory::ipc)
       throw Unsupported("allocate", "ipc", "another process allocates it: open it by its handle",
                         driver_->name_of(device));

@@ -15,6 +15,7 @@
 #include "runtimes/factories.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/host_stream.hpp"
+#include "runtimes/host/isa.hpp"
 
 namespace byteways {
 namespace {
@@ -229,6 +230,7 @@ bool HostRuntime::bind_thread_near_pci(const std::string& pci_address) {
 }
 
 std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports) {
+  host_isa();  // refuses a wrong setting now and not in the first case
   auto runtime = std::make_unique<HostRuntime>(host_cpus());
   LibraryReport report;
   report.library = "host";

@@ -40,7 +40,7 @@ from byteways.run.interruption import Interruption
 from byteways.run.options import Options
 from byteways.run.simulation import Simulation, simulation_of
 from byteways.run.taking_up import missing_plan, take_up
-from byteways.settings import gpus_wanted
+from byteways.settings import check_settings
 from byteways.studies.reading import load
 from byteways.studies.study import Study
 
@@ -81,7 +81,7 @@ def reproduce(
 ) -> int:
     """Repeat a published experiment: compare its values with ours, and check its claims here."""
     check_started_once()
-    gpus_wanted()  # report an invalid setting here, not in a worker
+    check_settings()  # reports an invalid one here, not in a worker
     study = load(key)
     options = options_of(only, size, budget, launcher=launcher)
     asked = (("--out", out), *given(options))

@@ -45,7 +45,7 @@ from byteways.run.interruption import Interruption
 from byteways.run.options import Options
 from byteways.run.simulation import Simulation, simulation_of
 from byteways.run.taking_up import missing_plan, take_up
-from byteways.settings import gpus_wanted
+from byteways.settings import check_settings
 
 
 def run(
@@ -94,7 +94,7 @@ def run(
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     check_started_once()
-    gpus_wanted()  # report an invalid setting here, not in a worker
+    check_settings()  # reports an invalid one here, not in a worker
     options = options_of(
         *(only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs),
         ranks_per_host=ranks_per_host,

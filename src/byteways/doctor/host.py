@@ -8,14 +8,15 @@ from collections.abc import Collection
 from pathlib import Path
 
 from byteways.doctor.check import Check
+from byteways.plan.footprint import ROTATED_CACHES
 from byteways.run.health_host import HostLoad, control_groups
 from byteways.run.host_memory import host_memory_bytes
 from byteways.topology.model import Topology
 from byteways.topology.sysfs_cpu import parse_cpu_list, read_text
 from byteways.units import format_size
 
-#: Cold buffers rotate over more than twice the last-level cache, at the source and at the destination.
-CACHES_NEEDED = 4
+#: Cold buffers are larger than half as many last-level caches, at the source and at the destination.
+CACHES_NEEDED = ROTATED_CACHES
 
 
 def check_host(

@@ -27,31 +27,54 @@ ROTATION_UNIT_BYTES = 64 * 2**20
 REGION_BYTES = 2 * 2**20
 MOVED_BYTES = 128 * 2**20
 
+#: Cold buffers are larger than this many times the last-level cache. If it replaces the least recently used
+#: line, one cache would do; if a random one, a line is still cached at its next turn with probability
+#: p = exp(-(1 - p) × buffer / cache): 20 % at twice the cache, 2 % at four times.
+ROTATED_CACHES = 4
+#: Of a small memory, cold buffers may take this part each, but are larger than half as many caches.
+ROTATED_PART = 8
+
 #: Alignment of slots in a rotation (native/interfaces).
 _SLOT_ALIGNMENT_BYTES = 256
 
 
 def last_level_cache_bytes(device: str, capabilities: Capabilities) -> int:
-    """Returns the device's last-level cache in bytes as reported by the runtime; 0 if unknown."""
-    return int(capabilities.devices.get(device, {}).get("last_level_cache_bytes") or 0)
+    """Returns the bytes of the device's last-level cache that rotations leave behind; 0 if it is unknown."""
+    fields = capabilities.devices.get(device, {})
+    memory_bytes = int(fields.get("memory_bytes") or 0)
+    if device.startswith("cpu") and capabilities.host_memory_bytes:
+        memory_bytes = min(memory_bytes or capabilities.host_memory_bytes, capabilities.host_memory_bytes)
+    return rotated_cache(int(fields.get("last_level_cache_bytes") or 0), memory_bytes)
+
+
+def rotated_cache(cache_bytes: int, memory_bytes: int) -> int:
+    """Returns the part of a cache of which rotations are a multiple: all, or less where memory is small.
+
+    Args:
+        cache_bytes: Of the last-level cache.
+        memory_bytes: Of the device's memory, or of what the process may use; 0 if unknown.
+    """
+    if not memory_bytes:
+        return cache_bytes
+    return min(cache_bytes, max(cache_bytes // 2, memory_bytes // (ROTATED_PART * ROTATED_CACHES)))
 
 
 def buffer_bytes(size_bytes: int, cache: str, last_level_cache: int) -> int:
-    """Returns the bytes of one buffer: one operation if `warm`, more than twice the cache if `cold`.
+    """Returns the bytes of one buffer: one operation if `warm`, more than ROTATED_CACHES caches if `cold`.
 
     A rotation is a whole number of operations.
     """
     if cache != "cold":
         return size_bytes
     unit = size_bytes if ROTATION_UNIT_BYTES % size_bytes else ROTATION_UNIT_BYTES
-    return (2 * last_level_cache // unit + 1) * unit
+    return (ROTATED_CACHES * last_level_cache // unit + 1) * unit
 
 
 def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int]) -> int:
     """Returns the bytes of each buffer of one flow, as workers allocate them.
 
     Source and destination rotate together, so the larger last-level cache of their devices decides.
-    Concurrent flows fill a cache together, so each rotates over its share of twice that cache; in an
+    Concurrent flows fill a cache together, so each rotates over its share of that; in an
     interference case each rotates over all of it. Warm and cold cases share buffers, so that pages and
     placement are equal. Rotations are rounded up, so that most operation sizes use equal buffers.
 

@@ -37,6 +37,7 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
         "Simulated on"
         if is_simulated(manifest)
         else "System": f"{host.get('os')}, kernel {host.get('kernel')}",
+        "Host loops": str(print_of.get("host_loops") or ""),
         "byteways": f"{manifest.get('byteways_version')}, method {manifest.get('method_version')}",
     }
     return tuple((name, value) for name, value in found.items() if value)

@@ -33,7 +33,9 @@ def now() -> str:
 
 def fingerprint(topology: Topology, capabilities: Capabilities, method_version: int) -> dict[str, Any]:
     """Returns what must be equal for two measurements to belong to one run."""
+    loops = capabilities.host_loops
     return {
+        **({"host_loops": f"{loops.isa} by {loops.compiler}"} if loops else {}),
         "driver": driver_versions(capabilities),
         "topology": topology_digest(topology.to_json()),
         "code": f"{__version__} {code_digest()}",

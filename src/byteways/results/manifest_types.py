@@ -30,7 +30,11 @@ class ManifestSuite(TypedDict):
     rounds: int
 
 
-class ManifestFingerprint(TypedDict):
+class _HostFingerprint(TypedDict, total=False):
+    host_loops: str  # instruction set and compiler; simulated and earlier runs lack it
+
+
+class ManifestFingerprint(_HostFingerprint):
     driver: str
     topology: str
     code: str

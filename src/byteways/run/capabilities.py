@@ -11,6 +11,7 @@ from byteways.errors import BytewaysError
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES, needs_grant
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
+from byteways.run.device_caches import last_level_caches
 from byteways.run.library_paths import library_directories
 from byteways.run.simulator import simulator_path
 from byteways.settings import kernel_cache
@@ -54,6 +55,7 @@ def describe(
     """
     devices = session.devices
     gpus = [device.name for device in devices if device.runtime != "host"]
+    caches = last_level_caches(devices, session.virtual_time)
     lost = {
         architecture: compile_in_child(architecture, kernel_cache())
         for architecture in risky_architectures(devices, session.libraries)
@@ -63,7 +65,13 @@ def describe(
     plain = {vendor: _plain_copy(core, session, vendor) for vendor in vendors}
     return {
         "capabilities": {
-            "devices": {device.name: _device(core, session, device) for device in devices},
+            "devices": {
+                device.name: {
+                    **_device(core, session, device),
+                    "last_level_cache_bytes": caches[device.name],
+                }
+                for device in devices
+            },
             "memory": {
                 device.name: {
                     **{memory: _offer(session.offers(device.name, memory)) for memory in MEMORIES},
@@ -90,6 +98,9 @@ def describe(
                 for device in devices
                 if device.runtime != "host"
             },
+            "host_loops": None
+            if session.virtual_time
+            else {"isa": core.host_isa(), "compiler": core.COMPILER},
             "host_memory_bytes": host_bytes,
         },
         "libraries": [_library(report) for report in (*session.libraries, *reports.values())],

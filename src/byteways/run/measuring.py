@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
 from byteways.plan.case import Flow as PlannedFlow
-from byteways.plan.footprint import flow_buffer_bytes, usable
+from byteways.plan.footprint import flow_buffer_bytes, rotated_cache, usable
 from byteways.plan.interfaces import INTERFACES, figure_of, is_memory_step, moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
 from byteways.run.arena import Arena
+from byteways.run.device_caches import last_level_caches
 from byteways.run.energy import EnergyMeter
 from byteways.run.exporter import Exporter, ExporterLost, Exports, SimulatedExporter
 from byteways.run.health import FRESH_S, HealthMonitor, devices_of
@@ -64,7 +65,6 @@ class Measurer:
         devices = session.devices
         self._on_host = {device.name: device.runtime == "host" for device in devices}
         self._gpus = [device.name for device in devices if not self._on_host[device.name]]
-        self._cache_bytes = {device.name: device.last_level_cache_bytes for device in devices}
         self._cpu_domain = {
             device.name: device.numa_domain for device in devices if self._on_host[device.name]
         }
@@ -78,6 +78,8 @@ class Measurer:
             else device.memory_bytes
             for device in devices
         }
+        caches = last_level_caches(devices, bool(simulator))
+        self._cache_bytes = {name: rotated_cache(size, self._memory[name]) for name, size in caches.items()}
         self._first_gpus = _first_gpus(devices)
         self._exporter: Exports = Exporter()
         if simulator:

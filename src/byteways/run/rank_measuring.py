@@ -12,7 +12,7 @@ from byteways.plan.applications import OF_PEERS, fell_back, native_options
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case
 from byteways.plan.case import Flow as PlannedFlow
-from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.footprint import flow_buffer_bytes, rotated_cache
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES
 from byteways.plan.legality import kind_of
 from byteways.plan.options import RANK_ORDER
@@ -20,6 +20,7 @@ from byteways.plan.osu import OSU, is_osu, loop_of
 from byteways.plan.variables import unread_by
 from byteways.results import warnings
 from byteways.run.arena import Arena
+from byteways.run.device_caches import last_level_caches
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
@@ -73,7 +74,6 @@ class MeasurerOfRanks:
         self._session = session
         self._simulator = simulator
         self._xccl: Xccl | None = None
-        self._cache_bytes = {device.name: device.last_level_cache_bytes for device in session.devices}
         self._gpus = {device.name: device.uuid for device in session.devices if device.runtime != "host"}
         on_host = sum(device.memory_bytes for device in session.devices if device.runtime == "host")
         all_bytes = on_host if session.virtual_time else host_memory_bytes()
@@ -82,6 +82,15 @@ class MeasurerOfRanks:
             device.name: min(device.memory_bytes, host_bytes)
             if device.runtime == "host"
             else device.memory_bytes
+            for device in session.devices
+        }
+        # As the plan has it (plan/footprint.py): of the memory that all ranks share.
+        caches = last_level_caches(session.devices, session.virtual_time)
+        self._cache_bytes = {
+            device.name: rotated_cache(
+                caches[device.name],
+                min(device.memory_bytes, all_bytes) if device.runtime == "host" else device.memory_bytes,
+            )
             for device in session.devices
         }
         self._arena = Arena(core, session, memory, xccl=self._allocate)

@@ -200,8 +200,8 @@ def _changes(manifest: Mapping[str, Any], topology: Topology, probed: Probe) -> 
     after = manifests.fingerprint(topology, probed.capabilities, probed.method_version)
     changes = [
         f"{name}: {before[name]} became {after[name]}"
-        for name in ("driver", "code", "method_version")
-        if before[name] != after[name]
+        for name in ("driver", "code", "method_version", "host_loops")
+        if name in before and before[name] != after[name]
     ]
     if before["topology"] != after["topology"]:
         parts = manifests.topology_changes(manifest["topology"], topology.to_json())

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.footprint import flow_buffer_bytes, rotated_cache
 from byteways.results import warnings
 from byteways.results.times import Times
 from byteways.run.outcome import rounded
@@ -151,7 +151,10 @@ class TorchMeasurer:
 
         def cache_bytes(device: str) -> int:
             index = self._index(device, uuids) if device in uuids else None
-            return 0 if index is None else int(self._torch.cuda.get_device_properties(index).L2_cache_size)
+            if index is None:
+                return 0
+            told = self._torch.cuda.get_device_properties(index)
+            return rotated_cache(int(told.L2_cache_size), int(told.total_memory))
 
         count = 1
         if case.cache == "cold":

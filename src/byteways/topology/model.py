@@ -199,6 +199,14 @@ CALLS = ("graph", "batch", "copy-2d", "prefetch-to-domain")
 
 
 @dataclass(frozen=True)
+class HostLoops:
+    """How the loops of a host were compiled, on which its figures may depend."""
+
+    isa: str  # instruction set: "avx2"
+    compiler: str  # "gcc 12.2.0"
+
+
+@dataclass(frozen=True)
 class Capabilities:
     """What this machine's runtimes offer, found by a probing worker. Keys are device names.
 
@@ -217,6 +225,7 @@ class Capabilities:
     host_access: Mapping[str, bool] = field(default_factory=dict)  # by GPU: CPUs can access its memory
     copy_engines: Mapping[str, Mapping[str, CopyEngines]] = field(default_factory=dict)
     calls: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)  # by GPU: CALLS, PLAIN_COPY
+    host_loops: HostLoops | None = None  # None: simulated, or measured by an earlier version
     host_memory_bytes: int = 0  # control group limit or physical memory, whichever is less
 
     def to_json(self) -> dict[str, Any]:

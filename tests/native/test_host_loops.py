@@ -1,0 +1,117 @@
+"""The host's loops for each instruction set: their assembly by every compiler here, and what they move."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from byteways import _core
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "tests" / "native" / "loops" / "host_loops.cpp"
+#: As CMakeLists.txt compiles them; without headers of a C library, which another processor's lacks here.
+FLAGS = ("-std=c++20", "-O3", "-falign-loops=32", "-fPIC", "-ffreestanding", f"-I{ROOT / 'native'}", "-S")
+ARM = "--target=aarch64-linux-gnu"
+#: Registers of each instruction set as assembly names them.
+REGISTERS = {"Sse2": r"%xmm\d+", "Avx2": r"%ymm\d+", "Avx512": r"%zmm\d+", "Neon": r"\bq\d+"}
+STACK = {"Neon": r"\[(sp|x29)"}
+LOOPS = ("LoadXor", "PatternFill", "PatternDiffer", "StreamFill", "StreamLoop", "StreamDiffer")
+
+
+def compilers() -> list[tuple[str, ...]]:
+    """Every compiler here, with its options for another processor."""
+    found = [(name,) for name in ("g++", "clang++", "clang++-19") if shutil.which(name)]
+    return found + [(name, ARM) for (name,) in found if name.startswith("clang")]
+
+
+def functions(assembly: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Instruction set, loop and lines of every version of a loop."""
+    for text in re.split(r"^(?=_ZN8byteways\w+:)", assembly, flags=re.MULTILINE):
+        named = re.match(r"_ZN8byteways\d(Sse2|Avx2|Avx512|Neon)3runINS_\d+([A-Z][A-Za-z]+?)(?:IL|E)", text)
+        if named:
+            yield named[1], named[2], text.split(".cfi_endproc")[0].splitlines()
+
+
+def innermost_loops(lines: list[str]) -> list[list[str]]:
+    """Lines from a label to a jump back to it, but for those around another such loop."""
+    labels = {line.split(":")[0]: number for number, line in enumerate(lines) if re.match(r"\.\w+:", line)}
+    spans = []
+    for number, line in enumerate(lines):
+        jump = re.match(r"\s+(?:j|b)[a-z.]*\s+(?:\w+, *)?(\.\w+)", line)
+        if jump and labels.get(jump[1], number) < number:
+            spans.append((labels[jump[1]], number))
+    inner = [a for a in spans if not any(b != a and a[0] <= b[0] and b[1] <= a[1] for b in spans)]
+    return [lines[first : last + 1] for first, last in inner]
+
+
+@pytest.mark.parametrize("compiler", compilers(), ids=" ".join)
+def test_loops_use_whole_registers_and_no_stack(compiler: tuple[str, ...], tmp_path: Path) -> None:
+    """Would catch vectors that spill to the stack, registers used in part, and lines read twice."""
+    assembly = tmp_path / "loops.s"
+    subprocess.run([*compiler, *FLAGS, str(SOURCE), "-o", str(assembly)], check=True)
+    seen = set()
+    for isa, loop, lines in functions(assembly.read_text(encoding="utf-8")):
+        register, stack = REGISTERS[isa], STACK.get(isa, r"\(%r[sb]p")
+        loops = [text for text in innermost_loops(lines) if any(re.search(register, line) for line in text)]
+        assert loops, f"{loop} has no loop over registers of {isa}"
+        for text in loops:
+            spilled = [line for line in text if re.search(stack, line) and re.search(register, line)]
+            assert not spilled, f"{loop} for {isa}: {spilled}"
+        seen.add((isa, loop))
+        if loop == "LoadXor":
+            read = [re.findall(r"-?\w*\(%[^)]*\)", line) for text in loops[:1] for line in text]
+            addresses = [one for line in read for one in line]
+            assert len(addresses) == len(set(addresses)), f"{isa} reads twice: {addresses}"
+    expected = ("Neon",) if ARM in compiler or os.uname().machine == "aarch64" else ("Sse2", "Avx2", "Avx512")
+    assert seen == {(isa, loop) for isa in expected for loop in LOOPS}
+
+
+MOVES = """
+from byteways import _core
+session = _core.Session(gpus=False)
+options = _core.MeasureOptions()
+options.budget_s, options.max_samples = 0.0, 1
+a, b, c = (session.allocate("cpu0", "pageable", 1 << 23, "cpu0") for _ in range(3))
+streams = ("stream-copy", "stream-scale", "stream-add", "stream-triad")
+for interface in ("load", "store", *streams, "memcpy-stream"):
+    alone, two = interface in ("load", "store"), interface in ("stream-add", "stream-triad")
+    for size in (16, 4096 + 16, 192 * 1024 + 16) + ((1 << 22) + 16,) * (interface == "load"):
+        for threads in (1, 2):
+            flow = _core.Flow(a, a if alone else c, "cpu0", interface, size, cold=True, threads=threads,
+                              second_source=b if two else None)
+            measured = session.measure([flow], options)
+            assert measured.verified, (interface, size, threads)
+print(_core.host_isa())
+"""
+
+
+def run_with(isa: str, program: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "BYTEWAYS_ISA": isa}
+    words = [sys.executable, "-c", program]
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("isa", _core.host_isas())
+def test_every_version_moves_the_right_bytes(isa: str) -> None:
+    """Would catch a version that loses its tail or a member's share, and a setting that is ignored."""
+    done = run_with(isa, MOVES)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [isa]
+
+
+def test_what_the_processor_lacks_is_refused() -> None:
+    """Would catch loops whose first instruction kills the process, and a typing error that is ignored."""
+    lacking = "neon" if os.uname().machine == "x86_64" else "avx2"
+    for name in (lacking, "AVX2", "sse4"):
+        program = (
+            "from byteways import _core\ntry: _core.Session(gpus=False)\n"
+            "except _core.UnsupportedError as error: print(error.call, error.code)"
+        )
+        assert run_with(name, program).stdout.split() == ["BYTEWAYS_ISA", name]
