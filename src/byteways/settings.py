@@ -44,6 +44,11 @@ SETTINGS = (
         "dynamic linker, Python packages, CUDA toolkits",
     ),
     Setting("BYTEWAYS_LIBNVML", "path of NVIDIA's management library", "found by the dynamic linker"),
+    Setting(
+        "BYTEWAYS_NVML",
+        "0: leave NVIDIA's management library out; links and health of its GPUs are unknown",
+        "1",
+    ),
     Setting("BYTEWAYS_LIBHIP", "path of AMD's HIP runtime library", "dynamic linker, ROCm folders"),
     Setting(
         "BYTEWAYS_LIBHIPRTC",
@@ -129,6 +134,11 @@ def gpus_wanted(environment: Mapping[str, str] = os.environ) -> bool:
     if value not in ("0", "1"):
         raise BytewaysError(f"BYTEWAYS_GPUS is '{value}'", hint="set it to 0 (host only) or 1")
     return value == "1"
+
+
+def management_wanted(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether to load the vendor's management library, which may hang if a GPU is lost."""
+    return environment.get("BYTEWAYS_NVML") != "0"
 
 
 def mpi_threads(environment: Mapping[str, str] = os.environ) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import byteways
 from byteways.topology.model import Link, Topology
 from tests.machines import synthetic
 
@@ -252,7 +253,7 @@ def test_unusable_nvml_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Catches a missing management library that ends discovery instead of being told."""
     from byteways.topology import nvml
 
-    monkeypatch.setattr(nvml, "read_devices", lambda: ([], ["NVML: libnvidia-ml.so.1 was not found"]))
+    monkeypatch.setattr(nvml, "read", lambda: nvml.Nvml(reason="NVML: libnvidia-ml.so.1 was not found"))
     topology = synthetic.bare_vm(tmp_path).topology(management=None)
     assert topology.notes == ("NVML: libnvidia-ml.so.1 was not found",)
 
@@ -261,41 +262,43 @@ class FakeManagement:
     """Stands for _core.Management in one of its states."""
 
     def __init__(self, usable: bool, failing: bool = False) -> None:
-        self.report = type("Report", (), {"usable": usable, "reason": "libnvidia-ml.so.1 was not found"})
+        fields = dict.fromkeys(("library", "path", "found_by", "version", "searched", "hint"), "")
+        reason = "libnvidia-ml.so.1 was not found"
+        self.report = type("Report", (), {**fields, "usable": usable, "reason": reason, "missing": []})
         self._failing = failing
 
     def devices(self) -> list[object]:
         if self._failing:
             raise RuntimeError("nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED")
-        return ["device"]
+        return []
 
 
 @pytest.mark.parametrize(
-    ("library", "expected"),
+    ("library", "reason"),
     [
-        (FakeManagement(usable=True), (["device"], [])),
-        (FakeManagement(usable=False), ([], ["NVML: libnvidia-ml.so.1 was not found"])),
-        (
-            FakeManagement(usable=True, failing=True),
-            ([], ["NVML: nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED"]),
-        ),
-        (None, ([], ["NVML unavailable: byteways' native module does not load (no module)"])),
+        (FakeManagement(usable=False), "NVML: libnvidia-ml.so.1 was not found"),
+        (FakeManagement(usable=True, failing=True), "NVML: nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED"),
+        (None, "NVML unavailable: byteways' native module does not load (no module)"),
     ],
 )
 def test_every_state_of_nvml(
-    library: FakeManagement | None, expected: tuple[list[str], list[str]], monkeypatch: pytest.MonkeyPatch
+    library: FakeManagement | None, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches an exception that leaves discovery when NVML is missing, too old, or fails."""
     from byteways.topology import nvml
 
     class Core:
+        Error = RuntimeError
+
         def __getattr__(self, name: str) -> object:
             if library is None:
                 raise ImportError("no module")
             return lambda: library
 
     monkeypatch.setitem(sys.modules, "byteways._core", Core())
-    assert nvml.read_devices() == expected
+    monkeypatch.setattr(byteways, "_core", Core(), raising=False)
+    told = nvml.describe(lambda call: None)
+    assert (told["devices"], told["reason"]) == ([], reason)
 
 
 @pytest.mark.parametrize("build", [synthetic.bare_vm, synthetic.h200x4, synthetic.switched_server])

@@ -72,11 +72,12 @@ def topo(
 
 def this_machine() -> Topology:
     """Returns the topology of this machine with the runtime's GPU names; in NVML's order without a worker."""
+    from byteways.run.opening import topology_of
     from byteways.run.probe import probe
     from byteways.topology.discovery import discover
 
     try:
-        return discover(probe().capabilities.devices)
+        return topology_of(probe(), None)
     except BytewaysError as error:
         found = discover()
         why = f": {error.cause}" if error.cause else ""

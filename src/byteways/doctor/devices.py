@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from byteways.doctor.check import Check
 from byteways.plan.memory import VARIANTS
 from byteways.run.health_users import GpuUse
 from byteways.topology import nvml
 from byteways.topology.model import Capabilities, Offer
-
-if TYPE_CHECKING:
-    from byteways._core import ManagementDevice
+from byteways.topology.nvml import ManagementDevice
 
 #: Name of MPS's daemons, truncated by the kernel to 15 characters.
 MPS_PROCESS = "nvidia-cuda-mps"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from byteways.results.run_folder import LOG
 from byteways.run.probe import Probe, lost_probe, probe_with
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.simulation import Simulation
+from byteways.topology import nvml
 from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
 
@@ -27,7 +28,7 @@ class Opened:
 def topology_of(probed: Probe, simulation: Simulation | None) -> Topology:
     """Returns the topology of this machine or of the simulated one."""
     devices = probed.capabilities.devices
-    return simulation.topology(devices) if simulation else discover(devices)
+    return simulation.topology(devices) if simulation else discover(devices, management=probed.management)
 
 
 def open_machine(
@@ -45,9 +46,11 @@ def open_machine(
     if simulation:
         command = simulation.command(simulation.write_sheet(folder), command)
     worker: WorkerProcess | None = None
+    # Asked first: if it does not answer, workers leave it out.
+    management = None if simulation else nvml.read()
     try:
         worker = WorkerProcess(folder / LOG, command=command, tick=tick)
-        probed = probe_with(worker)
+        probed = replace(probe_with(worker), management=management)
         if probed.leaving:
             worker.stop()
             return Opened(None, probed, topology_of(probed, simulation), command)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.topology import nvml
 from byteways.topology.model import Capabilities
+from byteways.topology.nvml import Nvml
 
 #: Opening eight GPUs, compiling every kernel and testing 56 pairs takes half a minute with a cold cache.
 PROBE_TIMEOUT_S = 180.0
@@ -24,6 +26,7 @@ class Probe:
     libraries: list[dict[str, Any]] = field(default_factory=list)  # fields of _core.LibraryReport
     method_version: int = 0  # of the native core
     leaving: bool = False  # whether the worker ends: a device failed while it was tried
+    management: Nvml | None = None  # asked before the worker started; None: not asked
 
 
 def probe_with(worker: WorkerProcess) -> Probe:
@@ -76,11 +79,12 @@ def probe(
     Raises:
         BytewaysError: The worker did not survive.
     """
+    management = None if model else nvml.read()
     with private_folder() as folder:
         try:
             worker = WorkerProcess(folder / "worker.log", command=command, tick=tick)
             try:
-                return probe_with(worker)
+                return replace(probe_with(worker), management=management)
             except WorkerLost:
                 raise
             except BaseException:  # from `tick`: nobody waits for the worker to exit by itself

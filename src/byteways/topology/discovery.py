@@ -6,18 +6,16 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from byteways.topology import amdsmi, kfd, nvml, smbios, xgmi
 from byteways.topology.kfd import Kfd, KfdGpu
 from byteways.topology.links import Gpu, Graph, add_numa_links, add_nvlinks, add_pcie_links
 from byteways.topology.model import Device, Topology
 from byteways.topology.nics import add_nics, read_nics
+from byteways.topology.nvml import ManagementDevice, Nvml
 from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus
 from byteways.topology.sysfs_pcie import canonical_address, gpu_addresses, read_path
-
-if TYPE_CHECKING:
-    from byteways._core import ManagementDevice
 
 #: Why a CPU device has no nominal memory bandwidth.
 NO_CPU_PEAK = "no nominal source: the kernel reports neither the number nor the speed of memory channels"
@@ -29,7 +27,7 @@ def discover(
     *,
     proc: Path = Path("/proc"),
     allowed_cores: Collection[int] | None = None,
-    management: Sequence[ManagementDevice] | None = None,
+    management: Nvml | Sequence[ManagementDevice] | None = None,
     environment: Mapping[str, str] | None = None,
     host: str | None = None,
 ) -> Topology:
@@ -42,7 +40,7 @@ def discover(
         sysfs: Where sysfs is mounted.
         proc: Where procfs is mounted.
         allowed_cores: Logical CPUs of this process; None asks the kernel.
-        management: NVML's devices in PCI order; None asks NVML.
+        management: What NVML says, or its devices in PCI order; None asks NVML.
         environment: Default: the process's own; CUDA_, ROCR_ and HIP_VISIBLE_DEVICES are read.
         host: Name of the host; default: the kernel's.
     """
@@ -50,8 +48,11 @@ def discover(
     notes: list[str] = []
     driver = _read_kfd(sysfs)
     if management is None:
-        management, notes = nvml.read_devices()
-        notes = [] if driver.gpus and not management else notes  # irrelevant beside another vendor's GPUs
+        management = nvml.read()
+    if isinstance(management, Nvml):
+        relevant = management.devices or not driver.gpus  # beside another vendor's GPUs its absence is not
+        notes.extend([management.reason] if management.reason and relevant else [])
+        management = management.devices
     cpus = read_cpus(sysfs, proc, allowed_cores)
     notes.extend((*cpus.notes, *driver.notes))
     domains = _name_domains(cpus, runtime, notes)

@@ -14,8 +14,8 @@ from byteways.topology.sysfs_cpu import NumaDomain
 from byteways.topology.sysfs_pcie import PcieDevice, PcieLink, PciePath, canonical_address
 
 if TYPE_CHECKING:
-    from byteways._core import FabricLink, ManagementDevice
     from byteways.topology.kfd import KfdGpu
+    from byteways.topology.nvml import FabricLink, ManagementDevice
 
 NVSWITCH = "nvswitch"
 
