@@ -80,7 +80,7 @@ def examine() -> tuple[list[Check], bool]:
     from byteways.topology.sysfs_pcie import gpu_addresses
 
     found, checks = start_worker()
-    on_bus = gpu_addresses(Path("/sys"))
+    on_bus = gpu_addresses(Path("/sys"), Path("/proc"))
     host = HostMonitor()
     time.sleep(WATCH_S)
     load = host.end()

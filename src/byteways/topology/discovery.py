@@ -63,7 +63,7 @@ def discover(
         gpus = _visible_gpus(management, driver, seen, sysfs)
     gpus = [_at_home(gpu, runtime.get(gpu.name, {}), domains, driver, notes) for gpu in gpus]
     if not gpus:
-        notes.extend(_unopened(sysfs))
+        notes.extend(_unopened(sysfs, proc))
 
     graph = _joined(gpus, domains, driver, notes, virtual_machine=cpus.virtual_machine)
     nics = add_nics(graph, read_nics(sysfs), gpus, domains, sysfs, virtual_machine=cpus.virtual_machine)
@@ -221,14 +221,14 @@ def _at_home(
     return replace(gpu, home=home)
 
 
-def _unopened(sysfs: Path) -> list[str]:
-    """Returns a note on GPUs on the PCI bus that no runtime opened."""
-    addresses = gpu_addresses(sysfs)
+def _unopened(sysfs: Path, proc: Path) -> list[str]:
+    """Returns a note on GPUs of this machine that no runtime opened."""
+    addresses = gpu_addresses(sysfs, proc)
     if not addresses:
         return []
     vendors = ", ".join(sorted({vendor for vendor, _ in addresses}))
     listed = ", ".join(address for _, address in addresses)
-    return [f"PCI shows {vendors} display devices that no runtime opens: {listed}; see byteways doctor"]
+    return [f"PCI shows {vendors} GPUs that no runtime opens: {listed}; see byteways doctor"]
 
 
 def _cpu_device(

@@ -26,9 +26,13 @@ PARTITION_WEIGHT = 2 * PACKAGE_WEIGHT + XGMI_WEIGHT
 DEVICE_HEAPS = (1, 2)
 #: Bit of `capability` (include/uapi/linux/kfd_sysfs.h, HSA_CAP_SVMAPI_SUPPORTED).
 SHARED_MEMORY_SUPPORTED = 0x08000000
-#: Marketing names by PCI device id, for kernels without `product_name` (amdgpu.ids of libdrm; of MI300A and
-#: later pci-ids.ucw.cz, vendor 1002).
+#: Marketing names by PCI device id, for kernels without `product_name`: amdgpu.ids of libdrm; of MI200 and
+#: later the table of AMD's virtualisation driver (amdgv_marketing_name.c); of MI300A pci-ids.ucw.cz, vendor
+#: 1002. "VF" is a virtual function, as guests see it.
 MODELS = {
+    0x6860: "AMD Radeon Instinct MI25",
+    0x6864: "AMD Radeon Instinct MI25x2",
+    0x686C: "AMD Radeon Instinct MI25 MxGPU",
     0x66A1: "AMD Instinct MI60/MI50",
     0x738C: "AMD Instinct MI100",
     0x7408: "AMD Instinct MI250X",
@@ -36,9 +40,20 @@ MODELS = {
     0x740F: "AMD Instinct MI210",
     0x74A0: "AMD Instinct MI300A",
     0x74A1: "AMD Instinct MI300X",
+    0x74A2: "AMD Instinct MI308X",
     0x74A5: "AMD Instinct MI325X",
+    0x74A8: "AMD Instinct MI308X",
+    0x74A9: "AMD Instinct MI300X HF",
+    0x74B5: "AMD Instinct MI300X VF",
+    0x74B6: "AMD Instinct MI308X VF",
+    0x74BC: "AMD Instinct MI308X VF",
+    0x74BD: "AMD Instinct MI300X HF",
     0x75A0: "AMD Instinct MI350X",
     0x75A3: "AMD Instinct MI355X",
+    0x75B0: "AMD Instinct MI350X VF",
+    0x75B3: "AMD Instinct MI355X VF",
+    0x7460: "AMD Radeon PRO V710",
+    0x7461: "AMD Radeon PRO V710",
 }
 #: Transfers per memory clock: two for HBM2 and HBM2e; four for HBM3, whose clock the driver reports at a
 #: quarter of the data rate (MI300X: 8192 bit × 1300 MHz × 4 = 5.3 TB/s, as in the data sheet).

@@ -10,8 +10,13 @@ from byteways.topology.link_rates import PCIE_GENERATIONS, pcie_generation
 from byteways.topology.sysfs_cpu import read_text
 
 _ADDRESS = re.compile(r"^([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])$")
-#: PCI vendors whose display-class devices are GPUs that a runtime may open.
-_GPU_VENDORS = {"0x10de": "NVIDIA", "0x1002": "AMD"}
+#: PCI vendors whose devices of _GPU_CLASSES are GPUs that a runtime may open.
+GPU_VENDORS = {"0x10de": "NVIDIA", "0x1002": "AMD"}
+#: PCI classes of GPUs (PCI Code and ID Assignment Specification, section 1): display controllers (VGA, XGA,
+#: 3D, other), and processing accelerators, as which AMD's GPUs appear since MI300.
+_GPU_CLASSES = ("0x0300", "0x0301", "0x0302", "0x0380", "0x1200")
+#: Kernel drivers that are bound to GPUs only.
+_GPU_DRIVERS = ("nvidia", "amdgpu")
 
 
 @dataclass(frozen=True)
@@ -67,14 +72,31 @@ def read_path(sysfs: Path, address: str) -> PciePath | None:
     return PciePath(_device(folder), tuple(bridges), int(numa) if numa and numa.isdigit() else None)
 
 
-def gpu_addresses(sysfs: Path) -> list[tuple[str, str]]:
-    """Returns (vendor, address) of all display-class devices of GPU vendors, with or without a driver."""
-    found = []
-    for place in sorted((sysfs / "bus/pci/devices").glob("*")):
-        vendor = _GPU_VENDORS.get(read_text(place / "vendor") or "")
-        if vendor and (read_text(place / "class") or "").startswith("0x03"):
-            found.append((vendor, place.name))
-    return found
+def gpu_addresses(sysfs: Path, proc: Path | None = None) -> list[tuple[str, str]]:
+    """Returns (vendor, address) of all GPUs that the system shows, with or without a driver.
+
+    Any one sign suffices: class and vendor on the PCI bus, a GPU driver bound to the device, or an entry of
+    the NVIDIA driver in procfs, which containers may see without the bus.
+
+    Args:
+        sysfs: Where sysfs is mounted.
+        proc: Where procfs is mounted; None: not read.
+    """
+    found = {}
+    for place in (sysfs / "bus/pci/devices").glob("*"):
+        vendor = (read_text(place / "vendor") or "").lower()
+        bound = (place / "driver").exists() and (place / "driver").resolve().name in _GPU_DRIVERS
+        if is_gpu(read_text(place / "class") or "", vendor) or (bound and vendor in GPU_VENDORS):
+            found[canonical_address(place.name)] = GPU_VENDORS[vendor]
+    if proc is not None:
+        for place in (proc / "driver/nvidia/gpus").glob("*"):
+            found.setdefault(canonical_address(place.name), "NVIDIA")
+    return [(vendor, address) for address, vendor in sorted(found.items())]
+
+
+def is_gpu(device_class: str, vendor: str) -> bool:
+    """Whether a PCI device is a GPU, by its class (`0x120000`) and vendor (`0x1002`)."""
+    return device_class.lower().startswith(_GPU_CLASSES) and vendor.lower() in GPU_VENDORS
 
 
 def _device(folder: Path) -> PcieDevice:
