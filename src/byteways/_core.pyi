@@ -563,10 +563,22 @@ class CpuDomain:
     shared: list[SharedCpuCache]
     last_level_cache_bytes: int
 
+class MemoryDomain:
+    number: int
+    memory_bytes: int
+    distances: dict[int, int]
+    nearest: int  # index of a domain
+
+class CoreType:
+    name: str
+    cpus: list[int]
+
 class CpuTopology:
     model: str
     virtual_machine: bool
     domains: list[CpuDomain]
+    memory_only: list[MemoryDomain]
+    core_types: list[CoreType]
     notes: list[str]
 
 def read_cpus(sysfs: str, proc: str, allowed: Sequence[int]) -> CpuTopology:

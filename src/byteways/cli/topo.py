@@ -128,6 +128,8 @@ def blocks(topology: Topology) -> list[Table | Lines]:
     cpus = [device for device in topology.devices if device.kind == "cpu"]
     gpus = [device for device in topology.devices if device.kind == "gpu"]
     shown: list[Table | Lines] = [_cpu_table(topology.host, cpus), _host_memory(topology)]
+    if types := _core_types(cpus):
+        shown.append(Lines("Core types", types))
     if gpus:
         shown.append(_gpu_table(gpus))
     if topology.nics:
@@ -152,13 +154,29 @@ def _cpu_table(host: str, devices: Sequence[Device]) -> Table:
         (
             device.name,
             device.model,
-            f"{len(device.cores)} ({_ranges(device.cores)})" if device.cores else "unknown",
+            _cores(device),
             format_size(device.memory_bytes) if device.memory_bytes else "unknown",
             ", ".join(_cache(cache) for cache in device.caches) or "unknown",
         )
         for device in devices
     ]
     return Table(f"NUMA domains of {host}", ("device", "model", "cores", "memory", "caches"), tuple(rows))
+
+
+def _cores(device: Device) -> str:
+    if device.executed_by is not None:
+        return f"none; {device.executed_by} executes"
+    return f"{len(device.cores)} ({_ranges(device.cores)})" if device.cores else "unknown"
+
+
+def _core_types(devices: Sequence[Device]) -> tuple[str, ...]:
+    """`cpu0: Cortex-X925 10 (0-9), Cortex-A725 10 (10-19)`, for CPUs with cores of several designs."""
+    return tuple(
+        f"{device.name}: "
+        + ", ".join(f"{one.name} {len(one.cores)} ({_ranges(one.cores)})" for one in device.core_types)
+        for device in devices
+        if device.core_types
+    )
 
 
 def _host_memory(topology: Topology) -> Lines:

@@ -72,8 +72,16 @@ def discover(
         for gpu in gpus
     ]
     owners = {gpu.shares_memory_with: gpu for gpu in reversed(gpu_devices)}
+    by_number = {domain.domain: name for name, domain in domains.items()}
     cpu_devices = [
-        _cpu_device(name, domain, cpus, runtime.get(name, {}), owners.get(name))
+        _cpu_device(
+            name,
+            domain,
+            cpus,
+            runtime.get(name, {}),
+            owners.get(name),
+            None if domain.executed_by is None else by_number[domain.executed_by],
+        )
         for name, domain in domains.items()
     ]
     modules = smbios.memory_rate(sysfs, virtual_machine=cpus.virtual_machine)
@@ -132,7 +140,7 @@ def _name_domains(
         return {next(iter(names.values())): cpus.domains[0]}
     if not names:
         return {f"cpu{domain.domain}": domain for domain in cpus.domains}
-    known = {domain.domain: domain for domain in cpus.domains}
+    known = {domain.domain: domain for domain in cpus.domains if domain.executed_by in (None, *names)}
     notes.extend(
         f"NUMA domain {number} has no device in the runtime" for number in known if number not in names
     )
@@ -212,7 +220,7 @@ def _at_home(
         gpu.device.numa_domain if gpu.device else None,
         driver.numa_domains[index] if index is not None and index < len(driver.numa_domains) else None,
     ]
-    by_number = {domain.domain: name for name, domain in domains.items()}
+    by_number = {one.domain: name for name, one in domains.items() if one.executed_by is None}
     home = next((by_number[number] for number in told if number in by_number), None)
     if home is None and domains:
         home = next(iter(domains))
@@ -232,18 +240,28 @@ def _unopened(sysfs: Path, proc: Path) -> list[str]:
 
 
 def _cpu_device(
-    name: str, domain: NumaDomain, cpus: Cpus, fields: Mapping[str, Any], owner: Device | None
+    name: str,
+    domain: NumaDomain,
+    cpus: Cpus,
+    fields: Mapping[str, Any],
+    owner: Device | None,
+    home: str | None,
 ) -> Device:
-    """Returns the device of a NUMA domain; `owner` is a GPU in the same package with the same memory."""
+    """Returns the device of a NUMA domain; `owner` is a GPU in the same package with the same memory, `home`
+    the device whose cores execute for a domain with memory only.
+    """
+    types = [replace(one, cores=tuple(c for c in one.cores if c in domain.cores)) for one in cpus.core_types]
     return Device(
         name,
         "cpu",
-        cpus.model,
+        "memory only" if home else cpus.model,
         numa_domain=domain.domain,
         cores=domain.cores,
         memory_bytes=domain.memory_bytes or fields.get("memory_bytes") or None,
         memory_peak_bytes_per_s=owner.memory_peak_bytes_per_s if owner else None,
         memory_peak_source=f"memory of {owner.name}, {owner.memory_peak_source}" if owner else NO_CPU_PEAK,
+        core_types=tuple(one for one in types if one.cores) if domain.cores else (),
+        executed_by=home,
         architecture=fields.get("architecture") or None,
         caches=domain.caches,
         threads=domain.threads,
