@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import byteways
-from byteways.topology.model import Link, Topology
+from byteways.topology.model import PCIE_EMULATED, PCIE_UNREPORTED, Link, Topology, UnknownRate
 from tests.machines import synthetic
 
 
@@ -415,3 +415,25 @@ def test_topo_shows_memory_without_cores_and_core_types(tmp_path: Path) -> None:
     text = "\n".join(line for block in shown for line in plain(block))
     assert "none; cpu0 executes" in text
     assert "cpu0: Cortex-A725 1 (1), Cortex-X925 1 (0)" in text
+
+
+@pytest.mark.parametrize("virtual", [True, False])
+def test_emulated_bridges_and_links_are_unknown(tmp_path: Path, virtual: bool) -> None:
+    """Catches the 0.25 GB/s of an emulated bridge as the peak of a passed-through GPU, by sysfs or NVML."""
+    synthetic.add_processor(tmp_path, "guest", virtual=virtual)
+    synthetic.add_domain(tmp_path, 0, "0-1", 1_000_000, "10")
+    chain = ("0000:00:01.0", "0000:01:00.0")
+    synthetic.add_pci(tmp_path, chain[:1], "2.5 GT/s PCIe", 1)
+    synthetic.add_pci(tmp_path, chain, "32.0 GT/s PCIe", 16)
+    one = synthetic.ManagementDevice(0, "00000000:01:00.0", "GPU-1", pcie_generation_max=1, pcie_width_max=1)
+    machine = synthetic.Machine(tmp_path / "sys", tmp_path / "proc", range(2), None, [one])
+    assert between(machine.topology(), "gpu0", "cpu0").link_class == "PCIe 5.0 ×16"
+    place = tmp_path / "sys/devices/pci0000:00" / "/".join(chain)
+    (place / "max_link_width").write_text("0")
+    link = between(machine.topology(), "gpu0", "cpu0")
+    assert (link.peak_bytes_per_s, link.signalling_bytes_per_s) == (None, None)
+    assert link.unknown == UnknownRate(PCIE_UNREPORTED, "32.0 GT/s PCIe", "0")
+    (place / "max_link_width").write_text("16")
+    (place / "max_link_speed").write_text("2.5 GT/s PCIe")
+    emulated = between(machine.topology(), "gpu0", "cpu0").unknown
+    assert emulated == UnknownRate(PCIE_EMULATED, "2.5 GT/s PCIe", "16")

@@ -250,7 +250,7 @@ class Estimator:
             ends = [self._link_peak(end.device, ("nvlink", "xgmi")) for end in (source, destination)]
             return LINK_EFFICIENCY * min(peak for peak in ends if peak) if all(ends) else GPU_PAIR_BYTES_PER_S
         gpus = [end.device for end in (source, destination) if kind_of(end.device) == "gpu"]
-        peak = self._link_peak(gpus[0], ("pcie", "nvlink", "xgmi")) if gpus else None
+        peak = self._link_peak(gpus[0], ("pcie", "nvlink", "c2c", "xgmi")) if gpus else None
         return LINK_EFFICIENCY * peak if peak else HOST_LINK_BYTES_PER_S
 
     def _link_peak(self, device: str, kinds: Sequence[str]) -> float | None:

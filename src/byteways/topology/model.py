@@ -76,6 +76,21 @@ def compute_units_name(device: Device) -> str:
     return "CUs" if (device.architecture or "").startswith("gfx") else "SMs"
 
 
+#: The speed or the width of a PCI Express link is missing or 0.
+PCIE_UNREPORTED = "pcie-unreported"
+#: The speed is one that only an emulated bridge or device of a virtual machine has.
+PCIE_EMULATED = "pcie-emulated"
+
+
+@dataclass(frozen=True)
+class UnknownRate:
+    """Why a link has no nominal peak: a code (PCIE_…), and what the source says, verbatim."""
+
+    code: str
+    speed: str = ""  # "2.5 GT/s PCIe"
+    width: str = ""  # "0"
+
+
 @dataclass(frozen=True)
 class Link:
     """A bundle of equal links between two nodes (devices or switches), symmetric in both directions.
@@ -86,13 +101,15 @@ class Link:
 
     a: str
     b: str
-    kind: str  # "nvlink", "pcie", "xgmi", "numa"; GPUs forward over "xgmi" only; NICs are on "pcie"
+    #: "nvlink", "c2c" (to a CPU), "pcie", "xgmi", "numa"; GPUs forward over "xgmi" only; NICs are on "pcie".
+    kind: str
     count: int
     generation: str | None
     peak_bytes_per_s: float | None
     signalling_bytes_per_s: float | None
     source: str  # of the peak
     link_class: str  # links of equal kind and width: "NVLink4 ×18", "PCIe 5.0 ×16"
+    unknown: UnknownRate | None = None  # why a PCI Express link has no peak
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from byteways.topology.link_rates import PCIE_GENERATIONS, pcie_generation
+from byteways.topology.model import PCIE_EMULATED, PCIE_UNREPORTED, UnknownRate
 from byteways.topology.sysfs_cpu import read_text
 
 _ADDRESS = re.compile(r"^([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])$")
@@ -21,14 +22,30 @@ _GPU_DRIVERS = ("nvidia", "amdgpu")
 
 @dataclass(frozen=True)
 class PcieLink:
-    """Speed and width of one link; 0 if unknown."""
+    """Speed and width of one link; 0 if unknown. `speed` and `lanes` are what the source says, verbatim."""
 
     generation: int
     width: int
+    speed: str = field(default="", compare=False)
+    lanes: str = field(default="", compare=False)
+    emulated: bool = field(default=False, compare=False)
 
     def known(self) -> bool:
         """Whether a nominal rate is known."""
         return self.generation in PCIE_GENERATIONS and 1 <= self.width <= 32
+
+    def unless_emulated(self) -> PcieLink:
+        """Returns this maximum of a link to a GPU or another fast device; unknown if it is emulated.
+
+        Every GPU that a runtime opens has PCI Express 3.0 or later, as have the switches and ports above it.
+        A maximum of 2.5 GT/s (generation 1) is that of an emulated bridge (QEMU's default), or of a GPU whose
+        link to the CPU is of another kind (GB10).
+        """
+        return replace(self, generation=0, emulated=True) if self.generation == 1 else self
+
+    def unknown(self) -> UnknownRate:
+        """Returns why no nominal rate is known."""
+        return UnknownRate(PCIE_EMULATED if self.emulated else PCIE_UNREPORTED, self.speed, self.lanes)
 
 
 @dataclass(frozen=True)
@@ -117,4 +134,4 @@ def parse_link(speed: str, width: str) -> PcieLink:
     except ValueError:
         generation = None
     lanes = int(width) if width.isdigit() else 0
-    return PcieLink(generation or 0, lanes if 1 <= lanes <= 32 else 0)
+    return PcieLink(generation or 0, lanes if 1 <= lanes <= 32 else 0, speed, width)
