@@ -20,6 +20,7 @@ from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
 from byteways.run.simulation import simulation_of
+from byteways.settings import gpus_wanted
 from byteways.topology import nccl_xml, nccl_xml_writer
 from byteways.topology.model import Cache, Device, Nic, Topology
 from byteways.units import format_size
@@ -71,15 +72,19 @@ def topo(
 
 
 def this_machine() -> Topology:
-    """Returns the topology of this machine with the runtime's GPU names; in NVML's order without a worker."""
-    from byteways.run.opening import topology_of
+    """Returns the topology of this machine with the runtime's GPU names; in NVML's order without a worker.
+
+    GPUs that no runtime opens are shown, too, unless the user wants none.
+    """
     from byteways.run.probe import probe
     from byteways.topology.discovery import discover
 
+    unopened = gpus_wanted()
     try:
-        return topology_of(probe(), None)
+        probed = probe()
+        return discover(probed.capabilities.devices, management=probed.management, unopened=unopened)
     except BytewaysError as error:
-        found = discover()
+        found = discover(unopened=unopened)
         why = f": {error.cause}" if error.cause else ""
         return replace(found, notes=(*found.notes, f"the runtimes could not be queried: {error.what}{why}"))
 

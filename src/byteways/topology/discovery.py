@@ -14,9 +14,15 @@ from byteways.topology.links import Gpu, Graph, add_numa_links, add_nvlinks, add
 from byteways.topology.model import Device, Topology
 from byteways.topology.nics import add_nics, read_nics
 from byteways.topology.nvml import ManagementDevice, Nvml
-from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus
+from byteways.topology.odd_ones import with_odd_ones
+from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus, read_text
 from byteways.topology.sysfs_pcie import canonical_address, gpu_addresses, read_path
 
+#: Variables that hide GPUs from runtimes, by vendor.
+VISIBILITY = {
+    "NVIDIA": ("CUDA_VISIBLE_DEVICES",),
+    "AMD": ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+}
 #: Why a CPU device has no nominal memory bandwidth.
 NO_CPU_PEAK = "no nominal source: the kernel reports neither the number nor the speed of memory channels"
 
@@ -30,6 +36,7 @@ def discover(
     management: Nvml | Sequence[ManagementDevice] | None = None,
     environment: Mapping[str, str] | None = None,
     host: str | None = None,
+    unopened: bool = False,
 ) -> Topology:
     """Discovers devices, switches and links of this host. Never fails: missing information becomes a note.
 
@@ -43,6 +50,8 @@ def discover(
         management: What NVML says, or its devices in PCI order; None asks NVML.
         environment: Default: the process's own; CUDA_, ROCR_ and HIP_VISIBLE_DEVICES are read.
         host: Name of the host; default: the kernel's.
+        unopened: Whether GPUs that no runtime opens become devices, too, behind the others. They cannot be
+            measured.
     """
     runtime = runtime_devices or {}
     notes: list[str] = []
@@ -61,9 +70,13 @@ def discover(
         gpus = _runtime_gpus(runtime, management, driver, sysfs)
     else:
         gpus = _visible_gpus(management, driver, seen, sysfs)
-    gpus = [_at_home(gpu, runtime.get(gpu.name, {}), domains, driver, notes) for gpu in gpus]
     if not gpus:
         notes.extend(_unopened(sysfs, proc))
+    if unopened:
+        further = _unopened_gpus(gpus, _visible_gpus(management, driver, seen, sysfs), seen, sysfs, proc)
+        notes.extend(_lacks(gpu) for gpu in further)
+        gpus += further
+    gpus = [_at_home(gpu, runtime.get(gpu.name, {}), domains, driver, notes) for gpu in gpus]
 
     graph = _joined(gpus, domains, driver, notes, virtual_machine=cpus.virtual_machine)
     nics = add_nics(graph, read_nics(sysfs), gpus, domains, sysfs, virtual_machine=cpus.virtual_machine)
@@ -85,7 +98,7 @@ def discover(
         for name, domain in domains.items()
     ]
     modules = smbios.memory_rate(sysfs, virtual_machine=cpus.virtual_machine)
-    return Topology(
+    found = Topology(
         host if host is not None else os.uname().nodename,
         (*cpu_devices, *gpu_devices),
         tuple(graph.switches),
@@ -95,6 +108,7 @@ def discover(
         modules.source,
         tuple(nics),
     )
+    return with_odd_ones(found)
 
 
 def _joined(
@@ -189,6 +203,43 @@ def _visible_gpus(
     return found
 
 
+def _unopened_gpus(
+    opened: Sequence[Gpu], visible: Sequence[Gpu], environment: Mapping[str, str], sysfs: Path, proc: Path
+) -> list[Gpu]:
+    """Returns the GPUs that a management library, a driver or the PCI bus shows, without those in `opened`.
+
+    The bus counts for a vendor whose library or driver shows no GPU, unless variables hide GPUs of it.
+    """
+    # Partitions of a device differ in the function of their addresses, which not every runtime reports.
+    there = {_whole(gpu) for gpu in opened}
+    found = [gpu for gpu in visible if _whole(gpu) not in there]
+    shown = {"NVIDIA" if gpu.device else "AMD" for gpu in (*opened, *visible) if gpu.device or gpu.node}
+    for vendor, address in gpu_addresses(sysfs, proc):
+        hidden = any(name in environment for name in VISIBILITY[vendor])
+        if _whole_address(address) not in there and vendor not in shown and not hidden:
+            place = sysfs / "bus/pci/devices" / address
+            words = (read_text(place / name) or "" for name in ("vendor", "device"))
+            found.append(replace(_gpu("", address, None, None, None, sysfs), model=kfd.pci_model(*words)))
+    return [replace(gpu, name=f"gpu{index}") for index, gpu in enumerate(found, start=len(opened))]
+
+
+def _whole(gpu: Gpu) -> str:
+    return _whole_address(gpu.pci_address or "")
+
+
+def _whole_address(address: str) -> str:
+    return address.rpartition(".")[0]
+
+
+def _lacks(gpu: Gpu) -> str:
+    """Returns the note on a GPU that no runtime opens."""
+    if gpu.device is not None:
+        return f"{gpu.name}: no runtime opens it; NVML shows it"
+    if gpu.node is not None:
+        return f"{gpu.name}: no runtime opens it; the kernel driver (KFD) shows it"
+    return f"{gpu.name}: no runtime opens it; only the PCI bus shows it, without memory and links to peers"
+
+
 def _gpu(
     name: str,
     address: str,
@@ -274,7 +325,8 @@ def _gpu_device(gpu: Gpu, fields: Mapping[str, Any], driver: Kfd) -> Device:
     peak, source = _gpu_memory_peak(gpu, fields)
     device, path, node = gpu.device, gpu.path, gpu.node
     numa = path.numa_domain if path and path.numa_domain is not None else fields.get("numa_domain")
-    model = fields.get("model") or (device.name if device else None) or (node.model if node else None)
+    told = [fields.get("model"), device and device.name, node and node.model, gpu.model]
+    model = next((text for text in told if text), None)
     uuid = fields.get("uuid") or (device.uuid if device else None) or (node.uuid if node else None)
     told_bytes = [fields.get("memory_bytes"), device and device.memory_bytes, node and node.memory_bytes]
     return Device(

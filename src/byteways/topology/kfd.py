@@ -5,6 +5,7 @@ Field names and meanings are those of the kernel: drivers/gpu/drm/amd/amdkfd, kf
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from byteways.topology.kfd_caches import read_caches
 from byteways.topology.model import Cache
 from byteways.topology.sysfs_cpu import read_text
-from byteways.topology.sysfs_pcie import canonical_address
+from byteways.topology.sysfs_pcie import GPU_VENDORS, canonical_address
 
 NODES = "class/kfd/kfd/topology/nodes"
 #: Link types (`CRAT_IOLINK_TYPE_*`) that the topology includes.
@@ -58,6 +59,15 @@ MODELS = {
 #: Transfers per memory clock: two for HBM2 and HBM2e; four for HBM3, whose clock the driver reports at a
 #: quarter of the data rate (MI300X: 8192 bit × 1300 MHz × 4 = 5.3 TB/s, as in the data sheet).
 _HBM3_ARCHITECTURES = ("gfx942", "gfx950")
+
+
+def pci_model(vendor: str, device: str) -> str:
+    """Returns what vendor and device number on the PCI bus (`0x1002`, `0x74a1`) say of a GPU's model."""
+    maker = GPU_VENDORS.get(vendor.lower())
+    number = int(device, 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,4}", device) else 0
+    if maker == "AMD" and number in MODELS:
+        return MODELS[number]
+    return f"{maker or 'unknown'} GPU{f', PCI device {device}' if number else ''}"
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class Gpu:
     path: PciePath | None  # sysfs
     device: ManagementDevice | None = None  # NVML
     node: KfdGpu | None = None  # KFD
+    model: str | None = None  # by its number on the PCI bus
 
 
 @dataclass

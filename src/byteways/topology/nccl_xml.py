@@ -15,7 +15,6 @@ are devices of a GPU's PCI class: NCCL adds the rest when it runs.
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Sequence
@@ -26,9 +25,10 @@ from pathlib import Path
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.topology import link_rates
-from byteways.topology.kfd import MODELS
+from byteways.topology.kfd import pci_model
 from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
 from byteways.topology.model import Device, Link, Topology
+from byteways.topology.odd_ones import with_odd_ones
 from byteways.topology.sysfs_pcie import GPU_VENDORS, PcieLink, canonical_address, is_gpu, parse_link
 from byteways.topology.xgmi import xgmi_link
 
@@ -161,12 +161,14 @@ def parse(content: bytes, host: str) -> Topology:
         for name, (element, address, cpu) in zip(numbered, found.gpus, strict=True)
     ]
     gpus.sort(key=lambda device: int(device.name[3:]))
-    return Topology(
-        host,
-        (*devices, *gpus),
-        tuple(found.graph.switches),
-        tuple(found.graph.links),
-        tuple(found.graph.notes),
+    return with_odd_ones(
+        Topology(
+            host,
+            (*devices, *gpus),
+            tuple(found.graph.switches),
+            tuple(found.graph.links),
+            tuple(found.graph.notes),
+        )
     )
 
 
@@ -379,22 +381,12 @@ def _gpu_device(
     return Device(
         name,
         "gpu",
-        _architecture(element) or _model(pci),
+        _architecture(element) or pci_model(pci.get("vendor", ""), pci.get("device", "")),
         pci_address=address,
         numa_domain=numa_domain,
         memory_peak_source="the file does not describe memory",
         architecture=_architecture(element),
     )
-
-
-def _model(pci: ET.Element) -> str:
-    """Returns what the PCI device says of a GPU's model."""
-    vendor, device = pci.get("vendor", "").lower(), pci.get("device", "").lower()
-    maker = GPU_VENDORS.get(vendor)
-    number = int(device, 16) if re.fullmatch(r"0x[0-9a-f]{1,4}", device) else 0
-    if maker == "AMD" and number in MODELS:
-        return MODELS[number]
-    return f"{maker or 'unknown'} GPU{f', PCI device {device}' if number else ''}"
 
 
 def _cores(mask: str) -> tuple[int, ...]:
