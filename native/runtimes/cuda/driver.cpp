@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace byteways::cuda {
+namespace {
+
+// Up to this number of GPUs, all contexts are opened at once, in parallel.
+constexpr int kOpenedAtOnce = 16;
+
+}  // namespace
 
 void CudaTable::bind(const Library& library, LibraryReport& report){
 #define BYTEWAYS_FUNCTION BYTEWAYS_BIND
@@ -140,8 +146,10 @@ void CudaDriver::copy_rows(int device, const byteways::RowsCopy& rows, Stream st
 
 CudaDriver::Context CudaDriver::context(int device) const {
   std::call_once(started_, [this] {
+    // Of many GPUs a run uses some (plan/device_sample.py): each opens when it is first used.
+    const auto policy = devices() > kOpenedAtOnce ? std::launch::deferred : std::launch::async;
     for (int each = 0; each < devices(); ++each)
-      contexts_.push_back(std::async(std::launch::async, [this, each] {
+      contexts_.push_back(std::async(policy, [this, each] {
                             Context context = nullptr;
                             call(each, retain_context, &context, handle(each));
                             return context;

@@ -215,7 +215,7 @@ def cases(suite: Suite, machine: Machine) -> Rows:
     if machine.capabilities is None:
         raise BytewaysError("it is unknown what can run here", cause=machine.reason, hint="byteways doctor")
     whole = replace(suite, budget_s=None, rounds=1)
-    plan = make_plan(whole, machine.topology, machine.capabilities)
+    plan = make_plan(whole, machine.topology, machine.capabilities, all_devices=True)
     return tuple(
         {
             "case_id": entry.case.case_id,

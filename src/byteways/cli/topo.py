@@ -12,11 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from byteways.cli import topo_links
+from byteways.cli.device_groups import grouped, names_in_ranges, ranges_of
 from byteways.cli.layout import Lines, Table, show
 from byteways.cli.terminal import echo
 from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
+from byteways.plan.device_sample import MOST_DEVICES
 from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
 from byteways.run.simulation import simulation_of
@@ -48,6 +50,10 @@ def topo(
     fault: Annotated[
         list[str] | None, typer.Option("--fault", help="Fault to inject: 'down:gpu0-gpu1'. Repeatable.")
     ] = None,
+    all_devices: Annotated[
+        bool,
+        typer.Option("--all-devices", help="With more than 16 devices, show each. [default: by class]"),
+    ] = False,
 ) -> None:
     """Show devices, links and their nominal peaks."""
     if as_json and as_nccl_xml:
@@ -68,7 +74,7 @@ def topo(
     elif as_json:
         echo(json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))
     else:
-        show(blocks(topology), mark)
+        show(blocks(topology, every=all_devices), mark)
 
 
 def this_machine() -> Topology:
@@ -128,33 +134,44 @@ def _topology(path: Path, data: Any) -> Topology:
         ) from error
 
 
-def blocks(topology: Topology) -> list[Table | Lines]:
-    """Returns everything that is shown of a machine, as plain data."""
+def blocks(topology: Topology, *, every: bool = False) -> list[Table | Lines]:
+    """Returns everything that is shown of a machine, as plain data.
+
+    Args:
+        topology: The machine.
+        every: Whether to show each device of a large machine, and not classes of equal ones.
+    """
+    whole = every or len(topology.devices) <= MOST_DEVICES
     cpus = [device for device in topology.devices if device.kind == "cpu"]
     gpus = [device for device in topology.devices if device.kind == "gpu"]
-    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus), _host_memory(topology)]
+    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus, whole), _host_memory(topology)]
     if types := _core_types(cpus):
         shown.append(Lines("Core types", types))
     if gpus:
-        shown.append(_gpu_table(gpus))
+        shown.append(_gpu_table(gpus, whole))
     if topology.nics:
         shown.append(_nic_table(topology.nics))
     sources = _sources(topology)
-    if features := _features(gpus):
+    if features := _features(gpus, whole):
         shown.append(Lines("GPU features", tuple(features)))
     if topology.links:
-        shown.append(topo_links.table(topology.links, sources))
-    if len(topology.devices) > 1:
+        shown.append(topo_links.table(topology.links, sources, whole))
+    if not whole:
+        shown.append(topo_links.classes(topology))
+    elif len(topology.devices) > 1:
         shown.extend(topo_links.matrix(topology))
         shown.extend(topo_links.routed(topology))
-    shown.append(Lines("Tree", tuple(topo_links.tree(topology))))
+    shown.append(Lines("Tree", tuple(topo_links.tree(topology, whole))))
     shown.append(Lines("Sources of the peaks", tuple(f"[{i}] {text}" for text, i in sources.items())))
-    if topology.notes:
-        shown.append(Lines("Notes", tuple(f"- {note}" for note in topology.notes)))
+    notes = [f"- {note if whole else names_in_ranges(note)}" for note in topology.notes]
+    if not whole:
+        notes.append(f"- {len(topology.devices)} devices are shown by class; --all-devices shows each")
+    if notes:
+        shown.append(Lines("Notes", tuple(notes)))
     return shown
 
 
-def _cpu_table(host: str, devices: Sequence[Device]) -> Table:
+def _cpu_table(host: str, devices: Sequence[Device], whole: bool) -> Table:
     rows = [
         (
             device.name,
@@ -165,7 +182,8 @@ def _cpu_table(host: str, devices: Sequence[Device]) -> Table:
         )
         for device in devices
     ]
-    return Table(f"NUMA domains of {host}", ("device", "model", "cores", "memory", "caches"), tuple(rows))
+    columns = ("device", "model", "cores", "memory", "caches")
+    return Table(f"NUMA domains of {host}", columns, tuple(rows if whole else grouped(rows, own=(2,))))
 
 
 def _cores(device: Device) -> str:
@@ -190,7 +208,7 @@ def _host_memory(topology: Topology) -> Lines:
     return Lines("Physical limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
 
 
-def _gpu_table(devices: Sequence[Device]) -> Table:
+def _gpu_table(devices: Sequence[Device], whole: bool) -> Table:
     shapes = [
         " × ".join(str(part) for part in (device.multiprocessors, device.architecture) if part)
         for device in devices
@@ -211,7 +229,8 @@ def _gpu_table(devices: Sequence[Device]) -> Table:
     ]
     columns = ("device", "model", *(["multiprocessors"] if shaped else []))
     columns += ("memory", "memory peak", "PCI address", "NUMA")
-    return Table("GPUs", columns, tuple(rows), frozenset({"memory", "memory peak"}))
+    shown = rows if whole else grouped(rows, own=(columns.index("PCI address"),))
+    return Table("GPUs", columns, tuple(shown), frozenset({"memory", "memory peak"}))
 
 
 def _nic_table(nics: Sequence[Nic]) -> Table:
@@ -232,7 +251,7 @@ def _nic_table(nics: Sequence[Nic]) -> Table:
     return Table("Network interfaces (NICs)", columns, tuple(rows), frozenset({"rate"}))
 
 
-def _features(devices: Sequence[Device]) -> list[str]:
+def _features(devices: Sequence[Device], whole: bool) -> list[str]:
     """Lists vendor-specific properties; devices with equal ones are merged."""
     facts: dict[str, list[str]] = {}
     for device in devices:
@@ -253,7 +272,7 @@ def _features(devices: Sequence[Device]) -> list[str]:
         for fact in told:
             if fact:
                 facts.setdefault(fact, []).append(device.name)
-    return [f"{', '.join(names)}: {fact}" for fact, names in facts.items()]
+    return [f"{', '.join(names) if whole else ranges_of(names)}: {fact}" for fact, names in facts.items()]
 
 
 def _sources(topology: Topology) -> dict[str, int]:

@@ -119,14 +119,18 @@ class Estimator:
 
     topology: Topology
     capabilities: Capabilities
+    gpus: int | None = None  # that workers open; None: all
+
+    def _opened(self) -> int:
+        return len(self.topology.names("gpu")) if self.gpus is None else self.gpus
 
     def start_s(self) -> float:
         """Seconds before the first case of the run."""
-        return START_S + START_GPU_S * len(self.topology.names("gpu"))
+        return START_S + START_GPU_S * self._opened()
 
     def further_start_s(self) -> float:
         """Seconds before the first case of another process environment, in each round."""
-        return START_S + FURTHER_GPU_S * len(self.topology.names("gpu"))
+        return START_S + FURTHER_GPU_S * self._opened()
 
     def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
         """Returns the seconds of one round of a case with existing buffers.

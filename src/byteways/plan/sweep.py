@@ -115,7 +115,8 @@ def _devices(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]
     names = topology.names()
     if not any(mark in glob for mark in "*?[") and glob not in names:
         raise _missing(sweep.origin.at(key), sweep, key, glob, names)
-    return [name for name in names if fnmatchcase(name, glob)]
+    some = sweep.devices or names
+    return [name for name in names if fnmatchcase(name, glob) and (name in some or name == glob)]
 
 
 def _executing(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from byteways.plan.device_sample import MOST_DEVICES, DeviceSample
 from byteways.results.run_folder import LOG
 from byteways.run.probe import Probe, lost_probe, probe_with
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.simulation import Simulation
-from byteways.topology import nvml
+from byteways.topology import kfd, nvml
 from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
+from byteways.topology.nvml import Nvml
+from byteways.topology.sysfs_pcie import gpu_addresses
 
 
 @dataclass(frozen=True)
@@ -31,13 +36,38 @@ def topology_of(probed: Probe, simulation: Simulation | None) -> Topology:
     return simulation.topology(devices) if simulation else discover(devices, management=probed.management)
 
 
+def many_gpus(management: Nvml | None) -> bool:
+    """Whether this machine may have more GPUs than a plan takes; no worker is needed to see that."""
+    if management is None:
+        return False
+    shown = max(len(management.devices), len(kfd.read(Path("/sys")).gpus), len(gpu_addresses(Path("/sys"))))
+    return shown > MOST_DEVICES
+
+
+def _sampled_gpus(
+    sampled: Callable[[Topology], DeviceSample | None],
+    management: Nvml | None,
+    devices: Mapping[str, Mapping[str, Any]],
+) -> Sequence[str] | None:
+    sample = sampled(discover(devices, management=management))
+    return None if sample is None else [name for name in sample.devices if name.startswith("gpu")]
+
+
 def open_machine(
     folder: Path,
     tick: Callable[[], None],
     command: Sequence[str] | None,
     simulation: Simulation | None,
+    sampled: Callable[[Topology], DeviceSample | None] | None = None,
 ) -> Opened:
     """Starts a worker and lets it probe; its output goes to the run's log.
+
+    Args:
+        folder: The run folder.
+        tick: Called while waiting.
+        command: The worker's command; None: from the settings.
+        simulation: The simulated machine; None: this machine.
+        sampled: Returns the devices that a plan for the machine takes, which are those to try; None: all.
 
     Raises:
         BytewaysError: The worker did not survive.
@@ -50,7 +80,8 @@ def open_machine(
     management = None if simulation else nvml.read()
     try:
         worker = WorkerProcess(folder / LOG, command=command, tick=tick)
-        probed = replace(probe_with(worker), management=management)
+        choose = partial(_sampled_gpus, sampled, management) if sampled and many_gpus(management) else None
+        probed = replace(probe_with(worker, choose), management=management)
         if probed.leaving:
             worker.stop()
             return Opened(None, probed, topology_of(probed, simulation), command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,13 +29,28 @@ class Probe:
     management: Nvml | None = None  # asked before the worker started; None: not asked
 
 
-def probe_with(worker: WorkerProcess) -> Probe:
+#: Chooses the GPUs to try among the fields of all devices by name; None: all.
+Choice = Callable[[Mapping[str, Mapping[str, Any]]], Sequence[str] | None]
+
+
+def probe_with(worker: WorkerProcess, choose: Choice | None = None) -> Probe:
     """Probes with a running worker, which can then continue to measure unless it is leaving.
+
+    Args:
+        worker: The worker.
+        choose: Which GPUs to try, on a machine with many; None: all.
 
     Raises:
         WorkerLost: The worker died, or its answer is invalid.
     """
-    answer = worker.ask({"do": "probe"}, PROBE_TIMEOUT_S)
+    request: dict[str, Any] = {"do": "probe"}
+    if choose is not None:
+        listed = worker.ask({"do": "devices"}, PROBE_TIMEOUT_S)
+        if "error" in listed:
+            raise WorkerLost(str(listed["error"]))
+        if (gpus := choose(listed["devices"])) is not None:
+            request["gpus"] = [*gpus]
+    answer = worker.ask(request, PROBE_TIMEOUT_S)
     try:
         if "error" in answer:
             raise WorkerLost(str(answer["error"]))
