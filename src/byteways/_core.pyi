@@ -631,6 +631,9 @@ class ManagementHealth:
     nvlink_data_tx_bytes: int  # since boot; -1 when the driver does not tell
     nvlink_data_rx_bytes: int
 
+def announce_management_calls(descriptor: int) -> None:
+    """From now on, writes a line `{"call": "nvmlInit_v2"}` to this file before each call of the library."""
+
 class Management:
     """The vendor's management library (NVML), found by dlopen."""
 

@@ -83,19 +83,35 @@ def _key(module: str) -> tuple[str, ...]:
     return (module, *libraries)
 
 
-def answer(function: Callable[[Callable[[str], None]], Any]) -> None:
+class Calls:
+    """Tells the waiting process of each vendor call before it begins.
+
+    Args:
+        channel: File descriptor for a line `{"call": "nvmlInit_v2"}` for each call, to which native code may
+            write, too; -1: nobody waits.
+    """
+
+    def __init__(self, channel: int = -1) -> None:
+        self.channel = channel
+
+    def __call__(self, call: str) -> None:
+        self.send({"call": call})
+
+    def send(self, message: dict[str, Any]) -> None:
+        if self.channel >= 0:
+            data = (json.dumps(message) + "\n").encode()
+            while data:
+                data = data[os.write(self.channel, data) :]
+
+
+def answer(function: Callable[[Calls], Any]) -> None:
     """Sends what a function returns to the process that waits in query().
 
     Args:
-        function: Returns JSON data. Its argument is to be called with the name of each vendor call before it.
+        function: Returns JSON data; calls its argument with the name of each vendor call before it.
     """
-    with os.fdopen(int(sys.argv[-1]), "w") as channel:
-
-        def send(message: dict[str, Any]) -> None:
-            channel.write(json.dumps(message) + "\n")
-            channel.flush()
-
-        send({"answer": function(lambda call: send({"call": call}))})
+    calls = Calls(int(sys.argv[-1]))
+    calls.send({"answer": function(calls)})
 
 
 def _ask(command: list[str]) -> Reply:

@@ -11,6 +11,7 @@ import pytest
 
 import byteways
 from byteways.topology.model import PCIE_EMULATED, PCIE_UNREPORTED, Link, Topology, UnknownRate
+from byteways.vendor_query import Calls
 from tests.machines import synthetic
 
 
@@ -377,11 +378,11 @@ def test_every_state_of_nvml(
         def __getattr__(self, name: str) -> object:
             if library is None:
                 raise ImportError("no module")
-            return lambda: library
+            return lambda *_: library
 
     monkeypatch.setitem(sys.modules, "byteways._core", Core())
     monkeypatch.setattr(byteways, "_core", Core(), raising=False)
-    told = nvml.describe(lambda call: None)
+    told = nvml.describe(Calls())
     assert (told["devices"], told["reason"]) == ([], reason)
 
 

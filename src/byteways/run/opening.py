@@ -77,7 +77,7 @@ def open_machine(
         command = simulation.command(simulation.write_sheet(folder), command)
     worker: WorkerProcess | None = None
     # Asked first: if it does not answer, workers leave it out.
-    management = None if simulation else nvml.read()
+    management = nvml.read_if_wanted() if simulation is None else None
     try:
         worker = WorkerProcess(folder / LOG, command=command, tick=tick)
         choose = partial(_sampled_gpus, sampled, management) if sampled and many_gpus(management) else None

@@ -94,7 +94,7 @@ def probe(
     Raises:
         BytewaysError: The worker did not survive.
     """
-    management = None if model else nvml.read()
+    management = None if model else nvml.read_if_wanted()
     with private_folder() as folder:
         try:
             worker = WorkerProcess(folder / "worker.log", command=command, tick=tick)

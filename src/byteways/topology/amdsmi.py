@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from byteways.topology.sysfs_pcie import canonical_address
-from byteways.vendor_query import answer, query
+from byteways.vendor_query import Calls, answer, query
 
 #: The library's Python module.
 MODULE = "amdsmi"
@@ -47,11 +47,11 @@ def read_devices() -> Smi:
     return Smi(tuple(SmiDevice(**device) for device in reply.answer["devices"]), tuple(reply.answer["notes"]))
 
 
-def describe(calls: Callable[[str], None]) -> Smi:
+def describe(calls: Calls) -> Smi:
     """Returns what the library says, read in this process.
 
     Args:
-        calls: Called with the name of each of the library's calls before it.
+        calls: Receives the name of each of the library's calls before it.
     """
     calls(f"import {MODULE}")
     try:

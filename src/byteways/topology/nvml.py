@@ -5,13 +5,13 @@ It is loaded in a child process (vendor_query.py): with a lost GPU its calls may
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from byteways.settings import management_wanted
+from byteways.settings import gpus_wanted, management_wanted
 from byteways.topology.sysfs_pcie import canonical_address
-from byteways.vendor_query import Reply, answer, query
+from byteways.vendor_query import Calls, Reply, answer, query
 
 if TYPE_CHECKING:
     from byteways import _core
@@ -96,6 +96,11 @@ def read() -> Nvml:
     return _read(query(MODULE))
 
 
+def read_if_wanted() -> Nvml:
+    """Returns read(), or nothing if no GPU is to be used: then its answer is not worth a wait."""
+    return read() if gpus_wanted() else Nvml()
+
+
 def _read(reply: Reply) -> Nvml:
     if reply.failure:
         hint = "dmesg (administrator) lists errors of the driver (Xid); BYTEWAYS_NVML=0 leaves NVML out"
@@ -123,11 +128,11 @@ def _read(reply: Reply) -> Nvml:
     )
 
 
-def describe(calls: Callable[[str], None]) -> dict[str, Any]:
+def describe(calls: Calls) -> dict[str, Any]:
     """Returns the fields of Nvml as JSON data, read in this process.
 
     Args:
-        calls: Called with the name of each of NVML's calls before it.
+        calls: Receives the name of each of NVML's calls before it.
     """
     nothing: dict[str, Any] = {"devices": [], "uses": {}, "report": {}}
     try:
@@ -137,15 +142,14 @@ def describe(calls: Callable[[str], None]) -> dict[str, Any]:
     except ImportError as error:
         return {**nothing, "reason": f"NVML unavailable: byteways' native module does not load ({error})"}
     try:
-        calls("nvmlInit_v2")
+        calls("loading NVML")
+        _core.announce_management_calls(calls.channel)
         library = management()
         report = _fields(library.report, _REPORT_FIELDS)
         report["missing"] = [_fields(function, _FUNCTION_FIELDS) for function in library.report.missing]
         if not library.report.usable:
             return {**nothing, "report": report, "reason": f"NVML: {library.report.reason}"}
-        calls("one of nvmlDeviceGet…, which describe the GPUs,")
         devices = library.devices()
-        calls("one of nvmlDeviceGetComputeRunningProcesses and nvmlDeviceGetUtilizationRates")
         uses = {device.uuid: use for device in devices if (use := _use(library, device.uuid, _core.Error))}
         return {"devices": [_device(one) for one in devices], "uses": uses, "report": report, "reason": ""}
     except RuntimeError as error:  # _core.Error: a call that failed, with call and code in its text
