@@ -11,6 +11,7 @@ import pytest
 from byteways.cli.device_groups import grouped, names_in_ranges, ranges_of
 from byteways.cli.layout import plain
 from byteways.cli.topo import blocks
+from byteways.cli.topo_links import tree
 from byteways.plan.device_sample import MOST_DEVICES, sample_for
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
@@ -106,11 +107,12 @@ def test_numa_domains_of_a_large_machine_are_sampled_too() -> None:
 
 
 def test_a_large_machine_fits_a_screen(partitioned: Topology) -> None:
-    """Catches thousands of lines for 64 devices, and an option that does not show them."""
+    """Catches thousands of lines for 64 devices, a mesh drawn as a tree, and an option that shows nothing."""
     short = [line for block in blocks(partitioned) for line in plain(block)]
-    assert len(short) < 120
+    assert len(short) < 80
+    assert len(tree(partitioned)) < 2 * len(partitioned.links)
     assert any("gpu0 to gpu7 (8)" in line for line in short)
-    assert len([line for block in blocks(partitioned, every=True) for line in plain(block)]) > 200
+    assert len([line for block in blocks(partitioned, every=True) for line in plain(block)]) > 2 * len(short)
 
 
 def test_names_become_ranges() -> None:

@@ -115,10 +115,13 @@ def tree(topology: Topology, whole: bool = True) -> list[str]:
     An xGMI mesh is not a tree and only appears in table and matrix. Unless `whole`, equal devices share
     a line.
     """
-    gpus = set(topology.names("gpu"))
+    gpus, switches = set(topology.names("gpu")), set(topology.switches)
     children: dict[str, list[Link]] = {}
     for link in topology.links:
-        if link.kind != "numa" and not (link.kind == "xgmi" and {link.a, link.b} <= gpus):
+        ends = {link.a, link.b}
+        # Packages of partitioned GPUs are switches, too: as branches, their mesh would repeat itself.
+        mesh = link.kind == "xgmi" and (ends <= gpus or ends <= switches)
+        if link.kind != "numa" and not mesh:
             children.setdefault(link.b, []).append(link)
     roots = [*topology.names("cpu"), *(name for name in topology.switches if not name.startswith("pcie"))]
     roots += [name for name in topology.names("gpu") if name in children]
