@@ -33,10 +33,18 @@ void bind_cpus(nb::module_& m) {
       .def_ro("caches", &CpuDomain::caches)
       .def_ro("shared", &CpuDomain::shared)
       .def_ro("last_level_cache_bytes", &CpuDomain::last_level_cache_bytes);
+  nb::class_<MemoryDomain>(m, "MemoryDomain")
+      .def_ro("number", &MemoryDomain::number)
+      .def_ro("memory_bytes", &MemoryDomain::memory_bytes)
+      .def_ro("distances", &MemoryDomain::distances)
+      .def_ro("nearest", &MemoryDomain::nearest);
+  nb::class_<CoreType>(m, "CoreType").def_ro("name", &CoreType::name).def_ro("cpus", &CoreType::cpus);
   nb::class_<CpuTopology>(m, "CpuTopology")
       .def_ro("model", &CpuTopology::model)
       .def_ro("virtual_machine", &CpuTopology::virtual_machine)
       .def_ro("domains", &CpuTopology::domains)
+      .def_ro("memory_only", &CpuTopology::memory_only)
+      .def_ro("core_types", &CpuTopology::core_types)
       .def_ro("notes", &CpuTopology::notes);
   m.def("read_cpus", &read_cpus, "sysfs"_a, "proc"_a, "allowed"_a);
   m.def("reads_raw_clock_by_itself",

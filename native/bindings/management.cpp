@@ -55,6 +55,7 @@ void bind_management(nb::module_& m) {
       .def_ro("nvlink_errors", &ManagementHealth::nvlink_errors)
       .def_ro("nvlink_data_tx_bytes", &ManagementHealth::nvlink_data_tx_bytes)
       .def_ro("nvlink_data_rx_bytes", &ManagementHealth::nvlink_data_rx_bytes);
+  m.def("announce_management_calls", &announce_management_calls, "descriptor"_a);
   nb::class_<Management>(m, "Management")
       .def(nb::init<const std::string&>(), "simulator"_a = "")
       .def_prop_ro("report", [](const Management& library) { return library.report(); })

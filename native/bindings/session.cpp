@@ -138,7 +138,6 @@ void bind_devices(nb::module_& m) {
                    [](const Buffer& b) { return std::string(memory_name(b.allocation().memory())); })
       .def_prop_ro("first_touch", [](const Buffer& b) { return b.first_touch().name(); })
       .def_prop_ro("bytes", &Buffer::bytes)
-      .def_prop_ro("address", [](const Buffer& b) { return reinterpret_cast<std::uintptr_t>(b.data()); })
       .def_prop_ro("page_bytes", [](const Buffer& b) { return b.allocation().page_bytes(); })
       .def_prop_ro("address", [](const Buffer& b) { return reinterpret_cast<std::uintptr_t>(b.data()); })
       .def("placement", &Buffer::placement)

@@ -35,11 +35,27 @@ struct CpuDomain {
   std::uint64_t last_level_cache_bytes = 0;  // all caches of the highest level that these CPUs use
 };
 
+// A NUMA domain with memory but without CPUs: a memory expander (CXL), or HBM beside DDR.
+struct MemoryDomain {
+  int number = 0;
+  std::uint64_t memory_bytes = 0;
+  std::map<int, int> distances;
+  int nearest = 0;  // index in `domains` of the domain with CPUs at the least distance
+};
+
+// CPUs of one design, among those that this process may use.
+struct CoreType {
+  std::string name;  // "Cortex-X925"
+  std::vector<int> cpus;
+};
+
 struct CpuTopology {
   std::string model;  // "Intel(R) Xeon(R) Platinum 8480C"; empty where the kernel gives no name
   bool virtual_machine = false;
-  std::vector<CpuDomain> domains;  // by number; a single one with all CPUs if the kernel shows none
-  std::vector<std::string> notes;  // what could not be read, and why
+  std::vector<CpuDomain> domains;         // by number; a single one with all CPUs if the kernel shows none
+  std::vector<MemoryDomain> memory_only;  // by number; without those of GPUs and of other containers
+  std::vector<CoreType> core_types;       // if there are several, the largest first
+  std::vector<std::string> notes;         // what could not be read, and why
 };
 
 // `allowed`: CPUs that this process may use.

@@ -61,6 +61,10 @@ struct ManagementHealth {
   std::int64_t nvlink_data_tx_bytes = -1, nvlink_data_rx_bytes = -1;  // payload of all links
 };
 
+// From now on, every call of the library is preceded by a line {"call": "nvmlInit_v2"} to this file, for a
+// process that waits for the answers: any call may never return if a GPU is lost.
+void announce_management_calls(int descriptor);
+
 class Management {
  public:
   // Never throws for a missing or unusable library: report() says so. `simulator`: file to load instead of

@@ -1,4 +1,7 @@
 // See nvml.hpp.
+#include <unistd.h>
+
+#include <atomic>
 #include <cctype>
 #include <cstdio>
 #include <iterator>
@@ -18,8 +21,38 @@ constexpr int kLinkGenerations[] = {0, 1, 2, 2, 3, 3, 4, 5, 6};
 
 }  // namespace
 
+namespace {
+
+// Where calls are announced; -1: nowhere.
+std::atomic<int> announced_to = -1;
+
+// A function of NVML, announced before each call.
+template <class Signature>
+class Announced;
+
+template <class Result, class... Arguments>
+class Announced<Result(Arguments...)> : public gpu::Function<Result(Arguments...)> {
+  using Base = gpu::Function<Result(Arguments...)>;
+
+ public:
+  using Base::Base;
+  Result operator()(Arguments... arguments) const {
+    if (announced_to >= 0) {
+      const std::string line = std::string("{\"call\": \"") + this->symbol() + "\"}\n";
+      // Nothing is lost with an announcement: the process that reads them may have ended.
+      [[maybe_unused]] const auto written = ::write(announced_to, line.data(), line.size());
+    }
+    return Base::operator()(arguments...);
+  }
+};
+
+}  // namespace
+
+void announce_management_calls(int descriptor) { announced_to = descriptor; }
+
 struct Management::Table : cuda::NvmlTypes {
-#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
+#define BYTEWAYS_FUNCTION(member, symbol, introduced_in, requirement, signature) \
+  Announced<signature> member{#symbol};
 #include "runtimes/cuda/nvml.def"
 #undef BYTEWAYS_FUNCTION
 

@@ -63,7 +63,6 @@ class Buffer:
     memory: str
     first_touch: str
     bytes: int
-    address: int
     page_bytes: int
     address: int  # for other libraries in this process; valid while the buffer lives
     def placement(self) -> dict[int, int]: ...
@@ -582,10 +581,22 @@ class CpuDomain:
     shared: list[SharedCpuCache]
     last_level_cache_bytes: int
 
+class MemoryDomain:
+    number: int
+    memory_bytes: int
+    distances: dict[int, int]
+    nearest: int  # index of a domain
+
+class CoreType:
+    name: str
+    cpus: list[int]
+
 class CpuTopology:
     model: str
     virtual_machine: bool
     domains: list[CpuDomain]
+    memory_only: list[MemoryDomain]
+    core_types: list[CoreType]
     notes: list[str]
 
 def read_cpus(sysfs: str, proc: str, allowed: Sequence[int]) -> CpuTopology:
@@ -646,6 +657,9 @@ class ManagementHealth:
     nvlink_errors: int
     nvlink_data_tx_bytes: int  # since boot; -1 when the driver does not tell
     nvlink_data_rx_bytes: int
+
+def announce_management_calls(descriptor: int) -> None:
+    """From now on, writes a line `{"call": "nvmlInit_v2"}` to this file before each call of the library."""
 
 class Management:
     """The vendor's management library (NVML), found by dlopen."""

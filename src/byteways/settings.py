@@ -50,6 +50,11 @@ SETTINGS = (
         "dynamic linker, Python packages, CUDA toolkits",
     ),
     Setting("BYTEWAYS_LIBNVML", "path of NVIDIA's management library", "found by the dynamic linker"),
+    Setting(
+        "BYTEWAYS_NVML",
+        "0: leave NVIDIA's management library out; links and health of its GPUs are unknown",
+        "1",
+    ),
     Setting("BYTEWAYS_LIBHIP", "path of AMD's HIP runtime library", "dynamic linker, ROCm folders"),
     Setting(
         "BYTEWAYS_LIBHIPRTC",
@@ -170,6 +175,11 @@ def check_settings(
             cause=f"this processor has {', '.join(available)}",
             hint=f"set it to {' or '.join(available)}, or unset it",
         )
+
+
+def management_wanted(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether to load the vendor's management library, which may hang if a GPU is lost."""
+    return environment.get("BYTEWAYS_NVML") != "0"
 
 
 def mpi_threads(environment: Mapping[str, str] = os.environ) -> str:

@@ -21,7 +21,6 @@ from tests.machines.synthetic import ABSENT, BULK, FOUND, capabilities
 @pytest.fixture
 def gpu_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Probe:
     """A doctor who finds four GPUs, one busy, and a driver that lacks a function."""
-    from byteways.doctor import libraries
     from byteways.run import probe
     from byteways.topology import nvml
 
@@ -29,8 +28,8 @@ def gpu_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Probe:
     machine.management[1].compute_processes = 1
     found = Probe(capabilities(machine), [{**FOUND, "missing": [BULK]}], 1)
     monkeypatch.setattr(probe, "probe", lambda: found)
-    monkeypatch.setattr(libraries, "management_report", lambda: [{**ABSENT, "library": "nvml"}])
-    monkeypatch.setattr(nvml, "read_devices", lambda: (machine.management, []))
+    told = nvml.Nvml(tuple(machine.management), report={**ABSENT, "library": "nvml"})
+    monkeypatch.setattr(nvml, "read", lambda: told)
     monkeypatch.setattr(verb, "WATCH_S", 0.0)
     return found
 
@@ -106,7 +105,6 @@ def test_the_advice_for_a_lost_worker(
     loads: bool, hint: str, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches a doctor who sends the user to the doctor, or blames GPUs for a broken installation."""
-    from byteways.doctor import libraries
     from byteways.run import probe
 
     def lost() -> Probe:
@@ -117,8 +115,6 @@ def test_the_advice_for_a_lost_worker(
     found, (check,) = verb.start_worker()
     assert found is None
     assert (check.advice or "").startswith(advice)
-    if not loads:
-        assert libraries.management_report() == []
 
 
 def test_long_names_get_a_line_of_their_own() -> None:

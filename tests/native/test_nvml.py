@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from byteways import _core
+from byteways.topology import nvml as topology_nvml
 from tests.native import fake_libraries as fake
 
 #: Optional functions that the fake driver lacks.
@@ -80,3 +82,25 @@ def test_absent_library_is_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert nvml.devices() == []
     with pytest.raises(_core.UnsupportedError):
         nvml.health("GPU-1")
+
+
+def test_a_child_reads_the_same_and_announces_its_calls(
+    nvml: _core.Management, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Catches a field that the child loses, and a call that is not named before it hangs."""
+    told = topology_nvml.read()
+    assert told.reason == "" and told.report["usable"]
+    (one,), (same,) = nvml.devices(), told.devices
+    names = set(topology_nvml.ManagementDevice.__dataclass_fields__) - {"fabric_links"}
+    assert {name: getattr(one, name) for name in names} == {name: getattr(same, name) for name in names}
+    assert [link.remote_pci_address for link in one.fabric_links] == [
+        link.remote_pci_address for link in same.fabric_links
+    ]
+    assert told.use("GPU-1").utilisation_percent == nvml.use("GPU-1").utilisation_percent
+    with (tmp_path / "calls").open("w") as file:
+        _core.announce_management_calls(file.fileno())
+        nvml.devices()
+        _core.announce_management_calls(-1)
+    calls = [json.loads(line)["call"] for line in (tmp_path / "calls").read_text().splitlines()]
+    assert calls[:2] == ["nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2"]
+    assert "nvmlDeviceGetNvLinkState" in calls

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.topology import amdsmi
+from byteways.vendor_query import Calls
 
 
 class FakeSmi:
@@ -39,7 +40,7 @@ class FakeSmi:
 def test_what_the_management_library_adds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches names and faults that only the library knows, and a question it refuses that ends discovery."""
     monkeypatch.setitem(sys.modules, "amdsmi", FakeSmi(error="AMDSMI_XGMI_STATUS_MULTIPLE_ERRORS"))  # type: ignore[arg-type]
-    found = amdsmi.read_devices()
+    found = amdsmi.describe(Calls())
     assert found.devices[0].name == "AMD Instinct MI300A"
     assert found.notes == (
         "amdgpu driver 6.10.5 (AMD SMI)",
@@ -49,7 +50,7 @@ def test_what_the_management_library_adds(monkeypatch: pytest.MonkeyPatch) -> No
         "amdsmi_get_gpu_asic_info", "amdsmi_get_gpu_driver_info", "amdsmi_gpu_xgmi_error_status"
     )
     monkeypatch.setitem(sys.modules, "amdsmi", refusing)  # type: ignore[arg-type]
-    assert amdsmi.read_devices() == amdsmi.Smi((amdsmi.SmiDevice("0000:02:00.0", None, None, None),))
+    assert amdsmi.describe(Calls()) == amdsmi.Smi((amdsmi.SmiDevice("0000:02:00.0", None, None, None),))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_a_failing_management_library_is_a_note(
 ) -> None:
     """Catches an exception of the library that leaves discovery."""
     monkeypatch.setitem(sys.modules, "amdsmi", module)
-    assert amdsmi.read_devices() == amdsmi.Smi(notes=(note,))
+    assert amdsmi.describe(Calls()) == amdsmi.Smi(notes=(note,))
 
 
 def test_a_wheel_without_its_library_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,6 +74,6 @@ def test_a_wheel_without_its_library_is_a_note(tmp_path: Path, monkeypatch: pyte
     assert amdsmi.read_devices() == amdsmi.Smi()
     (tmp_path / "amdsmi.py").write_text("raise KeyError('ROCM_PATH')")
     monkeypatch.syspath_prepend(tmp_path)
-    assert amdsmi.read_devices().notes == (
+    assert amdsmi.describe(Calls()).notes == (
         "AMD SMI: its Python module does not load (KeyError: 'ROCM_PATH')",
     )

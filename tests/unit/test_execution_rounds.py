@@ -204,7 +204,9 @@ def test_what_a_plan_is_made_of(simulated: bool, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(execution, "make_plan", make_plan)
     probed: Any = SimpleNamespace(capabilities=None)
-    options = Options(only=["interface=copy"], sizes="1MiB", budget_s=7.0, ranks=3, with_self=True)
+    options = Options(
+        only=["interface=copy"], sizes="1MiB", budget_s=7.0, ranks=3, with_self=True, all_devices=True
+    )
     suite = load("quick")
     assert plan_of(suite, None, probed, options, simulated, print) == "plan"  # type: ignore[arg-type, comparison-overlap]
     assert told == {
@@ -213,6 +215,7 @@ def test_what_a_plan_is_made_of(simulated: bool, monkeypatch: pytest.MonkeyPatch
         "budget_s": 7.0,
         "ranks": 3,
         "with_self": True,
+        "all_devices": True,
         "on_sweep": print,
         "budget_of_suite": None if simulated else suite.budget_s,
     }
@@ -226,7 +229,7 @@ def test_a_repeated_suite_has_no_budget(
     given: dict[str, float], budget_s: float | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Catches a budget that is lost on the way, and one that ends a suite which is repeated for a time."""
-    plan = SimpleNamespace(cases=(planned(),), budget_s=7.0)
+    plan = SimpleNamespace(cases=(planned(),), budget_s=7.0, sample=None)
     probed = SimpleNamespace(capabilities=None, libraries={}, method_version=1)
     machine = SimpleNamespace(topology=None, probed=probed, worker=None)
     monkeypatch.setattr(execution, "open_machine", lambda *_: machine)

@@ -164,7 +164,7 @@ def test_an_opened_machine(simulated: bool, command: Any, used: Any, monkeypatch
         return worker
 
     monkeypatch.setattr(opening, "WorkerProcess", start)
-    monkeypatch.setattr(opening, "discover", lambda devices: f"discovered {', '.join(devices)}")
+    monkeypatch.setattr(opening, "discover", lambda devices, management: f"discovered {', '.join(devices)}")
     simulation: Any = Simulation() if simulated else None
     found = open_machine(Path("/runs/a"), print, command, simulation, "mpirun")
     assert worker.did == [({"do": "probe", "launcher": "mpirun"}, PROBE_TIMEOUT_S)]
@@ -178,7 +178,7 @@ def test_a_worker_that_has_ruined_a_gpu_is_replaced(monkeypatch: pytest.MonkeyPa
     """Catches a run that asks a process that has left, and one that is never reaped."""
     worker = Worker({**ANSWER, "leaving": True})
     monkeypatch.setattr(opening, "WorkerProcess", lambda log, command, tick: worker)
-    monkeypatch.setattr(opening, "discover", lambda devices: "discovered")
+    monkeypatch.setattr(opening, "discover", lambda devices, management: "discovered")
     found = open_machine(Path("/runs/a"), print, None, None)
     assert found.worker is None and worker.did[-1] == "stop"
 

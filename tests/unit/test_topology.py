@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from byteways.topology.model import Link, Topology
+import byteways
+from byteways.topology.model import PCIE_EMULATED, PCIE_UNREPORTED, Link, Topology, UnknownRate
+from byteways.vendor_query import Calls
 from tests.machines import synthetic
 
 
@@ -55,13 +57,97 @@ def test_a_kernel_without_numa_gives_one_domain(tmp_path: Path) -> None:
     assert any("no NUMA domains" in note for note in topology.notes)
 
 
-def test_memory_without_cores_is_no_device(tmp_path: Path) -> None:
-    """Catches a device that could run nothing, such as a CXL memory domain."""
+def test_memory_without_cores_is_an_end_that_the_nearest_cores_serve(tmp_path: Path) -> None:
+    """Catches a memory expander (CXL) that is lost, or that seems to execute."""
     machine = synthetic.bare_vm(tmp_path)
     synthetic.add_domain(tmp_path, 1, "", 1_000_000, "20 10")
+    topology = machine.topology(runtime_devices=None)
+    assert topology.names() == ["cpu0", "cpu1"]
+    assert topology.with_cores() == ["cpu0"]
+    memory = topology.device("cpu1")
+    assert (memory.executed_by, memory.cores, memory.memory_bytes) == ("cpu0", (), 1_000_000 * 1024)
+    assert between(topology, "cpu0", "cpu1").kind == "numa"
+    assert Topology.from_json(json.loads(json.dumps(topology.to_json()))) == topology
+    assert not [note for note in topology.notes if "NUMA" in note]
+
+
+def test_a_domain_without_memory_and_cores_is_nothing(tmp_path: Path) -> None:
+    """Catches placeholders of firmware (for instances of a GPU) that are said to have memory."""
+    machine = synthetic.bare_vm(tmp_path)
+    for domain in range(1, 37):
+        synthetic.add_domain(tmp_path, domain, "", 0, " ".join(["10"] * 37))
+    assert machine.topology().names() == ["cpu0"]
+    assert not [note for note in machine.topology().notes if "NUMA" in note]
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "device_class", "names"),
+    [
+        ("CPU implementer : 0x41\nCPU part : 0xd4f", "0x030200", ["cpu0"]),
+        ("flags : fpu", "0x030200", ["cpu0", "cpu1"]),
+    ],
+)
+def test_memory_of_a_coherent_gpu_is_the_gpus(
+    tmp_path: Path, cpuinfo: str, device_class: str, names: list[str]
+) -> None:
+    """Catches a GH200 whose GPU memory is a CPU device, too, and an x86 machine that loses its expander."""
+    machine = synthetic.bare_vm(tmp_path)
+    synthetic.write(tmp_path / "proc/cpuinfo", f"processor : 0\n{cpuinfo}")
+    synthetic.add_domain(tmp_path, 1, "", 1_000_000, "20 10")
+    synthetic.write(tmp_path / "sys/bus/pci/devices/0009:01:00.0/vendor", "0x10de")
+    synthetic.write(tmp_path / "sys/bus/pci/devices/0009:01:00.0/class", device_class)
+    topology = machine.topology(runtime_devices=None)
+    assert topology.names() == names
+    assert len([note for note in topology.notes if note.startswith("NUMA domain 1 left out")]) == 2 - len(
+        names
+    )
+
+
+def test_every_allowed_core_is_of_a_device_or_in_a_note(tmp_path: Path) -> None:
+    """Catches cores whose NUMA domain is offline, which vanish without a word."""
+    synthetic.add_domain(tmp_path, 1, "1,3", 1_000_000, "10")
+    synthetic.add_processor(tmp_path, "Xeon", virtual=False)
+    machine = synthetic.Machine(tmp_path / "sys", tmp_path / "proc", range(6))
     topology = machine.topology()
-    assert topology.names() == ["cpu0"]
-    assert "NUMA domain 1 left out: it has memory but no cores" in topology.notes
+    assert {device.name: device.cores for device in topology.devices} == {"cpu1": (1, 3)}
+    assert "CPUs 0,2,4-5 left out (4 of 6 that this process may use)" in " / ".join(topology.notes)
+
+
+_GRACE, _EC2 = ("devices/soc0/soc_id", "jep106:036b:0241"), ("class/dmi/id/sys_vendor", "Amazon EC2")
+
+
+@pytest.mark.parametrize(
+    ("cores", "file", "model"),
+    [
+        (["0x41 0xd4f"], _GRACE, "Grace (Neoverse-V2)"),
+        (["0x41 0xd4f"], _EC2, "Graviton4 (Neoverse-V2)"),
+        (["0x41 0xd40"], _EC2, "Graviton3 (Neoverse-V1)"),
+        (["0x41 0xd0c"], None, "Neoverse-N1"),
+        (["0x46 0x001"], None, "A64FX"),
+        (["0x48 0xd01"], None, "Kunpeng-920 (TaiShan-v110)"),
+        (["0xc0 0xac3"], None, "AmpereOne (Ampere-1)"),
+        (["0x41 0xd85", "0x41 0xd87", "0x41 0xd85"], None, "Cortex-X925 + Cortex-A725"),
+        (["0x41 0xfff"], None, "Arm part 0xfff"),
+        (["0x7f 0x001"], None, "Arm implementer 0x7f part 0x001"),
+    ],
+)
+def test_names_of_arm_processors(
+    tmp_path: Path, cores: list[str], file: tuple[str, str] | None, model: str
+) -> None:
+    """Catches an Arm processor without a name, and one whose cores of two designs seem alike."""
+    synthetic.add_domain(tmp_path, 0, f"0-{len(cores) - 1}", 1_000_000, "10")
+    text = ""
+    for cpu, core in enumerate(cores):
+        implementer, part = core.split()
+        text += f"processor\t: {cpu}\nCPU implementer\t: {implementer}\nCPU part\t: {part}\n\n"
+    synthetic.write(tmp_path / "proc/cpuinfo", text)
+    if file:
+        synthetic.write(tmp_path / "sys" / file[0], file[1])
+    machine = synthetic.Machine(tmp_path / "sys", tmp_path / "proc", range(len(cores)))
+    device = machine.topology().device("cpu0")
+    assert device.model == model
+    types = {one.name: one.cores for one in device.core_types}
+    assert types == ({"Cortex-X925": (0, 2), "Cortex-A725": (1,)} if len(cores) > 1 else {})
 
 
 def test_four_gpus_behind_hidden_nvswitches(tmp_path: Path) -> None:
@@ -252,7 +338,7 @@ def test_unusable_nvml_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Catches a missing management library that ends discovery instead of being told."""
     from byteways.topology import nvml
 
-    monkeypatch.setattr(nvml, "read_devices", lambda: ([], ["NVML: libnvidia-ml.so.1 was not found"]))
+    monkeypatch.setattr(nvml, "read", lambda: nvml.Nvml(reason="NVML: libnvidia-ml.so.1 was not found"))
     topology = synthetic.bare_vm(tmp_path).topology(management=None)
     assert topology.notes == ("NVML: libnvidia-ml.so.1 was not found",)
 
@@ -261,41 +347,43 @@ class FakeManagement:
     """Stands for _core.Management in one of its states."""
 
     def __init__(self, usable: bool, failing: bool = False) -> None:
-        self.report = type("Report", (), {"usable": usable, "reason": "libnvidia-ml.so.1 was not found"})
+        fields = dict.fromkeys(("library", "path", "found_by", "version", "searched", "hint"), "")
+        reason = "libnvidia-ml.so.1 was not found"
+        self.report = type("Report", (), {**fields, "usable": usable, "reason": reason, "missing": []})
         self._failing = failing
 
     def devices(self) -> list[object]:
         if self._failing:
             raise RuntimeError("nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED")
-        return ["device"]
+        return []
 
 
 @pytest.mark.parametrize(
-    ("library", "expected"),
+    ("library", "reason"),
     [
-        (FakeManagement(usable=True), (["device"], [])),
-        (FakeManagement(usable=False), ([], ["NVML: libnvidia-ml.so.1 was not found"])),
-        (
-            FakeManagement(usable=True, failing=True),
-            ([], ["NVML: nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED"]),
-        ),
-        (None, ([], ["NVML unavailable: byteways' native module does not load (no module)"])),
+        (FakeManagement(usable=False), "NVML: libnvidia-ml.so.1 was not found"),
+        (FakeManagement(usable=True, failing=True), "NVML: nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED"),
+        (None, "NVML unavailable: byteways' native module does not load (no module)"),
     ],
 )
 def test_every_state_of_nvml(
-    library: FakeManagement | None, expected: tuple[list[str], list[str]], monkeypatch: pytest.MonkeyPatch
+    library: FakeManagement | None, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches an exception that leaves discovery when NVML is missing, too old, or fails."""
     from byteways.topology import nvml
 
     class Core:
+        Error = RuntimeError
+
         def __getattr__(self, name: str) -> object:
             if library is None:
                 raise ImportError("no module")
-            return lambda: library
+            return lambda *_: library
 
     monkeypatch.setitem(sys.modules, "byteways._core", Core())
-    assert nvml.read_devices() == expected
+    monkeypatch.setattr(byteways, "_core", Core(), raising=False)
+    told = nvml.describe(Calls())
+    assert (told["devices"], told["reason"]) == ([], reason)
 
 
 @pytest.mark.parametrize("build", [synthetic.bare_vm, synthetic.h200x4, synthetic.switched_server])
@@ -313,3 +401,40 @@ def test_nvml_speaks_of_pcie_when_sysfs_is_silent(tmp_path: Path) -> None:
     assert between(topology, "gpu0", "cpu0").link_class == "PCIe 5.0 ×16"
     machine.management[0] = replace(machine.management[0], pcie_generation_max=9)
     assert between(machine.topology(sysfs=empty), "gpu0", "cpu0").peak_bytes_per_s is None
+
+
+def test_topo_shows_memory_without_cores_and_core_types(tmp_path: Path) -> None:
+    """Catches an expander with "unknown" cores, and cores of two designs shown as one."""
+    from byteways.cli.layout import plain
+    from byteways.cli.topo import blocks
+
+    machine = synthetic.bare_vm(tmp_path)
+    synthetic.add_domain(tmp_path, 1, "", 1_000_000, "20 10")
+    cores = "processor : {}\nCPU implementer : 0x41\nCPU part : {}\n\n"
+    synthetic.write(tmp_path / "proc/cpuinfo", cores.format(0, "0xd85") + cores.format(1, "0xd87"))
+    shown = blocks(machine.topology(runtime_devices=None))
+    text = "\n".join(line for block in shown for line in plain(block))
+    assert "none; cpu0 executes" in text
+    assert "cpu0: Cortex-A725 1 (1), Cortex-X925 1 (0)" in text
+
+
+@pytest.mark.parametrize("virtual", [True, False])
+def test_emulated_bridges_and_links_are_unknown(tmp_path: Path, virtual: bool) -> None:
+    """Catches the 0.25 GB/s of an emulated bridge as the peak of a passed-through GPU, by sysfs or NVML."""
+    synthetic.add_processor(tmp_path, "guest", virtual=virtual)
+    synthetic.add_domain(tmp_path, 0, "0-1", 1_000_000, "10")
+    chain = ("0000:00:01.0", "0000:01:00.0")
+    synthetic.add_pci(tmp_path, chain[:1], "2.5 GT/s PCIe", 1)
+    synthetic.add_pci(tmp_path, chain, "32.0 GT/s PCIe", 16)
+    one = synthetic.ManagementDevice(0, "00000000:01:00.0", "GPU-1", pcie_generation_max=1, pcie_width_max=1)
+    machine = synthetic.Machine(tmp_path / "sys", tmp_path / "proc", range(2), None, [one])
+    assert between(machine.topology(), "gpu0", "cpu0").link_class == "PCIe 5.0 ×16"
+    place = tmp_path / "sys/devices/pci0000:00" / "/".join(chain)
+    (place / "max_link_width").write_text("0")
+    link = between(machine.topology(), "gpu0", "cpu0")
+    assert (link.peak_bytes_per_s, link.signalling_bytes_per_s) == (None, None)
+    assert link.unknown == UnknownRate(PCIE_UNREPORTED, "32.0 GT/s PCIe", "0")
+    (place / "max_link_width").write_text("16")
+    (place / "max_link_speed").write_text("2.5 GT/s PCIe")
+    emulated = between(machine.topology(), "gpu0", "cpu0").unknown
+    assert emulated == UnknownRate(PCIE_EMULATED, "2.5 GT/s PCIe", "16")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
 from byteways.topology import nccl_xml, nccl_xml_writer
+from byteways.topology.capacity import links_between
 from byteways.topology.model import Topology
-from byteways.topology.routes import link_class
+from byteways.topology.routes import link_class, route
 from tests.machines import amd, synthetic
 
 #: Two GPUs below one switch and NVSwitches, as NCCL dumps them, with a NIC and an element of another version.
@@ -77,7 +79,8 @@ def test_an_nvlink_machine() -> None:
     assert [link.peak_bytes_per_s for link in topology.links if link.kind == "nvlink"] == [450e9, 450e9]
     assert topology.notes == (
         "2 network devices of the file are not shown",
-        "ignored unknown elements of the file: <future>",
+        "unknown element <future> in <gpu> is ignored: links of this GPU may be missing, so that its peaks "
+        "are too low",
     )
 
 
@@ -201,9 +204,11 @@ BOMB = '<!DOCTYPE system [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><system><cpu n
         ('<system><cpu affinity="zz"/></system>', 'affinity="zz" is not a core mask'),
         ("<system><cpu><pci><gpu/></pci></cpu></system>", "a <pci> that holds a <gpu> has no busid"),
         (
-            '<system><cpu><pci busid="0000:01:00.0"><gpu/><gpu/></pci></cpu></system>',
+            "<system><cpu>" + '<pci busid="0000:01:00.0"><gpu/></pci>' * 2 + "</cpu></system>",
             "two <gpu> have the address",
         ),
+        ('<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n<topology/>', "it is a topology of hwloc"),
+        ('<topology version="2.0"><object type="Machine"/></topology>', "it is a topology of hwloc"),
         (xgmi_pair().replace('count="4"', 'count="many"'), '<xgmi count="many"> is not a number of links'),
         ('<?xml version="1.0" encoding="klingon"?><system/>', "klingon"),
         ("<system><cpu>" + "<pci>" * 1500 + "<gpu/>" * 2 + "</pci>" * 1500 + "</cpu></system>", ""),
@@ -241,3 +246,94 @@ def test_xml_is_known_by_content() -> None:
     """Catches a byte order mark or white space that turns XML into broken JSON."""
     assert nccl_xml.is_xml(b"\xef\xbb\xbf\n <system/>")
     assert not nccl_xml.is_xml(b'{"host": "<"}')
+
+
+_C2C = '<gpu dev="0" sm="121"><c2c bw="43125" count="8"/></gpu>'
+
+
+def pci(inner: str, address: str = "0000:01:00.0", **changes: str) -> str:
+    """A `pci` element of a GPU's class; `changes` are attributes that differ, empty ones are left out."""
+    values = {"class": "0x030200", "link_speed": "32.0 GT/s PCIe", "link_width": "16", **changes}
+    words = " ".join(f'{name}="{value}"' for name, value in values.items() if value)
+    return f'<pci busid="{address}" {words}>{inner}</pci>'
+
+
+def machine(*devices: str) -> Topology:
+    return parsed(f'<system version="1"><cpu numaid="0">{"".join(devices)}</cpu></system>')
+
+
+def test_c2c_is_the_route_to_the_cpu() -> None:
+    """Catches a chip-to-chip link that is ignored, so that the peak is that of an emulated PCIe link."""
+    topology = machine(pci(_C2C, link_speed="2.5 GT/s PCIe"))
+    (link,) = route(topology, "gpu0", "cpu0")
+    assert (link.link_class, link.count, link.peak_bytes_per_s) == ("NVLink-C2C ×8", 8, 345e9)
+    assert link.signalling_bytes_per_s is None
+    again = parsed(nccl_xml_writer.write(topology))
+    assert [one.peak_bytes_per_s for one in route(again, "cpu0", "gpu0")] == [345e9]
+    assert machine(pci(_C2C.replace("43125", ""))).links[1].peak_bytes_per_s is None
+
+
+@pytest.mark.parametrize(
+    ("bridge", "device", "code", "link_class"),
+    [
+        ({"link_speed": "2.5 GT/s PCIe", "link_width": "1"}, {"link_width": "0"}, "pcie-unreported", "PCIe"),
+        ({"link_speed": "2.5 GT/s PCIe", "link_width": "1"}, {}, None, "PCIe 5.0 ×16"),
+        ({}, {"link_speed": "2.5 GT/s PCIe", "link_width": "1"}, None, "PCIe 5.0 ×16"),
+        ({"link_speed": ""}, {"link_speed": "2.5 GT/s PCIe"}, "pcie-emulated", "PCIe"),
+        ({"link_speed": ""}, {"link_speed": "Unknown", "link_width": "255"}, "pcie-unreported", "PCIe"),
+        ({"link_speed": ""}, {"link_speed": "", "link_width": ""}, "pcie-unreported", "PCIe"),
+        ({"link_speed": "8.0 GT/s PCIe", "link_width": "8"}, {}, None, "PCIe 3.0 ×8"),
+    ],
+)
+def test_emulated_and_missing_values_are_unknown(
+    bridge: dict[str, str], device: dict[str, str], code: str | None, link_class: str
+) -> None:
+    """Catches the speed of an emulated bridge as a GPU's peak, and an unknown rate without a code."""
+    gpu = pci('<gpu dev="0" sm="90"/>', **device)
+    topology = machine(pci(gpu, "0000:00:01.0", **{"class": "0x060400", **bridge}))
+    (link,) = topology.links
+    assert (link.link_class, link.peak_bytes_per_s is None) == (link_class, code is not None)
+    assert (link.unknown.code if link.unknown else None) == code
+    if link.unknown:
+        assert link.unknown.speed == device.get("link_speed", "32.0 GT/s PCIe")
+        arcs = links_between(topology, "gpu0", "cpu0")
+        assert arcs is not None
+        assert [(arc.capacity, arc.limit) for arc in arcs] == [(None, None)]
+    assert Topology.from_json(json.loads(json.dumps(topology.to_json()))) == topology
+
+
+@pytest.mark.parametrize(
+    ("attributes", "model"),
+    [
+        ({}, "unknown GPU"),
+        ({"class": "0x120000", "vendor": "0x1002", "device": "0x74a2"}, "AMD Instinct MI308X"),
+        ({"class": "0x030200", "vendor": "0x10de", "device": "0x2330"}, "NVIDIA GPU, PCI device 0x2330"),
+        ({"class": "0x030000", "vendor": "0x1a03"}, None),
+        ({"class": "0x020700"}, None),
+        ({"class": "0x060400"}, None),
+    ],
+)
+def test_files_of_providers_have_gpus_by_class(attributes: dict[str, str], model: str | None) -> None:
+    """Catches a provider's file that seems to have no GPU, and another device taken for one."""
+    topology = machine(pci("", **attributes))
+    assert [one.model for one in topology.devices if one.kind == "gpu"] == ([model] if model else [])
+    assert len([note for note in topology.notes if "by PCI class only" in note]) == (model is not None)
+
+
+def test_every_element_of_the_schema_is_known() -> None:
+    """Catches elements of a newer NCCL that are reported as unknown, and partitions that are refused."""
+    parts = '<gpu dev="0" sm="100" mlopart="0"/><gpu dev="1" sm="100" mlopart="1"/>'
+    network = "<nic><net/><gin/><rma/><collnet/></nic>"
+    switch = pci('<pcilink target="0000:03:00.0"/>' + pci(parts), "0000:00:01.0", **{"class": "0x060400"})
+    topology = machine(switch, network)
+    assert topology.names("gpu") == ["gpu0"]
+    assert not [note for note in topology.notes if "unknown element" in note]
+    assert "0000:01:00.0: 2 ranks or partitions of one GPU, shown as one" in topology.notes
+
+
+def test_an_unknown_element_says_what_it_may_change() -> None:
+    """Catches a link of a future NCCL that is dropped without a word on the peaks."""
+    topology = machine(pci("<gpu><warp/><warp/></gpu>"), "<tunnel/>")
+    notes = " / ".join(topology.notes)
+    assert "<warp> in <gpu> (2 times) is ignored: links of this GPU may be missing" in notes
+    assert "<tunnel> in <cpu> is ignored: devices below this CPU may be missing" in notes

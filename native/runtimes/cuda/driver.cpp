@@ -4,7 +4,6 @@
 #include <algorithm>
 
 namespace byteways::cuda {
-
 void CudaTable::bind(const Library& library, LibraryReport& report){
 #define BYTEWAYS_FUNCTION BYTEWAYS_BIND
 #include "runtimes/cuda/cuda.def"

@@ -39,9 +39,15 @@ HostDomain describe(const CpuDomain& domain) {
 HostCpus host_cpus() {
   const CpuTopology read = read_cpus("/sys", "/proc", allowed_cpus());
   HostCpus found;
-  found.name =
-      read.model.empty() ? cpu_architecture() + " CPU" : read.model;  // Arm's kernels give numbers only
+  found.name = read.model.empty() ? cpu_architecture() + " CPU" : read.model;
   for (const CpuDomain& domain : read.domains) found.domains.push_back(describe(domain));
+  for (const MemoryDomain& memory : read.memory_only) {
+    HostDomain made = found.domains[static_cast<std::size_t>(memory.nearest)];
+    made.numa_domain = memory.number;
+    made.memory_bytes = memory.memory_bytes;
+    made.physical_cores = 0;
+    found.domains.push_back(std::move(made));
+  }
   // With one domain the machine-wide value is better: it includes hot-plugged memory.
   if (memory_domains().size() == 1)
     for (HostDomain& domain : found.domains)

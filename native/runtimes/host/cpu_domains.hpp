@@ -19,7 +19,9 @@ struct HostDomain {
 
 struct HostCpus {
   std::string name;  // "Intel(R) Xeon(R) Platinum 8480C"; the architecture where the kernel gives no name
-  std::vector<HostDomain> domains;  // that have at least one allowed CPU, by number
+  // Those that have at least one allowed CPU, by number; then those with memory only. Their `cpus` and caches
+  // are those of the nearest domain, whose threads fill and check their buffers; their physical_cores is 0.
+  std::vector<HostDomain> domains;
 };
 
 HostCpus host_cpus();

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from byteways.run.health_users import GpuUse
     from byteways.run.probe import Probe
     from byteways.topology.model import Capabilities
+    from byteways.topology.nvml import Nvml
 
 #: Maximum width of text, and its width in a pipe, where the reader's window is unknown.
 WIDTH = 100
@@ -66,10 +67,10 @@ def doctor(
 
 def examine() -> tuple[list[Check], bool]:
     """Returns all findings on this machine, and whether byteways can measure anything."""
-    from byteways.doctor.devices import check_gpus, check_mps
+    from byteways.doctor.devices import check_gpus, check_mps, check_odd_ones
     from byteways.doctor.gpu_driver import check_gpu_driver
     from byteways.doctor.host import check_host
-    from byteways.doctor.libraries import OPTIONAL, check_libraries, check_optional, management_report
+    from byteways.doctor.libraries import OPTIONAL, check_libraries, check_optional
     from byteways.doctor.process import check_process
     from byteways.run.health_host import HostMonitor
     from byteways.run.mpi_library import mpi_report_found
@@ -79,25 +80,28 @@ def examine() -> tuple[list[Check], bool]:
     from byteways.topology.sysfs_pcie import gpu_addresses
 
     found, checks = start_worker()
-    on_bus = gpu_addresses(Path("/sys"))
-    management, _ = nvml.read_devices()
+    on_bus = gpu_addresses(Path("/sys"), Path("/proc"))
     host = HostMonitor()
     time.sleep(WATCH_S)
-    reports = [*(found.libraries if found else []), *management_report()]
+    load = host.end()
+    management = nvml.read()
+    reports = [*(found.libraries if found else []), *([management.report] if management.report else [])]
     checks += check_libraries(reports, {vendor for vendor, _ in on_bus}, os.environ)
     checks.append(check_optional(mpi_report_found(), os.environ, OPTIONAL["mpi"]))
     if found is not None:
-        checks += check_gpus(found.capabilities, management, on_bus, gpu_users(found.capabilities))
+        users = gpu_users(found.capabilities, management)
+        checks += check_gpus(found.capabilities, management.devices, on_bus, users)
     checks += check_gpu_driver(on_bus, os.environ)
     if (mps := check_mps(Path("/proc"), os.environ)) is not None:
         checks.append(mps)
     topology = discover(found.capabilities.devices if found else None, management=management)
-    checks += check_host(topology, host.end())
+    checks += check_odd_ones(topology)
+    checks += check_host(topology, load)
     checks += check_process(kernel_cache())
     return checks, found is not None
 
 
-def gpu_users(capabilities: Capabilities) -> dict[str, GpuUse]:
+def gpu_users(capabilities: Capabilities, management: Nvml) -> dict[str, GpuUse]:
     """Returns other users of the probed GPUs by device; the probing worker has already exited."""
     from byteways.run.health_users import GpuUsers
 
@@ -106,10 +110,9 @@ def gpu_users(capabilities: Capabilities) -> dict[str, GpuUse]:
     except ImportError:
         return {}
     gpus = {name: fields for name, fields in capabilities.devices.items() if fields["runtime"] != "host"}
-    library = _core.Management()
     users = GpuUsers(
         _core,
-        library if library.report.usable else None,
+        management if management.devices else None,
         {name: str(fields["uuid"]) for name, fields in gpus.items() if fields.get("uuid")},
         {name: str(fields["pci_address"]) for name, fields in gpus.items()},
         holding=False,

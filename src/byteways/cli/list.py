@@ -110,12 +110,13 @@ def look(simulation: Simulation | None = None) -> Machine:
         found = simulation.probe().capabilities
         return Machine(simulation.topology(found.devices), found)
     try:
+        from byteways.run.opening import topology_of
         from byteways.run.probe import probe
 
-        capabilities = probe().capabilities
+        probed = probe()
     except BytewaysError as error:
         return Machine(discover(), None, error.cause or error.what)
-    return Machine(discover(capabilities.devices), capabilities)
+    return Machine(topology_of(probed, None), probed.capabilities)
 
 
 def suites(_: Machine | None) -> Rows:
@@ -214,7 +215,7 @@ def cases(suite: Suite, machine: Machine) -> Rows:
     if machine.capabilities is None:
         raise BytewaysError("it is unknown what can run here", cause=machine.reason, hint="byteways doctor")
     whole = replace(suite, budget_s=None, rounds=1)
-    plan = make_plan(whole, machine.topology, machine.capabilities)
+    plan = make_plan(whole, machine.topology, machine.capabilities, all_devices=True)
     return tuple(
         {
             "case_id": entry.case.case_id,

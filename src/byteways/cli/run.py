@@ -14,6 +14,7 @@ import typer
 
 from byteways.cli.measured import command_line, measured, print_outcome
 from byteways.cli.run_options import (
+    AllDevices,
     AsJson,
     DryRunOption,
     Hosts,
@@ -85,6 +86,7 @@ def run(
     pairs: Pairs = None,
     ranks_per_host: RanksPerHost = None,
     with_self: WithSelf = False,
+    all_devices: AllDevices = False,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,6 +101,7 @@ def run(
         *(only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs),
         ranks_per_host=ranks_per_host,
         with_self=with_self,
+        all_devices=all_devices,
     )
     if resume is not None:
         changed = [name for name, value in (("--out", out), *given(options)) if value]
@@ -218,6 +221,7 @@ def print_plan(dry: DryRun, as_json: bool, mark: str) -> int:
                 "skipped": None if entry.spare else entry.reason,
                 "left_out": entry.reason if entry.spare else None,
                 "simulated": bool(mark),
+                "sampled": dry.plan.sample is not None,
                 "case": entry.case.identity(),
             }
             for entry in planned

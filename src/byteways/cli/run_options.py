@@ -62,6 +62,13 @@ WithSelf = Annotated[
     bool,
     typer.Option("--self", help="Messages also between two ranks on one GPU: one more rank for each GPU."),
 ]
+AllDevices = Annotated[
+    bool,
+    typer.Option(
+        "--all-devices",
+        help="With more than 16 GPUs, take all of them. [default: a sample of each link class]",
+    ),
+]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results (or the plan) as JSON.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
@@ -80,6 +87,7 @@ def options_of(
     pairs: str | None = None,
     ranks_per_host: int | None = None,
     with_self: bool = False,
+    all_devices: bool = False,
 ) -> Options:
     """Returns the options. Raises BytewaysError if a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
@@ -127,6 +135,7 @@ def options_of(
         pairs=(pairs or "all") if hosts is not None else None,
         ranks_per_host=ranks_per_host,
         with_self=with_self,
+        all_devices=all_devices,
     )
 
 
@@ -134,6 +143,7 @@ def given(options: Options) -> list[tuple[str, Any]]:
     """Returns options by command-line name; the value of absent ones is falsy."""
     names = {"only": "--only", "sizes": "--size", "budget_s": "--budget", "for_s": "--for"}
     names |= {"with_self": "--self", "ranks_per_host": "--ranks-per-host"}
+    names |= {"all_devices": "--all-devices"}
     return [(names.get(name, f"--{name}"), value) for name, value in options.to_json().items()]
 
 

@@ -12,14 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from byteways.cli import topo_links
+from byteways.cli.device_groups import grouped, names_in_ranges, ranges_of
 from byteways.cli.layout import Lines, Table, show
 from byteways.cli.terminal import echo
 from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
+from byteways.plan.device_sample import MOST_DEVICES
 from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
 from byteways.run.simulation import simulation_of
+from byteways.settings import gpus_wanted
 from byteways.topology import nccl_xml, nccl_xml_writer
 from byteways.topology.model import Cache, Device, Nic, Topology
 from byteways.units import format_size
@@ -47,6 +50,10 @@ def topo(
     fault: Annotated[
         list[str] | None, typer.Option("--fault", help="Fault to inject: 'down:gpu0-gpu1'. Repeatable.")
     ] = None,
+    all_devices: Annotated[
+        bool,
+        typer.Option("--all-devices", help="With more than 16 devices, show each. [default: by class]"),
+    ] = False,
 ) -> None:
     """Show devices, links and their nominal peaks."""
     if as_json and as_nccl_xml:
@@ -67,18 +74,23 @@ def topo(
     elif as_json:
         echo(json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))
     else:
-        show(blocks(topology), mark)
+        show(blocks(topology, every=all_devices), mark)
 
 
 def this_machine() -> Topology:
-    """Returns the topology of this machine with the runtime's GPU names; in NVML's order without a worker."""
+    """Returns the topology of this machine with the runtime's GPU names; in NVML's order without a worker.
+
+    GPUs that no runtime opens are shown, too, unless the user wants none.
+    """
     from byteways.run.probe import probe
     from byteways.topology.discovery import discover
 
+    unopened = gpus_wanted()
     try:
-        return discover(probe().capabilities.devices)
+        probed = probe()
+        return discover(probed.capabilities.devices, management=probed.management, unopened=unopened)
     except BytewaysError as error:
-        found = discover()
+        found = discover(unopened=unopened)
         why = f": {error.cause}" if error.cause else ""
         return replace(found, notes=(*found.notes, f"the runtimes could not be queried: {error.what}{why}"))
 
@@ -122,42 +134,72 @@ def _topology(path: Path, data: Any) -> Topology:
         ) from error
 
 
-def blocks(topology: Topology) -> list[Table | Lines]:
-    """Returns everything that is shown of a machine, as plain data."""
+def blocks(topology: Topology, *, every: bool = False) -> list[Table | Lines]:
+    """Returns everything that is shown of a machine, as plain data.
+
+    Args:
+        topology: The machine.
+        every: Whether to show each device of a large machine, and not classes of equal ones.
+    """
+    whole = every or len(topology.devices) <= MOST_DEVICES
     cpus = [device for device in topology.devices if device.kind == "cpu"]
     gpus = [device for device in topology.devices if device.kind == "gpu"]
-    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus), _host_memory(topology)]
+    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus, whole), _host_memory(topology)]
+    if types := _core_types(cpus):
+        shown.append(Lines("Core types", types))
     if gpus:
-        shown.append(_gpu_table(gpus))
+        shown.append(_gpu_table(gpus, whole))
     if topology.nics:
         shown.append(_nic_table(topology.nics))
     sources = _sources(topology)
-    if features := _features(gpus):
+    if features := _features(gpus, whole):
         shown.append(Lines("GPU features", tuple(features)))
     if topology.links:
-        shown.append(topo_links.table(topology.links, sources))
-    if len(topology.devices) > 1:
+        shown.append(topo_links.table(topology.links, sources, whole))
+    if not whole:
+        shown.append(topo_links.classes(topology))
+    elif len(topology.devices) > 1:
         shown.extend(topo_links.matrix(topology))
         shown.extend(topo_links.routed(topology))
-    shown.append(Lines("Tree", tuple(topo_links.tree(topology))))
+    shown.append(Lines("Tree", tuple(topo_links.tree(topology, whole))))
     shown.append(Lines("Sources of the peaks", tuple(f"[{i}] {text}" for text, i in sources.items())))
-    if topology.notes:
-        shown.append(Lines("Notes", tuple(f"- {note}" for note in topology.notes)))
+    notes = [f"- {note if whole else names_in_ranges(note)}" for note in topology.notes]
+    if not whole:
+        notes.append(f"- {len(topology.devices)} devices are shown by class; --all-devices shows each")
+    if notes:
+        shown.append(Lines("Notes", tuple(notes)))
     return shown
 
 
-def _cpu_table(host: str, devices: Sequence[Device]) -> Table:
+def _cpu_table(host: str, devices: Sequence[Device], whole: bool) -> Table:
     rows = [
         (
             device.name,
             device.model,
-            f"{len(device.cores)} ({_ranges(device.cores)})" if device.cores else "unknown",
+            _cores(device),
             format_size(device.memory_bytes) if device.memory_bytes else "unknown",
             ", ".join(_cache(cache) for cache in device.caches) or "unknown",
         )
         for device in devices
     ]
-    return Table(f"NUMA domains of {host}", ("device", "model", "cores", "memory", "caches"), tuple(rows))
+    columns = ("device", "model", "cores", "memory", "caches")
+    return Table(f"NUMA domains of {host}", columns, tuple(rows if whole else grouped(rows, own=(2,))))
+
+
+def _cores(device: Device) -> str:
+    if device.executed_by is not None:
+        return f"none; {device.executed_by} executes"
+    return f"{len(device.cores)} ({_ranges(device.cores)})" if device.cores else "unknown"
+
+
+def _core_types(devices: Sequence[Device]) -> tuple[str, ...]:
+    """`cpu0: Cortex-X925 10 (0-9), Cortex-A725 10 (10-19)`, for CPUs with cores of several designs."""
+    return tuple(
+        f"{device.name}: "
+        + ", ".join(f"{one.name} {len(one.cores)} ({_ranges(one.cores)})" for one in device.core_types)
+        for device in devices
+        if device.core_types
+    )
 
 
 def _host_memory(topology: Topology) -> Lines:
@@ -166,7 +208,7 @@ def _host_memory(topology: Topology) -> Lines:
     return Lines("Physical limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
 
 
-def _gpu_table(devices: Sequence[Device]) -> Table:
+def _gpu_table(devices: Sequence[Device], whole: bool) -> Table:
     shapes = [
         " × ".join(str(part) for part in (device.multiprocessors, device.architecture) if part)
         for device in devices
@@ -187,7 +229,8 @@ def _gpu_table(devices: Sequence[Device]) -> Table:
     ]
     columns = ("device", "model", *(["multiprocessors"] if shaped else []))
     columns += ("memory", "memory peak", "PCI address", "NUMA")
-    return Table("GPUs", columns, tuple(rows), frozenset({"memory", "memory peak"}))
+    shown = rows if whole else grouped(rows, own=(columns.index("PCI address"),))
+    return Table("GPUs", columns, tuple(shown), frozenset({"memory", "memory peak"}))
 
 
 def _nic_table(nics: Sequence[Nic]) -> Table:
@@ -208,7 +251,7 @@ def _nic_table(nics: Sequence[Nic]) -> Table:
     return Table("Network interfaces (NICs)", columns, tuple(rows), frozenset({"rate"}))
 
 
-def _features(devices: Sequence[Device]) -> list[str]:
+def _features(devices: Sequence[Device], whole: bool) -> list[str]:
     """Lists vendor-specific properties; devices with equal ones are merged."""
     facts: dict[str, list[str]] = {}
     for device in devices:
@@ -229,7 +272,7 @@ def _features(devices: Sequence[Device]) -> list[str]:
         for fact in told:
             if fact:
                 facts.setdefault(fact, []).append(device.name)
-    return [f"{', '.join(names)}: {fact}" for fact, names in facts.items()]
+    return [f"{', '.join(names) if whole else ranges_of(names)}: {fact}" for fact, names in facts.items()]
 
 
 def _sources(topology: Topology) -> dict[str, int]:

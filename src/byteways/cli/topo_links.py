@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, combinations
 from string import ascii_lowercase, ascii_uppercase
 
+from byteways.cli.device_groups import ranges_of
 from byteways.cli.layout import Lines, Table
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import link_class, routes
@@ -17,10 +18,18 @@ MATRIX_WIDTH = 96
 ROWS = 24
 #: Maximum number of links named in a shared row.
 NAMED_A_ROW = 4
+#: Of a class of links, the pairs that are named; and the most lines of a tree by class.
+EXAMPLES, TREE_LINES = 3, 60
 
 
-def table(links: Sequence[Link], sources: dict[str, int]) -> Table:
-    """Returns one row per link, or if that is too long, one per class and peak."""
+def table(links: Sequence[Link], sources: dict[str, int], whole: bool = True) -> Table:
+    """Returns one row per link, or if that is too long, one per class and peak.
+
+    Args:
+        links: Of the machine.
+        sources: Numbers of the sources of peaks.
+        whole: Whether a row names all its links, and not only the first and the last.
+    """
     facts = [
         (
             link.link_class,
@@ -40,19 +49,21 @@ def table(links: Sequence[Link], sources: dict[str, int]) -> Table:
     for fact in dict.fromkeys(facts):
         equal = [name for name, other in zip(names, facts, strict=True) if other == fact]
         parts = [equal[first : first + NAMED_A_ROW] for first in range(0, len(equal), NAMED_A_ROW)]
-        if clique := _clique(equal):
+        if clique := _clique(equal, whole):
             parts = [[clique]]
+        elif not whole and len(equal) > NAMED_A_ROW:
+            parts = [[f"{equal[0]} … {equal[-1]}"]]
         rows.append((*fact, str(len(equal)), ", ".join(parts[0])))
         rows.extend((*("" for _ in fact), "", ", ".join(part)) for part in parts[1:])
     return Table("Links", (*columns, "links", "between"), tuple(rows), right)
 
 
-def _clique(names: Sequence[str]) -> str | None:
+def _clique(names: Sequence[str], whole: bool) -> str | None:
     """Returns `each two of gpu0 to gpu7` if the links connect every pair of some devices, otherwise None."""
     ends = list(dict.fromkeys(end for name in names for end in name.split("<>")))
     if len(ends) < 4 or len(set(names)) != len(ends) * (len(ends) - 1) // 2:
         return None
-    return f"every pair of {', '.join(ends)}"
+    return f"every pair of {', '.join(ends) if whole else ranges_of(ends)}"
 
 
 def matrix(topology: Topology) -> list[Table | Lines]:
@@ -67,6 +78,20 @@ def matrix(topology: Topology) -> list[Table | Lines]:
     rows = tuple((a, *(letters[cell] for cell in row)) for a, row in zip(names, cells, strict=True))
     legend = Lines("Classes", tuple(f"{letter}  {text}" for text, letter in letters.items()))
     return [Table(title, columns, rows), legend]
+
+
+def classes(topology: Topology) -> Table:
+    """Returns the link classes between two devices of a large machine, each with its pairs' number."""
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    for a, b in combinations(topology.names(), 2):
+        pairs.setdefault(link_class(topology, a, b), []).append((a, b))
+    rows = [
+        (text, str(len(found)), ", ".join(f"{a}<>{b}" for a, b in found[:EXAMPLES]))
+        for text, found in sorted(pairs.items(), key=lambda item: -len(item[1]))
+    ]
+    return Table(
+        "Link classes between devices", ("class", "pairs", "for example"), tuple(rows), frozenset({"pairs"})
+    )
 
 
 def routed(topology: Topology) -> list[Table | Lines]:
@@ -84,15 +109,19 @@ def routed(topology: Topology) -> list[Table | Lines]:
     return [Table(title, columns, tuple(rows), frozenset({"peak per direction"}))] if rows else []
 
 
-def tree(topology: Topology) -> list[str]:
+def tree(topology: Topology, whole: bool = True) -> list[str]:
     """Returns the machine as a tree: what is connected below each CPU device, GPU switch and GPU.
 
-    An xGMI mesh is not a tree and only appears in table and matrix.
+    An xGMI mesh is not a tree and only appears in table and matrix. Unless `whole`, equal devices share
+    a line.
     """
-    gpus = set(topology.names("gpu"))
+    gpus, switches = set(topology.names("gpu")), set(topology.switches)
     children: dict[str, list[Link]] = {}
     for link in topology.links:
-        if link.kind != "numa" and not (link.kind == "xgmi" and {link.a, link.b} <= gpus):
+        ends = {link.a, link.b}
+        # Packages of partitioned GPUs are switches, too: as branches, their mesh would repeat itself.
+        mesh = link.kind == "xgmi" and (ends <= gpus or ends <= switches)
+        if link.kind != "numa" and not mesh:
             children.setdefault(link.b, []).append(link)
     roots = [*topology.names("cpu"), *(name for name in topology.switches if not name.startswith("pcie"))]
     roots += [name for name in topology.names("gpu") if name in children]
@@ -101,13 +130,24 @@ def tree(topology: Topology) -> list[str]:
         device = next((device for device in topology.devices if device.name == root), None)
         domain = f"  NUMA domain {device.numa_domain}" if device and device.kind == "cpu" else ""
         lines.append(f"{root}{domain}")
-        lines.extend(_branches(topology, children, root, ""))
-    return lines
+        lines.extend(_branches(topology, children, root, "", whole))
+    return lines if whole else _shortened(lines)
 
 
-def _branches(topology: Topology, children: dict[str, list[Link]], node: str, indent: str) -> list[str]:
+def _shortened(lines: Sequence[str]) -> list[str]:
+    """Returns the first lines of a tree that is too long for a screen."""
+    if len(lines) <= TREE_LINES:
+        return [*lines]
+    return [*lines[:TREE_LINES], f"… {len(lines) - TREE_LINES} more lines"]
+
+
+def _branches(
+    topology: Topology, children: dict[str, list[Link]], node: str, indent: str, whole: bool
+) -> list[str]:
     lines = []
     links = children.get(node, [])
+    if not whole:
+        return _by_class(topology, children, links, indent)
     for index, link in enumerate(links):
         last = index + 1 == len(links)
         device = next((device for device in topology.devices if device.name == link.a), None)
@@ -116,7 +156,28 @@ def _branches(topology: Topology, children: dict[str, list[Link]], node: str, in
         text = f"{link.a}  {link.link_class}, {rate(link.peak_bytes_per_s)}{named}"
         lines.append(f"{indent}{'└─' if last else '├─'} {text}")
         if device is None:
-            lines.extend(_branches(topology, children, link.a, indent + ("   " if last else "│  ")))
+            lines.extend(_branches(topology, children, link.a, indent + ("   " if last else "│  "), whole))
+    return lines
+
+
+def _by_class(
+    topology: Topology, children: dict[str, list[Link]], links: Sequence[Link], indent: str
+) -> list[str]:
+    """Returns a line for all devices below a node over links of one class, and one for each switch."""
+    gathered: dict[tuple[str, ...], list[Link]] = {}
+    devices = set(topology.names())
+    for link in links:
+        own = "" if link.a in devices else link.a
+        gathered.setdefault((own, link.link_class, rate(link.peak_bytes_per_s)), []).append(link)
+    lines = []
+    for index, ((switch, *facts), members) in enumerate(gathered.items()):
+        last = index + 1 == len(gathered)
+        count = f" ({len(members)})" if len(members) > 1 else ""
+        names = ranges_of([link.a for link in members])
+        lines.append(f"{indent}{'└─' if last else '├─'} {names}{count}  {', '.join(facts)}")
+        if switch:
+            below = indent + ("   " if last else "│  ")
+            lines.extend(_by_class(topology, children, children.get(switch, []), below))
     return lines
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from byteways.doctor.check import Check
 from byteways.plan.memory import VARIANTS
 from byteways.run.health_users import GpuUse
 from byteways.topology import nvml
-from byteways.topology.model import Capabilities, Offer
-
-if TYPE_CHECKING:
-    from byteways._core import ManagementDevice
+from byteways.topology.model import Capabilities, Offer, Topology
+from byteways.topology.nvml import ManagementDevice
+from byteways.topology.odd_ones import odd_ones
 
 #: Name of MPS's daemons, truncated by the kernel to 15 characters.
 MPS_PROCESS = "nvidia-cuda-mps"
@@ -43,6 +42,18 @@ def check_gpus(
         device = nvml.match(fields, management)
         checks += _state(name, fields, device, users.get(name, GpuUse())) + _offers(name, capabilities)
     return checks + _peers(capabilities.peer, {str(fields["runtime"]) for fields in gpus.values()})
+
+
+def check_odd_ones(topology: Topology) -> list[Check]:
+    """Warns of devices that have less, or other, than the others of their model."""
+    advice = (
+        "compare with byteways topo on an equal node; look for link errors in the kernel's log, then reseat "
+        "or replace the device"
+    )
+    return [
+        Check("GPUs" if odd.devices[0].startswith("gpu") else "host", odd.kind, "warning", str(odd), advice)
+        for odd in odd_ones(topology)
+    ]
 
 
 def check_mps(proc: Path, environment: Mapping[str, str]) -> Check | None:

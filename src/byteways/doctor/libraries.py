@@ -20,8 +20,6 @@ OPTIONAL = {
 #: Number of searched names printed; --json has all.
 SEARCHED_SHOWN = 2
 
-_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
-
 
 def check_libraries(
     reports: Sequence[Mapping[str, Any]], vendors: Collection[str], environment: Mapping[str, str]
@@ -65,20 +63,6 @@ def check_optional(report: Mapping[str, Any], environment: Mapping[str, str], ne
 def _setting(library: str) -> str:
     """Returns the setting for the library's path: BYTEWAYS_LIBCUDA for `cuda-driver`."""
     return f"BYTEWAYS_LIB{library.removesuffix('-driver').upper()}"
-
-
-def management_report() -> list[dict[str, Any]]:
-    """Returns NVML's report, read in this process instead of a worker; empty without the native module."""
-    try:
-        from byteways._core import Management
-    except ImportError:
-        return []
-    report = Management().report
-    missing = [
-        {"name": function.name, "introduced_in": function.introduced_in, "required": function.required}
-        for function in report.missing
-    ]
-    return [{**{name: getattr(report, name) for name in _FIELDS}, "missing": missing}]
 
 
 def _check(report: Mapping[str, Any], vendors: Collection[str]) -> Check:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from byteways.machines.check import NVSWITCH
 from byteways.machines.model import MachineModel
@@ -18,6 +18,7 @@ from byteways.topology import link_rates
 from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
 from byteways.topology.nics import SLINGSHOT
+from byteways.topology.nvml import FabricLink, ManagementDevice
 from byteways.topology.tree import (
     CacheSpec,
     CpuSpec,
@@ -29,49 +30,12 @@ from byteways.topology.tree import (
     write_tree,
 )
 
-if TYPE_CHECKING:
-    from byteways._core import ManagementDevice
-
 #: Address of a PCI device that is not a GPU.
 _SWITCH_ADDRESS = "0000:ff:00.0"
 #: PCI vendor of NICs beside GPUs of other vendors than AMD.
 _OTHER_NIC = "0x15b3"
 #: Names of compute partitioning by the number of GPUs that one becomes; as many as dies is CPX.
 _MODES = {1: "SPX", 2: "DPX", 3: "TPX", 4: "QPX"}
-
-
-@dataclass(frozen=True)
-class _FabricLink:
-    """Fields of byteways._core.FabricLink."""
-
-    index: int
-    remote_kind: str
-    remote_pci_address: str
-    signalling_bytes_per_s: int
-    version: int  # generation
-    active: bool = True
-
-
-@dataclass(frozen=True)
-class _Device:
-    """Fields of byteways._core.ManagementDevice."""
-
-    index: int
-    name: str
-    uuid: str
-    pci_address: str
-    memory_bytes: int
-    memory_clock_mhz: int
-    memory_bus_bits: int
-    pcie_generation: int
-    pcie_width: int
-    pcie_generation_max: int
-    pcie_width_max: int
-    fabric_links: tuple[_FabricLink, ...]
-    numa_domain: int
-    mig_enabled: bool = False
-    compute_mode: str = "default"
-    compute_processes: int = 0
 
 
 def topology_of(
@@ -95,7 +59,7 @@ def topology_of(
             Path(folder) / "sys",
             proc=Path(folder) / "proc",
             allowed_cores=all_cores(machine),
-            management=cast("list[ManagementDevice]", _devices(model, down)),
+            management=_devices(model, down),
             environment={},
             host=model.name,
         )
@@ -223,7 +187,7 @@ def _bundles(model: MachineModel, down: set[frozenset[str]]) -> list[tuple[str, 
     ]
 
 
-def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
+def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[ManagementDevice]:
     """Returns the GPUs as NVML shows them; empty for another vendor."""
     if model.vendor != "nvidia":
         return []
@@ -232,7 +196,7 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
     version = link_rates.nvlink_generation(model.text_of("gpu.architecture"), 0, 0) or 0
     devices = []
     for index, address in enumerate(addresses):
-        fabric_links: list[_FabricLink] = []
+        fabric_links: list[FabricLink] = []
         for kind, pair, count, peak in _bundles(model, down):
             ends = pair.split("-")
             if kind != "nvlink" or f"gpu{index}" not in ends:
@@ -240,9 +204,9 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
             far = ends[1] if ends[0] == f"gpu{index}" else ends[0]
             remote = ("switch", _SWITCH_ADDRESS) if far == NVSWITCH else ("gpu", addresses[int(far[3:])])
             rate, first = int(link_rates.nvlink_signalling(version, peak / count)), len(fabric_links)
-            fabric_links += [_FabricLink(first + one, *remote, rate, version) for one in range(count)]
+            fabric_links += [FabricLink(first + one, *remote, rate, version) for one in range(count)]
         devices.append(
-            _Device(
+            ManagementDevice(
                 index=index,
                 name=model.text_of("gpu.name"),
                 uuid="",

@@ -38,13 +38,18 @@ def shared_cache(device: Device, first: int, second: int) -> int | None:
     return None
 
 
+def _counts(topology: Topology) -> dict[str, int]:
+    """Returns the usable physical cores by CPU device that has any."""
+    return {name: physical_cores(topology.device(name)) for name in topology.with_cores()}
+
+
 def sampled_cores(topology: Topology) -> dict[str, list[int]]:
     """Returns the selected core indices by CPU device, counted within each device.
 
     All cores, or above MOST_CORES evenly spread pairs of neighbours, so that core pairs with a common cache,
     in one domain, and in two domains are all included.
     """
-    counts = {device.name: physical_cores(device) for device in topology.devices if device.kind == "cpu"}
+    counts = _counts(topology)
     total = sum(counts.values())
     if total <= MOST_CORES:
         return {name: list(range(count)) for name, count in counts.items()}
@@ -54,7 +59,7 @@ def sampled_cores(topology: Topology) -> dict[str, list[int]]:
 
 def core_pairs(executor: str, partner: str, topology: Topology) -> Iterator[tuple[int, int]]:
     """Returns (executor core, partner core) for each pair of the machine, once."""
-    names = topology.names("cpu")
+    names = topology.with_cores()
     if names.index(executor) > names.index(partner):
         return
     cores = sampled_cores(topology)
@@ -66,7 +71,7 @@ def core_pairs(executor: str, partner: str, topology: Topology) -> Iterator[tupl
 
 def note(topology: Topology) -> str | None:
     """Describes which cores are left out; None if none are."""
-    counts = {device.name: physical_cores(device) for device in topology.devices if device.kind == "cpu"}
+    counts = _counts(topology)
     total = sum(counts.values())
     if total < 2:
         return 'cores = "pairs": this process may use one core only'

@@ -119,14 +119,18 @@ class Estimator:
 
     topology: Topology
     capabilities: Capabilities
+    gpus: int | None = None  # that workers open; None: all
+
+    def _opened(self) -> int:
+        return len(self.topology.names("gpu")) if self.gpus is None else self.gpus
 
     def start_s(self) -> float:
         """Seconds before the first case of the run."""
-        return START_S + START_GPU_S * len(self.topology.names("gpu"))
+        return START_S + START_GPU_S * self._opened()
 
     def further_start_s(self) -> float:
         """Seconds before the first case of another process environment, in each round."""
-        return START_S + FURTHER_GPU_S * len(self.topology.names("gpu"))
+        return START_S + FURTHER_GPU_S * self._opened()
 
     def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
         """Returns the seconds of one round of a case with existing buffers.
@@ -250,7 +254,7 @@ class Estimator:
             ends = [self._link_peak(end.device, ("nvlink", "xgmi")) for end in (source, destination)]
             return LINK_EFFICIENCY * min(peak for peak in ends if peak) if all(ends) else GPU_PAIR_BYTES_PER_S
         gpus = [end.device for end in (source, destination) if kind_of(end.device) == "gpu"]
-        peak = self._link_peak(gpus[0], ("pcie", "nvlink", "xgmi")) if gpus else None
+        peak = self._link_peak(gpus[0], ("pcie", "nvlink", "c2c", "xgmi")) if gpus else None
         return LINK_EFFICIENCY * peak if peak else HOST_LINK_BYTES_PER_S
 
     def _link_peak(self, device: str, kinds: Sequence[str]) -> float | None:

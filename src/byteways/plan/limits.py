@@ -223,7 +223,8 @@ def _link_arc(
 
 @cached
 def _memory(topology: Topology, device: str) -> Arc:
-    if topology.device(device).kind == "cpu" and package_gpu(topology, device) is None:
+    one = topology.device(device)
+    if one.kind == "cpu" and one.executed_by is None and package_gpu(topology, device) is None:
         return host_memory(topology)
     return memory_of(topology, device)
 

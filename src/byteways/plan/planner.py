@@ -13,6 +13,7 @@ from byteways.errors import BytewaysError
 from byteways.plan import bounds
 from byteways.plan.budget import Load, Wanted, within
 from byteways.plan.case import Case, PlannedCase
+from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.hosts.templates import between_hosts
@@ -45,6 +46,7 @@ class Plan:
     notes: tuple[str, ...]  # why sweeps have fewer cases than expected on this machine
     estimated_s: float
     budget_s: float | None
+    sample: DeviceSample | None = None  # the devices that globs mean; None: all
 
 
 def plan(
@@ -71,6 +73,7 @@ def make_plan(
     link_class: LinkClass | None = None,
     ranks: int | None = None,
     with_self: bool = False,
+    all_devices: bool = False,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Plan:
     """Plans a suite on a machine.
@@ -85,6 +88,7 @@ def make_plan(
         link_class: Returns the class of links between two devices; None: byteways.topology.routes.link_class.
         ranks: Number of ranks; None: one per GPU, at least two.
         with_self: Whether messages also go between two ranks on one GPU.
+        all_devices: Whether globs mean every device of a large machine, too, and not a sample.
         on_sweep: Progress: receives the numbers of sweeps expanded and of their cases; large machines take
             seconds.
 
@@ -111,6 +115,12 @@ def make_plan(
         _check_self(suite, topology)
     twins = with_self or shares_gpus(suite, topology)
     processes = layout(topology, count, twins=twins) if needs_ranks(suite) else ()
+    sample = None if all_devices else sample_for(suite, topology, only)
+    if sample is not None:  # ranks are on every GPU
+        sampled = (
+            one if between_ranks(one) else replace(one, devices=sample.devices) for one in suite.sweeps
+        )
+        suite = replace(suite, sweeps=tuple(sampled))
     expansions: list[Expansion] = []
     for sweep in suite.sweeps:
         if hosts and between_ranks(sweep):
@@ -121,10 +131,12 @@ def make_plan(
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
     wanted, notes = _wanted(suite, expansions, only, sizes, topology)
+    if sample is not None:
+        notes.insert(0, sample.note())
     if not wanted:
         raise NoCaseError(suite, topology, notes)
     wanted = [replace(item, reason=_refusal(item.case, topology, capabilities)) for item in wanted]
-    estimator = Estimator(topology, capabilities)
+    estimator = Estimator(topology, capabilities, sample.opened_gpus if sample and not processes else None)
     ordered = [item for group in _groups(wanted) for item in group]
     rounds = suite.rounds
     load = Load(estimator, rounds)
@@ -138,7 +150,7 @@ def make_plan(
     ]
     cases += [_planned(item, 0, rounds) for item in refused]
     cases += [_planned(item, round_, rounds) for round_ in range(rounds) for item in spares]
-    return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s)
+    return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s, sample)
 
 
 def shares_gpus(suite: Suite, topology: Topology) -> bool:

@@ -85,7 +85,7 @@ def order_mistake(topology: Topology, count: int, order: str) -> str | None:
     if not _NUMBERS.match(order):
         return None
     kind = "gpu" if topology.names("gpu") else "cpu"
-    here = topology.names(kind)
+    here = topology.names("gpu") or topology.with_cores()
     named = [f"{kind}{number}" for number in order.split(",")]
     for name in named:
         if name not in here:
@@ -127,7 +127,7 @@ def _in_order(topology: Topology, order: str) -> list[str]:
 
 def _domains(topology: Topology, count: int, order: str) -> list[str]:
     """Returns the NUMA domain of each rank without a GPU: one domain after the other, each with one rank."""
-    cpus = [*topology.names("cpu")]
+    cpus = topology.with_cores()
     if order == "packed":
         slots = [cpu for cpu in cpus for _ in topology.device(cpu).cores] or cpus
         return _cycled(slots, count)

@@ -75,6 +75,7 @@ class Sweep:
     case_budget_s: float
     priority: int
     origin: Origin
+    devices: tuple[str, ...] = ()  # that globs mean on a large machine (device_sample.py); empty: all
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,14 @@ def _devices(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]
     names = topology.names()
     if not any(mark in glob for mark in "*?[") and glob not in names:
         raise _missing(sweep.origin.at(key), sweep, key, glob, names)
-    return [name for name in names if fnmatchcase(name, glob)]
+    some = sweep.devices or names
+    return [name for name in names if fnmatchcase(name, glob) and (name in some or name == glob)]
+
+
+def _executing(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]:
+    """Returns the devices of a glob that execute; a device that is named is kept, to be refused."""
+    named = _devices(sweep, key, glob, topology)
+    return named if glob in named else [name for name in named if topology.executor(name) == name]
 
 
 def _missing(at: str, sweep: Sweep, key: str, device: str, names: Sequence[str]) -> BytewaysError:
@@ -269,12 +276,12 @@ def _executors(sweep: Sweep, interface: str, group: Group, topology: Topology) -
     for word in sweep.executors:
         if word in ("source", "destination"):
             side = 0 if word == "source" else 1
-            yield tuple(ends[side].device for ends in group)
+            yield tuple(topology.executor(ends[side].device) for ends in group)
         elif word == "both":
             for side in (0, 1):
-                yield tuple(_capable_end(interface, ends, side) for ends in group)
+                yield tuple(topology.executor(_capable_end(interface, ends, side)) for ends in group)
         else:
-            for device in _devices(sweep, "executor", word, topology):
+            for device in _executing(sweep, "executor", word, topology):
                 yield (device,) * len(group)
 
 
@@ -316,8 +323,8 @@ def _assigned(
 def _end(sweep: Sweep, key: str, word: str, ends: Ends, topology: Topology) -> list[str]:
     """Returns the devices that "source", "destination" or a glob stand for."""
     if word in ("source", "destination"):
-        return [ends[0 if word == "source" else 1].device]
-    return _devices(sweep, key, word, topology)
+        return [topology.executor(ends[0 if word == "source" else 1].device)]
+    return _executing(sweep, key, word, topology)
 
 
 def _chase_wanted(sweep: Sweep, executor: str, buffer: Buffer, topology: Topology) -> bool:

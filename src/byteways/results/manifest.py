@@ -98,6 +98,7 @@ def build(
     method_version: int,
     machine_model: Mapping[str, Any] | None = None,
     study: Mapping[str, Any] | None = None,
+    sample: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Returns the manifest of a new run.
 
@@ -106,6 +107,7 @@ def build(
         options: `only`, `sizes`, `budget_s` and all other inputs of the plan.
         planned: Number of records that the run will have.
         machine_model: The simulated machine; None: the run is measured.
+        sample: The devices that globs mean on a large machine; runs that take all lack this field.
         study: `key` and `title` of the publication that the run reproduces; other runs lack this field.
     """
     return {
@@ -130,6 +132,7 @@ def build(
         "suite": dict(suite),
         **({"study": dict(study)} if study is not None else {}),
         "options": dict(options),
+        **({"sample": dict(sample)} if sample is not None else {}),
         "planned": planned,
         "topology": topology.to_json(),
         "capabilities": capabilities.to_json(),

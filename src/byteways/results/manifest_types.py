@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict, get_type_hints
 
 from byteways.decoding import converted
+from byteways.plan.device_sample import DeviceSample
 from byteways.topology.model import Capabilities, Topology
 
 STATES = ("running", "complete", "interrupted")
@@ -91,6 +92,7 @@ class Manifest(TypedDict):
     suite: ManifestSuite
     study: ManifestStudy  # of a run that reproduces a publication
     options: dict[str, Any]
+    sample: DeviceSample  # of a run on a large machine
     planned: int
     topology: Topology
     capabilities: Capabilities
@@ -99,8 +101,9 @@ class Manifest(TypedDict):
     fingerprint: ManifestFingerprint
 
 
-#: Optional fields of this schema version: `study` exists only in runs of a study, early runs lack the others.
-OPTIONAL = ("study", "machine_model", "build")
+#: Optional fields of this schema version: `study` exists only in runs of a study, `sample` only in runs on
+#: large machines; early runs lack the others.
+OPTIONAL = ("study", "sample", "machine_model", "build")
 #: Fields without which a run cannot be read or resumed.
 NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
 

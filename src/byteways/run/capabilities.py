@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -43,8 +44,20 @@ _LIBRARY_FIELDS = ("library", "usable", "path", "found_by", "version", "searched
 _MISSING_FIELDS = ("name", "introduced_in", "required")
 
 
+def list_devices(session: Session) -> dict[str, dict[str, Any]]:
+    """Returns the fields of every device by name, without using one: the free memory of a GPU is unknown."""
+    return {
+        device.name: _fields(device, _DEVICE_FIELDS) | ({} if device.runtime == "host" else {"free_bytes": 0})
+        for device in session.devices
+    }
+
+
 def describe(
-    core: ModuleType, session: Session, host_bytes: int, launcher: str | None = None
+    core: ModuleType,
+    session: Session,
+    host_bytes: int,
+    launcher: str | None = None,
+    gpus: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Returns `capabilities` (fields of topology.model.Capabilities), `libraries` and `method_version` as
     JSON data.
@@ -52,8 +65,10 @@ def describe(
     Args:
         host_bytes: Usable host memory.
         launcher: The user's command that starts ranks; None: search for one.
+        gpus: The GPUs to try; None: all. Of the others only the fields are returned.
     """
-    devices = session.devices
+    every = session.devices
+    devices = [one for one in every if one.runtime == "host" or gpus is None or one.name in gpus]
     gpus = [device.name for device in devices if device.runtime != "host"]
     caches = last_level_caches(devices, session.virtual_time)
     lost = {
@@ -65,7 +80,8 @@ def describe(
     plain = {vendor: _plain_copy(core, session, vendor) for vendor in vendors}
     return {
         "capabilities": {
-            "devices": {
+            "devices": list_devices(session)
+            | {
                 device.name: {
                     **_device(core, session, device),
                     "last_level_cache_bytes": caches[device.name],
@@ -85,11 +101,9 @@ def describe(
             },
             "peer": _peers(core, session, gpus),
             "granted": _granted(core, session, gpus),
-            "pageable_access": {device.name: device.pageable_access for device in devices},
-            "host_access": {
-                device.name: device.host_access for device in devices if device.runtime != "host"
-            },
-            "copy_engines": _copy_engines(session),
+            "pageable_access": {device.name: device.pageable_access for device in every},
+            "host_access": {device.name: device.host_access for device in every if device.runtime != "host"},
+            "copy_engines": _copy_engines(session, gpus),
             "calls": {
                 device.name: {
                     **{call: _offer(session.offers_call(device.name, call)) for call in CALLS},
@@ -269,13 +283,12 @@ def _plain_copy(core: ModuleType, session: Session, runtime: str) -> dict[str, A
     return {"available": True, "reason": ""}
 
 
-def _copy_engines(session: Session) -> dict[str, dict[str, Any]]:
+def _copy_engines(session: Session, gpus: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Returns the copy engines selectable for each source and destination; all CPUs count as one host."""
-    devices = session.devices
-    gpus = {device.name: device.name for device in devices if device.runtime != "host"}
     if not gpus:
         return {}
-    ends = {HOST: next(device.name for device in devices if device.runtime == "host"), **gpus}
+    host = next(device.name for device in session.devices if device.runtime == "host")
+    ends = {HOST: host, **{name: name for name in gpus}}
     return {
         source: {
             destination: _fields(session.copy_engines(ends[source], ends[destination]), ("engines", "reason"))

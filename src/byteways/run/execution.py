@@ -9,14 +9,15 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.files import sync_folder
 from byteways.plan.case import PlannedCase
-from byteways.plan.planner import Plan, make_plan
+from byteways.plan.device_sample import DeviceSample, sample_for
+from byteways.plan.planner import Plan, make_plan, needs_ranks
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
 from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST, is_left_over, read_journal
@@ -268,10 +269,11 @@ def begin(
     journal = claim_folder(folder)
     machine: Opened | None = None
     try:
-        machine = open_machine(folder, tick, command, simulation, options.launcher)
+        applied = options.applied(suite)
+        sampled = partial(sample_of, applied, options)
+        machine = open_machine(folder, tick, command, simulation, options.launcher, sampled)
         topology, probed = machine.topology, machine.probed
         tick()
-        applied = options.applied(suite)
 
         def planning(done: int, cases: int) -> None:
             tick()
@@ -298,6 +300,7 @@ def begin(
             method_version=probed.method_version,
             machine_model=simulation.to_json() if simulation else None,
             study=study,
+            sample=plan.sample.to_json() if plan.sample else None,
         )
         manifests.write(folder, manifest)
     except BaseException:
@@ -342,6 +345,13 @@ def claim_folder(folder: Path) -> Journal:
     return journal
 
 
+def sample_of(suite: Suite, options: Options, topology: Topology) -> DeviceSample | None:
+    """Returns the devices of the plan on a large machine; None: all, as ranks take every GPU."""
+    if options.all_devices or needs_ranks(suite):
+        return None
+    return sample_for(suite, topology, options.only)
+
+
 def plan_of(
     suite: Suite,
     topology: Topology,
@@ -360,6 +370,7 @@ def plan_of(
         budget_s=options.budget_s,
         ranks=options.ranks,
         with_self=options.with_self,
+        all_devices=options.all_devices,
         on_sweep=on_sweep,
     )
 

@@ -18,6 +18,7 @@ from byteways.plan.interfaces import counts_as_stream, figure_of
 from byteways.results import warnings
 from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS, Warning
 from byteways.run.health_users import GpuUse
+from byteways.settings import management_wanted
 from byteways.topology.sysfs_health import SysfsHealth, SysfsReading
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class HealthMonitor:
         self.management: Management | None = None  # None if unavailable
         self._driver = driver
         self._latest: dict[str, tuple[float, Reading]] = {}  # by device: time of the reading, and the reading
-        if uuids:
+        if uuids and (simulator or management_wanted()):
             with contextlib.suppress(core.Error):
                 management = core.Management(simulator)
                 self.management = management if management.report.usable else None

@@ -20,6 +20,7 @@ from byteways.results.warnings import UTILISATION_SHARE, Warning
 
 if TYPE_CHECKING:
     from byteways._core import Management
+    from byteways.topology.nvml import Nvml
 
 #: Drivers report utilisation averaged over up to this time (nvmlDeviceGetUtilizationRates: 1/6 s to 1 s).
 #: Until it has passed, the value includes the previous case.
@@ -90,7 +91,7 @@ class GpuUsers:
 
     Args:
         core: The native module.
-        management: NVML; None if unavailable.
+        management: NVML, or what it said once; None if unavailable.
         uuids: UUID by device.
         addresses: PCI address by device.
         root: Root of the file system with /proc and /sys.
@@ -103,7 +104,7 @@ class GpuUsers:
     def __init__(
         self,
         core: ModuleType,
-        management: Management | None,
+        management: Management | Nvml | None,
         uuids: Mapping[str, str],
         addresses: Mapping[str, str],
         root: Path = Path("/"),
@@ -152,7 +153,7 @@ class GpuUsers:
             percent = _number(function / "gpu_busy_percent")
             return self._of_driver(self._identifiers[device]), None if percent is None else percent / 100
         if self._management is not None and device in self._uuids:
-            with contextlib.suppress(self._core.Error):
+            with contextlib.suppress(self._core.Error, KeyError):
                 use = self._management.use(self._uuids[device])
                 share = use.utilisation_percent / 100 if use.utilisation_percent >= 0 else None
                 if not use.processes_known:

@@ -25,12 +25,13 @@ class Options:
     pairs: str | None = None  # which of them meet: "all", "sample"
     ranks_per_host: int | None = None  # None: one
     with_self: bool = False  # messages also between two ranks on one GPU
+    all_devices: bool = False  # of a large machine, not a sample
 
     def to_json(self) -> dict[str, Any]:
         between: dict[str, Any] = {"hosts": self.hosts, "pairs": self.pairs} if self.hosts else {}
         if self.hosts and self.ranks_per_host:
             between["ranks_per_host"] = self.ranks_per_host
-        own = {"with_self": True} if self.with_self else {}
+        own = {name: True for name in ("with_self", "all_devices") if getattr(self, name)}
         return {
             "only": [*self.only],
             "sizes": self.sizes,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.topology import nvml
 from byteways.topology.model import Capabilities
+from byteways.topology.nvml import Nvml
 
 #: Opening eight GPUs, compiling every kernel and testing 56 pairs takes half a minute with a cold cache.
 PROBE_TIMEOUT_S = 180.0
@@ -24,19 +26,32 @@ class Probe:
     libraries: list[dict[str, Any]] = field(default_factory=list)  # fields of _core.LibraryReport
     method_version: int = 0  # of the native core
     leaving: bool = False  # whether the worker ends: a device failed while it was tried
+    management: Nvml | None = None  # asked before the worker started; None: not asked
 
 
-def probe_with(worker: WorkerProcess, launcher: str | None = None) -> Probe:
+#: Chooses the GPUs to try among the fields of all devices by name; None: all.
+Choice = Callable[[Mapping[str, Mapping[str, Any]]], Sequence[str] | None]
+
+
+def probe_with(worker: WorkerProcess, launcher: str | None = None, choose: Choice | None = None) -> Probe:
     """Probes with a running worker, which can then continue to measure unless it is leaving.
 
     Args:
         worker: Has opened nothing yet.
         launcher: The user's command that starts ranks: its MPI is looked for. None: search for a launcher.
+        choose: Which GPUs to try, on a machine with many; None: all.
 
     Raises:
         WorkerLost: The worker died, or its answer is invalid.
     """
-    answer = worker.ask({"do": "probe", "launcher": launcher}, PROBE_TIMEOUT_S)
+    request: dict[str, Any] = {"do": "probe", "launcher": launcher}
+    if choose is not None:
+        listed = worker.ask({"do": "devices"}, PROBE_TIMEOUT_S)
+        if "error" in listed:
+            raise WorkerLost(str(listed["error"]))
+        if (gpus := choose(listed["devices"])) is not None:
+            request["gpus"] = [*gpus]
+    answer = worker.ask(request, PROBE_TIMEOUT_S)
     try:
         if "error" in answer:
             raise WorkerLost(str(answer["error"]))
@@ -84,11 +99,12 @@ def probe(
     Raises:
         BytewaysError: The worker did not survive.
     """
+    management = None if model else nvml.read_if_wanted()
     with private_folder() as folder:
         try:
             worker = WorkerProcess(folder / "worker.log", command=command, tick=tick)
             try:
-                return probe_with(worker, launcher)
+                return replace(probe_with(worker, launcher), management=management)
             except WorkerLost:
                 raise
             except BaseException:  # from `tick`: nobody waits for the worker to exit by itself

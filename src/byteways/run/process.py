@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from byteways import vendor_query
 from byteways.run.private_folder import PrivateFolder
 from byteways.run.protocol import Channel, ConnectionClosed
 from byteways.run.rank_faults import Watch, blamed, with_place
@@ -221,7 +222,12 @@ class WorkerProcess:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    env={**WORKER_ENVIRONMENT, **os.environ, **(environment or {})},
+                    env={
+                        **WORKER_ENVIRONMENT,
+                        **os.environ,
+                        **vendor_query.worker_environment(),
+                        **(environment or {}),
+                    },
                     start_new_session=True,
                 )
             except OSError as error:

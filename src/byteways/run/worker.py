@@ -16,6 +16,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,18 +86,28 @@ class Worker:
                 return
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["do"] == "devices":
+            return self._devices()
         if request["do"] == "probe":
-            return self._probe(request.get("launcher"))
+            return self._probe(request.get("launcher"), request.get("gpus"))
         if request["do"] == "choices":
             return {"did": "choices", "choices": self._open_ranks().choices(request)}
         return self._measure(request)
 
-    def _probe(self, launcher: str | None) -> dict[str, Any]:
+    def _devices(self) -> dict[str, Any]:
+        from byteways.run.capabilities import list_devices
+
+        try:
+            return {"did": "devices", "devices": list_devices(self._open().session)}
+        except Exception as error:
+            return {"did": "devices", "error": f"{type(error).__name__}: {error}"}
+
+    def _probe(self, launcher: str | None, gpus: Sequence[str] | None) -> dict[str, Any]:
         from byteways.run.capabilities import describe
 
         try:
             measurer = self._open()
-            found = describe(measurer.core, measurer.session, measurer.host_bytes, launcher)
+            found = describe(measurer.core, measurer.session, measurer.host_bytes, launcher, gpus)
             # What proves peer access may ruin a GPU of this process: a new worker measures the others.
             leaving = {"leaving": True} if measurer.broken() else {}
             return {"did": "probe", **found, **leaving}

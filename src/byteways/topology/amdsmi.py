@@ -1,18 +1,21 @@
 """Discovery source: AMD's management library through its Python module, for data that KFD lacks.
 
-Used only if importable. Its wheel without the library fails in various ways, including a KeyError, so any
-exception means that it is unavailable.
+Used only if importable, in a child process (vendor_query.py): its calls may never return. Its wheel without
+the library fails in various ways, including a KeyError, so any exception means that it is unavailable.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from byteways.topology.sysfs_pcie import canonical_address
+from byteways.vendor_query import Calls, answer, query
 
+#: The library's Python module.
 MODULE = "amdsmi"
 
 
@@ -36,16 +39,33 @@ class Smi:
 
 def read_devices() -> Smi:
     """Returns all AMD GPUs, or a note on why there are none. Never raises."""
+    if importlib.util.find_spec(MODULE) is None:
+        return Smi()
+    reply = query("byteways.topology.amdsmi")
+    if reply.failure:
+        return Smi(notes=(f"AMD SMI: {reply.failure}",))
+    return Smi(tuple(SmiDevice(**device) for device in reply.answer["devices"]), tuple(reply.answer["notes"]))
+
+
+def describe(calls: Calls) -> Smi:
+    """Returns what the library says, read in this process.
+
+    Args:
+        calls: Receives the name of each of the library's calls before it.
+    """
+    calls(f"import {MODULE}")
     try:
         module = importlib.import_module(MODULE)
     except ModuleNotFoundError:
         return Smi()  # most machines lack it, and nothing important depends on it
     except Exception as error:
         return Smi(notes=(f"AMD SMI: its Python module does not load ({type(error).__name__}: {error})",))
+    calls("amdsmi_init")
     try:
         module.amdsmi_init()
     except Exception as error:
         return Smi(notes=(f"AMD SMI: amdsmi_init: {type(error).__name__}: {error}",))
+    calls("one of amdsmi_get_…, which describe the GPUs,")
     try:
         devices = tuple(_device(module, handle) for handle in module.amdsmi_get_processor_handles())
     except Exception as error:
@@ -81,3 +101,7 @@ def _ask(call: Callable[[], Any]) -> Any:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value not in ("", "N/A") else None
+
+
+if __name__ == "__main__":
+    answer(lambda calls: asdict(describe(calls)))

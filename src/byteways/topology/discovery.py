@@ -6,19 +6,23 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from byteways.topology import amdsmi, kfd, nvml, smbios, xgmi
 from byteways.topology.kfd import Kfd, KfdGpu
 from byteways.topology.links import Gpu, Graph, add_numa_links, add_nvlinks, add_pcie_links
 from byteways.topology.model import Device, Topology
 from byteways.topology.nics import add_nics, read_nics
-from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus
+from byteways.topology.nvml import ManagementDevice, Nvml
+from byteways.topology.odd_ones import with_odd_ones
+from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus, read_text
 from byteways.topology.sysfs_pcie import canonical_address, gpu_addresses, read_path
 
-if TYPE_CHECKING:
-    from byteways._core import ManagementDevice
-
+#: Variables that hide GPUs from runtimes, by vendor.
+VISIBILITY = {
+    "NVIDIA": ("CUDA_VISIBLE_DEVICES",),
+    "AMD": ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+}
 #: Why a CPU device has no nominal memory bandwidth.
 NO_CPU_PEAK = "no nominal source: the kernel reports neither the number nor the speed of memory channels"
 
@@ -29,9 +33,10 @@ def discover(
     *,
     proc: Path = Path("/proc"),
     allowed_cores: Collection[int] | None = None,
-    management: Sequence[ManagementDevice] | None = None,
+    management: Nvml | Sequence[ManagementDevice] | None = None,
     environment: Mapping[str, str] | None = None,
     host: str | None = None,
+    unopened: bool = False,
 ) -> Topology:
     """Discovers devices, switches and links of this host. Never fails: missing information becomes a note.
 
@@ -42,16 +47,21 @@ def discover(
         sysfs: Where sysfs is mounted.
         proc: Where procfs is mounted.
         allowed_cores: Logical CPUs of this process; None asks the kernel.
-        management: NVML's devices in PCI order; None asks NVML.
+        management: What NVML says, or its devices in PCI order; None asks NVML.
         environment: Default: the process's own; CUDA_, ROCR_ and HIP_VISIBLE_DEVICES are read.
         host: Name of the host; default: the kernel's.
+        unopened: Whether GPUs that no runtime opens become devices, too, behind the others. They cannot be
+            measured.
     """
     runtime = runtime_devices or {}
     notes: list[str] = []
     driver = _read_kfd(sysfs)
     if management is None:
-        management, notes = nvml.read_devices()
-        notes = [] if driver.gpus and not management else notes  # irrelevant beside another vendor's GPUs
+        management = nvml.read()
+    if isinstance(management, Nvml):
+        relevant = management.devices or not driver.gpus  # beside another vendor's GPUs its absence is not
+        notes.extend([management.reason] if management.reason and relevant else [])
+        management = management.devices
     cpus = read_cpus(sysfs, proc, allowed_cores)
     notes.extend((*cpus.notes, *driver.notes))
     domains = _name_domains(cpus, runtime, notes)
@@ -60,9 +70,13 @@ def discover(
         gpus = _runtime_gpus(runtime, management, driver, sysfs)
     else:
         gpus = _visible_gpus(management, driver, seen, sysfs)
-    gpus = [_at_home(gpu, runtime.get(gpu.name, {}), domains, driver, notes) for gpu in gpus]
     if not gpus:
-        notes.extend(_unopened(sysfs))
+        notes.extend(_unopened(sysfs, proc))
+    if unopened:
+        further = _unopened_gpus(gpus, _visible_gpus(management, driver, seen, sysfs), seen, sysfs, proc)
+        notes.extend(_lacks(gpu) for gpu in further)
+        gpus += further
+    gpus = [_at_home(gpu, runtime.get(gpu.name, {}), domains, driver, notes) for gpu in gpus]
 
     graph = _joined(gpus, domains, driver, notes, virtual_machine=cpus.virtual_machine)
     nics = add_nics(graph, read_nics(sysfs), gpus, domains, sysfs, virtual_machine=cpus.virtual_machine)
@@ -71,12 +85,20 @@ def discover(
         for gpu in gpus
     ]
     owners = {gpu.shares_memory_with: gpu for gpu in reversed(gpu_devices)}
+    by_number = {domain.domain: name for name, domain in domains.items()}
     cpu_devices = [
-        _cpu_device(name, domain, cpus, runtime.get(name, {}), owners.get(name))
+        _cpu_device(
+            name,
+            domain,
+            cpus,
+            runtime.get(name, {}),
+            owners.get(name),
+            None if domain.executed_by is None else by_number[domain.executed_by],
+        )
         for name, domain in domains.items()
     ]
     modules = smbios.memory_rate(sysfs, virtual_machine=cpus.virtual_machine)
-    return Topology(
+    found = Topology(
         host if host is not None else os.uname().nodename,
         (*cpu_devices, *gpu_devices),
         tuple(graph.switches),
@@ -86,6 +108,7 @@ def discover(
         modules.source,
         tuple(nics),
     )
+    return with_odd_ones(found)
 
 
 def _joined(
@@ -131,7 +154,7 @@ def _name_domains(
         return {next(iter(names.values())): cpus.domains[0]}
     if not names:
         return {f"cpu{domain.domain}": domain for domain in cpus.domains}
-    known = {domain.domain: domain for domain in cpus.domains}
+    known = {domain.domain: domain for domain in cpus.domains if domain.executed_by in (None, *names)}
     notes.extend(
         f"NUMA domain {number} has no device in the runtime" for number in known if number not in names
     )
@@ -180,6 +203,43 @@ def _visible_gpus(
     return found
 
 
+def _unopened_gpus(
+    opened: Sequence[Gpu], visible: Sequence[Gpu], environment: Mapping[str, str], sysfs: Path, proc: Path
+) -> list[Gpu]:
+    """Returns the GPUs that a management library, a driver or the PCI bus shows, without those in `opened`.
+
+    The bus counts for a vendor whose library or driver shows no GPU, unless variables hide GPUs of it.
+    """
+    # Partitions of a device differ in the function of their addresses, which not every runtime reports.
+    there = {_whole(gpu) for gpu in opened}
+    found = [gpu for gpu in visible if _whole(gpu) not in there]
+    shown = {"NVIDIA" if gpu.device else "AMD" for gpu in (*opened, *visible) if gpu.device or gpu.node}
+    for vendor, address in gpu_addresses(sysfs, proc):
+        hidden = any(name in environment for name in VISIBILITY[vendor])
+        if _whole_address(address) not in there and vendor not in shown and not hidden:
+            place = sysfs / "bus/pci/devices" / address
+            words = (read_text(place / name) or "" for name in ("vendor", "device"))
+            found.append(replace(_gpu("", address, None, None, None, sysfs), model=kfd.pci_model(*words)))
+    return [replace(gpu, name=f"gpu{index}") for index, gpu in enumerate(found, start=len(opened))]
+
+
+def _whole(gpu: Gpu) -> str:
+    return _whole_address(gpu.pci_address or "")
+
+
+def _whole_address(address: str) -> str:
+    return address.rpartition(".")[0]
+
+
+def _lacks(gpu: Gpu) -> str:
+    """Returns the note on a GPU that no runtime opens."""
+    if gpu.device is not None:
+        return f"{gpu.name}: no runtime opens it; NVML shows it"
+    if gpu.node is not None:
+        return f"{gpu.name}: no runtime opens it; the kernel driver (KFD) shows it"
+    return f"{gpu.name}: no runtime opens it; only the PCI bus shows it, without memory and links to peers"
+
+
 def _gpu(
     name: str,
     address: str,
@@ -211,7 +271,7 @@ def _at_home(
         gpu.device.numa_domain if gpu.device else None,
         driver.numa_domains[index] if index is not None and index < len(driver.numa_domains) else None,
     ]
-    by_number = {domain.domain: name for name, domain in domains.items()}
+    by_number = {one.domain: name for name, one in domains.items() if one.executed_by is None}
     home = next((by_number[number] for number in told if number in by_number), None)
     if home is None and domains:
         home = next(iter(domains))
@@ -220,29 +280,39 @@ def _at_home(
     return replace(gpu, home=home)
 
 
-def _unopened(sysfs: Path) -> list[str]:
-    """Returns a note on GPUs on the PCI bus that no runtime opened."""
-    addresses = gpu_addresses(sysfs)
+def _unopened(sysfs: Path, proc: Path) -> list[str]:
+    """Returns a note on GPUs of this machine that no runtime opened."""
+    addresses = gpu_addresses(sysfs, proc)
     if not addresses:
         return []
     vendors = ", ".join(sorted({vendor for vendor, _ in addresses}))
     listed = ", ".join(address for _, address in addresses)
-    return [f"PCI shows {vendors} display devices that no runtime opens: {listed}; see byteways doctor"]
+    return [f"PCI shows {vendors} GPUs that no runtime opens: {listed}; see byteways doctor"]
 
 
 def _cpu_device(
-    name: str, domain: NumaDomain, cpus: Cpus, fields: Mapping[str, Any], owner: Device | None
+    name: str,
+    domain: NumaDomain,
+    cpus: Cpus,
+    fields: Mapping[str, Any],
+    owner: Device | None,
+    home: str | None,
 ) -> Device:
-    """Returns the device of a NUMA domain; `owner` is a GPU in the same package with the same memory."""
+    """Returns the device of a NUMA domain; `owner` is a GPU in the same package with the same memory, `home`
+    the device whose cores execute for a domain with memory only.
+    """
+    types = [replace(one, cores=tuple(c for c in one.cores if c in domain.cores)) for one in cpus.core_types]
     return Device(
         name,
         "cpu",
-        cpus.model,
+        "memory only" if home else cpus.model,
         numa_domain=domain.domain,
         cores=domain.cores,
         memory_bytes=domain.memory_bytes or fields.get("memory_bytes") or None,
         memory_peak_bytes_per_s=owner.memory_peak_bytes_per_s if owner else None,
         memory_peak_source=f"memory of {owner.name}, {owner.memory_peak_source}" if owner else NO_CPU_PEAK,
+        core_types=tuple(one for one in types if one.cores) if domain.cores else (),
+        executed_by=home,
         architecture=fields.get("architecture") or None,
         caches=domain.caches,
         threads=domain.threads,
@@ -255,7 +325,8 @@ def _gpu_device(gpu: Gpu, fields: Mapping[str, Any], driver: Kfd) -> Device:
     peak, source = _gpu_memory_peak(gpu, fields)
     device, path, node = gpu.device, gpu.path, gpu.node
     numa = path.numa_domain if path and path.numa_domain is not None else fields.get("numa_domain")
-    model = fields.get("model") or (device.name if device else None) or (node.model if node else None)
+    told = [fields.get("model"), device and device.name, node and node.model, gpu.model]
+    model = next((text for text in told if text), None)
     uuid = fields.get("uuid") or (device.uuid if device else None) or (node.uuid if node else None)
     told_bytes = [fields.get("memory_bytes"), device and device.memory_bytes, node and node.memory_bytes]
     return Device(

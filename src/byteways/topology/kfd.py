@@ -5,6 +5,7 @@ Field names and meanings are those of the kernel: drivers/gpu/drm/amd/amdkfd, kf
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from byteways.topology.kfd_caches import read_caches
 from byteways.topology.model import Cache
 from byteways.topology.sysfs_cpu import read_text
-from byteways.topology.sysfs_pcie import canonical_address
+from byteways.topology.sysfs_pcie import GPU_VENDORS, canonical_address
 
 NODES = "class/kfd/kfd/topology/nodes"
 #: Link types (`CRAT_IOLINK_TYPE_*`) that the topology includes.
@@ -26,9 +27,13 @@ PARTITION_WEIGHT = 2 * PACKAGE_WEIGHT + XGMI_WEIGHT
 DEVICE_HEAPS = (1, 2)
 #: Bit of `capability` (include/uapi/linux/kfd_sysfs.h, HSA_CAP_SVMAPI_SUPPORTED).
 SHARED_MEMORY_SUPPORTED = 0x08000000
-#: Marketing names by PCI device id, for kernels without `product_name` (amdgpu.ids of libdrm; of MI300A and
-#: later pci-ids.ucw.cz, vendor 1002).
+#: Marketing names by PCI device id, for kernels without `product_name`: amdgpu.ids of libdrm; of MI200 and
+#: later the table of AMD's virtualisation driver (amdgv_marketing_name.c); of MI300A pci-ids.ucw.cz, vendor
+#: 1002. "VF" is a virtual function, as guests see it.
 MODELS = {
+    0x6860: "AMD Radeon Instinct MI25",
+    0x6864: "AMD Radeon Instinct MI25x2",
+    0x686C: "AMD Radeon Instinct MI25 MxGPU",
     0x66A1: "AMD Instinct MI60/MI50",
     0x738C: "AMD Instinct MI100",
     0x7408: "AMD Instinct MI250X",
@@ -36,13 +41,33 @@ MODELS = {
     0x740F: "AMD Instinct MI210",
     0x74A0: "AMD Instinct MI300A",
     0x74A1: "AMD Instinct MI300X",
+    0x74A2: "AMD Instinct MI308X",
     0x74A5: "AMD Instinct MI325X",
+    0x74A8: "AMD Instinct MI308X",
+    0x74A9: "AMD Instinct MI300X HF",
+    0x74B5: "AMD Instinct MI300X VF",
+    0x74B6: "AMD Instinct MI308X VF",
+    0x74BC: "AMD Instinct MI308X VF",
+    0x74BD: "AMD Instinct MI300X HF",
     0x75A0: "AMD Instinct MI350X",
     0x75A3: "AMD Instinct MI355X",
+    0x75B0: "AMD Instinct MI350X VF",
+    0x75B3: "AMD Instinct MI355X VF",
+    0x7460: "AMD Radeon PRO V710",
+    0x7461: "AMD Radeon PRO V710",
 }
 #: Transfers per memory clock: two for HBM2 and HBM2e; four for HBM3, whose clock the driver reports at a
 #: quarter of the data rate (MI300X: 8192 bit × 1300 MHz × 4 = 5.3 TB/s, as in the data sheet).
 _HBM3_ARCHITECTURES = ("gfx942", "gfx950")
+
+
+def pci_model(vendor: str, device: str) -> str:
+    """Returns what vendor and device number on the PCI bus (`0x1002`, `0x74a1`) say of a GPU's model."""
+    maker = GPU_VENDORS.get(vendor.lower())
+    number = int(device, 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,4}", device) else 0
+    if maker == "AMD" and number in MODELS:
+        return MODELS[number]
+    return f"{maker or 'unknown'} GPU{f', PCI device {device}' if number else ''}"
 
 
 @dataclass(frozen=True)

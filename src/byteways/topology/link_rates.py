@@ -135,6 +135,18 @@ def nvlink(
     )
 
 
+def c2c(count: int, megabytes_per_s: int) -> Rate:
+    """Returns the rate of `count` NVLink-C2C links, each with the driver's maximum (0: unknown).
+
+    The driver gives one rate for each link and direction, and not that on the wire.
+    """
+    if not megabytes_per_s:
+        return Rate(None, None, "the source does not give the rate of NVLink-C2C links")
+    one = megabytes_per_s * 1e6
+    source = f"{count} links × {one / GIGA:.4g} GB/s (NVLink-C2C, the driver's maximum)"
+    return Rate(count * one, None, source)
+
+
 def nvlink_signalling(version: int, data_bytes_per_s: float) -> float:
     """Returns the raw rate of an NVLink with this data rate, as a driver reports it; unchanged if unknown."""
     link = NVLINK.get(version)

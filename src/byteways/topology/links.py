@@ -9,13 +9,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from byteways.topology import link_rates
-from byteways.topology.model import Link
+from byteways.topology.model import PCIE_EMULATED, Link, UnknownRate
 from byteways.topology.sysfs_cpu import NumaDomain
 from byteways.topology.sysfs_pcie import PcieDevice, PcieLink, PciePath, canonical_address
 
 if TYPE_CHECKING:
-    from byteways._core import FabricLink, ManagementDevice
     from byteways.topology.kfd import KfdGpu
+    from byteways.topology.nvml import FabricLink, ManagementDevice
 
 NVSWITCH = "nvswitch"
 
@@ -31,6 +31,7 @@ class Gpu:
     path: PciePath | None  # sysfs
     device: ManagementDevice | None = None  # NVML
     node: KfdGpu | None = None  # KFD
+    model: str | None = None  # by its number on the PCI bus
 
 
 @dataclass
@@ -92,7 +93,7 @@ def add_pcie_links(graph: Graph, gpus: Sequence[Gpu], virtual_machine: bool) -> 
         lower, (link, told_by) = gpu.name, _endpoint(gpu, bridges[gpu.name])
         _note_current(graph, gpu, link)
         for upstream, above in _uplinks(bridges[gpu.name]):
-            uplink = narrower(upstream.maximum, above)
+            uplink = narrower(upstream.maximum.unless_emulated(), above)
             if upstream.address in switches:
                 add_pcie(graph, lower, switches[upstream.address], link, told_by)
                 lower, link = switches[upstream.address], uplink
@@ -110,12 +111,14 @@ def add_pcie_links(graph: Graph, gpus: Sequence[Gpu], virtual_machine: bool) -> 
 def _endpoint(gpu: Gpu, bridges: Sequence[PcieDevice]) -> tuple[PcieLink, str]:
     """Returns the GPU's own maximum link and its source. NVML's maximum includes the system's limit."""
     device = gpu.device
-    if device is not None and device.pcie_generation_max > 0 and device.pcie_width_max > 0:
-        return PcieLink(device.pcie_generation_max, device.pcie_width_max), "maximum by NVML"
+    if device is not None:
+        link = PcieLink(device.pcie_generation_max, device.pcie_width_max).unless_emulated()
+        if (link.generation and link.width) or gpu.path is None:
+            return link, "maximum by NVML"
     if gpu.path is None:
         return PcieLink(0, 0), "neither NVML nor sysfs shows this device"
-    link = gpu.path.device.maximum
-    return (narrower(link, bridges[0].maximum) if bridges else link), "maximum by sysfs"
+    link = gpu.path.device.maximum.unless_emulated()
+    return (narrower(link, bridges[0].maximum.unless_emulated()) if bridges else link), "maximum by sysfs"
 
 
 def _uplinks(bridges: Sequence[PcieDevice]) -> list[tuple[PcieDevice, PcieLink]]:
@@ -124,7 +127,7 @@ def _uplinks(bridges: Sequence[PcieDevice]) -> list[tuple[PcieDevice, PcieLink]]
     `bridges` alternates port, upstream port, … up to the root port, nearest first.
     """
     return [
-        (port, bridges[index + 1].maximum if index + 1 < len(bridges) else port.maximum)
+        (port, (bridges[index + 1] if index + 1 < len(bridges) else port).maximum.unless_emulated())
         for index, port in enumerate(bridges)
         if index % 2 == 1
     ]
@@ -143,7 +146,8 @@ def add_pcie(graph: Graph, a: str, b: str, link: PcieLink, told_by: str) -> None
     """Adds a link from `a` up to `b` unless it exists; `told_by` is the source of its speed."""
     if any((drawn.a, drawn.b, drawn.kind) == (a, b, "pcie") for drawn in graph.links):
         return  # the uplink of a switch occurs once for each GPU below it
-    rate, link_class = link_rates.Rate(None, None, "speed and width are unknown"), "PCIe"
+    unknown = None if link.known() else link.unknown()
+    rate, link_class = link_rates.Rate(None, None, _why_unknown(unknown)), "PCIe"
     if link.known():
         rate = link_rates.pcie(link.generation, link.width)
         link_class = f"PCIe {link.generation}.0 ×{link.width}"
@@ -158,8 +162,18 @@ def add_pcie(graph: Graph, a: str, b: str, link: PcieLink, told_by: str) -> None
             signalling_bytes_per_s=rate.signalling_bytes_per_s,
             source=f"{told_by}: {rate.source}",
             link_class=link_class,
+            unknown=unknown,
         )
     )
+
+
+def _why_unknown(unknown: UnknownRate | None) -> str:
+    if unknown is None or not (unknown.speed or unknown.width or unknown.code == PCIE_EMULATED):
+        return "speed and width are unknown"
+    told = f"speed '{unknown.speed}', width '{unknown.width}'" if unknown.speed else "generation 1"
+    if unknown.code == PCIE_EMULATED:
+        return f"{told}: emulated, which says nothing of the hardware"
+    return f"speed or width is unknown: {told}" if unknown.speed else "speed and width are unknown"
 
 
 def add_pcie_extended(graph: Graph, a: str, b: str, width: int) -> None:

@@ -29,6 +29,14 @@ class SharedCache:
 
 
 @dataclass(frozen=True)
+class CoreType:
+    """Cores of one design in a CPU that has several ("Cortex-X925"), usable by this process."""
+
+    name: str
+    cores: tuple[int, ...]  # logical CPUs
+
+
+@dataclass(frozen=True)
 class Device:
     """`cpu0` (a NUMA domain) or `gpu3`, with its identity across hosts and ranks."""
 
@@ -58,11 +66,29 @@ class Device:
     hidden_links: str | None = None  # why links to peers may be missing
     threads: tuple[tuple[int, ...], ...] = ()  # logical CPUs of each physical core; empty: unknown
     shared_caches: tuple[SharedCache, ...] = ()  # shared by at least two physical cores; empty: unknown
+    core_types: tuple[CoreType, ...] = ()  # if its cores are of several designs
+    #: Of a NUMA domain with memory but no cores (CXL, HBM): the CPU device whose cores execute for it.
+    executed_by: str | None = None
 
 
 def compute_units_name(device: Device) -> str:
     """Returns the vendor's plural for the processors of a GPU: SMs or CUs."""
     return "CUs" if (device.architecture or "").startswith("gfx") else "SMs"
+
+
+#: The speed or the width of a PCI Express link is missing or 0.
+PCIE_UNREPORTED = "pcie-unreported"
+#: The speed is one that only an emulated bridge or device of a virtual machine has.
+PCIE_EMULATED = "pcie-emulated"
+
+
+@dataclass(frozen=True)
+class UnknownRate:
+    """Why a link has no nominal peak: a code (PCIE_…), and what the source says, verbatim."""
+
+    code: str
+    speed: str = ""  # "2.5 GT/s PCIe"
+    width: str = ""  # "0"
 
 
 @dataclass(frozen=True)
@@ -75,13 +101,15 @@ class Link:
 
     a: str
     b: str
-    kind: str  # "nvlink", "pcie", "xgmi", "numa"; GPUs forward over "xgmi" only; NICs are on "pcie"
+    #: "nvlink", "c2c" (to a CPU), "pcie", "xgmi", "numa"; GPUs forward over "xgmi" only; NICs are on "pcie".
+    kind: str
     count: int
     generation: str | None
     peak_bytes_per_s: float | None
     signalling_bytes_per_s: float | None
     source: str  # of the peak
     link_class: str  # links of equal kind and width: "NVLink4 ×18", "PCIe 5.0 ×16"
+    unknown: UnknownRate | None = None  # why a PCI Express link has no peak
 
 
 @dataclass(frozen=True)
@@ -135,10 +163,18 @@ class Topology:
     def names(self, kind: str | None = None) -> list[str]:
         return [device.name for device in self.devices if kind is None or device.kind == kind]
 
+    def with_cores(self) -> list[str]:
+        """Returns the names of the CPU devices that execute: all but NUMA domains with memory only."""
+        return [one.name for one in self.devices if one.kind == "cpu" and one.executed_by is None]
+
+    def executor(self, name: str) -> str:
+        """Returns the device that executes at this end: itself, or the one whose cores serve its memory."""
+        return self.device(name).executed_by or name
+
     def nearest_cpu(self, gpu: str) -> str:
         """Returns the NUMA domain nearest to a GPU; the first one if unknown."""
         domain = self.device(gpu).numa_domain
-        cpus = [device for device in self.devices if device.kind == "cpu"]
+        cpus = [device for device in self.devices if device.kind == "cpu" and device.executed_by is None]
         near = (cpu for cpu in cpus if domain is not None and cpu.numa_domain == domain)
         return next(near, cpus[0]).name
 
@@ -165,6 +201,9 @@ class Topology:
                 return f"'{device.name}' of kind '{device.kind}' is not a device"
         if doubled := {name for name in names if names.count(name) > 1}:
             return f"{min(doubled)} is there twice"
+        for device in self.devices:
+            if device.executed_by is not None and device.executed_by not in self.with_cores():
+                return f"'{device.name}' is executed by '{device.executed_by}', which has no cores"
         nodes = {*names, *self.switches, *(nic.name for nic in self.nics)}
         for link in self.links:
             if link.a not in nodes or link.b not in nodes or link.a == link.b:

@@ -1,12 +1,16 @@
 """Topology from the XML of NCCL and RCCL (NCCL_TOPO_DUMP_FILE); nccl_xml_writer.py has the way back.
 
     <system version="1">
-      <cpu numaid affinity arch vendor familyid modelid>
-        <pci busid class link_speed link_width>            a switch, or the device of a GPU or NIC
-          <gpu dev sm gcn rank gdr>
-            <nvlink target count tclass/> <xgmi target count tclass/>
+      <cpu host_hash numaid affinity arch vendor familyid modelid>
+        <nic> <net dev speed …/> <gin/> <rma/> <collnet/>    the network, not shown
+        <pci busid class vendor device link_speed link_width>   a switch, or the device of a GPU or NIC
+          <pcilink target/>                                  between two switches of one package
+          <gpu dev sm gcn rank gdr mlopart>                  absent in files of cloud providers
+            <nvlink target count tclass/> <xgmi target count tclass/> <c2c bw count/>
 
-The format knows neither memory nor xGMI links to CPUs, so both are lost in it.
+These are the elements of NCCL up to 2.32 (src/graph/xml.cc and topo.cc) and of RCCL. The format knows neither
+memory nor xGMI links to CPUs, so both are lost in it. Cloud providers ship files (NCCL_TOPO_FILE) whose GPUs
+are devices of a GPU's PCI class: NCCL adds the rest when it runs.
 """
 
 from __future__ import annotations
@@ -21,13 +25,24 @@ from pathlib import Path
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.topology import link_rates
+from byteways.topology.kfd import pci_model
 from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
 from byteways.topology.model import Device, Link, Topology
-from byteways.topology.sysfs_pcie import PcieLink, canonical_address, parse_link
+from byteways.topology.odd_ones import with_odd_ones
+from byteways.topology.sysfs_pcie import GPU_VENDORS, PcieLink, canonical_address, is_gpu, parse_link
 from byteways.topology.xgmi import xgmi_link
 
-#: Elements without devices or links between devices.
-_NETWORK = ("nic", "net", "collnet", "gin")
+#: Elements of the network.
+_NETWORK = ("nic", "net", "collnet", "gin", "rma")
+#: Beginning of the PCI classes of NICs.
+_NIC_CLASS = "0x02"
+#: What an unknown element may change, by the element that contains it.
+_MAY_CHANGE = {
+    "system": "hosts or CPUs may be missing",
+    "cpu": "devices below this CPU may be missing",
+    "pci": "devices or links below this bridge may be missing",
+    "gpu": "links of this GPU may be missing, so that its peaks are too low",
+}
 #: PCI classes at the far end of an NVLink: NVSwitch, and the bridge of a POWER9 processor.
 NVSWITCH_CLASS, _CPU_CLASS = "0x068000", "0x068001"
 #: Numbers in `gcn` that older RCCL wrote instead of the architecture's name.
@@ -41,16 +56,39 @@ class _Found:
 
     graph: Graph = field(default_factory=Graph)
     gpus: list[tuple[ET.Element, str, str]] = field(default_factory=list)  # element, address, CPU device
+    devices: dict[str, ET.Element] = field(default_factory=dict)  # `pci` elements of GPUs by address
     names: dict[str, str] = field(default_factory=dict)  # of GPUs by address
-    unknown: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[tuple[str, str]] = field(
+        default_factory=Counter
+    )  # element, and the one that contains it
     network: int = 0
+    bare: int = 0  # GPUs without <gpu>
+
+
+class ForeignFormatError(ValueError):
+    """XML of a known format other than NCCL's; `hint` says how to get a topology."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(what)
+        self.hint = hint
 
 
 class _NoDoctype(ET.TreeBuilder):
     """Rejects document types, and so entities that expand without limit."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        if name == "topology" and (system or "").startswith("hwloc"):
+            raise _hwloc()
         raise ValueError("it declares a document type, which no topology needs")
+
+
+def _hwloc() -> ForeignFormatError:
+    """lstopo writes `<!DOCTYPE topology SYSTEM "hwloc2.dtd">`, hwloc 1 `hwloc.dtd`; both may be left out."""
+    return ForeignFormatError(
+        "it is a topology of hwloc (lstopo), which byteways does not read",
+        "on that machine: byteways topo --json > FILE, or run an NCCL or RCCL program with "
+        "NCCL_TOPO_DUMP_FILE set",
+    )
 
 
 def is_xml(content: bytes) -> bool:
@@ -76,10 +114,11 @@ def of(content: bytes, path: Path) -> Topology:
     try:
         return parse(content, path.stem)
     except (ET.ParseError, ValueError, LookupError, RecursionError) as error:
+        hint = "to write one, run any NCCL or RCCL program with NCCL_TOPO_DUMP_FILE set"
         raise BytewaysError(
             f"{path} is not an NCCL topology",
             cause=str(error),
-            hint="to write one, run any NCCL or RCCL program with NCCL_TOPO_DUMP_FILE set",
+            hint=error.hint if isinstance(error, ForeignFormatError) else hint,
         ) from error
 
 
@@ -95,6 +134,8 @@ def parse(content: bytes, host: str) -> Topology:
     parser = ET.XMLParser(target=_NoDoctype())
     parser.feed(content)
     system: ET.Element = parser.close()
+    if system.tag == "topology" and system.find("object") is not None:
+        raise _hwloc()
     if system.tag != "system":
         raise ValueError(f"its root is <{system.tag}> where <system> is expected")
     found = _Found()
@@ -116,16 +157,18 @@ def parse(content: bytes, host: str) -> Topology:
     devices = [_cpu_device(name, element) for name, element in cpus.items()]
     domains = {device.name: device.numa_domain for device in devices}
     gpus = [
-        _gpu_device(name, element, address, domains[cpu])
+        _gpu_device(name, element, found.devices[address], address, domains[cpu])
         for name, (element, address, cpu) in zip(numbered, found.gpus, strict=True)
     ]
     gpus.sort(key=lambda device: int(device.name[3:]))
-    return Topology(
-        host,
-        (*devices, *gpus),
-        tuple(found.graph.switches),
-        tuple(found.graph.links),
-        tuple(found.graph.notes),
+    return with_odd_ones(
+        Topology(
+            host,
+            (*devices, *gpus),
+            tuple(found.graph.switches),
+            tuple(found.graph.links),
+            tuple(found.graph.notes),
+        )
     )
 
 
@@ -133,7 +176,7 @@ def _one_host(system: ET.Element, found: _Found) -> list[ET.Element]:
     """Returns the `cpu` elements of the first host in the file."""
     cpus = [element for element in system if element.tag == "cpu"]
     hosts = list(dict.fromkeys(element.get("host_hash", "") for element in cpus))
-    found.unknown.update(element.tag for element in system if element.tag not in ("cpu", *_NETWORK))
+    found.unknown.update((one.tag, "system") for one in system if one.tag not in ("cpu", *_NETWORK))
     found.network += sum(element.tag in _NETWORK for element in system)
     if len(hosts) > 1:
         found.graph.notes.append(f"the file describes {len(hosts)} hosts; this is the first")
@@ -161,23 +204,26 @@ def _walk(element: ET.Element, found: _Found, cpu: str, above: str, carried: Pci
     for child in element:
         if child.tag in _NETWORK:
             found.network += 1
-        elif child.tag != "pci":
-            found.unknown[child.tag] += 1
-        else:
+        elif child.tag == "pci":
             _add_pci(child, found, cpu, above, carried)
+        elif child.tag != "pcilink":  # a second link of two switches, which the tree shows apart
+            found.unknown[child.tag, element.tag] += 1
+
+
+def _is_gpu(pci: ET.Element) -> bool:
+    """Whether a device without <gpu> is a GPU: by its PCI class, and its vendor where the file has it."""
+    vendor = pci.get("vendor")
+    return len(pci) == 0 and is_gpu(pci.get("class", ""), vendor or next(iter(GPU_VENDORS)))
 
 
 def _add_pci(pci: ET.Element, found: _Found, cpu: str, above: str, carried: PcieLink) -> None:
     address = canonical_address(pci.get("busid", ""))
-    link = narrower(parse_link(pci.get("link_speed", ""), pci.get("link_width", "")), carried)
-    below = sum(1 for _ in pci.iter("gpu"))
+    below = sum(1 for one in pci.iter("pci") if one.find("gpu") is not None or _is_gpu(one))
     devices = pci.findall("gpu")
-    if devices:
-        if not address:
-            raise ValueError("a <pci> that holds a <gpu> has no busid")
-        if len(devices) > 1 or address in [known for _, known, _ in found.gpus]:
-            raise ValueError(f"two <gpu> have the address {address}")
-        found.gpus.append((devices[0], address, cpu))
+    link = parse_link(pci.get("link_speed", ""), pci.get("link_width", ""))
+    link = narrower(link.unless_emulated() if below else link, carried)
+    if devices or _is_gpu(pci):
+        _add_device(pci, devices, found, cpu, address)
         add_pcie(found.graph, address, above, link, "by the file")
     elif below > 1:
         switch = f"pcie-switch{len(found.graph.switches)}"
@@ -185,7 +231,21 @@ def _add_pci(pci: ET.Element, found: _Found, cpu: str, above: str, carried: Pcie
         add_pcie(found.graph, switch, above, link, f"uplink of PCIe switch {address} by the file")
         _walk(pci, found, cpu, switch, _UNKNOWN)
     else:
+        found.network += len(pci) == 0 and pci.get("class", "").startswith(_NIC_CLASS)
         _walk(pci, found, cpu, above, link)
+
+
+def _add_device(pci: ET.Element, gpus: list[ET.Element], found: _Found, cpu: str, address: str) -> None:
+    """Adds a GPU. Several `gpu` of one device are ranks that share it, or its partitions (`mlopart`)."""
+    if not address:
+        raise ValueError("a <pci> that holds a <gpu> has no busid")
+    if address in found.devices:
+        raise ValueError(f"two <gpu> have the address {address}")
+    if len(gpus) > 1:
+        found.graph.notes.append(f"{address}: {len(gpus)} ranks or partitions of one GPU, shown as one")
+    found.bare += not gpus
+    found.devices[address] = pci
+    found.gpus.append((gpus[0] if gpus else ET.Element("gpu"), address, cpu))
 
 
 def _rename(found: _Found) -> None:
@@ -200,8 +260,11 @@ def _add_fabric(gpu: ET.Element, address: str, name: str, cpu: str, found: _Foun
     to_switch = 0
     drawn = {frozenset((link.a, link.b)) for link in found.graph.links if link.kind != "pcie"}
     for element in gpu:
+        if element.tag == "c2c":
+            found.graph.links.append(_c2c(element, name, cpu))
+            continue
         if element.tag not in ("nvlink", "xgmi"):
-            found.unknown[element.tag] += 1
+            found.unknown[element.tag, "gpu"] += 1
             continue
         target, count = canonical_address(element.get("target", "")), _count(element)
         peer = found.names.get(target)
@@ -224,6 +287,27 @@ def _count(element: ET.Element) -> int:
     if not text.isdigit() or int(text) < 1:
         raise ValueError(f'<{element.tag} count="{text}"> is not a number of links')
     return int(text)
+
+
+def _c2c(element: ET.Element, gpu: str, cpu: str) -> Link:
+    """Returns the NVLink-C2C of a GPU to its CPU.
+
+    `bw` is the rate of one of `count` links in MB/s (NVML_FI_DEV_C2C_LINK_GET_MAX_BW), which NCCL takes for
+    that of each direction.
+    """
+    count, text = _count(element), element.get("bw", "")
+    rate = link_rates.c2c(count, int(text) if text.isdigit() else 0)
+    return Link(
+        gpu,
+        cpu,
+        "c2c",
+        count,
+        None,
+        rate.data_bytes_per_s,
+        rate.signalling_bytes_per_s,
+        rate.source,
+        f"NVLink-C2C ×{count}",
+    )
 
 
 def _bundle(gpu: ET.Element, kind: str, a: str, b: str, count: int) -> Link:
@@ -257,9 +341,14 @@ def _add_notes(found: _Found) -> None:
     if found.network:
         plural = "device of the file is" if found.network == 1 else "devices of the file are"
         notes.append(f"{found.network} network {plural} not shown")
-    if found.unknown:
-        tags = ", ".join(f"<{tag}>" for tag in sorted(found.unknown))
-        notes.append(f"ignored unknown elements of the file: {tags}")
+    for (tag, parent), times in sorted(found.unknown.items()):
+        number = f" ({times} times)" if times > 1 else ""
+        notes.append(f"unknown element <{tag}> in <{parent}>{number} is ignored: {_MAY_CHANGE[parent]}")
+    if found.bare:
+        notes.append(
+            f"{found.bare} of the GPUs are given by PCI class only: their models, numbers and links to each "
+            "other are unknown; NCCL and RCCL find them when they run"
+        )
     bundles = [link for link in found.graph.links if link.kind == "xgmi"]
     if (
         bundles
@@ -286,11 +375,13 @@ def _cpu_device(name: str, element: ET.Element) -> Device:
     )
 
 
-def _gpu_device(name: str, element: ET.Element, address: str, numa_domain: int | None) -> Device:
+def _gpu_device(
+    name: str, element: ET.Element, pci: ET.Element, address: str, numa_domain: int | None
+) -> Device:
     return Device(
         name,
         "gpu",
-        _architecture(element) or "unknown GPU",
+        _architecture(element) or pci_model(pci.get("vendor", ""), pci.get("device", "")),
         pci_address=address,
         numa_domain=numa_domain,
         memory_peak_source="the file does not describe memory",

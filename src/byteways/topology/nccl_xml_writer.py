@@ -127,6 +127,9 @@ def _fabric(
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Writes the bundles of one GPU to peers and NVSwitches; NCCL has a single address for all switches."""
     for link in topology.links:
+        if link.kind == "c2c" and name in (link.a, link.b) and link.peak_bytes_per_s:
+            megabytes = round(link.peak_bytes_per_s / link.count / 1e6)
+            yield "c2c", {"bw": str(megabytes), "count": str(link.count)}
         if link.kind not in ("nvlink", "xgmi") or name not in (link.a, link.b):
             continue
         far = link.b if link.a == name else link.a

@@ -86,7 +86,9 @@ def add_nics(
                 if bridge.address in graph.addresses:
                     above = graph.addresses[bridge.address]
                     break
-                link = narrower(link, bridge.maximum)
+                # A device of PCI Express 1.0 may be real, unlike a GPU of it.
+                slow = path.device.maximum.generation == 1
+                link = narrower(link, bridge.maximum if slow else bridge.maximum.unless_emulated())
             if link.generation == _ESM_GENERATION and _extends_speed(sysfs, nic, near):
                 add_pcie_extended(graph, nic.name, above, link.width)
             else:

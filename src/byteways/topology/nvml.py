@@ -1,32 +1,177 @@
-"""Discovery source: NVML, for NVLink, PCIe, UUIDs and the state of the GPUs."""
+"""Discovery source: NVML, for NVLink, PCIe, UUIDs and the state of the GPUs.
+
+It is loaded in a child process (vendor_query.py): with a lost GPU its calls may never return.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from byteways.settings import gpus_wanted, management_wanted
 from byteways.topology.sysfs_pcie import canonical_address
+from byteways.vendor_query import Calls, Reply, answer, query
 
 if TYPE_CHECKING:
-    from byteways._core import ManagementDevice
+    from byteways import _core
+
+MODULE = "byteways.topology.nvml"
+#: Name of the library in a report if the child that reads it fails.
+_LIBRARY = "nvml"
+_REPORT_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
+_FUNCTION_FIELDS = ("name", "introduced_in", "required")
 
 
-def read_devices() -> tuple[list[ManagementDevice], list[str]]:
-    """Returns all NVIDIA GPUs in PCI order, and notes on why there are none.
+@dataclass(frozen=True)
+class FabricLink:
+    """Fields of `_core.FabricLink`."""
 
-    Never raises: many machines lack NVIDIA's driver.
+    index: int
+    remote_kind: str  # "gpu", "switch", "cpu", "unknown"
+    remote_pci_address: str
+    signalling_bytes_per_s: int  # per direction; 0 if unknown
+    version: int  # generation; 0 if unknown
+    active: bool = True
+
+
+@dataclass(frozen=True)
+class ManagementDevice:
+    """Fields of `_core.ManagementDevice`."""
+
+    index: int
+    name: str
+    uuid: str
+    pci_address: str
+    memory_bytes: int
+    memory_clock_mhz: int
+    memory_bus_bits: int
+    pcie_generation: int
+    pcie_width: int
+    pcie_generation_max: int
+    pcie_width_max: int
+    fabric_links: tuple[FabricLink, ...] = ()
+    mig_enabled: bool = False
+    compute_mode: str = "default"
+    compute_processes: int = 0
+    numa_domain: int = -1
+
+
+@dataclass(frozen=True)
+class ManagementProcess:
+    """Fields of `_core.ManagementProcess`."""
+
+    pid: int
+    kind: str  # "compute", "graphics"
+    memory_bytes: int  # -1 if unknown
+
+
+@dataclass(frozen=True)
+class ManagementUse:
+    """Fields of `_core.ManagementUse`."""
+
+    processes_known: bool
+    processes: tuple[ManagementProcess, ...]
+    utilisation_percent: int  # -1 if unknown
+
+
+@dataclass(frozen=True)
+class Nvml:
+    """What NVML says of this machine at one time. `reason` says why there are no devices."""
+
+    devices: tuple[ManagementDevice, ...] = ()  # all NVIDIA GPUs in PCI order
+    uses: Mapping[str, ManagementUse] = field(default_factory=dict)  # by UUID; those that were answered
+    report: Mapping[str, Any] = field(default_factory=dict)  # of the library; empty without native module
+    reason: str = ""
+
+    def use(self, uuid: str) -> ManagementUse:
+        """Returns the use of a GPU. Raises KeyError if NVML did not answer for it."""
+        return self.uses[uuid]
+
+
+def read() -> Nvml:
+    """Reads everything in a child process. Never raises: many machines lack NVIDIA's driver."""
+    if not management_wanted():
+        return Nvml(reason="NVML: left out, as BYTEWAYS_NVML is 0")
+    return _read(query(MODULE))
+
+
+def read_if_wanted() -> Nvml:
+    """Returns read(), or nothing if no GPU is to be used: then its answer is not worth a wait."""
+    return read() if gpus_wanted() else Nvml()
+
+
+def _read(reply: Reply) -> Nvml:
+    if reply.failure:
+        hint = "dmesg (administrator) lists errors of the driver (Xid); BYTEWAYS_NVML=0 leaves NVML out"
+        empty = {**dict.fromkeys(_REPORT_FIELDS, ""), "library": _LIBRARY, "usable": False, "searched": []}
+        report = {**empty, "reason": reply.failure, "hint": hint, "missing": []}
+        return Nvml(report=report, reason=f"NVML: {reply.failure}")
+    told = reply.answer
+    return Nvml(
+        tuple(
+            ManagementDevice(
+                **{**device, "fabric_links": tuple(FabricLink(**link) for link in device["fabric_links"])}
+            )
+            for device in told["devices"]
+        ),
+        {
+            uuid: ManagementUse(
+                use["processes_known"],
+                tuple(ManagementProcess(**process) for process in use["processes"]),
+                use["utilisation_percent"],
+            )
+            for uuid, use in told["uses"].items()
+        },
+        told["report"],
+        told["reason"],
+    )
+
+
+def describe(calls: Calls) -> dict[str, Any]:
+    """Returns the fields of Nvml as JSON data, read in this process.
+
+    Args:
+        calls: Receives the name of each of NVML's calls before it.
     """
+    nothing: dict[str, Any] = {"devices": [], "uses": {}, "report": {}}
     try:
-        from byteways._core import Management
+        from byteways import _core
+
+        management = _core.Management
     except ImportError as error:
-        return [], [f"NVML unavailable: byteways' native module does not load ({error})"]
+        return {**nothing, "reason": f"NVML unavailable: byteways' native module does not load ({error})"}
     try:
-        library = Management()
+        calls("loading NVML")
+        _core.announce_management_calls(calls.channel)
+        library = management()
+        report = _fields(library.report, _REPORT_FIELDS)
+        report["missing"] = [_fields(function, _FUNCTION_FIELDS) for function in library.report.missing]
         if not library.report.usable:
-            return [], [f"NVML: {library.report.reason}"]
-        return list(library.devices()), []
+            return {**nothing, "report": report, "reason": f"NVML: {library.report.reason}"}
+        devices = library.devices()
+        uses = {device.uuid: use for device in devices if (use := _use(library, device.uuid, _core.Error))}
+        return {"devices": [_device(one) for one in devices], "uses": uses, "report": report, "reason": ""}
     except RuntimeError as error:  # _core.Error: a call that failed, with call and code in its text
-        return [], [f"NVML: {error}"]
+        return {**nothing, "reason": f"NVML: {error}"}
+
+
+def _fields(thing: Any, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}
+
+
+def _device(device: _core.ManagementDevice) -> dict[str, Any]:
+    links = [_fields(link, tuple(FabricLink.__dataclass_fields__)) for link in device.fabric_links]
+    return {**_fields(device, tuple(ManagementDevice.__dataclass_fields__)), "fabric_links": links}
+
+
+def _use(library: _core.Management, uuid: str, refusal: type[Exception]) -> dict[str, Any] | None:
+    try:
+        use = library.use(uuid)
+    except refusal:
+        return None
+    processes = [_fields(one, tuple(ManagementProcess.__dataclass_fields__)) for one in use.processes]
+    return {**_fields(use, ("processes_known", "utilisation_percent")), "processes": processes}
 
 
 def visible(devices: Sequence[ManagementDevice], environment: Mapping[str, str]) -> list[ManagementDevice]:
@@ -68,3 +213,7 @@ def memory_peak(device: ManagementDevice) -> float | None:
     """Returns nominal memory bandwidth in bytes/s, shared by reads and writes: clock × bus width × 2."""
     rate = device.memory_clock_mhz * 1e6 * device.memory_bus_bits / 8 * 2
     return rate or None
+
+
+if __name__ == "__main__":
+    answer(describe)

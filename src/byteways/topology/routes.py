@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from byteways.topology.cached import cached
 from byteways.topology.model import Link, Topology
 
-#: Links for peers, which routes between GPUs prefer.
-FABRICS = ("nvlink", "xgmi")
+#: Links beside PCI Express, which routes prefer.
+FABRICS = ("nvlink", "c2c", "xgmi")
 #: Links over which GPUs forward.
 _FORWARDED = "xgmi"
 _Neighbours = Mapping[str, Sequence[tuple[str, Link]]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from byteways.topology.model import Cache, SharedCache
+from byteways.topology.model import Cache, CoreType, SharedCache
 
 if TYPE_CHECKING:
     from byteways._core import CpuDomain
@@ -20,7 +20,7 @@ UNKNOWN = "unknown processor"
 
 @dataclass(frozen=True)
 class NumaDomain:
-    """A NUMA domain with cores that this process may use."""
+    """A NUMA domain with cores that this process may use, or with memory only."""
 
     domain: int
     cores: tuple[int, ...]  # logical CPUs
@@ -29,6 +29,7 @@ class NumaDomain:
     caches: tuple[Cache, ...]
     threads: tuple[tuple[int, ...], ...] = ()  # of each physical core
     shared_caches: tuple[SharedCache, ...] = ()
+    executed_by: int | None = None  # of a domain with memory only: the nearest domain with cores
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Cpus:
     virtual_machine: bool
     domains: tuple[NumaDomain, ...]
     notes: tuple[str, ...]
+    core_types: tuple[CoreType, ...] = ()  # if there are several
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
@@ -68,7 +70,8 @@ def read_text(path: Path) -> str | None:
 
 
 def read_cpus(sysfs: Path, proc: Path, allowed_cores: Collection[int] | None = None) -> Cpus:
-    """Returns NUMA domains with at least one core usable by this process; none without the native module.
+    """Returns NUMA domains with cores usable by this process, then those with memory only; none without the
+    native module.
 
     Args:
         sysfs: Where sysfs is mounted.
@@ -82,8 +85,24 @@ def read_cpus(sysfs: Path, proc: Path, allowed_cores: Collection[int] | None = N
         return Cpus(UNKNOWN, False, (), (f"CPUs not read: byteways' native module does not load ({error})",))
     allowed = os.sched_getaffinity(0) if allowed_cores is None else allowed_cores
     found = read_by_core(str(sysfs), str(proc), sorted(allowed))
-    domains = tuple(_domain(domain) for domain in found.domains)
-    return Cpus(found.model or UNKNOWN, found.virtual_machine, domains, tuple(found.notes))
+    memory_only = (
+        NumaDomain(
+            domain.number,
+            (),
+            domain.memory_bytes,
+            domain.distances,
+            (),
+            executed_by=found.domains[domain.nearest].number,
+        )
+        for domain in found.memory_only
+    )
+    return Cpus(
+        found.model or UNKNOWN,
+        found.virtual_machine,
+        (*map(_domain, found.domains), *memory_only),
+        tuple(found.notes),
+        tuple(CoreType(one.name, tuple(one.cpus)) for one in found.core_types),
+    )
 
 
 def _domain(domain: CpuDomain) -> NumaDomain:

@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from byteways.topology.link_rates import PCIE_GENERATIONS, pcie_generation
+from byteways.topology.model import PCIE_EMULATED, PCIE_UNREPORTED, UnknownRate
 from byteways.topology.sysfs_cpu import read_text
 
 _ADDRESS = re.compile(r"^([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])$")
-#: PCI vendors whose display-class devices are GPUs that a runtime may open.
-_GPU_VENDORS = {"0x10de": "NVIDIA", "0x1002": "AMD"}
+#: PCI vendors whose devices of _GPU_CLASSES are GPUs that a runtime may open.
+GPU_VENDORS = {"0x10de": "NVIDIA", "0x1002": "AMD"}
+#: PCI classes of GPUs (PCI Code and ID Assignment Specification, section 1): display controllers (VGA, XGA,
+#: 3D, other), and processing accelerators, as which AMD's GPUs appear since MI300.
+_GPU_CLASSES = ("0x0300", "0x0301", "0x0302", "0x0380", "0x1200")
+#: Kernel drivers that are bound to GPUs only.
+_GPU_DRIVERS = ("nvidia", "amdgpu")
 
 
 @dataclass(frozen=True)
 class PcieLink:
-    """Speed and width of one link; 0 if unknown."""
+    """Speed and width of one link; 0 if unknown. `speed` and `lanes` are what the source says, verbatim."""
 
     generation: int
     width: int
+    speed: str = field(default="", compare=False)
+    lanes: str = field(default="", compare=False)
+    emulated: bool = field(default=False, compare=False)
 
     def known(self) -> bool:
         """Whether a nominal rate is known."""
         return self.generation in PCIE_GENERATIONS and 1 <= self.width <= 32
+
+    def unless_emulated(self) -> PcieLink:
+        """Returns this maximum of a link to a GPU or another fast device; unknown if it is emulated.
+
+        Every GPU that a runtime opens has PCI Express 3.0 or later, as have the switches and ports above it.
+        A maximum of 2.5 GT/s (generation 1) is that of an emulated bridge (QEMU's default), or of a GPU whose
+        link to the CPU is of another kind (GB10).
+        """
+        return replace(self, generation=0, emulated=True) if self.generation == 1 else self
+
+    def unknown(self) -> UnknownRate:
+        """Returns why no nominal rate is known."""
+        return UnknownRate(PCIE_EMULATED if self.emulated else PCIE_UNREPORTED, self.speed, self.lanes)
 
 
 @dataclass(frozen=True)
@@ -67,14 +89,31 @@ def read_path(sysfs: Path, address: str) -> PciePath | None:
     return PciePath(_device(folder), tuple(bridges), int(numa) if numa and numa.isdigit() else None)
 
 
-def gpu_addresses(sysfs: Path) -> list[tuple[str, str]]:
-    """Returns (vendor, address) of all display-class devices of GPU vendors, with or without a driver."""
-    found = []
-    for place in sorted((sysfs / "bus/pci/devices").glob("*")):
-        vendor = _GPU_VENDORS.get(read_text(place / "vendor") or "")
-        if vendor and (read_text(place / "class") or "").startswith("0x03"):
-            found.append((vendor, place.name))
-    return found
+def gpu_addresses(sysfs: Path, proc: Path | None = None) -> list[tuple[str, str]]:
+    """Returns (vendor, address) of all GPUs that the system shows, with or without a driver.
+
+    Any one sign suffices: class and vendor on the PCI bus, a GPU driver bound to the device, or an entry of
+    the NVIDIA driver in procfs, which containers may see without the bus.
+
+    Args:
+        sysfs: Where sysfs is mounted.
+        proc: Where procfs is mounted; None: not read.
+    """
+    found = {}
+    for place in (sysfs / "bus/pci/devices").glob("*"):
+        vendor = (read_text(place / "vendor") or "").lower()
+        bound = (place / "driver").exists() and (place / "driver").resolve().name in _GPU_DRIVERS
+        if is_gpu(read_text(place / "class") or "", vendor) or (bound and vendor in GPU_VENDORS):
+            found[canonical_address(place.name)] = GPU_VENDORS[vendor]
+    if proc is not None:
+        for place in (proc / "driver/nvidia/gpus").glob("*"):
+            found.setdefault(canonical_address(place.name), "NVIDIA")
+    return [(vendor, address) for address, vendor in sorted(found.items())]
+
+
+def is_gpu(device_class: str, vendor: str) -> bool:
+    """Whether a PCI device is a GPU, by its class (`0x120000`) and vendor (`0x1002`)."""
+    return device_class.lower().startswith(_GPU_CLASSES) and vendor.lower() in GPU_VENDORS
 
 
 def _device(folder: Path) -> PcieDevice:
@@ -95,4 +134,4 @@ def parse_link(speed: str, width: str) -> PcieLink:
     except ValueError:
         generation = None
     lanes = int(width) if width.isdigit() else 0
-    return PcieLink(generation or 0, lanes if 1 <= lanes <= 32 else 0)
+    return PcieLink(generation or 0, lanes if 1 <= lanes <= 32 else 0, speed, width)

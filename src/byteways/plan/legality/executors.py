@@ -39,6 +39,9 @@ def flow_refusal(question: Question) -> str | None:
     ends = [buffer.device for buffer in flow.buffers] if INTERFACES[interface].between_ranks else []
     if INTERFACES[interface].library == "xccl":  # its kernels run on GPUs, and reach host memory from there
         ends = [device for device in ends if kind_of(device) == "gpu"]
+    for device in dict.fromkeys([flow.executor, *ends, *([flow.partner] if flow.partner else [])]):
+        if (other := question.topology.executor(device)) != device:
+            return f"{device} has memory but no cores: {other} executes for it"
     for device in dict.fromkeys([flow.executor, *ends]):
         offer = interface_offer(interface, device, capabilities)
         if not offer.available:
