@@ -6,6 +6,7 @@ The plan contains every case that the suite requests: to be measured, or skipped
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from byteways.plan import bounds
 from byteways.plan.budget import Load, Wanted, within
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
+from byteways.plan.fallback import instead
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.hosts.templates import between_hosts
 from byteways.plan.hosts.together import is_of_all, refusal_of_all
@@ -45,6 +47,9 @@ class Plan:
     notes: tuple[str, ...]  # why sweeps have fewer cases than expected on this machine
     estimated_s: float
     budget_s: float | None
+    substitutes: tuple[
+        str, ...
+    ] = ()  # memory that stands in for memory which the machine lacks; also in notes
 
 
 def plan(
@@ -120,7 +125,7 @@ def make_plan(
         asked = sum(len(expansion.cases) for expansion in expansions)
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
-    wanted, notes = _wanted(suite, expansions, only, sizes, topology)
+    wanted, notes, substitutes = _wanted(suite, expansions, only, sizes, topology, capabilities)
     if not wanted:
         raise NoCaseError(suite, topology, notes)
     wanted = [replace(item, reason=_refusal(item.case, topology, capabilities)) for item in wanted]
@@ -138,7 +143,9 @@ def make_plan(
     ]
     cases += [_planned(item, 0, rounds) for item in refused]
     cases += [_planned(item, round_, rounds) for round_ in range(rounds) for item in spares]
-    return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s)
+    return Plan(
+        suite, tuple(cases), (*notes, *substitutes), load.total_s, budget_s, substitutes=tuple(substitutes)
+    )
 
 
 def shares_gpus(suite: Suite, topology: Topology) -> bool:
@@ -180,18 +187,27 @@ def _wanted(
     only: Sequence[str],
     sizes: str | None,
     topology: Topology,
-) -> tuple[list[Wanted], list[str]]:
-    """Returns every requested case that the filters accept, once, and the notes."""
+    capabilities: Capabilities,
+) -> tuple[list[Wanted], list[str], list[str]]:
+    """Returns every requested case that the filters accept, once, the notes, and what stands in for what.
+
+    A case in memory that the machine lacks is planned in what stands in for it, unless the filters ask for
+    that memory: then it is refused with the reason.
+    """
     lets_through, right_size = only_filter(only, topology), sizes_filter(sizes)
     wanted: dict[str, Wanted] = {}
     notes: list[str] = []
     asked: list[tuple[Case, str]] = []
+    replaced: Counter[str] = Counter()
     for sweep, expansion in zip(suite.sweeps, expansions, strict=True):
         notes += expansion.notes
         for case in expansion.cases:
             asked.append((case, sweep.name))
             if not lets_through(case, sweep.name) or not right_size(case.size_bytes):
                 continue
+            if (found := instead(case, capabilities)) and lets_through(found[0], sweep.name):
+                case, reason = found
+                replaced[reason] += 1
             earlier = wanted.get(case.case_id)
             if earlier is None:
                 wanted[case.case_id] = Wanted(case, sweep, sweep.priority)
@@ -199,7 +215,11 @@ def _wanted(
                 wanted[case.case_id] = replace(earlier, priority=sweep.priority)
     if asked and not wanted:
         raise nothing_matches(asked, only, sizes, topology, suite.name)
-    return list(wanted.values()), notes
+    substitutes = [
+        f"{'1 case is' if count == 1 else f'{count} cases are'} measured in pageable memory instead: {reason}"
+        for reason, count in replaced.items()
+    ]
+    return list(wanted.values()), notes, substitutes
 
 
 def _gather(items: Iterable[Wanted], key: Callable[[Wanted], object]) -> list[list[Wanted]]:

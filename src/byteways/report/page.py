@@ -39,6 +39,7 @@ from byteways.report.numbers import bandwidth_number, moment
 from byteways.report.pictures import of_picture
 from byteways.report.views import VIEWS
 from byteways.results.simulated import mark_of, subject, worded
+from byteways.results.unusable import verdict_on_gpus
 from byteways.units import format_size
 
 
@@ -123,7 +124,7 @@ class Page:
     about: str  # suite, machine, time
     mark: str  # shown above every section of a simulated run; '' if measured
     study: str  # for a run of a study: summary of its claims; otherwise ''
-    notices: tuple[str, ...]  # problems with the data: incomplete run, damaged lines
+    notices: tuple[str, ...]  # GPUs that could not be used, then problems with the data
     facts: tuple[tuple[str, str], ...]
     lead_sizes: tuple[str, ...]
     leads: tuple[tuple[str, tuple[PageLead | str, ...]], ...]  # by kind of pair, one entry per size
@@ -211,7 +212,7 @@ def _page(whole: Run, beside: Run | None) -> Page:
         about=_about(run),
         mark=mark_of(manifest),
         study=repeated(run),
-        notices=notices(whole),
+        notices=(*filter(None, [verdict_on_gpus(manifest)]), *notices(whole)),
         facts=facts(run),
         lead_sizes=first.size_names if first else (),
         leads=tuple((label, tuple(map(_lead, leads, first.sizes))) for label, leads in first.rows)

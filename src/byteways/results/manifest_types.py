@@ -7,6 +7,7 @@ from typing import Any, TypedDict, get_type_hints
 
 from byteways.decoding import converted
 from byteways.topology.model import Capabilities, Topology
+from byteways.topology.unusable import UnusableGpus
 
 STATES = ("running", "complete", "interrupted")
 
@@ -91,12 +92,13 @@ class Manifest(TypedDict):
     topology: Topology
     capabilities: Capabilities
     libraries: list[dict[str, Any]]
+    unusable_gpus: list[UnusableGpus]  # of a machine on which no runtime opened any GPU
     environment: dict[str, str]
     fingerprint: ManifestFingerprint
 
 
 #: Optional fields of this schema version: `study` exists only in runs of a study, early runs lack the others.
-OPTIONAL = ("study", "machine_model", "build")
+OPTIONAL = ("study", "machine_model", "build", "unusable_gpus")
 #: Fields without which a run cannot be read or resumed.
 NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
 

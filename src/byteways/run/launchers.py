@@ -30,6 +30,8 @@ _SLEEPS = {
 }
 #: Placeholder for the number of ranks in a user's command.
 COUNT = "{ranks}"
+#: Advice where no launcher is found.
+INSTALL_MPI = "pip install mpich, or name one: --launcher 'srun -n {ranks}'"
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.
     raise BytewaysError(
         "no MPI launcher found",
         cause="neither mpiexec nor mpirun is in PATH or beside this Python",
-        hint="pip install mpich, or name one: --launcher 'srun -n {ranks}'",
+        hint=INSTALL_MPI,
     )
 
 

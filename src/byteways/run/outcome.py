@@ -346,7 +346,7 @@ def on_other_pages(case: Case, buffers: Sequence[tuple[Buffer | None, ...]]) -> 
             if buffer is None or planned.memory not in BASE_PAGES:
                 continue
             got, base, small = buffer.page_bytes, resource.getpagesize(), BASE_PAGES[planned.memory]
-            if not (0 < got <= base if small else got > base):
+            if got > base if small else got <= base:  # 0: not known, or huge pages in part of it
                 required = f"{base} B" if small else f"more than {base} B"
                 found[str(planned)] = warnings.make(
                     "page-size", f"{got} B" if got else "several sizes", required
