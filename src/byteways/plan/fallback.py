@@ -18,24 +18,31 @@ INSTEAD: Mapping[str, str] = {"hugepage": "pageable"}
 
 
 def instead(case: Case, capabilities: Capabilities) -> tuple[Case, str] | None:
-    """Returns the case in memory that the machine has, and why; None if it has what the case asks for."""
+    """Returns the case in memory that the machine has, and why; None if nothing needs to stand in, or can."""
     reasons = [
-        offer.reason
+        memory_offer(buffer.memory, buffer.device, capabilities).reason
         for flow in case.flows
         for buffer in flow.buffers
-        if buffer.memory in INSTEAD
-        and not (offer := memory_offer(buffer.memory, buffer.device, capabilities)).available
+        if _stand_in(buffer, capabilities) is not buffer
     ]
     if not reasons:
         return None
     return replace(case, flows=tuple(_flow(flow, capabilities) for flow in case.flows)), reasons[0]
 
 
+def _stand_in(buffer: Buffer, capabilities: Capabilities) -> Buffer:
+    """Returns the buffer, or one of the same device in memory that this has in place of the buffer's."""
+    other = INSTEAD.get(buffer.memory)
+    if other is None or memory_offer(buffer.memory, buffer.device, capabilities).available:
+        return buffer
+    if not memory_offer(other, buffer.device, capabilities).available:
+        return buffer
+    return replace(buffer, memory=other)
+
+
 def _flow(flow: Flow, capabilities: Capabilities) -> Flow:
     def other(buffer: Buffer) -> Buffer:
-        if buffer.memory not in INSTEAD or memory_offer(buffer.memory, buffer.device, capabilities).available:
-            return buffer
-        return replace(buffer, memory=INSTEAD[buffer.memory])
+        return _stand_in(buffer, capabilities)
 
     return replace(
         flow,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from byteways.errors import BytewaysError
 from byteways.plan import bounds
+from byteways.plan.asked_sizes import of_asked_sizes
 from byteways.plan.budget import Load, Wanted, within
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
@@ -22,7 +23,7 @@ from byteways.plan.hosts.together import is_of_all, refusal_of_all
 from byteways.plan.legality import refusal
 from byteways.plan.link_classes import LinkClass
 from byteways.plan.ranks import default_ranks, layout
-from byteways.plan.suite_types import Suite
+from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, expand
 from byteways.plan.variables import runtime_of
 from byteways.topology.model import Capabilities, Topology
@@ -116,15 +117,23 @@ def make_plan(
         _check_self(suite, topology)
     twins = with_self or shares_gpus(suite, topology)
     processes = layout(topology, count, twins=twins) if needs_ranks(suite) else ()
+
+    def expanded(sweep: Sweep) -> Expansion:
+        if hosts and between_ranks(sweep):
+            return between_hosts(sweep, topology)
+        return expand(sweep, topology, link_class, runtimes, processes)
+
     expansions: list[Expansion] = []
     for sweep in suite.sweeps:
-        if hosts and between_ranks(sweep):
-            expansions.append(between_hosts(sweep, topology))
-        else:
-            expansions.append(expand(sweep, topology, link_class, runtimes, processes))
+        expansions.append(expanded(sweep))
         asked = sum(len(expansion.cases) for expansion in expansions)
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
+    pairs = zip(suite.sweeps, (expansion.cases for expansion in expansions), strict=True)
+    for index, sweep in of_asked_sizes(sizes, pairs, only_filter(only, topology)).items():
+        own = expansions[index]
+        expansions[index] = replace(own, cases=(*own.cases, *expanded(sweep).cases))
+    bounds.within(sum(len(expansion.cases) for expansion in expansions), f"suite '{suite.name}'")
     wanted, notes, substitutes = _wanted(suite, expansions, only, sizes, topology, capabilities)
     if not wanted:
         raise NoCaseError(suite, topology, notes)
