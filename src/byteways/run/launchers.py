@@ -30,7 +30,7 @@ _SLEEPS = {
 }
 #: Placeholder for the number of ranks in a user's command.
 COUNT = "{ranks}"
-#: Advice where no launcher is found. It names the Python whose folders are searched: often no other has a pip.
+#: Advice where no launcher is found. It names the Python whose folders are searched, which has a pip.
 INSTALL_MPI = f"{sys.executable} -m pip install mpich, or name one: --launcher 'srun -n {{ranks}}'"
 
 

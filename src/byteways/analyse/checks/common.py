@@ -18,8 +18,6 @@ from byteways.results.record import WANT_OF_TIME, Record
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
-FEW_ROUNDS = "fewer than 3 rounds, or batches too short for the timer"
-
 
 def speed_of(claim: Claim, cell: Cell) -> tuple[float, tuple[float, float]]:
     """Returns the first side's speed relative to the second's, with its interval; of times the inverse."""
