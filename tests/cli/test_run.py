@@ -152,7 +152,7 @@ def test_wrong_options(suite: Path, tmp_path: Path, arguments: tuple[str, ...], 
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--size", "0"), ("--size", "3KB"), ("--only", "foo=bar"), ("--only", "size=3KB")]
+    "arguments", [("--size", "0"), ("--size", "3KX"), ("--only", "foo=bar"), ("--only", "size=3KB")]
 )
 def test_filters_are_read_before_the_machine(suite: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """Catches a typing error that is reported only after every GPU was opened."""
@@ -280,7 +280,7 @@ def test_gpus_that_cannot_be_used_are_an_error_unless_left_out(
         "reason": "",
         "hint": "",
     }
-    monkeypatch.setattr("byteways.run.execution.unusable_gpus", lambda *_: [unusable])
+    monkeypatch.setattr("byteways.topology.unusable.unusable_gpus", lambda *_: [unusable])
     only = ("--only", "size=4KiB", "--rounds", "1", "--no-report")
     done = run(tmp_path, str(suite), "--out", "R", *only, BYTEWAYS_GPUS=wanted)
     assert done.returncode == status, done.stderr

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
 from byteways.cli.terminal import echo, say
@@ -107,6 +107,14 @@ def measured(
     return _status(execution, folder, mark)
 
 
+def refuse_gpus(manifest: Mapping[str, Any]) -> bool:
+    """Says which GPUs could not be used and what to do; returns whether there are any."""
+    verdict = verdict_on_gpus(manifest)
+    if verdict:
+        say(f"{verdict}; {WITHOUT_GPUS}")
+    return bool(verdict)
+
+
 def _status(execution: Execution, folder: RunFolder, mark: str) -> int:
     """Returns the exit status of a run that came to its end, and says why if it is not GOOD."""
     status = ExitStatus.GOOD
@@ -114,8 +122,7 @@ def _status(execution: Execution, folder: RunFolder, mark: str) -> int:
         wrong = worded("some measurements failed", bool(mark))
         say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
         status = ExitStatus.FAILED
-    if verdict := verdict_on_gpus(folder.manifest):
-        say(f"{verdict}; {WITHOUT_GPUS}")
+    if refuse_gpus(folder.manifest):
         status = ExitStatus.FAILED
     machine = execution.machine.probed
     lacks = Lacks(machine.capabilities, machine.libraries, bool(mark))

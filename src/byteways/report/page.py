@@ -124,7 +124,8 @@ class Page:
     about: str  # suite, machine, time
     mark: str  # shown above every section of a simulated run; '' if measured
     study: str  # for a run of a study: summary of its claims; otherwise ''
-    notices: tuple[str, ...]  # GPUs that could not be used, then problems with the data
+    verdict: str  # on GPUs that could not be used; otherwise ''
+    notices: tuple[str, ...]  # problems with the data: incomplete run, damaged lines
     facts: tuple[tuple[str, str], ...]
     lead_sizes: tuple[str, ...]
     leads: tuple[tuple[str, tuple[PageLead | str, ...]], ...]  # by kind of pair, one entry per size
@@ -212,7 +213,8 @@ def _page(whole: Run, beside: Run | None) -> Page:
         about=_about(run),
         mark=mark_of(manifest),
         study=repeated(run),
-        notices=(*filter(None, [verdict_on_gpus(manifest)]), *notices(whole)),
+        verdict=verdict_on_gpus(manifest),
+        notices=notices(whole),
         facts=facts(run),
         lead_sizes=first.size_names if first else (),
         leads=tuple((label, tuple(map(_lead, leads, first.sizes))) for label, leads in first.rows)

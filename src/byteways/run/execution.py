@@ -31,9 +31,8 @@ from byteways.run.process import WorkerProcess
 from byteways.run.rank_checks import check_ranks, doubts_about_ranks
 from byteways.run.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.run.unmeasured import Lacks, check_some
-from byteways.settings import gpus_wanted
 from byteways.topology.model import Topology
-from byteways.topology.unusable import unusable_gpus
+from byteways.topology.unusable import unusable_here
 
 #: Time reserved for the report and for closing the runtimes: at most seconds, and fraction of the budget.
 RESERVE_S = 3.0
@@ -296,11 +295,7 @@ def begin(
             capabilities=probed.capabilities,
             libraries=libraries,
             method_version=probed.method_version,
-            unusable_gpus=(
-                unusable_gpus(probed.capabilities.devices, libraries)
-                if simulation is None and gpus_wanted()
-                else ()
-            ),
+            unusable_gpus=[] if simulation else unusable_here(probed.capabilities.devices, libraries),
             machine_model=simulation.to_json() if simulation else None,
             study=study,
         )

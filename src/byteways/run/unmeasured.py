@@ -94,9 +94,7 @@ def _error(
     ]
     more = [f"{len(counts) - NAMED} more reasons"] if len(counts) > NAMED else []
     helps = dict.fromkeys(remedy for case, _ in skipped if (remedy := lacks.remedy(case)))
-    hint = "; ".join(helps) or "byteways doctor shows what this machine lacks"
-    if lacks.simulated:
-        hint = "byteways run --dry-run shows what the simulated machine can run"
+    hint = "; ".join(helps) or "add --dry-run, which prints every case with its reason"
     return BytewaysError(what, cause="; ".join([*told, *more]), hint=hint, status=status)
 
 

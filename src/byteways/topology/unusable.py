@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+from byteways.settings import gpus_wanted
 from byteways.topology.sysfs_pcie import gpu_addresses
 
 #: Vendor of the GPUs that need each library, named as in sysfs_pcie.gpu_addresses().
@@ -44,6 +45,11 @@ def unusable_gpus(
     for vendor, address in gpu_addresses(sysfs):
         addresses.setdefault(vendor, []).append(address)
     return [_of_vendor(vendor, found, libraries) for vendor, found in sorted(addresses.items())]
+
+
+def unusable_here(devices: Collection[str], libraries: Sequence[Mapping[str, Any]]) -> list[UnusableGpus]:
+    """Returns the unusable GPUs of this machine; none if the user wants no GPU."""
+    return unusable_gpus(devices, libraries) if gpus_wanted() else []
 
 
 def _of_vendor(vendor: str, addresses: list[str], libraries: Sequence[Mapping[str, Any]]) -> UnusableGpus:
