@@ -115,13 +115,15 @@ inside() { # chroot, work folder, command…
     [ -e "$machine$path" ] || bind "$path" "$path"
   done
   cd /
-  exec chroot --userspec=1000:1000 "$machine" /usr/bin/env -i "${environment[@]}" \
+  # Not by exec: a change of user would undo --kill-child, and the namespaces would outlive the script.
+  chroot --userspec=1000:1000 "$machine" /usr/bin/env -i "${environment[@]}" \
     /bin/bash -c 'cd ~/byteways && for command; do echo "\$ $command"; bash -c "$command" || exit; done' bash "$@"
 }
 
 if [ "${1:-}" = --inside ]; then
   shift
   inside "$@"
+  exit
 fi
 
 release=${1:?usage: scripts/bare_machine.sh RELEASE [COMMAND…]}
@@ -135,11 +137,26 @@ unshare --mount --pid --fork true 2>/dev/null || left_out "this container may no
 
 root=$(chroot_of "$release")
 work=$(mktemp -d -p "${TMPDIR:-/var/tmp}")
-trap 'rm -rf --one-file-system "$work"' EXIT
-trap 'exit 130' INT TERM
+machine_pid=
+end() { # the machine first: with its first process its mounts vanish
+  if [ -n "$machine_pid" ]; then
+    kill -KILL "$machine_pid" 2>/dev/null || true
+    wait "$machine_pid" 2>/dev/null || true
+  fi
+  rm -rf --one-file-system "$work"
+}
+trap end EXIT
+trap 'exit 130' INT TERM HUP
 mkdir "$work/machine" "$work/layer"
 mkdir -m 1777 "$work/tmp"
 git clone --quiet --depth 1 "file://$PWD" "$work/byteways"
 chown -R 1000:1000 "$work/byteways"
 echo "A bare Debian $release:"
-unshare --mount --propagation private --pid --fork --kill-child "$PWD/scripts/bare_machine.sh" --inside "$root" "$work" "$@"
+# In the background: a shell acts on signals while it waits, not while a command runs in the foreground.
+unshare --mount --propagation private --pid --fork --kill-child "$PWD/scripts/bare_machine.sh" --inside \
+  "$root" "$work" "$@" </dev/null &
+machine_pid=$!
+status=0
+wait "$machine_pid" || status=$?
+machine_pid=
+exit "$status"
