@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples pictures test test-hosts test-slow mutants notebooks lint lint-page format clean
+.PHONY: help setup develop run wheel examples pictures test test-bare test-hosts test-slow mutants notebooks lint lint-page format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -51,6 +51,9 @@ pictures: develop examples ## draw the pictures of docs/images again (ARGS=readm
 
 test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k name' for fewer)
 	@$(PYTEST) --dist worksteal $(ARGS)
+
+test-bare: ## `make run` and `make test` on a machine with Python, a compiler and make alone; needs root (RELEASE=bookworm)
+	@scripts/bare_machine.sh $(or $(RELEASE),trixie)
 
 test-hosts: develop ## setup, then tests between network namespaces as hosts; needs root (ARGS='-k sixty' for 64 hosts)
 	@test "$$(id -u)" = 0 || { echo "network namespaces need root: sudo make test-hosts" >&2; exit 1; }

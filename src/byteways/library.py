@@ -23,6 +23,7 @@ from byteways.errors import BytewaysError
 from byteways.plan.question import Question, question
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, mark_of, subject, worded
+from byteways.results.unusable import verdict_on_gpus
 from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _FINDINGS_SHOWN = 3
 
 
 class RunWarning(UserWarning):
-    """A run that is incomplete, or has lines that cannot be read."""
+    """A run that is incomplete, misses GPUs of its machine, or has lines that cannot be read."""
 
 
 class Run:
@@ -55,7 +56,7 @@ class Run:
 
     def __init__(self, path: str | Path) -> None:
         self._folder = opened(Path(path))
-        for notice in notices(self._folder):
+        for notice in filter(None, (verdict_on_gpus(self.manifest), *notices(self._folder))):
             warnings.warn(f"{path}: {notice}", RunWarning, stacklevel=3)
 
     @property

@@ -8,25 +8,31 @@ from __future__ import annotations
 import re
 
 _SIZE_UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_DECIMAL_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _DURATION = re.compile(r"^\s*(?:(\d+(?:\.\d+)?)h)?\s*(?:(\d+(?:\.\d+)?)m)?\s*(?:(\d+(?:\.\d+)?)s?)?\s*$")
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B?|B)?\s*$", re.IGNORECASE)
 
 
-def parse_size(text: str) -> int:
+def parse_size(text: str, *, decimal: bool = False) -> int:
     """Parses '64KiB', '1GiB', '4096' or '4k' to bytes.
 
+    Args:
+        text: The size.
+        decimal: Whether KB, MB and GB are powers of ten; otherwise they are refused, as most people who write
+            them mean powers of two.
+
     Raises:
-        ValueError: The text is not a size, is decimal (KB, MB, GB), zero, or not a whole number of bytes.
+        ValueError: The text is not a size, is decimal, zero, or not a whole number of bytes.
     """
     match = _SIZE.match(text)
     if match is None:
         raise ValueError(f"'{text}' is not a size; write 4096, 64KiB, 1MiB or 1GiB")
     unit = (match[2] or "B").upper()
-    if len(unit) == 2 and unit != "B" and unit[1] == "B":
+    if unit in _DECIMAL_UNITS and not decimal:
         raise ValueError(f"'{text}' is decimal; sizes are powers of two, write {match[1]}{unit[0]}iB")
     if unit in ("K", "M", "G", "T", "KI", "MI", "GI", "TI"):
         unit = unit[0] + "IB"
-    value = float(match[1]) * _SIZE_UNITS[unit]
+    value = float(match[1]) * {**_SIZE_UNITS, **_DECIMAL_UNITS}[unit]
     if value < 1 or value != int(value):
         raise ValueError(f"'{text}' is not a whole, positive number of bytes")
     return int(value)

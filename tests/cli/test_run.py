@@ -152,7 +152,7 @@ def test_wrong_options(suite: Path, tmp_path: Path, arguments: tuple[str, ...], 
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--size", "0"), ("--size", "3KB"), ("--only", "foo=bar"), ("--only", "size=3KB")]
+    "arguments", [("--size", "0"), ("--size", "3KX"), ("--only", "foo=bar"), ("--only", "size=3KB")]
 )
 def test_filters_are_read_before_the_machine(suite: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """Catches a typing error that is reported only after every GPU was opened."""
@@ -259,3 +259,32 @@ def test_what_there_was_no_time_for_is_told_by_sweep(tmp_path: Path) -> None:
     assert left_out == [("large", 0), ("large", 1)]
     told = [line for line in done.stderr.splitlines() if line.startswith("left out for lack of time: ")]
     assert told == ["left out for lack of time: 1 of 1 of large"]
+
+
+def test_a_run_that_would_measure_nothing_is_refused(tmp_path: Path) -> None:
+    """Catches a report without a figure and a good end where the suite's library is missing."""
+    done = run(tmp_path, "halo", "--out", "R", BYTEWAYS_LIBMPI="/nonexistent/libmpi.so", PATH="/nonexistent")
+    assert done.returncode == 2
+    assert "nothing to measure" in done.stderr and "pip install mpich" in done.stderr
+    assert not (tmp_path / "R").exists()
+
+
+@pytest.mark.parametrize(("wanted", "status"), [("1", 1), ("0", 0)])
+def test_gpus_that_cannot_be_used_are_an_error_unless_left_out(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, status: int
+) -> None:
+    """Catches a run of the host alone that passes for one of a machine with GPUs."""
+    unusable = {
+        "vendor": "NVIDIA",
+        "pci_addresses": ["0000:3b:00.0"],
+        "library": "",
+        "reason": "",
+        "hint": "",
+    }
+    monkeypatch.setattr("byteways.topology.unusable.unusable_gpus", lambda *_: [unusable])
+    only = ("--only", "size=4KiB", "--rounds", "1", "--no-report")
+    done = run(tmp_path, str(suite), "--out", "R", *only, BYTEWAYS_GPUS=wanted)
+    assert done.returncode == status, done.stderr
+    assert RunFolder(tmp_path / "R").manifest["unusable_gpus"] == ([unusable] if status else [])
+    first = done.stdout.splitlines()[0]
+    assert ("0000:3b:00.0" in first) == bool(status)

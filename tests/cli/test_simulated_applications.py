@@ -176,7 +176,9 @@ def test_what_cannot_be_has_a_reason(tmp_path: Path) -> None:
         sweep(interface, size, options, name=name, **more)
         for name, (interface, size, options, more, _) in expected.items()
     )
-    records = {one["sweep"]: one for one in run(tmp_path, text)}
+    fine = sweep("halo", "1MiB", 'transport = "mpi"', name="fine")  # a run of nothing would be refused
+    records = {one["sweep"]: one for one in run(tmp_path, text + fine)}
+    assert records.pop("fine")["status"] == "measured"
     assert {one["status"] for one in records.values()} == {"skipped"}
     assert [name for name, (*_, reason) in expected.items() if reason not in records[name]["reason"]] == []
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results import manifest as manifests
 from byteways.results.record import Record
@@ -39,3 +42,12 @@ def a_manifest(**fields: object) -> dict[str, object]:
         method_version=1,
     )
     return {**made, **fields}
+
+
+def write_run(folder: Path, **fields: object) -> Path:
+    """Writes a complete run: the records of LINES, a manifest with these fields. Returns the folder."""
+    folder.mkdir()
+    manifest = a_manifest(state="complete", planned=len(LINES), **fields)
+    (folder / "run.json").write_text(json.dumps(manifest))
+    (folder / "measurements.jsonl").write_bytes(b"".join(LINES))
+    return folder

@@ -25,6 +25,7 @@ from byteways.run.execution import (
     restore_folder,
 )
 from byteways.run.options import Options
+from byteways.topology.model import Capabilities
 
 
 def planned(name: str = "memcpy", **more: Any) -> PlannedCase:
@@ -229,8 +230,8 @@ def test_a_repeated_suite_has_no_budget(
     given: dict[str, float], budget_s: float | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Catches a budget that is lost on the way, and one that ends a suite which is repeated for a time."""
-    plan = SimpleNamespace(cases=(planned(),), budget_s=7.0, sample=None)
-    probed = SimpleNamespace(capabilities=None, libraries={}, method_version=1)
+    plan = SimpleNamespace(cases=(planned(),), budget_s=7.0, sample=None, substitutes=())
+    probed = SimpleNamespace(capabilities=Capabilities(), libraries=[], method_version=1)
     machine = SimpleNamespace(topology=None, probed=probed, worker=None)
     monkeypatch.setattr(execution, "open_machine", lambda *_: machine)
     monkeypatch.setattr(execution, "plan_of", lambda *_: plan)

@@ -152,3 +152,18 @@ def test_flows_that_overlapped_in_part_are_not_the_best(tmp_path: Path) -> None:
     assert above.detail.endswith(
         "The flows overlapped for only 32 % of the time, so the sum overstates the links' rate."
     )
+
+
+def test_memory_on_other_pages_is_told_and_not_ranked(tmp_path: Path) -> None:
+    """Catches a finding on huge pages from figures of base pages, and their rounds called too few."""
+    build = sample_run.Builder(sample_run.topology(0), rounds=3, spread=0.0)
+    build.measure("memcpy", COPY, 20.0, size=64 * MIB)
+    build.records = [replace(one, warnings=[warning("page-size")]) for one in build.records]
+    build.measure("memcpy", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 10.0, size=64 * MIB)
+    build.measure("memcpy-mt", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 5.0, size=64 * MIB)
+    index = Index.of(RunFolder(build.write(tmp_path)))
+    assert {cell.record.flows[0]["source"] for cell in index.ranked} == {"cpu0:pageable"}
+    told = [finding for finding in findings(index) if finding.claims]
+    assert told and not any("hugepage" in finding.title for finding in told)
+    assert any("pages of another size" in finding.title for finding in findings(index))
+    assert not any("rounds" in finding.title for finding in findings(index))

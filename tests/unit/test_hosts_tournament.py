@@ -317,3 +317,10 @@ def test_consecutive_hosts_are_a_range(names: list[str], path: str) -> None:
     plan = make_hosts_plan(suite, [Host(name) for name in names], PairRule(), *planning.two_cores)
     case = plan.planned(plan.of_all[0], tuple(range(len(names))), 0).case
     assert case.path == f"allreduce:{path}"
+
+
+def test_sizes_that_the_suite_lacks_are_measured_between_hosts() -> None:
+    """Catches a size by name that is refused between hosts alone."""
+    suite = planning.suite(MESSAGES, planning.MEMCPY)
+    plan = make_hosts_plan(suite, hosts(2), PairRule(), *planning.two_cores, sizes="8B,3MiB,10MB")
+    assert {planned.case.size_bytes for planned in plan.of_pairs} == {8, 3 << 20, 10_000_000}

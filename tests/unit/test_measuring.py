@@ -86,6 +86,7 @@ def test_our_exporter_is_no_other_user(
     measurer._measured = lambda *_: (measurement, [])  # type: ignore
     monkeypatch.setattr(measuring, "outcome_of", lambda *_: {"status": "measured", "warnings": []})
     monkeypatch.setattr(measuring, "misplaced", lambda *_: [])
+    monkeypatch.setattr(measuring, "on_other_pages", lambda *_: [])
     flow = Flow(Buffer("gpu1", memory), Buffer("gpu0", "device"), "gpu0")
     outcome = measurer._outcome(Case("copy", "unidirectional", (flow,), 4096), {})
     users = {"gpu1": "use", "gpu0": "use"} if asked and watched else {}
@@ -143,6 +144,7 @@ def test_what_is_added_to_an_outcome(
     """Catches energy of what was not asked for or is corrupt, and empty fields of health."""
     monkeypatch.setattr("byteways.run.measuring.outcome_of", lambda *_: {"status": status, "warnings": []})
     monkeypatch.setattr("byteways.run.measuring.misplaced", lambda *_: [])
+    monkeypatch.setattr("byteways.run.measuring.on_other_pages", lambda *_: [])
     told = {"gpu0": {"ecc": 1}} if noticed else {}
     measurer = object.__new__(Measurer)
     fake: Any = measurer

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.results.record import FIELDS
 from byteways.run.health import HealthMonitor, throttle_names
-from byteways.run.outcome import misplaced, outcome_of
+from byteways.run.outcome import misplaced, on_other_pages, outcome_of
 
 
 def measurement(flows: int = 1, **fields: Any) -> Any:
@@ -61,6 +63,28 @@ def test_outcome_of_one_flow() -> None:
     assert outcome["samples_ns"][0] == 999.1235
     assert outcome["verification"] == "every sample, strided; first and last in full"
     assert "end_to_end_bytes_per_s" not in outcome
+
+
+@pytest.mark.parametrize(
+    ("memory", "page_bytes", "warned"),
+    [
+        ("hugepage", 1 << 21, False),
+        ("hugepage", resource.getpagesize(), True),
+        ("hugepage", 0, True),  # only part of it is on huge pages
+        ("pageable", resource.getpagesize(), False),
+        ("pageable", 1 << 21, True),
+        ("registered", 1 << 21, True),
+        ("pinned", 1 << 21, False),  # the driver's choice
+    ],
+)
+def test_pages_of_another_size_than_asked_for(memory: str, page_bytes: int, warned: bool) -> None:
+    """Catches results of base pages reported as of huge pages, and the reverse."""
+    end = Buffer("cpu0", memory)
+    case = Case("memcpy", "unidirectional", (Flow(end, end, "cpu0"),), 1 << 20)
+    got = SimpleNamespace(page_bytes=page_bytes)
+    assert [one.id for one in on_other_pages(case, [(got, got)])] == ["page-size"] * warned
+    step = replace(case, interface="allocate")
+    assert on_other_pages(step, [(got, got)]) == []  # it holds no memory
 
 
 def test_what_is_kept_of_every_sample() -> None:

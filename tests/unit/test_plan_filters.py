@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fnmatch import fnmatchcase
 
 import pytest
@@ -86,7 +87,7 @@ def test_keys_are_combined_by_and(interface: str, source: str, destination: str)
 
 
 def test_sizes() -> None:
-    """Catches --size adding sizes, or not combining with --only by and."""
+    """Catches a range that adds sizes, and --size that does not combine with --only by and."""
     assert {case.size_bytes for case in kept(sizes="256MiB")} == {2**28}
     assert {case.size_bytes for case in kept(sizes="100MiB..300MiB")} == {2**27, 2**28}
     assert {case.interface for case in kept("interface=copy", sizes="1GiB")} == {"copy"}
@@ -119,6 +120,21 @@ def test_an_unknown_key_lists_the_keys() -> None:
     assert all(key in (caught.value.hint or "") for key in KEYS)
 
 
+def test_sizes_that_the_suite_lacks_are_measured() -> None:
+    """Catches a size by name that is refused because no sweep has it, or no selected one."""
+    assert 2**28 in {entry.case.size_bytes for entry in ALL}
+    assert {case.size_bytes for case in kept("interface=copy")} == {2**27, 2**30}
+    per_size = Counter(case.size_bytes for case in kept("interface=copy", sizes="10MB, 3MiB,256MiB,1GiB"))
+    assert {*per_size} == {10_000_000, 3 * 2**20, 2**28, 2**30}
+    assert per_size[10_000_000] == per_size[3 * 2**20] == per_size[2**28] >= per_size[2**30]
+
+
+def test_a_size_that_an_interface_cannot_have_is_refused_with_the_reason() -> None:
+    """Catches a kernel started on a size that it does not handle, because no suite was checked for it."""
+    cases = plan(QUICK, *MACHINE, only=["interface=pointer-chase"], sizes="10MB", budget_s=3600)
+    assert cases and all("power of two" in (one.reason or "") for one in cases)
+
+
 @pytest.mark.parametrize("sizes", ["big", "0", "1GiB..1MiB"])
 def test_mistyped_sizes_are_usage_errors(sizes: str) -> None:
     """Catches --size that crashes or lets nothing through without a word."""
@@ -131,6 +147,6 @@ def test_a_filter_that_matches_nothing_says_what_would() -> None:
     with pytest.raises(BytewaysError, match="no case matches --only 'path=gpu0>gpu9'") as caught:
         kept("path=gpu0>gpu9")
     assert "gpu0>gpu1" in (caught.value.hint or "")
-    with pytest.raises(BytewaysError, match="--only 'interface=copy' and --size 4KiB") as both:
-        kept("interface=copy", sizes="4KiB")
+    with pytest.raises(BytewaysError, match=r"--only 'interface=copy' and --size 4KiB\.\.8KiB") as both:
+        kept("interface=copy", sizes="4KiB..8KiB")
     assert "size is one of 128 MiB, 256 MiB, 1 GiB" in (both.value.hint or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.ranks import layout
 from byteways.run import rank_faults
 from byteways.run.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
+from byteways.run.local_ranks import first_ended
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
 from byteways.run.rank_faults import DEVICE, EXECUTOR, Watch, blamed, blamed_for, culprits_of, with_place
@@ -277,6 +279,15 @@ def test_a_rank_that_fails_is_named_with_its_place(reason: str, said: str) -> No
     """
     ranks = [{"host": "near", "pid": 11, "device": None}, {"host": "far", "pid": 22, "device": "gpu1"}]
     assert with_place(reason, ranks) == said
+
+
+def test_the_rank_that_a_signal_ended_is_named() -> None:
+    """Catches a rank blamed that failed because another was killed, where both have ended meanwhile."""
+    ranks = [subprocess.Popen(["/bin/sh", "-c", words]) for words in ("exit 1", "kill -9 $$")]
+    for rank in ranks:
+        os.waitid(os.P_PID, rank.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and is not reaped
+    assert first_ended(ranks) is ranks[1]
+    assert [rank.wait() for rank in ranks] == [1, -signal.SIGKILL]
 
 
 def test_local_ranks_start_and_tell_their_places(tmp_path: Path) -> None:

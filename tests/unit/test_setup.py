@@ -267,3 +267,23 @@ def test_allowed_skips_exist() -> None:
         if line and not line.startswith("#"):
             path, _, function = line.partition(": ")[0].partition("::")
             assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("programs", "word"),
+    [
+        ({"id": "echo 1000"}, "root"),
+        ({"id": "echo 0", "unshare": "exit 0"}, "mmdebstrap"),
+        ({"id": "echo 0", "mmdebstrap": "exit 0", "unshare": "exit 1"}, "namespaces"),
+    ],
+)
+def test_a_bare_machine_that_cannot_be_made_is_left_out_aloud(
+    tmp_path: Path, programs: dict[str, str], word: str
+) -> None:
+    """Catches a stage of continuous integration that passes without a word where it did not run."""
+    environment = tools(tmp_path / "bin", **programs, dirname='echo "${1%/*}"')
+    command = ["/bin/bash", str(ROOT / "scripts" / "bare_machine.sh"), "trixie"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("note: bare machine left out: ") and word in line

@@ -24,13 +24,24 @@ def of_log(path: Path, text: str, start: int = 0) -> WorkerProcess:
         ("", 0, ""),
         ("\n  \n", 0, ""),
         ("one\n", 0, "; it last printed: one"),
-        ("a\n\n b \nc\nd", 0, "; it last printed: b | c | d"),
+        ("a\n\n b \nc\nd", 0, "; it last printed: a | b | c | d"),
         ("old\nnew\n", 4, "; it last printed: new"),  # what was printed before this request is not of it
     ],
 )
 def test_last_lines_are_told(tmp_path: Path, text: str, start: int, said: str) -> None:
     """Catches lines of an earlier request, empty ones, and words where nothing was printed."""
     assert of_log(tmp_path / "log", text, start)._last_words() == said
+
+
+def test_the_first_lines_are_told_with_the_last(tmp_path: Path) -> None:
+    """Catches the message of a dying driver hidden by what prints after it, in a short and in a long log."""
+    for count in (20, 20_000):
+        text = "".join(f"{number}\n" for number in range(count))
+        said = of_log(tmp_path / "log", f"fault of node 1\n{text}\n{'x' * 300}\nend\n")._last_words()
+        first, last = said.split(" | … | ")
+        assert first == "; it last printed: fault of node 1 | 0 | 1"
+        assert last.split(" | ")[0] == str(count - 1)
+        assert last.endswith("… | end")
 
 
 def test_a_log_that_is_gone_says_nothing(tmp_path: Path) -> None:

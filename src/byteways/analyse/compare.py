@@ -28,7 +28,16 @@ from byteways.analyse.claim import (
     cells_of,
 )
 from byteways.analyse.families import comparisons_within, pairs_of
-from byteways.analyse.repeatability import CONFIDENCE, Rounds, Spread, exceeded, for_many, spreads, student
+from byteways.analyse.repeatability import (
+    CONFIDENCE,
+    LEAST_ROUNDS,
+    Rounds,
+    Spread,
+    exceeded,
+    for_many,
+    spreads,
+    student,
+)
 from byteways.analyse.summary import Cell, Group, group_by
 from byteways.plan.interfaces import figure_of
 from byteways.plan.options import TIMING
@@ -209,7 +218,8 @@ def _obstacle(
     if not pairs:
         return "no path in common"
     if not ranked:
-        return "measured in too few rounds"
+        few = any(cell.rounds < LEAST_ROUNDS for pair in pairs for cell in pair)
+        return "measured in too few rounds" if few else "measured with a warning that voids a comparison"
     unlike = [
         what
         for what, read in _LIKE.items()

@@ -18,7 +18,7 @@ from byteways.analyse.compare import compare_all
 from byteways.analyse.compared import ComparedCases, Pair
 from byteways.analyse.environments import differences
 from byteways.analyse.results_index import Index
-from byteways.analyse.summary import Cell, Run
+from byteways.analyse.summary import NOT_RANKED, Cell, Run
 from byteways.analyse.suspects import missing_links, parts_of
 from byteways.analyse.wording_comparison import page, told
 from byteways.errors import BytewaysError
@@ -182,7 +182,7 @@ def _unlike(one: Cell, two: Cell) -> str:
         if read(one.record) != read(two.record):
             return f"other {what}: {read(one.record)} and {read(two.record)}"
     if not (one.ranked and two.ranked):
-        return "fewer than 3 rounds, or batches too short for the timer"
+        return NOT_RANKED
     return ""
 
 

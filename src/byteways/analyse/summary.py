@@ -30,6 +30,11 @@ PARTIAL = "partial overlap"
 #: Warnings for which the CI is too narrow; a difference then counts from a tenth on.
 MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
 
+#: Warnings whose results are not ranked: the interval is too narrow, or the memory is of another kind.
+UNRANKED = ("short-batch", "page-size")
+#: Why a result is not ranked, where any of the reasons may hold.
+NOT_RANKED = "fewer than 3 rounds, batches too short for the timer, or pages of another size than asked for"
+
 #: Buffers of a flow in a record.
 _ENDS = ("source", "second_source", "destination")
 
@@ -84,17 +89,14 @@ class Cell:
 
     @cached_property
     def ranked(self) -> bool:
-        """Whether it may be ranked, compared, fitted and quoted: enough rounds, and batches long enough for
-        the timer (intervals of shorter ones are too narrow).
+        """Whether it may be ranked, compared, fitted and quoted: enough rounds, batches long enough for the
+        timer (intervals of shorter ones are too narrow), and memory of the kind that was asked for.
         """
         parts = self.sum_of or (self,)
-        short = any(
-            warning.id == "short-batch"
-            for part in parts
-            for record in part.records
-            for warning in record.warnings
+        unfit = any(
+            warning.id in UNRANKED for part in parts for record in part.records for warning in record.warnings
         )
-        return not short and all(part.rounds >= LEAST_ROUNDS for part in parts)
+        return not unfit and all(part.rounds >= LEAST_ROUNDS for part in parts)
 
     @cached_property
     def middle(self) -> tuple[Record, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from byteways.analyse.checks.common import FEW_ROUNDS
 from byteways.analyse.checks.verdict import MISSING, UNKNOWN, CheckedCases, Judged
 from byteways.analyse.phrases import count
+from byteways.analyse.summary import NOT_RANKED
 from byteways.errors import BytewaysError
 from byteways.units import short_time
 
@@ -100,7 +100,7 @@ def nothing_judged(check: CheckedCases) -> BytewaysError:
     """Returns the error for a run of which no case can be judged, with the most frequent reason."""
     most = reasons(check)
     what = f"no case of {check.run} can be judged against {check.against}"
-    if most and most[0].endswith(FEW_ROUNDS):
+    if most and most[0].endswith(NOT_RANKED):
         hint = "measure each case three times: byteways run --rounds 3"
         return BytewaysError(what, cause=most[0], hint=hint)
     return BytewaysError(

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from byteways.cli.layout import Lines, Table, show
-from byteways.cli.measured import command_line, main_findings, print_ending
+from byteways.cli.measured import command_line, main_findings, print_ending, refuse_gpus
 from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.cli.terminal import echo, say
@@ -176,10 +176,11 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
             f"{execution.folder}"
         )
         return ExitStatus.INTERRUPTED
+    unusable = refuse_gpus(folder.manifest)
     if left_out or any(counts[status] for status in WRONG):
         say(f"some measurements failed: byteways show {execution.folder}, and {execution.folder / LOG}")
         return ExitStatus.FAILED
-    return ExitStatus.GOOD
+    return ExitStatus.FAILED if unusable else ExitStatus.GOOD
 
 
 class HostsProgress:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
 from byteways.cli.terminal import echo, say
@@ -16,9 +16,11 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.suite_types import LEAST_RANKED
 from byteways.results.run_folder import LOG, RunFolder
 from byteways.results.simulated import mark_of, model_of, worded
+from byteways.results.unusable import verdict_on_gpus
 from byteways.run.conductor import Conductor
 from byteways.run.execution import Execution
 from byteways.run.interruption import Interruption
+from byteways.run.unmeasured import Lacks, mostly_skipped
 from byteways.units import format_duration
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from byteways.analyse.finding import Finding
 
 FINDINGS_SHOWN = 3
+#: What to do about GPUs that cannot be used.
+WITHOUT_GPUS = "byteways doctor says more; BYTEWAYS_GPUS=0 byteways run measures the host alone"
 
 
 def command_line() -> list[str]:
@@ -54,6 +58,8 @@ def measured(
         mark = mark_of(execution.manifest)
         if mark:
             say(mark)
+        if verdict := verdict_on_gpus(execution.manifest):
+            say(verdict)
         # A simulated run does not add cases in spare time.
         after_all = "" if mark else "  (measured if time remains)"
         left_out = f", {spare} left out for lack of time{after_all}" if spare else ""
@@ -98,11 +104,33 @@ def measured(
             f"{execution.folder}"
         )
         return ExitStatus.INTERRUPTED
-    if any(counts[status] for status in WRONG):
+    return _status(execution, folder, mark)
+
+
+def refuse_gpus(manifest: Mapping[str, Any]) -> bool:
+    """Says which GPUs could not be used and what to do; returns whether there are any."""
+    verdict = verdict_on_gpus(manifest)
+    if verdict:
+        say(f"{verdict}; {WITHOUT_GPUS}")
+    return bool(verdict)
+
+
+def _status(execution: Execution, folder: RunFolder, mark: str) -> int:
+    """Returns the exit status of a run that came to its end, and says why if it is not GOOD."""
+    status = ExitStatus.GOOD
+    if any(record.status in WRONG for record in folder.records):
         wrong = worded("some measurements failed", bool(mark))
         say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
-        return ExitStatus.FAILED
-    return ExitStatus.GOOD
+        status = ExitStatus.FAILED
+    if refuse_gpus(folder.manifest):
+        status = ExitStatus.FAILED
+    machine = execution.machine.probed
+    lacks = Lacks(machine.capabilities, machine.libraries, bool(mark))
+    error = mostly_skipped(execution.planned, folder.records, lacks)
+    if error is not None:
+        say("\n".join(worded(line, bool(mark)) for line in error.lines()))
+        status = max(status, error.status)
+    return status
 
 
 def _left_out(execution: Execution, folder: RunFolder) -> str:
@@ -155,6 +183,7 @@ def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, 
             "machine_model": model_of(folder.manifest) or None,
             "counts": dict(counts),
             "wall_s": folder.manifest["wall_s"],
+            "unusable_gpus": folder.manifest.get("unusable_gpus", []),
             "report": str(report) if report else None,
             "best": best_first(headline(folder)),
             "findings": [
@@ -171,13 +200,12 @@ def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, 
 def print_ending(folder: RunFolder, found: Sequence[Finding]) -> None:
     """Prints the node, these findings and the recommended interfaces."""
     from byteways.analyse.results_index import Index
-    from byteways.cli.opening import print_findings, print_headline, print_title, printed
+    from byteways.cli.opening import print_findings, print_headline, print_title, print_verdict, printed
 
     mark, index = mark_of(folder.manifest), Index.of(folder)
 
     def fill(console: Console) -> None:
-        if mark:
-            console.print(mark, style="bold red", soft_wrap=True)
+        print_verdict(console, mark or verdict_on_gpus(folder.manifest))
         print_title(console, index, found)
         print_findings(console, found, "Findings that matter most")
         print_headline(console, index, "")

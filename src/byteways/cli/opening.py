@@ -49,6 +49,12 @@ def rendered(fill: Callable[[Console], None], mark: str) -> str:
     return "\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines)
 
 
+def print_verdict(console: Console, text: str) -> None:
+    """Prints what to read before any figure: that the run is simulated or misses GPUs; nothing if ''."""
+    if text:
+        console.print(text, style="bold red", soft_wrap=True)
+
+
 def print_title(console: Console, index: Index, findings: Sequence[Finding]) -> None:
     """Prints the machine with what it reaches, then the node."""
     from rich.text import Text

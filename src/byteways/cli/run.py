@@ -62,6 +62,13 @@ def run(
             "--budget", help="Time limit of the whole run in seconds. [default: the suite's; quick: 60]"
         ),
     ] = None,
+    transfers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--transfers",
+            help="Measure these at once, and each alone: 'gpu0>gpu1,gpu1>gpu0'. Repeatable.",
+        ),
+    ] = None,
     only: Only = None,
     size: Size = None,
     rounds: Annotated[
@@ -104,14 +111,16 @@ def run(
         all_devices=all_devices,
     )
     if resume is not None:
-        changed = [name for name, value in (("--out", out), *given(options)) if value]
+        changed = [
+            name for name, value in (("--out", out), ("--transfers", transfers), *given(options)) if value
+        ]
         if changed:
             named = " ".join(changed)
             raise BytewaysError(
                 f"--resume takes its plan from the run folder; {named} cannot change it",
                 hint=f"byteways run --resume {resume}",
             )
-    chosen = load(suite or "quick") if suite is not None or resume is None else None
+    chosen = _chosen(suite, transfers) if suite is not None or resume is None else None
     simulation = simulation_of(machine, fault)
     if hosts is not None or (resume is not None and is_between_hosts(resume)):
         return _between_hosts(chosen, options, out, resume, simulation, dry_run, as_json, no_report)
@@ -128,6 +137,16 @@ def run(
             print_outcome(folder, counts, written, as_json)
 
         return measured(execution, interruption, tell, report=not no_report)
+
+
+def _chosen(suite: str | None, transfers: list[str] | None) -> Suite:
+    if not transfers:
+        return load(suite or "quick")
+    if suite is not None:
+        raise BytewaysError(f"--transfers does not add to suite {suite}", hint=f"leave {suite} out")
+    from byteways.plan.transfers_suite import transfers_suite
+
+    return transfers_suite(transfers)
 
 
 def _between_hosts(

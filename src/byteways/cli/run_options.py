@@ -23,7 +23,10 @@ Only = Annotated[
         "--only", help="Select cases: 'interface=copy,path=gpu0>gpu*'. Repeatable: cases that match any."
     ),
 ]
-Size = Annotated[str | None, typer.Option("--size", help="Select sizes: '64KiB..1GiB' or '1MiB'.")]
+Size = Annotated[
+    str | None,
+    typer.Option("--size", help="Select sizes: '64KiB..1GiB'; or measure these: '1MiB', '3MiB,10MB'."),
+]
 Resume = Annotated[
     Path | None, typer.Option("--resume", help="Resume this run: measure only what is missing.")
 ]

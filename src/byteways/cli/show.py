@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.cli.opening import hanging, print_findings, print_headline, print_title, rendered
+from byteways.cli.opening import hanging, print_findings, print_headline, print_title, print_verdict, rendered
 from byteways.cli.runs import opened_run
 from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import echo, echo_rendered
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, mark_of, model_of, subject
+from byteways.results.unusable import verdict_on_gpus
 from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ def _as_data(view: View) -> dict[str, Any]:
         "simulated": is_simulated(view.manifest),
         "machine_model": model_of(view.manifest) or None,
         "state": view.manifest.get("state"),
+        "unusable_gpus": view.manifest.get("unusable_gpus", []),
         "between_ranks": carriers(view.manifest, view.records),
         "damaged_lines": view.damaged_lines,
         "best": best_first(headline(index)),
@@ -171,17 +173,12 @@ def _print(view: View, progress: str) -> None:
     echo_rendered(f"{first}\n{rest}" if rest else first)
 
 
-def _print_mark(console: Console, mark: str) -> None:
-    if mark:
-        console.print(mark, style="bold red", soft_wrap=True)
-
-
 def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
     from byteways.analyse.environments import carriers
     from byteways.report.numbers import moment
 
     manifest = view.manifest
-    _print_mark(console, mark)
+    print_verdict(console, mark or verdict_on_gpus(manifest))
     suite = manifest.get("suite", {})
     started = moment(str(manifest.get("started_at") or ""))
     console.print(f"{suite.get('name')} on {subject(manifest)}, {started}, {progress}")

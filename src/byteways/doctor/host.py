@@ -11,6 +11,7 @@ from byteways.doctor.check import Check
 from byteways.plan.footprint import ROTATED_CACHES
 from byteways.run.health_host import HostLoad, control_groups
 from byteways.run.host_memory import host_memory_bytes
+from byteways.run.unmeasured import HUGE_PAGES_ON
 from byteways.topology.model import Topology
 from byteways.topology.sysfs_cpu import parse_cpu_list, read_text
 from byteways.units import format_size
@@ -131,8 +132,7 @@ def check_huge_pages(sysfs: Path) -> Check:
     text = f"transparent: {transparent}; reserved and free: {', '.join(reserved) or 'none'}"
     if reserved or transparent in ("always", "madvise"):
         return Check("host", "huge pages", "ok", text)
-    advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (administrator)"
-    return Check("host", "huge pages", "warning", text, advice)
+    return Check("host", "huge pages", "warning", text, HUGE_PAGES_ON)
 
 
 def check_numa_balancing(domains: int, proc: Path) -> Check:

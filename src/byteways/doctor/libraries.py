@@ -6,12 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from byteways.doctor.check import Check
+from byteways.topology.unusable import VENDORS
 
-#: Vendor of the GPUs that need each library, named as in sysfs_pcie.gpu_addresses().
-VENDORS = {
-    **dict.fromkeys(("cuda-driver", "nvrtc", "nvml"), "NVIDIA"),
-    **dict.fromkeys(("hip", "hiprtc", "hsa"), "AMD"),
-}
 #: Optional libraries and the cases that need them.
 OPTIONAL = {
     "mpi": "cases of several processes",

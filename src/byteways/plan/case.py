@@ -24,7 +24,7 @@ OF_ALL_RANKS = (*COLLECTIVES, MULTI_PAIR, BARRIER, *APPLICATIONS)
 PATTERNS = (
     *("unidirectional", "bidirectional", "fan-out", "fan-in", "fan-bidirectional", "two-pairs", "ring"),
     "host-and-ring",
-    *("bisection", "all-pairs", "interference"),
+    *("bisection", "all-pairs", "transfers", "interference"),
     *OF_ALL_RANKS,
 )
 CACHES = ("cold", "warm")

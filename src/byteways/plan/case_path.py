@@ -43,7 +43,7 @@ def path_of(case: Case, *, of_all_ranks: bool) -> str:
         return f"{','.join(sources)}>{','.join(destinations)}"
     if case.pattern in ("fan-bidirectional", "bisection"):
         return _both_ways(case.flows)
-    if case.pattern == "two-pairs":
+    if case.pattern in ("two-pairs", "transfers"):
         return " and ".join(paths)
     if case.pattern in ("ring", "host-and-ring"):
         return _around(case.flows)

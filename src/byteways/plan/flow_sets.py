@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
 
 from byteways.plan import bounds
 from byteways.plan.case import Buffer
+from byteways.plan.transfer_sets import TransferSet
 from byteways.plan.vocabulary import PATTERN_NEEDS
 from byteways.topology.cached import cached
 from byteways.topology.model import Link, Topology
@@ -77,6 +78,16 @@ def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
         for one, other in combinations(same, 2)
         if len({end.device for ends in (one, other) for end in ends}) == 4
     ]
+
+
+def listed(transfers: TransferSet, pairs: Sequence[Ends]) -> list[Group]:
+    """Returns the flows of a set of transfers, once for every choice of their memory kinds."""
+    choices = [
+        [(source, destination) for source, destination in pairs if (source.device, destination.device) == one]
+        for one in transfers
+    ]
+    bounds.within(math.prod(map(len, choices)), "pattern 'transfers' on this machine", bounds.MOST_SETS)
+    return list(product(*choices))
 
 
 def common_links(group: Group, topology: Topology) -> tuple[str, ...]:

@@ -6,22 +6,25 @@ The plan contains every case that the suite requests: to be measured, or skipped
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from byteways.errors import BytewaysError
 from byteways.plan import bounds
+from byteways.plan.asked_sizes import of_asked_sizes
 from byteways.plan.budget import Load, Wanted, within
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.estimate import Estimator
+from byteways.plan.fallback import instead
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.hosts.templates import between_hosts
 from byteways.plan.hosts.together import is_of_all, refusal_of_all
 from byteways.plan.legality import refusal
 from byteways.plan.link_classes import LinkClass
 from byteways.plan.ranks import default_ranks, layout
-from byteways.plan.suite_types import Suite
+from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, expand
 from byteways.plan.variables import runtime_of
 from byteways.topology.model import Capabilities, Topology
@@ -47,6 +50,8 @@ class Plan:
     estimated_s: float
     budget_s: float | None
     sample: DeviceSample | None = None  # the devices that globs mean; None: all
+    #: Memory that stands in for memory which the machine lacks; also in notes.
+    substitutes: tuple[str, ...] = ()
 
 
 def plan(
@@ -121,16 +126,24 @@ def make_plan(
             one if between_ranks(one) else replace(one, devices=sample.devices) for one in suite.sweeps
         )
         suite = replace(suite, sweeps=tuple(sampled))
+
+    def expanded(sweep: Sweep) -> Expansion:
+        if hosts and between_ranks(sweep):
+            return between_hosts(sweep, topology)
+        return expand(sweep, topology, link_class, runtimes, processes)
+
     expansions: list[Expansion] = []
     for sweep in suite.sweeps:
-        if hosts and between_ranks(sweep):
-            expansions.append(between_hosts(sweep, topology))
-        else:
-            expansions.append(expand(sweep, topology, link_class, runtimes, processes))
+        expansions.append(expanded(sweep))
         asked = sum(len(expansion.cases) for expansion in expansions)
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
-    wanted, notes = _wanted(suite, expansions, only, sizes, topology)
+    pairs = zip(suite.sweeps, (expansion.cases for expansion in expansions), strict=True)
+    for index, sweep in of_asked_sizes(sizes, pairs, only_filter(only, topology)).items():
+        own = expansions[index]
+        expansions[index] = replace(own, cases=(*own.cases, *expanded(sweep).cases))
+    bounds.within(sum(len(expansion.cases) for expansion in expansions), f"suite '{suite.name}'")
+    wanted, notes, substitutes = _wanted(suite, expansions, only, sizes, topology, capabilities)
     if sample is not None:
         notes.insert(0, sample.note())
     if not wanted:
@@ -150,7 +163,15 @@ def make_plan(
     ]
     cases += [_planned(item, 0, rounds) for item in refused]
     cases += [_planned(item, round_, rounds) for round_ in range(rounds) for item in spares]
-    return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s, sample)
+    return Plan(
+        suite,
+        tuple(cases),
+        (*notes, *substitutes),
+        load.total_s,
+        budget_s,
+        sample,
+        substitutes=tuple(substitutes),
+    )
 
 
 def shares_gpus(suite: Suite, topology: Topology) -> bool:
@@ -192,18 +213,27 @@ def _wanted(
     only: Sequence[str],
     sizes: str | None,
     topology: Topology,
-) -> tuple[list[Wanted], list[str]]:
-    """Returns every requested case that the filters accept, once, and the notes."""
+    capabilities: Capabilities,
+) -> tuple[list[Wanted], list[str], list[str]]:
+    """Returns every requested case that the filters accept, once, the notes, and what stands in for what.
+
+    A case in memory that the machine lacks is planned in what stands in for it, unless the filters ask for
+    that memory: then it is refused with the reason.
+    """
     lets_through, right_size = only_filter(only, topology), sizes_filter(sizes)
     wanted: dict[str, Wanted] = {}
     notes: list[str] = []
     asked: list[tuple[Case, str]] = []
+    replaced: Counter[str] = Counter()
     for sweep, expansion in zip(suite.sweeps, expansions, strict=True):
         notes += expansion.notes
         for case in expansion.cases:
             asked.append((case, sweep.name))
             if not lets_through(case, sweep.name) or not right_size(case.size_bytes):
                 continue
+            if (found := instead(case, capabilities)) and lets_through(found[0], sweep.name):
+                case, reason = found
+                replaced[reason] += 1
             earlier = wanted.get(case.case_id)
             if earlier is None:
                 wanted[case.case_id] = Wanted(case, sweep, sweep.priority)
@@ -211,7 +241,11 @@ def _wanted(
                 wanted[case.case_id] = replace(earlier, priority=sweep.priority)
     if asked and not wanted:
         raise nothing_matches(asked, only, sizes, topology, suite.name)
-    return list(wanted.values()), notes
+    substitutes = [
+        f"{'1 case is' if count == 1 else f'{count} cases are'} measured in pageable memory instead: {reason}"
+        for reason, count in replaced.items()
+    ]
+    return list(wanted.values()), notes, substitutes
 
 
 def _gather(items: Iterable[Wanted], key: Callable[[Wanted], object]) -> list[list[Wanted]]:

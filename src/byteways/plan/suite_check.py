@@ -14,7 +14,7 @@ from byteways.plan.flow_sets import GPUS, HALVES
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
 from byteways.plan.memory import MEMORIES
 from byteways.plan.sizes import expand_sizes
-from byteways.plan.suite_options import check_products, environment_of, options_of
+from byteways.plan.suite_options import check_products, environment_of, options_of, transfers_of
 from byteways.plan.suite_table import Table, kind_of_value
 from byteways.plan.suite_types import LEAST_RANKED, BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
@@ -36,6 +36,7 @@ _NOT_BETWEEN_RANKS = (
     "cores",
     "gpus",
     "halves",
+    "transfers",
 )
 #: `with-RUNTIME` is for sweeps that only one runtime supports.
 WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{name}" for name in runtimes()))
@@ -49,6 +50,7 @@ _SWEEP_KEYS = (
         "environment",
         "pairs",
         "gpus",
+        "transfers",
         "halves",
         "groups",
         "same_device",
@@ -143,6 +145,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
         environment=environment_of(table),
         pairs=_pairs(table, interfaces),
         gpus=_gpus(table, patterns),
+        transfers=transfers_of(table, patterns),
         halves=_halves(table, patterns),
         groups=_groups(table, patterns),
         same_device=table.word("same_device", SAME_DEVICE, "also") if "same_device" in table.data else None,

@@ -11,6 +11,7 @@ from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality.request import Mistake, Request, mistake
 from byteways.plan.suite_table import Table, kind_of_value
 from byteways.plan.suite_types import Sweep
+from byteways.plan.transfer_sets import EXAMPLE, TransferSet, parse_transfers
 from byteways.plan.words import closest
 
 _GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")
@@ -134,3 +135,15 @@ def _requests(
     for interface, pattern, cache, size in itertools.product(interfaces, patterns, caches, sizes):
         for chosen in itertools.product(*named):
             yield Request(interface, pattern, cache, size, dict(chosen))
+
+
+def transfers_of(table: Table, patterns: tuple[str, ...]) -> tuple[TransferSet, ...]:
+    """Reads the sets of transfers of pattern `transfers`; other patterns have none."""
+    if ("transfers" in table.data) != ("transfers" in patterns):
+        key = "transfers" if "transfers" in table.data else "pattern"
+        hint = f'pattern = "transfers" and transfers = "{EXAMPLE}"'
+        table.fail(key, "the key transfers and the pattern transfers belong together", hint)
+    if "transfers" not in table.data:
+        return ()
+    texts = table.texts("transfers")
+    return tuple(table.converted("transfers", parse_transfers, text) for text in texts)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from byteways.plan.toml_lines import Place, line_of
+from byteways.plan.transfer_sets import TransferSet
 
 #: Least rounds for a ranking: two runs differ by more than the interval of one round.
 LEAST_RANKED = 3
@@ -57,6 +58,7 @@ class Sweep:
     environment: Mapping[str, tuple[str, ...]]
     pairs: str
     gpus: tuple[str, ...]  # which GPUs take part in a fan; empty: all
+    transfers: tuple[TransferSet, ...]  # of pattern "transfers": what runs concurrently
     halves: str  # "worst" or "all" halves of a bisection
     groups: str  # of ranks in a collective: "all"; "powers": 2, 4, 8 … and all; "every": 2, 3, 4 … and all
     same_device: str | None  # None: "also" for unidirectional and chase, "never" for the rest

@@ -56,7 +56,7 @@ def expand(
     true_here = {"always", "with-gpu" if has_gpu else "without-gpu", *(f"with-{name}" for name in runtimes)}
     if sweep.when not in true_here:
         return Expansion((), ())  # the suite itself says so: no note
-    _check_relays(sweep, topology)
+    _check_named(sweep, topology)
     if between_ranks(sweep):
         return _between_ranks(sweep, topology, link_class, ranks)
     notes: list[str] = []
@@ -133,7 +133,11 @@ def _missing(at: str, sweep: Sweep, key: str, device: str, names: Sequence[str])
     )
 
 
-def _check_relays(sweep: Sweep, topology: Topology) -> None:
+def _check_named(sweep: Sweep, topology: Topology) -> None:
+    """Checks that the devices of transfers and relays exist."""
+    for device in (device for transfers in sweep.transfers for transfer in transfers for device in transfer):
+        if device not in topology.names():
+            raise _missing(sweep.origin.at("transfers"), sweep, "transfers", device, topology.names())
     options = replace(sweep.origin, place=(*sweep.origin.place, "options"))
     for name, values in sweep.options.items():
         for value in values if OPTIONS[name].names_gpus else ():
@@ -184,6 +188,8 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
         ]
     if pattern == "two-pairs":
         return flow_sets.two_pairs(pairs)
+    if pattern == "transfers":
+        return [group for transfers in sweep.transfers for group in flow_sets.listed(transfers, pairs)]
     if pattern == "bisection":
         return flow_sets.bisections(pairs, sweep.halves, topology)
     if pattern == "ring":
@@ -238,7 +244,8 @@ def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[s
 
 
 def _pairs(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Ends]:
-    same = sweep.same_device or ("also" if pattern == "unidirectional" else "never")
+    local = pattern in ("unidirectional", "transfers")
+    same = sweep.same_device or ("also" if local else "never")
     pairs = [
         pair
         for pair in _ends(sweep, ("source", "destination"), topology, notes)

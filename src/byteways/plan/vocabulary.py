@@ -38,6 +38,7 @@ PATTERNS: Mapping[str, str] = {
     "host-and-ring": "a ring, with every GPU from or to the host concurrently",
     "bisection": "every GPU of one half with every GPU of the other, both directions, concurrently",
     "all-pairs": "every pair, both directions, concurrently",
+    "transfers": "any transfers that a sweep lists, concurrently",
     "interference": "one measured flow, with background traffic on another",
     "allreduce": "every rank gets the sum of all ranks' data",
     "allgather": "every rank gets the data of all ranks",
@@ -65,6 +66,7 @@ PATTERN_NEEDS: Mapping[str, tuple[int, int]] = {
     "host-and-ring": (3, 2),
     "bisection": (4, 4),
     "all-pairs": (2, 0),
+    "transfers": (1, 0),
     "interference": (1, 0),
     **dict.fromkeys(OF_ALL_RANKS, (1, 0)),
 }

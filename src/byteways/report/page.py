@@ -39,6 +39,7 @@ from byteways.report.numbers import bandwidth_number, moment
 from byteways.report.pictures import of_picture
 from byteways.report.views import VIEWS
 from byteways.results.simulated import mark_of, subject, worded
+from byteways.results.unusable import verdict_on_gpus
 from byteways.units import format_size
 
 
@@ -123,6 +124,7 @@ class Page:
     about: str  # suite, machine, time
     mark: str  # shown above every section of a simulated run; '' if measured
     study: str  # for a run of a study: summary of its claims; otherwise ''
+    verdict: str  # on GPUs that could not be used; otherwise ''
     notices: tuple[str, ...]  # problems with the data: incomplete run, damaged lines
     facts: tuple[tuple[str, str], ...]
     lead_sizes: tuple[str, ...]
@@ -211,6 +213,7 @@ def _page(whole: Run, beside: Run | None) -> Page:
         about=_about(run),
         mark=mark_of(manifest),
         study=repeated(run),
+        verdict=verdict_on_gpus(manifest),
         notices=notices(whole),
         facts=facts(run),
         lead_sizes=first.size_names if first else (),

@@ -21,6 +21,7 @@ from byteways.results.record import SCHEMA_VERSION
 from byteways.results.run_folder import MANIFEST
 from byteways.settings import recorded_environment
 from byteways.topology.model import Capabilities, Topology
+from byteways.topology.unusable import UnusableGpus
 
 #: Fields of a device's description that may change on the same machine.
 _VOLATILE = ("memory_bytes",)
@@ -96,6 +97,7 @@ def build(
     capabilities: Capabilities,
     libraries: Iterable[Mapping[str, Any]],
     method_version: int,
+    unusable_gpus: Sequence[UnusableGpus] = (),
     machine_model: Mapping[str, Any] | None = None,
     study: Mapping[str, Any] | None = None,
     sample: Mapping[str, Any] | None = None,
@@ -106,6 +108,7 @@ def build(
         suite: `name`, `title`, `text` (the TOML as read) and `rounds`.
         options: `only`, `sizes`, `budget_s` and all other inputs of the plan.
         planned: Number of records that the run will have.
+        unusable_gpus: GPUs that the machine has and no runtime opened.
         machine_model: The simulated machine; None: the run is measured.
         sample: The devices that globs mean on a large machine; runs that take all lack this field.
         study: `key` and `title` of the publication that the run reproduces; other runs lack this field.
@@ -137,6 +140,7 @@ def build(
         "topology": topology.to_json(),
         "capabilities": capabilities.to_json(),
         "libraries": [dict(library) for library in libraries],
+        "unusable_gpus": list(unusable_gpus),
         "environment": recorded_environment(simulated=machine_model is not None),
         "fingerprint": fingerprint(topology, capabilities, method_version),
     }

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, get_type_hints
 from byteways.decoding import converted
 from byteways.plan.device_sample import DeviceSample
 from byteways.topology.model import Capabilities, Topology
+from byteways.topology.unusable import UnusableGpus
 
 STATES = ("running", "complete", "interrupted")
 
@@ -97,13 +98,14 @@ class Manifest(TypedDict):
     topology: Topology
     capabilities: Capabilities
     libraries: list[dict[str, Any]]
+    unusable_gpus: list[UnusableGpus]  # of a machine on which no runtime opened any GPU
     environment: dict[str, str]
     fingerprint: ManifestFingerprint
 
 
 #: Optional fields of this schema version: `study` exists only in runs of a study, `sample` only in runs on
 #: large machines; early runs lack the others.
-OPTIONAL = ("study", "sample", "machine_model", "build")
+OPTIONAL = ("study", "sample", "machine_model", "build", "unusable_gpus")
 #: Fields without which a run cannot be read or resumed.
 NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
 

@@ -6,6 +6,7 @@ written by `scripts/write_tables.py`; a test checks that they are current.
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -25,6 +26,9 @@ def _object(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the schema of a type and of nested types. Additional fields are allowed for later versions."""
     schema = msgspec.json.schema(kind)
     definitions: dict[str, Any] = schema["$defs"]
+    for described in definitions.values():
+        if "description" in described:  # Python 3.13 and later remove the indentation themselves
+            described["description"] = inspect.cleandoc(described["description"])
     return definitions.pop(schema["$ref"].rpartition("/")[2]), definitions
 
 

@@ -106,6 +106,11 @@ ADVICE = {
         "Pages are not where they were requested: free memory on that NUMA domain, or check the limits of "
         "numactl and cpuset."
     ),
+    "page-size": (
+        "The memory is not on pages of the size that its kind means, so the result is not ranked as that "
+        "kind: switch transparent huge pages on (byteways doctor), or free memory, which may be too "
+        "fragmented for them."
+    ),
     "residency": (
         "The residency of the managed pages could not be confirmed: see residency in the record, and do not "
         "assume that pages migrated."

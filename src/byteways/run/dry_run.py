@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from byteways.errors import BytewaysError
 from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
+from byteways.results.unusable import verdict_on_gpus
 from byteways.run.execution import plan_of
 from byteways.run.launchers import NO_LAUNCHER, check_launcher, job_for
 from byteways.run.opening import topology_of
@@ -17,6 +18,7 @@ from byteways.run.probe import probe
 from byteways.run.rank_checks import doubts_about_ranks
 from byteways.run.simulation import Simulation
 from byteways.topology.model import Capabilities, Topology
+from byteways.topology.unusable import unusable_here
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -62,4 +64,7 @@ def dry_plan(
     if simulation is not None:
         job = job_for(plan.cases, options, topology, probed.capabilities, simulated=True)
         simulation.check_ranks(job.ranks if job else 0)
-    return DryRun.of(plan, options, topology, probed.capabilities, simulated=simulated)
+    dry = DryRun.of(plan, options, topology, probed.capabilities, simulated=simulated)
+    unusable = [] if simulated else unusable_here(probed.capabilities.devices, probed.libraries)
+    verdict = verdict_on_gpus({"unusable_gpus": unusable})
+    return replace(dry, doubts=(verdict, *dry.doubts)) if verdict else dry

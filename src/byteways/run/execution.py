@@ -31,7 +31,9 @@ from byteways.run.probe import Probe
 from byteways.run.process import WorkerProcess
 from byteways.run.rank_checks import check_ranks, doubts_about_ranks
 from byteways.run.simulation import Simulation, recorded_simulation, simulated_deadline_s
+from byteways.run.unmeasured import Lacks, check_some
 from byteways.topology.model import Topology
+from byteways.topology.unusable import unusable_here
 
 #: Time reserved for the report and for closing the runtimes: at most seconds, and fraction of the budget.
 RESERVE_S = 3.0
@@ -98,6 +100,7 @@ class Execution:
     spent_s: float = 0.0  # measuring time before the run was resumed
     state: str = field(default="running")
     repetition: Repetition | None = None  # if the run has a duration
+    substitutes: tuple[str, ...] = ()  # of the plan
     _conductor: Conductor | None = None
 
     @cached_property
@@ -111,11 +114,12 @@ class Execution:
         )
 
     def doubts(self) -> list[str]:
-        """Returns what makes results of the ranks less than they seem."""
+        """Returns what makes results other than asked for: memory that stands in, and ranks that share."""
         if self.job is None:
-            return []
+            return [*self.substitutes]
         asked = self.manifest["options"].get("ranks")
-        return doubts_about_ranks(self.job, self.planned, self.machine.topology, asked)
+        ranks = doubts_about_ranks(self.job, self.planned, self.machine.topology, asked)
+        return [*self.substitutes, *ranks]
 
     def measure(
         self,
@@ -279,8 +283,9 @@ def begin(
             tick()
             on_sweep(done, cases)
 
-        plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
+        plan = plan_of(applied, topology, probed, options, simulation is not None, planning)
         planned = list(plan.cases)
+        check_some(planned, Lacks(probed.capabilities, probed.libraries, simulation is not None))
         libraries = [*probed.libraries]
         simulated = simulation is not None
         job = job_for(planned, options, topology, probed.capabilities, simulated=simulated)
@@ -298,6 +303,7 @@ def begin(
             capabilities=probed.capabilities,
             libraries=libraries,
             method_version=probed.method_version,
+            unusable_gpus=[] if simulation else unusable_here(probed.capabilities.devices, libraries),
             machine_model=simulation.to_json() if simulation else None,
             study=study,
             sample=plan.sample.to_json() if plan.sample else None,
@@ -320,6 +326,7 @@ def begin(
         started,
         machine.worker,
         repetition=repetition_of(plan.cases, options, simulation is not None),
+        substitutes=plan.substitutes,
     )
 
 
@@ -373,15 +380,6 @@ def plan_of(
         all_devices=options.all_devices,
         on_sweep=on_sweep,
     )
-
-
-def _some(plan: Plan) -> Plan:
-    """Returns the plan. Raises BytewaysError if it has no cases."""
-    if not plan.cases:
-        raise BytewaysError(
-            "nothing to measure: no case matches", hint="byteways run --dry-run shows the plan"
-        )
-    return plan
 
 
 def suite_json(suite: Suite) -> dict[str, Any]:

@@ -32,6 +32,8 @@ _SLEEPS = {
 _SCHEDULERS = {"srun": "SLURM_JOB_ID", "flux": "FLUX_URI"}
 #: Placeholder for the number of ranks in a user's command.
 COUNT = "{ranks}"
+#: Advice where no launcher is found. It names the Python whose folders are searched, which has a pip.
+INSTALL_MPI = f"{sys.executable} -m pip install mpich, or name one: --launcher 'srun -n {{ranks}}'"
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ def launcher_program(given: str | None = None, environment: Mapping[str, str] = 
     raise BytewaysError(
         "no MPI launcher found",
         cause="neither mpiexec nor mpirun is in PATH or beside this Python",
-        hint="pip install mpich, or name one: --launcher 'srun -n {ranks}'",
+        hint=INSTALL_MPI,
     )
 
 

@@ -26,10 +26,8 @@ def run(program: Sequence[str], ranks: int, folder: Path) -> int:
     ]
     try:
         while waiting := [process for process in processes if process.returncode is None]:
-            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-            one = next((each for each in waiting if ended and each.pid == ended.si_pid), None)
-            if one is None:
-                raise ChildProcessError("a process that is no rank ended")
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            one = first_ended(waiting)
             if status := one.wait():
                 told = f"exited on signal {-status}" if status < 0 else f"exited with status {status}"
                 number = processes.index(one)
@@ -41,6 +39,23 @@ def run(program: Sequence[str], ranks: int, folder: Path) -> int:
             if process.poll() is None:
                 process.kill()
                 process.wait()
+
+
+def first_ended(waiting: Sequence[subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+    """Returns the rank that ended, of several the one that a signal ended.
+
+    On a busy host others, which fail because that one left, may have ended before this process looks.
+
+    Raises:
+        ChildProcessError: None has ended.
+    """
+    ended = {}
+    for process in waiting:
+        if how := os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+            ended[process] = how.si_code
+    if not ended:
+        raise ChildProcessError("a process that is no rank ended")
+    return min(ended, key=lambda process: ended[process] == os.CLD_EXITED)
 
 
 def _stop(number: int, frame: object) -> None:

@@ -24,7 +24,7 @@ from byteways.run.health import FRESH_S, HealthMonitor, devices_of
 from byteways.run.health_users import GpuUsers
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
-from byteways.run.outcome import misplaced, outcome_of
+from byteways.run.outcome import misplaced, on_other_pages, outcome_of
 from byteways.run.simulator import simulator_path
 from byteways.settings import gpus_wanted, kernel_cache
 from byteways.topology.sysfs_health import SysfsHealth
@@ -163,7 +163,7 @@ class Measurer:
         outcome = outcome_of(case, measurement, buffers, self._twins)
         operations = len(measurement.samples_ns) * measurement.batch
         changes = self._health.compare(case, before, after, operations, users)
-        found = misplaced(case, buffers, self._cpu_domain) + changes.warnings
+        found = misplaced(case, buffers, self._cpu_domain) + on_other_pages(case, buffers) + changes.warnings
         outcome["warnings"] += [asdict(warning) for warning in found]
         if changes.health:
             outcome["health"] = changes.health

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
@@ -19,6 +20,8 @@ from byteways.run.residency import about_pages
 if TYPE_CHECKING:
     from byteways._core import Buffer, Measurement, Summary, Verification
 
+Held = TypeVar("Held")
+
 #: Digits kept of a sample: 1e-6 is far below any timer's resolution over any batch.
 SIGNIFICANT = 7
 #: Values of `verification`: what was checked after each sample.
@@ -26,6 +29,9 @@ EVERY_WORD = "every sample"
 SOME_WORDS = "every sample, strided; first and last in full"
 #: Host memory whose pages do not migrate.
 PLACED = ("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered")
+#: Whether a memory kind means pages of the system's base size, or of a larger one. Vendors choose the pages
+#: of the kinds that are not listed.
+BASE_PAGES = {"pageable": True, "registered": True, "hugepage": False}
 #: What another device's first touch did, by whether it places the pages.
 TOUCHED = {
     True: "placed the pages: {} wrote them first",
@@ -300,7 +306,7 @@ def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, A
     }
 
 
-def _planned(case: Case, flow: Flow, held: tuple[Buffer, ...]) -> list[tuple[PlannedBuffer, Buffer]]:
+def _planned(case: Case, flow: Flow, held: tuple[Held, ...]) -> list[tuple[PlannedBuffer, Held]]:
     """Returns each buffer of a flow as planned and as allocated; a single buffer appears twice."""
     planned = case.buffers_of(flow) if len(held) > 2 else (flow.source, flow.destination)
     return list(zip(planned, held, strict=True))
@@ -336,6 +342,27 @@ def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mappin
             share = pages.get(wanted, 0) / sum(pages.values())
             if share < LEAST_PLACED:
                 found[str(planned)] = warnings.make("placement", rounded(share), LEAST_PLACED)
+    return list(found.values())
+
+
+def on_other_pages(case: Case, buffers: Sequence[tuple[Buffer | None, ...]]) -> list[Warning]:
+    """Returns a warning for each buffer whose pages are not of the size that its memory kind means.
+
+    Steps that allocate their own memory hold no buffer whose pages could be looked at.
+    """
+    if is_memory_step(case.interface):
+        return []
+    found: dict[str, Warning] = {}
+    for flow, held in zip(case.flows, buffers, strict=True):
+        for planned, buffer in _planned(case, flow, held):
+            if buffer is None or planned.memory not in BASE_PAGES:
+                continue
+            got, base, small = buffer.page_bytes, resource.getpagesize(), BASE_PAGES[planned.memory]
+            if got > base if small else got <= base:  # 0: not known, or huge pages in part of it
+                required = f"{base} B" if small else f"more than {base} B"
+                found[str(planned)] = warnings.make(
+                    "page-size", f"{got} B" if got else "several sizes", required
+                )
     return list(found.values())
 
 

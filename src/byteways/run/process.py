@@ -33,6 +33,9 @@ STOP_TIMEOUT_S = 10.0
 #: Interval at which a waiting conductor checks for interruption and updates the progress display.
 TICK_S = 0.25
 
+#: Bytes of a worker's output that are read at its beginning and at its end, and lines quoted of each.
+_LOG_PART = 4096
+_WORDS_LINES = 3
 #: sockaddr_un holds 108 bytes with the final zero (unix(7)).
 SOCKET_PATH_LIMIT = 107
 
@@ -342,18 +345,27 @@ class WorkerProcess:
         return blamed(self.hello.get("ranks", ()), process_state, self._printed())
 
     def _printed(self) -> str:
-        """Returns the end of the worker's output since its last answer."""
+        """Returns the worker's output since its last answer: of a long one its beginning and its end."""
         try:
             with self._log.open("rb") as log:
-                log.seek(max(self._log_start, self._log_size() - 4096))
-                return log.read().decode(errors="replace")
+                log.seek(self._log_start)
+                first = log.read(_LOG_PART)
+                end = log.seek(0, os.SEEK_END)
+                log.seek(max(self._log_start + len(first), end - _LOG_PART))
+                gap = b"\n" if log.tell() > self._log_start + len(first) else b""
+                return (first + gap + log.read()).decode(errors="replace")
         except OSError:
             return ""
 
     def _last_words(self) -> str:
-        """Returns the worker's last output lines since its last answer, for the reason of a loss."""
-        said = [line.strip() for line in self._printed().split("\n") if line.strip()]
-        return f"; it last printed: {_shortened(' | '.join(said[-3:]), 400)}" if said else ""
+        """Returns the first and last lines printed since the last answer, for the reason of a loss.
+
+        A library says first why it gives up; what it then tears down prints more.
+        """
+        said = [_shortened(line.strip()) for line in self._printed().split("\n") if line.strip()]
+        if len(said) > 2 * _WORDS_LINES:
+            said = [*said[:_WORDS_LINES], "…", *said[-_WORDS_LINES:]]
+        return f"; it last printed: {' | '.join(said)}" if said else ""
 
 
 def _shortened(text: str, limit: int = 120) -> str:

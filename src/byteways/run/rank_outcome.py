@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
@@ -11,7 +11,7 @@ from byteways.plan.interface_rows import BARRIER
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
 from byteways.results import warnings
 from byteways.results.stragglers import LATE_NS, LATE_SHARE, NO_CPU, Straggler, stragglers
-from byteways.run.outcome import EVERY_WORD, SOME_WORDS, corrupt, rounded, times_of
+from byteways.run.outcome import EVERY_WORD, SOME_WORDS, corrupt, on_other_pages, rounded, times_of
 from byteways.units import short_time
 
 if TYPE_CHECKING:
@@ -84,8 +84,11 @@ def outcome_of_ranks(
         }
         or None,
         "warnings": [
-            asdict(warnings.make(one.id, rounded(one.observed), rounded(one.required)))
-            for one in measurement.warnings
+            *(asdict(one) for one in on_other_pages(replace(case, flows=case.flows[:1]), [tuple(buffers)])),
+            *(
+                asdict(warnings.make(one.id, rounded(one.observed), rounded(one.required)))
+                for one in measurement.warnings
+            ),
         ],
     }
     if measurement.samples_ns:

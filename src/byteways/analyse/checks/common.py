@@ -18,8 +18,6 @@ from byteways.results.record import WANT_OF_TIME, Record
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
-FEW_ROUNDS = "fewer than 3 rounds, or batches too short for the timer"
-
 
 def speed_of(claim: Claim, cell: Cell) -> tuple[float, tuple[float, float]]:
     """Returns the first side's speed relative to the second's, with its interval; of times the inverse."""
@@ -79,7 +77,8 @@ def without_result(index: Index) -> Iterator[Record]:
 def _failed(index: Index) -> dict[str, tuple[Record, str]]:
     """Returns by case the first record that was tried and gave no result, or that was skipped although other
     rounds ran: too many workers were lost meanwhile. Or that of a case of which a planned round has no
-    record: the reason then says so.
+    record: the reason then says so. A case that cannot run here is planned and recorded once, whatever the
+    number of rounds.
     """
     measured = {record.case_id for record in index.records if record.status == "measured"}
     found: dict[str, tuple[Record, str]] = {}
@@ -89,7 +88,8 @@ def _failed(index: Index) -> dict[str, tuple[Record, str]]:
             found.setdefault(record.case_id, (record, ""))
     planned = int((index.manifest.get("suite") or {}).get("rounds") or 0)
     for case, records in group_by(index.records, lambda record: record.case_id).items():
-        if (lost := planned - len(records)) > 0:
+        tried = any(record.status != "skipped" for record in records)
+        if tried and (lost := planned - len(records)) > 0:
             has = "has" if lost == 1 else "have"
             found.setdefault(case, (records[0], f"{lost} of {planned} rounds {has} no record"))
     return found

@@ -12,7 +12,7 @@ from byteways.analyse.checks.normal import VERSION, Machine, Normal, Sample, Set
 from byteways.analyse.checks.setting import family_of, setting_of, since
 from byteways.analyse.comparison import gpus
 from byteways.analyse.results_index import Index
-from byteways.analyse.summary import Cell, Run
+from byteways.analyse.summary import UNRANKED, Cell, Run
 from byteways.errors import BytewaysError
 
 #: A result of a setting, with the index of its machine and the suite of its run.
@@ -45,7 +45,7 @@ def learned(runs: Sequence[tuple[Run, str]], *, least_rounds: int = 3) -> Normal
         for cell in run.cells:
             key = setting_of(run, cell.record)
             usable = cell.rounds >= least_rounds and cell.record.method_version >= since(cell.record)
-            if key is not None and usable and "short-batch" not in cell.warning_ids:
+            if key is not None and usable and not {*UNRANKED} & {*cell.warning_ids}:
                 found[key].append((cell, place, suite))
     settings = {key: one for key, some in found.items() if (one := _setting(some)) is not None}
     if not settings:

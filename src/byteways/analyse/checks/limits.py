@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from byteways.analyse.checks.common import FEW_ROUNDS, failures, judged, ordered, sound, unjudged
+from byteways.analyse.checks.common import failures, judged, ordered, sound, unjudged
 from byteways.analyse.checks.verdict import HIGH, MISSING, PASS, Judged
 from byteways.analyse.claim import Reference
 from byteways.analyse.compare import beside
 from byteways.analyse.results_index import Index
-from byteways.analyse.summary import Cell
+from byteways.analyse.summary import NOT_RANKED, Cell
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan.case import Case
@@ -136,7 +136,7 @@ def _selected(run: Index, limit: Limit) -> list[Cell]:
 def _judged(cell: Cell, limit: Limit, comparisons: int, run: Index) -> Judged:
     value = limit.of(cell)
     if not cell.ranked or value is None:
-        return unjudged(cell, FEW_ROUNDS, run.topology)
+        return unjudged(cell, NOT_RANKED, run.topology)
     claim = beside(cell, Reference(limit.text, value), kind="check", comparisons=comparisons)
     told = judged(cell, claim, 0.0, limit.text, run.topology)
     return replace(told, verdict=PASS) if told.verdict == HIGH else told

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from byteways.analyse.checks.common import (
-    FEW_ROUNDS,
     absent,
     failures,
     judged,
@@ -26,7 +25,7 @@ from byteways.analyse.machine_names import devices_of
 from byteways.analyse.phrases import count
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.missing_links import missing_pairs
-from byteways.analyse.summary import Cell, group_by
+from byteways.analyse.summary import NOT_RANKED, Cell, group_by
 from byteways.errors import BytewaysError
 
 
@@ -101,7 +100,7 @@ def _obstacle(cell: Cell, keys: Mapping[str, str | None], normal: Normal, least_
     if key is None or key not in normal.settings:
         return "no reference for such a machine or case"
     if least_rounds and not cell.ranked:
-        return FEW_ROUNDS
+        return NOT_RANKED
     one = normal.settings[key]
     if record.counts != one.counts:
         return f"other count: {record.counts} and {one.counts}"

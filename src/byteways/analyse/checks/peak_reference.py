@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from byteways.analyse.checks.common import FEW_ROUNDS, failures, judged, ordered, sound, unjudged
+from byteways.analyse.checks.common import failures, judged, ordered, sound, unjudged
 from byteways.analyse.checks.verdict import HIGH, PASS, Judged
 from byteways.analyse.claim import Reference
 from byteways.analyse.compare import beside
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import does_the_job, label_order, unidirectional
-from byteways.analyse.summary import Cell, group_by
+from byteways.analyse.summary import NOT_RANKED, Cell, group_by
 from byteways.topology.capacity import one_memory
 
 #: Least part of the peak that some way has to reach. Of the nominal rate, copies and kernels reach 77 to 88 %
@@ -46,7 +46,7 @@ def _path(cells: list[Cell], at_least: float, comparisons: int, run: Index) -> J
     rated = list(_rated(cells))
     if not rated:
         why = next((cell.record.peak_source for cell in cells if not cell.peak), None)
-        return unjudged(cells[0], FEW_ROUNDS if why is None else f"its peak is unknown: {why}", run.topology)
+        return unjudged(cells[0], NOT_RANKED if why is None else f"its peak is unknown: {why}", run.topology)
     best, peak = max(rated, key=lambda one: one[0].value / one[1])
     reference = Reference(f"{100 * at_least:g} % of peak", at_least * peak)
     claim = beside(best, reference, kind="check", comparisons=comparisons)

@@ -34,6 +34,7 @@ CORRUPT, BEYOND_LIMIT, FAILED, DAMAGED, WRONG_WAY, THROTTLED, ABOVE_PEAK, WARNED
 #: Warnings that void the meaning of a result, with the finding's title.
 GRAVE = {
     "unexpected-path": "Link counters do not match the bytes moved in {cases}",
+    "page-size": "The memory is on pages of another size than its kind means in {cases}",
 }
 
 _DEVICE = re.compile(r"\b[cg]pu\d+\b")
@@ -154,7 +155,7 @@ def beyond_limit(index: Index) -> Iterator[Finding]:
 
 def few_rounds(index: Index) -> Iterator[Finding]:
     """Reports results with too few rounds, which comparisons exclude."""
-    few = [cell for cell in index.cells if not cell.ranked]
+    few = [cell for cell in index.cells if cell.rounds < LEAST_ROUNDS]
     if not few:
         return
     title = f"{len(few)} of {count(len(index.cells), 'result')} measured in fewer than {LEAST_ROUNDS} rounds"

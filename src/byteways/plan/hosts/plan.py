@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from byteways.errors import BytewaysError
+from byteways.plan.asked_sizes import of_asked_sizes
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
@@ -166,8 +167,11 @@ def make_hosts_plan(
     found: dict[str, PlannedCase] = {}  # by the case as all hosts measure it: small sizes may become one
     estimator = Estimator(topology, capabilities)
     ranks = layout(topology, ranks_per_host) if ranks_per_host > 1 else ()
-    for sweep in suite.sweeps:
-        for case in templates(sweep, topology, notes, ranks):
+    expanded = [(sweep, templates(sweep, topology, notes, ranks)) for sweep in suite.sweeps]
+    more = of_asked_sizes(sizes, expanded, lets_through).values()
+    expanded += [(sweep, templates(sweep, topology, [], ranks)) for sweep in more]
+    for sweep, cases in expanded:
+        for case in cases:
             asked.append((case, sweep.name))
             if not lets_through(case, sweep.name) or not right_size(case.size_bytes):
                 continue

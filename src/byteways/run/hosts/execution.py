@@ -33,6 +33,7 @@ from byteways.run.opening import topology_of
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
 from byteways.topology.model import Topology
+from byteways.topology.unusable import unusable_here
 
 
 @dataclass
@@ -137,6 +138,7 @@ def begin_between_hosts(
             capabilities=probed.capabilities,
             libraries=probed.libraries,
             method_version=probed.method_version,
+            unusable_gpus=unusable_here(probed.capabilities.devices, probed.libraries),
         )
         manifests.write(folder, manifest)
     except BaseException:
