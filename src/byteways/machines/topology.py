@@ -6,14 +6,13 @@ are passed in that library's form.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from byteways.machines.check import NVSWITCH
 from byteways.machines.model import MachineModel
+from byteways.places import temporary_folder
 from byteways.topology import link_rates
 from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
@@ -88,12 +87,12 @@ def topology_of(
     """
     down = {frozenset(fault.split(":")[1].split("-")) for fault in faults if fault.startswith("down:")}
     machine = spec_of(model, down)
-    with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
-        write_tree(Path(folder), machine)
+    with temporary_folder() as folder:
+        write_tree(folder, machine)
         found = discover(
             None if runtime_devices is None else _of_first_host(model, runtime_devices),
-            Path(folder) / "sys",
-            proc=Path(folder) / "proc",
+            folder / "sys",
+            proc=folder / "proc",
             allowed_cores=all_cores(machine),
             management=cast("list[ManagementDevice]", _devices(model, down)),
             environment={},
