@@ -15,14 +15,15 @@ from byteways.plan.hosts.names import read_hosts
 from byteways.plan.suite import load as load_suite
 from byteways.topology import nccl_xml_writer
 from tests.faults.harness import SUITE
-from tests.unit.run_folders import TOPOLOGY
+from tests.report import sample_run
 
+TOPOLOGY = sample_run.topology(2)
 LIMIT = '[[limit]]\nonly = "interface=copy"\nat_least = "70%"\n'
 
 #: Name, text and reader of every kind of file that a verb takes.
 KINDS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "suite.toml": (SUITE, lambda path: load_suite(str(path)).sweeps),
-    "limits.toml": (LIMIT, read_limits),
+    "suite.toml": (SUITE, lambda path: [sweep.sizes for sweep in load_suite(str(path)).sweeps]),
+    "limits.toml": (LIMIT, lambda path: [limit.value for limit in read_limits(path)]),
     "hosts": ("node1\nnode2\n", read_hosts),
     "topology.json": (json.dumps(TOPOLOGY.to_json()), read_topology),
     "topology.xml": (nccl_xml_writer.write(TOPOLOGY), lambda path: read_topology(path)[0].devices),
