@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from byteways.machines.check import NVSWITCH
+from byteways.machines.limits import check_limits
 from byteways.machines.model import MachineModel
 from byteways.places import temporary_folder
 from byteways.topology import link_rates
@@ -84,6 +85,9 @@ def topology_of(
     Args:
         runtime_devices: Fields of `_core.Device` by name, from a simulated worker.
         faults: Links that are down are omitted.
+
+    Raises:
+        BytewaysError: The model passes a limit of that topology.
     """
     down = {frozenset(fault.split(":")[1].split("-")) for fault in faults if fault.startswith("down:")}
     machine = spec_of(model, down)
@@ -98,6 +102,7 @@ def topology_of(
             environment={},
             host=model.name,
         )
+    check_limits(model, found)
     return replace(found, hosts=model.hosts)
 
 
