@@ -204,7 +204,7 @@ BOMB = '<!DOCTYPE system [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><system><cpu n
             '<system><cpu><pci busid="0000:01:00.0"><gpu/><gpu/></pci></cpu></system>',
             "two <gpu> have the address",
         ),
-        (xgmi_pair().replace('count="4"', 'count="many"'), '<xgmi count="many"> is not a number of links'),
+        (xgmi_pair().replace('count="4"', 'count="many"'), "<xgmi> 'many' is not a whole number"),
         ('<?xml version="1.0" encoding="klingon"?><system/>', "klingon"),
         ("<system><cpu>" + "<pci>" * 1500 + "<gpu/>" * 2 + "</pci>" * 1500 + "</cpu></system>", ""),
     ],
