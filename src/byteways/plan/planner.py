@@ -112,11 +112,12 @@ def make_plan(
     twins = with_self or shares_gpus(suite, topology)
     processes = layout(topology, count, twins=twins) if needs_ranks(suite) else ()
     expansions: list[Expansion] = []
+    asked = 0
     for sweep in suite.sweeps:
         if hosts and between_ranks(sweep):
             expansions.append(between_hosts(sweep, topology))
         else:
-            expansions.append(expand(sweep, topology, link_class, runtimes, processes))
+            expansions.append(expand(sweep, topology, link_class, runtimes, processes, asked))
         asked = sum(len(expansion.cases) for expansion in expansions)
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
