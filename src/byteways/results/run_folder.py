@@ -116,7 +116,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise BytewaysError(
             f"{folder} is not a run folder",
             cause=f"{path}: {error.strerror}",
-            hint=hint_for(error) or hint,
+            hint=hint if isinstance(error, NotADirectoryError) else hint_for(error) or hint,
         ) from error
     except ValueError as error:
         raise damaged_manifest(path, f"not JSON: {error}") from error
