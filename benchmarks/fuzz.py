@@ -121,9 +121,12 @@ def targets(work: Path) -> list[Target]:
         load(str(folder))
 
     def read_xml(folder: Path) -> None:
+        from byteways.cli.topo import blocks
         from byteways.topology import nccl_xml, nccl_xml_writer
 
-        nccl_xml_writer.write(nccl_xml.read(folder / "topology.xml"))
+        topology = nccl_xml.read(folder / "topology.xml")
+        blocks(topology)
+        nccl_xml_writer.write(topology)
 
     from byteways.studies import names
     from byteways.topology import nccl_xml_writer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from random import Random
 from typing import Any
@@ -39,6 +40,9 @@ TOML_VALUES = (
         '"\\u202e"',
         "[" * 40,
         "0x" + "f" * 60,
+        "9" * 400,
+        "2e17",
+        "1.5",
     ),
     *('"1B..64TiB"', '"64TiB"', '["4KiB", "8KiB"]', "[4096, 8192]", "a.b.c.d = 1", "'''", '"""'),
 )
@@ -53,6 +57,9 @@ XML_VALUES = (
     "a" * 10_000,
     "0xffffffff",
     "nan",
+    "9" * 400,
+    "999999999999",
+    "\u00b2",
 )
 
 
@@ -128,6 +135,7 @@ def damaged_toml(random: Random, content: bytes) -> bytes:
             (
                 f"{key}{equals} {random.choice(TOML_VALUES)}\n",
                 f"{key}{equals} [{random.choice(TOML_VALUES)}, {random.choice(TOML_VALUES)}]\n",
+                f"{key}{equals} [{random.choice(TOML_VALUES)}, 'assumed: a number of a machine model']\n",
                 f"{key}{equals}{other.partition('=')[2] or chr(10)}",
                 f"{key.strip()}x {equals} 1\n",
                 lines[at] + other,
@@ -135,6 +143,8 @@ def damaged_toml(random: Random, content: bytes) -> bytes:
             )
         )
     text = "".join(lines).encode()
+    if random.random() < 0.05:
+        text = codecs.BOM_UTF8 + text
     return text if random.random() < 0.9 else damaged_bytes(random, text)
 
 

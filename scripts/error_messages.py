@@ -8,6 +8,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "byteways"
 ERRORS = {"BytewaysError", "BudgetError", "NoCaseError"}
+#: Functions of system_errors.py that make one: the message from the first argument, the hint in the third.
+OF_SYSTEM = {"unusable": "{}", "not_read": "{}", "cannot_write": "cannot write …"}
 #: Stands for a hint that is put together where the error arises.
 MADE_THERE = "The hint lists the valid words."
 
@@ -47,13 +49,16 @@ def errors_in(scope: ast.AST, module: ast.Module) -> Iterator[tuple[str, list[st
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id in ERRORS
+            and node.func.id in {*ERRORS, *OF_SYSTEM}
             and node.args
         ):
             hint = next((keyword.value for keyword in node.keywords if keyword.arg == "hint"), None)
+            form = OF_SYSTEM.get(node.func.id, "{}")
+            if node.func.id in OF_SYSTEM:
+                hint = node.args[2] if len(node.args) > 2 else None
             hints = templates(hint, scope, module) or ([MADE_THERE] if hint is not None else [])
-            for message in templates(node.args[0], scope, module):
-                yield message, hints
+            for message in templates(node.args[0], scope, module) if "{}" in form else [""]:
+                yield form.format(message), hints
 
 
 def error_messages() -> dict[str, list[str]]:

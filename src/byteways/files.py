@@ -6,6 +6,7 @@ could be rejected.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import stat
@@ -27,7 +28,8 @@ def read_bytes(path: Path, most: int) -> bytes:
     """Reads a regular file.
 
     Args:
-        path: The file; links are followed.
+        path: The file; links are followed. A byte order mark of UTF-8 at its beginning is left out: editors
+            on Windows write one.
         most: Maximum size in bytes.
 
     Raises:
@@ -38,7 +40,7 @@ def read_bytes(path: Path, most: int) -> bytes:
         content = file.read(size + 1) if size <= most else b""
     if max(size, len(content)) > most:
         raise OSError(errno.EFBIG, f"It has more than {most >> 20} MiB", str(path))
-    return content
+    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def lines_of(path: Path, most: int) -> Iterator[bytes]:

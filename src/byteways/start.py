@@ -15,8 +15,12 @@ def without_current_directory(search: list[str]) -> list[str]:
     The folder that contains this package is always kept: without it, nothing could be imported.
     """
     package = os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120 - pathlib is not loaded yet
-    here = os.path.realpath(os.curdir)
     home = os.path.dirname(package)  # noqa: PTH120
+    try:
+        here = os.path.realpath(os.curdir)
+    except OSError:  # it was deleted: relative entries name nothing
+        here = ""
+        search = [entry for entry in search if os.path.isabs(entry)]  # noqa: PTH117
     kept = []
     for entry in search:
         folder = os.path.realpath(entry)

@@ -169,7 +169,9 @@ def test_disk_full_of_output() -> None:
     with Path("/dev/full").open("wb") as full:
         done = to_output(full.fileno(), "list", "suites")
     assert done.returncode == 2
-    assert done.stderr == ("error: cannot write the output\n  caused by: No space left on device\n")
+    assert done.stderr == (
+        "error: cannot write the output\n  caused by: No space left on device\nhint: free some space\n"
+    )
 
 
 def test_other_errors_of_the_system_are_no_full_disk(

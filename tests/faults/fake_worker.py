@@ -156,6 +156,8 @@ def answer(request: dict, connection: socket.socket) -> dict:
         reply["outcome"].update(status="corrupt", reason="1 of 8 words differ", verified=False)
     elif fault == "failed":
         reply["outcome"] = {"status": "failed", "reason": "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY"}
+    elif fault == "not-utf-8":  # a path in it, as Python decodes one
+        reply["outcome"] = {"status": "failed", "reason": "/opt/\udc80: no such file"}
     elif fault == "sticky":
         reply["outcome"] = {"status": "failed", "reason": "CUDA_ERROR_ILLEGAL_ADDRESS"}
         reply["leaving"] = True

@@ -12,10 +12,14 @@ import pytest
 
 from byteways.cli import main
 from byteways.cli.progress import PLANNING_EVERY_S, Planning
+from byteways.errors import BytewaysError
 from byteways.machines import load as load_machine
 from byteways.plan import bounds, toml_bounds
-from byteways.plan.suite import names
+from byteways.plan.planner import make_plan
+from byteways.plan.suite import names, parse
 from byteways.plan.toml_files import shipped
+from byteways.topology.model import Capabilities
+from tests.report import sample_run
 
 SUITE = """\
 name = "mine"
@@ -110,6 +114,23 @@ def test_products_are_counted_before_they_are_made(
     file.write_text(f"{text} }}\n")  # within bounds for a set of flows, beyond them on this machine
     assert main(["run", str(file), "--dry-run", "--machine", "h200-x4"]) == 2
     assert f"{file}:4: sweep 's' has 112,000 cases, more than 100,000" in capsys.readouterr().err
+
+
+def test_all_sweeps_are_counted_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a suite of many sweeps within bounds each, expanded for a minute before it is refused."""
+    monkeypatch.setattr(bounds.within, "__defaults__", (1000,))
+    sweeps = "".join(
+        f'[[sweep]]\nname = "s{number}"\ninterface = "kernel"\npattern = "unidirectional"\n'
+        'source = "gpu*:device"\ndestination = "gpu*:device"\nexecutor = "source"\nsize = "1MiB"\n'
+        f"options = {{ blocks = {[*range(1, 21)]} }}\n"
+        for number in range(1, 9)
+    )
+    suite = parse(f'name = "x"\ntitle = "X"\n{sweeps}', file="s.toml")
+    made = []
+    with pytest.raises(BytewaysError) as caught:
+        make_plan(suite, sample_run.topology(4), Capabilities(), on_sweep=lambda *done: made.append(done))
+    assert "the suite up to sweep" in caught.value.what
+    assert made and made[-1][1] <= 1000
 
 
 @pytest.mark.parametrize(

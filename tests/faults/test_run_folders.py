@@ -51,8 +51,7 @@ def test_folder_of_a_run_that_was_killed_before_it_began(command: Command, draft
     process.communicate()
     assert not (command.folder / "run.json").exists()
     if drafts:
-        (command.folder / ".run.json.4711").write_text("{")
-        (command.folder / ".plan.jsonl.4711").write_text("{")
+        (command.folder / ".byteways-0123456789abcdef").write_text("{")
         (command.folder / "plan.jsonl").write_text("{")
     resumed = command.resume()
     assert resumed.returncode == 2
@@ -88,6 +87,24 @@ def test_folder_deleted_in_the_middle(command: Command) -> None:
     assert f"error: {command.folder} was deleted while the run was writing into it" in err
     assert "free some space" not in err
     assert not command.folder.exists()
+
+
+@pytest.mark.parametrize("name", ["samples.jsonl", "measurements.jsonl"])
+def test_one_file_deleted_in_the_middle(command: Command, name: str) -> None:
+    """Would catch `its contents are lost; start a new run` of a run that can be resumed."""
+    process = command.start(
+        *(str(command.suite), "--out", str(command.folder), "--no-report"), BYTEWAYS_FAKE_SLEEP="0.4"
+    )
+    wait_for(lambda: len(lines(command.folder)) == 2)
+    (command.folder / name).unlink()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    hint = err.strip().splitlines()[-1]
+    assert hint.startswith("hint: ") and hint.endswith(f": byteways run --resume {command.folder}")
+    resumed = command.run(*hint.partition("byteways run ")[2].split(), "--no-report")
+    assert resumed.returncode == 0, resumed.stderr
+    assert {record.status for record in RunFolder(command.folder).records} == {"measured"}
+    assert len(RunFolder(command.folder).records) == 5
 
 
 def test_plan_of_a_repeated_suite_grows(command: Command) -> None:

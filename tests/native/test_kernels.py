@@ -109,7 +109,7 @@ def test_a_driver_gets_code_for_exactly_its_architecture(
 
 
 def wide_loads_in_flight(text: str, entry: str) -> int:
-    """Most loads of 16 bytes that one thread has in flight: none of their registers is read before the last."""
+    """Most loads of 16 bytes that a thread has in flight: none of their registers is read before the last."""
     found = re.search(rf"^\.text\.{entry}:.*?(?=^//-----|\Z)", text, flags=re.DOTALL | re.MULTILINE)
     assert found, f"no code for {entry}"
     most = 0
@@ -125,8 +125,8 @@ def wide_loads_in_flight(text: str, entry: str) -> int:
     return most
 
 
-#: Fewest loads of 16 bytes in flight per thread, by kernel: of covering and of resident grids. random_load compares
-#: each element while later ones are on their way.
+#: Fewest loads of 16 bytes in flight per thread, by kernel: of covering and of resident grids. random_load
+#: compares each element while later ones are on their way.
 IN_FLIGHT = {
     "kernel_copy/kernel": {"copy": 4, "copy_resident": 8},
     "load/kernel": {"load": 4, "load_resident": 8},

@@ -356,7 +356,7 @@ def test_grids_cover_the_data(
 
 
 def test_amd_stores_to_a_peer_come_from_a_resident_grid() -> None:
-    """Catches a fence of system scope at the end of each of 262,144 blocks, which writes back the L2 each time."""
+    """Catches a fence of system scope, which writes back the L2, at the end of each of 262,144 blocks."""
 
     def scene(session: _core.Session) -> Any:
         found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import re
@@ -29,7 +30,8 @@ def find_chromium() -> str | None:
 class Browser:
     """One Chromium with one page; every console message, exception and request is kept.
 
-    No host name resolves, so a request to the network would fail and be seen.
+    No host name resolves, so a request to the network would fail and be seen. An error that the page does
+    not catch fails the test, whatever it looked for.
     """
 
     def __init__(self, *, dark: bool = False, width: int = 1280, height: int = 900) -> None:
@@ -40,6 +42,7 @@ class Browser:
         self._dark = dark
         self.console: list[str] = []
         self.requests: list[str] = []
+        self.errors: list[str] = []  # of all pages
         self._next = 0
         self._process = subprocess.Popen(
             [
@@ -79,6 +82,8 @@ class Browser:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        with contextlib.suppress(OSError, RuntimeError):
+            self.call("Runtime.evaluate", {"expression": "0"})  # what was said before is received
         self._socket.close()
         self._process.terminate()
         try:
@@ -89,6 +94,8 @@ class Browser:
         if self._process.stderr:
             self._process.stderr.close()
         shutil.rmtree(self._profile, ignore_errors=True)
+        if value is None:
+            assert self.errors == []
 
     def open(self, path: Path) -> float:
         """Opens a file and waits until it is loaded; returns CPU seconds of the page's thread, to which other
@@ -181,6 +188,7 @@ class Browser:
             self.console.append(f"{what['type']}: {[arg.get('value') for arg in what['args']]}")
         elif method == "Runtime.exceptionThrown":
             self.console.append(f"exception: {json.dumps(what['exceptionDetails'])[:300]}")
+            self.errors.append(self.console[-1])
         elif method == "Log.entryAdded":
             self.console.append(f"{what['entry']['level']}: {what['entry']['text']}")
         elif method == "Network.requestWillBeSent":

@@ -244,7 +244,8 @@ def test_run_folder_reads_what_was_written(tmp_path: Path) -> None:
     [
         ({}, True),
         ({JOURNAL: "", "plan.jsonl": "a plan"}, True),
-        ({".run.json.123": "{", ".plan.jsonl.45": ""}, True),
+        ({".byteways-0123456789abcdef": "{", JOURNAL: ""}, True),
+        ({".byteways-notes": ""}, False),
         ({JOURNAL: "{}\n", "plan.jsonl": "a plan"}, False),
         ({"plan.jsonl": "a plan", "thesis.tex": "years of work"}, False),
         ({"thesis.tex": ""}, False),

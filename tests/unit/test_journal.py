@@ -256,7 +256,7 @@ def test_manifest_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
     def full(file: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(manifests.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(BytewaysError, match=r"cannot write .*run\.json"):
         manifests.write(tmp_path, a_manifest(planned=2))
     assert read_manifest(tmp_path)["planned"] == 1

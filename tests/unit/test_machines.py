@@ -14,6 +14,7 @@ from byteways.errors import BytewaysError
 from byteways.machines import load, load_text, names, sheet
 from byteways.machines.faults import GRAMMAR, check_faults, check_rank_faults
 from byteways.machines.model import Fact
+from byteways.machines.schema import TABLES
 from byteways.machines.topology import topology_of
 from byteways.plan.toml_files import read_toml
 from byteways.results.schema import texts
@@ -29,6 +30,12 @@ WANTED = (
     "mi300x-8",
 )
 CRUSHER = load("crusher-mi250x")
+FRACTIONS = {
+    f"{table}.{key}": kind
+    for table, keys in TABLES.items()
+    for key, kind in keys.items()
+    if key.endswith("efficiency")
+}
 
 
 def test_all_are_there() -> None:
@@ -167,6 +174,18 @@ def line_of(text: str) -> int:
             "200 is out of range",
             "peak_bytes_per_s = [200",
         ),
+        (
+            "peak_bytes_per_s = [200e9,",
+            "peak_bytes_per_s = [2e17,",
+            "2e+17 is out of range",
+            "peak_bytes_per_s = [200",
+        ),
+        (
+            "memory_clock_mhz = [",
+            "pcie_generation = [16, 'assumed: x']\nmemory_clock_mhz = [",
+            "16 is out of range",
+            "memory_clock_mhz = [",
+        ),
         ('kind = "xgmi"', 'kind = "ethernet"', "'ethernet' is not a valid value", 'kind = "xgmi"'),
         ('"gpu0-gpu6"', '"gpu0-gpu9"', "unknown device gpu9", 'pairs = ["gpu0-gpu6"'),
         ('"gpu0-gpu6"', '"gpu0-gpu1"', "'gpu0-gpu1' appears twice", 'pairs = ["gpu0-gpu6"'),
@@ -188,6 +207,21 @@ def test_mistakes_are_named_with_their_line(before: str, after: str, said: str, 
     assert said in message
     if "TOML" not in said:
         assert message.startswith(f"m.toml:{line_of(at)}: ")
+
+
+@pytest.mark.parametrize("name", sorted(FRACTIONS))
+def test_a_fraction_is_no_more_than_all(name: str) -> None:
+    """Would catch a model whose records are all beyond the physical limit."""
+    assert FRACTIONS[name].most == 1.0
+
+
+def test_a_model_that_passes_its_own_limit() -> None:
+    """Would catch a rate that contradicts width and kind of its link, in a message without both numbers."""
+    text = CRUSHER.text.replace("peak_bytes_per_s = [200e9,", "peak_bytes_per_s = [300e9,", 1)
+    with pytest.raises(BytewaysError) as caught:
+        topology_of(load_text(text, file="m.toml"))
+    assert "300.0 GB/s" in caught.value.what and "200.0 GB/s" in caught.value.what
+    assert "gpu0-gpu1" in (caught.value.cause or "")
 
 
 def test_what_is_missing_is_named() -> None:

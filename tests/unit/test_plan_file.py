@@ -67,7 +67,7 @@ def test_no_half_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(file: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("byteways.run.plan_file.os.fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(BytewaysError, match=r"cannot write .*plan\.jsonl"):
         plan_file.write(tmp_path, PLAN_OF_THREE)
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from byteways.errors import BytewaysError
 from byteways.run import process
+from byteways.run.private_folder import private_folder
 from byteways.run.process import (
     SOCKET_PATH_LIMIT,
     WorkerLost,
@@ -108,10 +110,22 @@ def test_a_folder_that_cannot_be_written_is_passed_over(
 ) -> None:
     """Catches a worker that does not start because its user may read the session's folder only."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(os, "access", lambda path, mode: path != str(tmp_path) or not mode & lacking)
     folder, _ = _socket_place()
     assert folder.path.parent == Path("/tmp")
     folder.remove()
+
+
+def test_a_socket_goes_where_temporary_files_go(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a run that fails because /tmp is read-only, although TMPDIR names another place."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("TMPDIR", str(short_path))
+    folder, path = _socket_place()
+    assert path.parent.parent == short_path
+    folder.remove()
+    with private_folder() as other:
+        assert other.parent == short_path
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -133,14 +147,20 @@ def test_a_path_that_is_too_long_is_passed_over(
 def test_no_folder_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a loss without its cause: no folder may be written, or the last one is full."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr(os, "access", lambda path, mode: path == "/tmp")
 
     def full(base: Path) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(28, "No space left on device", str(base / "new"))
 
     monkeypatch.setattr(process, "PrivateFolder", full)
-    with pytest.raises(WorkerLost, match="for the socket: /tmp: No space left on device"):
+    with pytest.raises(WorkerLost, match="for the socket: /tmp: No space left on device") as caught:
         _socket_place()
+    assert "space" in (caught.value.hint or "") and "TMPDIR" not in (caught.value.hint or "")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(WorkerLost, match="neither XDG_RUNTIME_DIR nor /tmp can be written") as caught:
+    with pytest.raises(WorkerLost, match="can be written") as caught:
         _socket_place()
-    assert caught.value.status == "lost"
+    assert caught.value.status == "lost" and "TMPDIR" in (caught.value.hint or "")
+    with pytest.raises(BytewaysError) as none, private_folder():
+        pass
+    assert "TMPDIR" in (none.value.hint or "")

@@ -76,6 +76,14 @@ def test_what_cannot_be_is_refused_while_planning(what: Case, why: str) -> None:
     assert why in (refusal(what, *H200X4) or "")
 
 
+@pytest.mark.parametrize("options", [{"relays": 4}, {"via": "gpu9"}, {"via": "gpu0"}])
+def test_a_refused_route_has_no_relays(options: dict[str, int | str]) -> None:
+    """Catches an internal error where memory or peak of a case are asked for before its refusal."""
+    what, direct = to_gpu(0, **options), to_gpu(0, relays=0)
+    assert footprint(what, H200X4[1]) == footprint(direct, H200X4[1])
+    assert peak(H200X4[0], what).bytes_per_s == peak(H200X4[0], direct).bytes_per_s
+
+
 def test_a_relay_needs_access_to_the_gpu_at_the_end() -> None:
     """Catches relays that would pass on through the host, which the driver does without a word."""
     machine = machines.gpus(3, without_peer=[("gpu2", "gpu0")])

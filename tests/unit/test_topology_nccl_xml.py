@@ -209,7 +209,7 @@ BOMB = '<!DOCTYPE system [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><system><cpu n
         ),
         ('<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n<topology/>', "it is a topology of hwloc"),
         ('<topology version="2.0"><object type="Machine"/></topology>', "it is a topology of hwloc"),
-        (xgmi_pair().replace('count="4"', 'count="many"'), '<xgmi count="many"> is not a number of links'),
+        (xgmi_pair().replace('count="4"', 'count="many"'), "<xgmi> 'many' is not a whole number"),
         ('<?xml version="1.0" encoding="klingon"?><system/>', "klingon"),
         ("<system><cpu>" + "<pci>" * 1500 + "<gpu/>" * 2 + "</pci>" * 1500 + "</cpu></system>", ""),
     ],

@@ -18,9 +18,6 @@ from byteways.text import visible
 #: do, or are already a BytewaysError.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
-#: Errors caused by tight resource limits.
-_SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status of the process."""
@@ -33,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_notes()
     try:
         return _answer(words, debug)
-    except BrokenPipeError:
+    except BrokenPipeError:  # of standard output: that of a named file is an error of the verb
         _drop_output()
         return int(ExitStatus.NOT_READ)
 
@@ -65,15 +62,12 @@ def _answer(words: Sequence[str], debug: bool) -> int:
 
 def _of_the_system(error: Exception) -> BytewaysError | None:
     """Converts errors of the system that the user can fix; None for others."""
+    from byteways.system_errors import of_the_system, unusable
+
     if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
         _drop_output()
-        return BytewaysError("cannot write the output", cause=error.strerror)
-    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SCARCE):
-        cause = "Out of memory" if isinstance(error, MemoryError) else error.strerror
-        return BytewaysError(
-            "the system is out of a resource", cause=cause, hint="see ulimit -a and the cgroup's limits"
-        )
-    return None
+        return unusable("cannot write the output", error)
+    return of_the_system(error)
 
 
 def _failed(error: BytewaysError, debug: bool) -> int:

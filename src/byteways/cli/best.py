@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
@@ -15,6 +14,7 @@ import typer
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.json_text import json_text
 from byteways.units import parse_size
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _print(
             "left_out": [*left_out],
             "answers": [one.to_json() for one in found],
         }
-        echo(json.dumps(outcome, indent=1, allow_nan=False))
+        echo(json_text(outcome, indent=1))
         return
     if mark := mark_of(folder.manifest):
         echo(mark)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,9 @@ import typer
 from byteways.cli.runs import Every, Mixed, opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.json_text import json_text
+from byteways.system_errors import cannot_write
+from byteways.writing import write_named
 
 if TYPE_CHECKING:
     from byteways.analyse.checks.check import Check
@@ -93,7 +95,7 @@ def check(
         raise BytewaysError("--slurm would drain this node for a simulated run", hint="leave out --slurm")
     _write(found, junit, prometheus)
     if as_json:
-        echo(json.dumps(found.to_json(), indent=1, allow_nan=False))
+        echo(json_text(found.to_json(), indent=1))
     elif slurm:
         _print_drain_line(found)
     else:
@@ -134,25 +136,11 @@ def _write(found: Check, junit: Path | None, prometheus: Path | None) -> None:
 
 
 def write_file(path: Path, text: str, option: str) -> None:
-    """Writes a file that others may read at any time: they see the old content or the new.
-
-    A link stays, and its target is written. A device or a FIFO (`/dev/stdout`) is written to, never replaced.
-
-    Raises:
-        BytewaysError: It cannot be written.
-    """
-    target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    """Writes the file that an option names. Raises BytewaysError if it cannot be written."""
     try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
-            return
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(target)
+        write_named(path, text)
     except OSError as error:
-        draft.unlink(missing_ok=True)
-        hint = f"name another file with {option}"
-        raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint=hint) from error
+        raise cannot_write(path, error, f"name another file with {option}") from error
 
 
 def _print_drain_line(found: Check) -> None:

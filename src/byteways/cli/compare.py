@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +12,7 @@ from byteways.analyse.wording_comparison import FAIL_IF
 from byteways.cli.runs import Every, Mixed, opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.json_text import json_text
 from byteways.plan.words import closest
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def compare(
     if as_json:
         comparisons = [{**one.to_json(), **_classes_as_data(one, folders)} for one in found]
         told = {"marks": _marks(folders), "comparisons": comparisons, "broken": broken}
-        echo(json.dumps(told, indent=1, allow_nan=False))
+        echo(json_text(told, indent=1))
     else:
         for one in found:
             _print(one, folders, every)
@@ -149,7 +149,7 @@ def _by_class(folders: Sequence[RunFolder], names: Sequence[str], as_json: bool)
     found = compare_classes(folders, names)
     if as_json:
         told = {"marks": _marks(folders), "comparisons": [one.to_json() for one in found]}
-        echo(json.dumps(told, indent=1, allow_nan=False))
+        echo(json_text(told, indent=1))
         return
     for mark in _marks(folders):
         echo(mark)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import shutil
 import sys
@@ -22,6 +21,7 @@ from byteways import __version__
 from byteways.cli.terminal import echo
 from byteways.doctor.check import STATES, Check
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.json_text import json_text
 from byteways.text import visible
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def doctor(
             "works": works,
             "checks": [check.to_json() for check in checks],
         }
-        echo(json.dumps(data, indent=2))
+        echo(json_text(data, indent=2))
     else:
         colour = False if os.environ.get("NO_COLOR") else None  # None: colour on a terminal only
         typer.echo("\n".join(lines(checks, _width())), color=colour)

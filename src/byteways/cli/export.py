@@ -12,6 +12,9 @@ import typer
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
+from byteways.system_errors import cannot_write
+from byteways.text import ESCAPED
+from byteways.writing import named
 
 
 def export(
@@ -63,15 +66,15 @@ def export(
         sys.stdout.flush()
         return 0
     try:
-        if chosen.binary:
-            content = io.BytesIO()  # an existing file is replaced only after success
-            chosen.write(folder.manifest, records, content, samples_of)
-            out.write_bytes(content.getvalue())
-        else:
-            with out.open("w", encoding="utf-8", newline="") as file:
-                chosen.write(folder.manifest, records, file, samples_of)
+        with named(out) as file:
+            if chosen.binary:
+                content = io.BytesIO()  # the library that writes it does not pass on what the system says
+                chosen.write(folder.manifest, records, content, samples_of)
+                file.write(content.getbuffer())
+            else:
+                text = io.TextIOWrapper(file, encoding="utf-8", errors=ESCAPED, newline="")
+                chosen.write(folder.manifest, records, text, samples_of)
+                text.detach()  # flushes; the file is closed by named()
     except OSError as error:
-        raise BytewaysError(
-            f"cannot write {out}", cause=error.strerror, hint="name another file with --out"
-        ) from error
+        raise cannot_write(out, error, "name another file with --out") from error
     return 0

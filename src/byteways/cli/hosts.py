@@ -15,6 +15,7 @@ from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.json_text import json_text
 from byteways.plan.case import PlannedCase
 from byteways.plan.hosts.names import Host, read_hosts
 from byteways.plan.hosts.plan import HostsPlan
@@ -96,7 +97,7 @@ def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
             "cases": [planned.case.identity() for planned in plan.cases],
             "notes": list(plan.notes),
         }
-        echo(json.dumps(numbers, indent=1))
+        echo(json_text(numbers, indent=1))
         return ExitStatus.GOOD
     tables = [
         block
@@ -166,7 +167,7 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
             "hosts_left_out": left_out,
             "report": str(written) if written else None,
         }
-        echo(json.dumps(outcome, indent=1))
+        echo(json_text(outcome, indent=1))
     else:
         print_ending(folder, main_findings(folder))
         echo(f"report: {written}" if written else f"run: {folder.path}")

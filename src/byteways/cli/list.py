@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
@@ -13,6 +12,7 @@ from byteways.aliases import elsewhere
 from byteways.cli.layout import Lines, Notes, Table, show
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
+from byteways.json_text import json_text
 from byteways.machines import load as load_machine
 from byteways.machines import names as machine_names
 from byteways.plan import vocabulary
@@ -89,7 +89,7 @@ def list_(
             name = simulation.model.name if simulation else None
             answer |= {"simulated": simulation is not None, "machine_model": name}
             answer |= {"probed": machine.capabilities is not None, "reason": machine.reason or None}
-        echo(json.dumps(answer, indent=1))
+        echo(json_text(answer, indent=1))
         return
     if machine is not None and machine.reason:
         say(f"this machine could not be probed: {machine.reason}")

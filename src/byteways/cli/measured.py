@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
 from byteways.cli.terminal import echo, say
 from byteways.errors import ExitStatus
+from byteways.json_text import json_text
 from byteways.plan.case import PlannedCase
 from byteways.plan.suite_types import LEAST_RANKED
 from byteways.results.run_folder import LOG, RunFolder
@@ -191,7 +191,7 @@ def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, 
                 for finding in found
             ],
         }
-        echo(json.dumps(outcome, indent=1))
+        echo(json_text(outcome, indent=1))
         return
     print_ending(folder, found)
     echo(f"report: {report}" if report else f"run: {folder.path}")

@@ -11,6 +11,8 @@ from byteways.cli.beside import BesideRun, check_pair, opened_beside
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
+from byteways.text import restored
+from byteways.writing import is_standard_output
 
 if TYPE_CHECKING:
     from byteways.results.run_folder import RunFolder
@@ -76,7 +78,8 @@ def report(
         written = write_report(folders[0], out, other)
     else:
         written = write_comparison(folders, out, names=[str(run) for run in runs], mixed=mixed)
-    echo(str(written))
+    if not is_standard_output(written):  # which holds the page alone
+        echo(str(written))
     return 0
 
 
@@ -91,4 +94,4 @@ def _study_of(run: RunFolder) -> Study:
             cause=f"it ran suite {run.manifest['suite']['name']}",
             hint="--beside draws two runs that `byteways reproduce` made",
         )
-    return load(str(told.get("folder") or told["key"]))
+    return load(restored(str(told.get("folder") or told["key"])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from byteways.cli.run_options import (
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.json_text import json_text
 from byteways.plan.planner import NoCaseError
 from byteways.results.run_folder import RunFolder, read_manifest
 from byteways.results.simulated import mark_of, model_of, subject, worded
@@ -252,7 +252,7 @@ def _print(
     }
     if counts is not None:
         answer["records"] = dict(counts)
-    echo(json.dumps(answer, indent=1, allow_nan=False))
+    echo(json_text(answer, indent=1))
 
 
 def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:

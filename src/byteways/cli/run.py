@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import time
 from collections import Counter
@@ -34,6 +33,7 @@ from byteways.cli.run_options import (
 )
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.json_text import json_text
 from byteways.plan.suite import load
 from byteways.plan.suite_types import Suite
 from byteways.results.run_folder import RunFolder, read_manifest
@@ -245,7 +245,7 @@ def print_plan(dry: DryRun, as_json: bool, mark: str) -> int:
             }
             for entry in planned
         ]
-        echo(json.dumps(cases, indent=1))
+        echo(json_text(cases, indent=1))
         return ExitStatus.GOOD
     if mark:
         echo(mark)

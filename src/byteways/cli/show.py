@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from byteways.cli.opening import hanging, print_findings, print_headline, print_
 from byteways.cli.runs import opened_run
 from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import echo, echo_rendered
+from byteways.json_text import json_text
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, mark_of, model_of, subject
@@ -63,7 +63,7 @@ def show(
         folder.damaged_lines,
     )
     if as_json:
-        echo(json.dumps(_as_data(view), indent=1, allow_nan=False))
+        echo(json_text(_as_data(view), indent=1))
     else:
         _print(view, progress(folder))
     return 0

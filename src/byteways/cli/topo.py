@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,11 +17,13 @@ from byteways.cli.terminal import echo
 from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
+from byteways.json_text import json_text
 from byteways.plan.device_sample import MOST_DEVICES
 from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
 from byteways.run.simulation import simulation_of
 from byteways.settings import gpus_wanted
+from byteways.system_errors import unusable
 from byteways.topology import nccl_xml, nccl_xml_writer
 from byteways.topology.model import Cache, Device, Nic, Topology
 from byteways.units import format_size
@@ -72,7 +73,7 @@ def topo(
             echo(nccl_xml_writer.comment(mark))
         echo(nccl_xml_writer.write(topology), end="")
     elif as_json:
-        echo(json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))
+        echo(json_text({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))
     else:
         show(blocks(topology, every=all_devices), mark)
 
@@ -113,10 +114,12 @@ def read(path: Path) -> tuple[Topology, str]:
             said = _XML_MARK.search(content)
             return nccl_xml.of(content, path), said[1].decode(errors="replace") if said else ""
         data: Any = decoded(content)
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise unusable(f"cannot read {path}", error, "byteways topo --json > FILE") from error
+    except (ValueError, RecursionError) as error:
         raise BytewaysError(
             f"cannot read {path}",
-            cause=error.strerror if isinstance(error, OSError) else f"neither JSON nor XML: {error}",
+            cause=f"neither JSON nor XML: {error}",
             hint="byteways topo --json > FILE",
         ) from error
     topology = _topology(path, data)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain, combinations
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations, count, product
 from string import ascii_lowercase, ascii_uppercase
 
 from byteways.cli.device_groups import ranges_of
@@ -14,6 +14,8 @@ from byteways.units import format_bandwidth
 
 #: A wider matrix uses letters for its classes, with a legend.
 MATRIX_WIDTH = 96
+#: Most devices of a matrix, and of a list of routed pairs: both grow with the square of their number.
+MOST_IN_MATRIX = 128
 #: With more links than this, links of equal class share rows, to fit a screen.
 ROWS = 24
 #: Maximum number of links named in a shared row.
@@ -69,12 +71,15 @@ def _clique(names: Sequence[str], whole: bool) -> str | None:
 def matrix(topology: Topology) -> list[Table | Lines]:
     """Returns the link classes from row to column; letters and a legend if the names are too wide."""
     names = topology.names()
+    title = "Link classes between devices"
+    if len(names) > MOST_IN_MATRIX:
+        return [Lines(title, (f"{len(names):,} devices are too many for a matrix",))]
     cells = [[link_class(topology, a, b) for b in names] for a in names]
-    title, columns = "Link classes between devices", ("", *names)
+    columns = ("", *names)
     widest = [max(len(row[index]) for row in [names, *cells]) for index in range(len(names))]
     if sum(width + 2 for width in widest) <= MATRIX_WIDTH:
         return [Table(title, columns, tuple((a, *row) for a, row in zip(names, cells, strict=True)))]
-    letters = dict(zip(dict.fromkeys(chain(*cells)), ascii_uppercase + ascii_lowercase, strict=False))
+    letters = dict(zip(dict.fromkeys(chain(*cells)), _letters(), strict=False))
     rows = tuple((a, *(letters[cell] for cell in row)) for a, row in zip(names, cells, strict=True))
     legend = Lines("Classes", tuple(f"{letter}  {text}" for text, letter in letters.items()))
     return [Table(title, columns, rows), legend]
@@ -94,8 +99,19 @@ def classes(topology: Topology) -> Table:
     )
 
 
+def _letters() -> Iterator[str]:
+    """Yields A to Z, a to z, then AA, AB and so on."""
+    alphabet = ascii_uppercase + ascii_lowercase
+    for length in count(1):
+        yield from map("".join, product(alphabet, repeat=length))
+
+
 def routed(topology: Topology) -> list[Table | Lines]:
-    """Returns GPU pairs that are routed over other GPUs, with those GPUs; empty without any."""
+    """Returns GPU pairs that are routed over other GPUs, with those GPUs; empty without any, and for too many
+    devices.
+    """
+    if len(topology.devices) > MOST_IN_MATRIX:
+        return []
     found = routes(topology)
     gpus = topology.names("gpu")
     rows = [

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from byteways.topology.link_rates import PCIE_GENERATIONS
+
 VENDORS = ("amd", "nvidia")
 LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa", "nic", "network")
 
@@ -38,16 +40,21 @@ MOST_GPUS, MOST_DOMAINS, MOST_CORES = 256, 64, 4096
 
 _NUMBER, _WHOLE, _TRUTH = Key("number"), Key("whole"), Key("truth")
 _POSITIVE = Key("number", least=1e-9)
-_SHARE = Key("number", least=1e-6)
+#: A part of a nominal rate: nothing is faster than its link or memory.
+_SHARE = Key("number", least=1e-6, most=1.0)
+_SHARE_OR_NONE = Key("number", 0.0, most=1.0)
 #: Bytes/s: less than a megabyte a second is probably meant as GB/s, and would take years of virtual time.
-_SPEED = Key("number", least=1e6)
+#: More than a petabyte a second no link and no memory has: the fastest memory of a GPU has 8e12.
+_SPEED = Key("number", least=1e6, most=1e15)
+_SPEED_OR_NONE = Key("number", 0.0, most=1e15)
+_OPERATIONS = Key("number", least=1e6)
 
 #: Keys of every kind of rate.
 _RATE = {
     "fixed_ns": _NUMBER,
     "efficiency": _SHARE,
-    "cap_bytes_per_s": Key("number", 0.0),
-    "duplex_efficiency": Key("number", 0.0),
+    "cap_bytes_per_s": _SPEED_OR_NONE,
+    "duplex_efficiency": _SHARE_OR_NONE,
 }
 
 
@@ -75,7 +82,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "runtime_version": _WHOLE,
         "hosts": Key("whole", 0, most=64),
         "network_latency_ns": Key("number", 0.0),
-        "network_efficiency": Key("number", 0.0),
+        "network_efficiency": _SHARE_OR_NONE,
         "noise": _NUMBER,
         "seed": _WHOLE,
     },
@@ -90,7 +97,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "name": Key("text"),
         "architecture": Key("text"),
         "multiprocessors": Key("whole", least=1),
-        "multiply_adds_per_s": _SPEED,
+        "multiply_adds_per_s": _OPERATIONS,
         "memory_bytes": Key("whole", least=1),
         "cache_bytes": Key("whole", least=1),
         "memory_bytes_per_s": _SPEED,
@@ -100,8 +107,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "resident_threads": Key("whole", 0),
         "kernel_overlap": Key("number", 0.0),
         "queue_depth": Key("whole", least=1),
-        "thread_bytes_per_s": Key("number", 0.0),
-        "bulk_block_bytes_per_s": Key("number", 0.0),
+        "thread_bytes_per_s": _SPEED_OR_NONE,
+        "bulk_block_bytes_per_s": _SPEED_OR_NONE,
         "domains": Key("wholes"),
         "pci_addresses": Key("texts"),
         "l2_bytes": Key("whole", 0),
@@ -128,7 +135,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "core_stream_bytes_per_s": _SPEED,
         "call_ns": _NUMBER,
         "team_ns": _NUMBER,
-        "core_multiply_adds_per_s": _SPEED,
+        "core_multiply_adds_per_s": _OPERATIONS,
         "core_remote_bytes_per_s": _SPEED,
         "gpu_touched_part": Key("number", 0.0, most=1.0),
         "memory_latency_ns": _POSITIVE,
@@ -141,11 +148,11 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "pairs": Key("texts"),
         "width": Key("whole", least=1),
         "peak_bytes_per_s": _SPEED,
-        "duplex_bytes_per_s": Key("number", 0.0),
+        "duplex_bytes_per_s": _SPEED_OR_NONE,
     },
     "managed": {
         "kernels_migrate": _TRUTH,
-        "remote_efficiency": Key("number", 0.0),
+        "remote_efficiency": _SHARE_OR_NONE,
         "fault_ns": _NUMBER,
         "fault_peer_ns": Key("number", 0.0),
         "to_gpu_bytes_per_s": _SPEED,
@@ -180,7 +187,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "receive_ns": _NUMBER,
         "handshake_ns": _NUMBER,
         "ipc_from_bytes": Key("whole", 0),
-        "core_device_bytes_per_s": Key("number", 0.0),
+        "core_device_bytes_per_s": _SPEED_OR_NONE,
         "ipc_core_bytes": Key("whole", 0),
         "ipc_core_ns": Key("number", 0.0),
         "copy_ns": Key("number", 0.0),
@@ -205,8 +212,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     "topology": {
         "memory_clock_mhz": Key("whole", least=1),
         "memory_bus_bits": Key("whole", least=1),
-        "pcie_generation": Key("whole", 0),
-        "pcie_width": Key("whole", 0),
+        "pcie_generation": Key("whole", 0, most=max(PCIE_GENERATIONS)),
+        "pcie_width": Key("whole", 0, most=32),
         "virtual": Key("truth", False),
         "cache_sharing": Key("wholes"),
         # Of a GPU: of its compute units, and of the node. 0: not shown.

@@ -6,14 +6,14 @@ are passed in that library's form.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from byteways.machines.check import NVSWITCH
+from byteways.machines.limits import check_limits
 from byteways.machines.model import MachineModel
+from byteways.places import temporary_folder
 from byteways.topology import link_rates
 from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
@@ -49,20 +49,24 @@ def topology_of(
     Args:
         runtime_devices: Fields of `_core.Device` by name, from a simulated worker.
         faults: Links that are down are omitted.
+
+    Raises:
+        BytewaysError: The model passes a limit of that topology.
     """
     down = {frozenset(fault.split(":")[1].split("-")) for fault in faults if fault.startswith("down:")}
     machine = spec_of(model, down)
-    with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
-        write_tree(Path(folder), machine)
+    with temporary_folder() as folder:
+        write_tree(folder, machine)
         found = discover(
             None if runtime_devices is None else _of_first_host(model, runtime_devices),
-            Path(folder) / "sys",
-            proc=Path(folder) / "proc",
+            folder / "sys",
+            proc=folder / "proc",
             allowed_cores=all_cores(machine),
             management=_devices(model, down),
             environment={},
             host=model.name,
         )
+    check_limits(model, found)
     return replace(found, hosts=model.hosts)
 
 

@@ -16,7 +16,7 @@ from byteways.plan.interfaces import (
 )
 from byteways.plan.memory import is_managed
 from byteways.plan.memory_steps import PAGE_BYTES, held_bytes
-from byteways.plan.relays import paths_of
+from byteways.plan.relays import paths_there
 from byteways.plan.rows import moves_rows, rows_of
 from byteways.topology.model import Capabilities
 
@@ -155,7 +155,7 @@ def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
     gpus = [device for device in capabilities.devices if device.startswith("gpu")]
     for flow in case.flows:
         if case.interface_of(flow) == "route":
-            paths = paths_of(case, flow, gpus)
+            paths = paths_there(case, flow, gpus)
             for relay in paths.relays:
                 needed[relay] = needed.get(relay, 0) + paths.staging_bytes
     for buffer, size in buffers(case, capabilities):

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from byteways.plan.case import OF_ALL_RANKS, Case, Flow
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
-from byteways.plan.relays import paths_of
+from byteways.plan.relays import paths_there
 from byteways.topology.capacity import Arc, links_between, maximum_flow, memory_of, one_memory
 from byteways.topology.model import Topology
 from byteways.topology.nics import rate_to_nic
@@ -162,7 +162,7 @@ def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | Non
     """Returns the routes over each relay: source to relay, relay to destination."""
     return [
         arcs_of(topology, replace(flow, executor=relay))
-        for relay in paths_of(case, flow, topology.names("gpu")).relays
+        for relay in paths_there(case, flow, topology.names("gpu")).relays
     ]
 
 

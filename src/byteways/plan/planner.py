@@ -127,21 +127,22 @@ def make_plan(
         )
         suite = replace(suite, sweeps=tuple(sampled))
 
-    def expanded(sweep: Sweep) -> Expansion:
+    def expanded(sweep: Sweep, before: int) -> Expansion:
         if hosts and between_ranks(sweep):
             return between_hosts(sweep, topology)
-        return expand(sweep, topology, link_class, runtimes, processes)
+        return expand(sweep, topology, link_class, runtimes, processes, before)
 
     expansions: list[Expansion] = []
+    asked = 0
     for sweep in suite.sweeps:
-        expansions.append(expanded(sweep))
+        expansions.append(expanded(sweep, asked))
         asked = sum(len(expansion.cases) for expansion in expansions)
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
     pairs = zip(suite.sweeps, (expansion.cases for expansion in expansions), strict=True)
     for index, sweep in of_asked_sizes(sizes, pairs, only_filter(only, topology)).items():
         own = expansions[index]
-        expansions[index] = replace(own, cases=(*own.cases, *expanded(sweep).cases))
+        expansions[index] = replace(own, cases=(*own.cases, *expanded(sweep, asked).cases))
     bounds.within(sum(len(expansion.cases) for expansion in expansions), f"suite '{suite.name}'")
     wanted, notes, substitutes = _wanted(suite, expansions, only, sizes, topology, capabilities)
     if sample is not None:

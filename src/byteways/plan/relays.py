@@ -59,6 +59,14 @@ def paths_of(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
     return Paths(relays, int(options.get("piece_bytes", PIECE_BYTES)), int(options.get("depth", DEPTH)))
 
 
+def paths_there(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
+    """Returns the same, without relays if the machine lacks them: legality refuses such a case."""
+    try:
+        return paths_of(case, flow, gpus)
+    except ValueError:
+        return Paths((), PIECE_BYTES, DEPTH)
+
+
 def _after(end: str, gpus: Sequence[str], ends: Sequence[str]) -> list[str]:
     at = list(gpus).index(end)
     return [gpu for gpu in (*gpus[at + 1 :], *gpus[:at]) if gpu not in ends]

@@ -39,6 +39,7 @@ def expand(
     link_class: LinkClass,
     runtimes: Collection[str] = (),
     ranks: Sequence[Rank] = (),
+    before: int = 0,
 ) -> Expansion:
     """Returns all requested cases on this machine, possible or not, without duplicates, in the sweep's order.
 
@@ -48,9 +49,11 @@ def expand(
         link_class: Returns the class of links between two devices.
         runtimes: Names of the runtimes that drive its GPUs.
         ranks: Ranks of the run.
+        before: Number of cases of the suite's earlier sweeps, which share its bound.
 
     Raises:
-        BytewaysError: The sweep names (not by a glob) a device that this machine lacks.
+        BytewaysError: The sweep names (not by a glob) a device that this machine lacks, or there are too many
+            cases; they are counted before they are made.
     """
     has_gpu = bool(topology.names("gpu"))
     true_here = {"always", "with-gpu" if has_gpu else "without-gpu", *(f"with-{name}" for name in runtimes)}
@@ -58,7 +61,7 @@ def expand(
         return Expansion((), ())  # the suite itself says so: no note
     _check_named(sweep, topology)
     if between_ranks(sweep):
-        return _between_ranks(sweep, topology, link_class, ranks)
+        return _between_ranks(sweep, topology, link_class, ranks, before)
     notes: list[str] = []
     cases: dict[str, Case] = {}
     for pattern in sweep.patterns:
@@ -71,8 +74,7 @@ def expand(
             if sweep.pairs == "per-link-class":
                 assigned = representatives(assigned, link_class, topology if pattern == "two-pairs" else None)
             bounds.within(
-                len(cases) + len(assigned) * bounds.choices(sweep),
-                f"{sweep.origin.at('name')}: sweep '{sweep.name}'",
+                before + len(cases) + len(assigned) * bounds.choices(sweep), _counted(sweep, before)
             )
             for group, executors in assigned:
                 for flows in _flows(sweep, interface, group, executors, topology, notes):
@@ -85,13 +87,18 @@ def expand(
     return _expansion(sweep, cases, notes)
 
 
+def _counted(sweep: Sweep, before: int) -> str:
+    """Returns what the count of a bound is of."""
+    return f"{sweep.origin.at('name')}: {'the suite up to ' if before else ''}sweep '{sweep.name}'"
+
+
 def _expansion(sweep: Sweep, cases: Mapping[str, Case], notes: Sequence[str]) -> Expansion:
     named = tuple(dict.fromkeys(f"sweep '{sweep.name}': {note}" for note in notes))
     return Expansion(tuple(cases.values()), named)
 
 
 def _between_ranks(
-    sweep: Sweep, topology: Topology, link_class: LinkClass, ranks: Sequence[Rank]
+    sweep: Sweep, topology: Topology, link_class: LinkClass, ranks: Sequence[Rank], before: int
 ) -> Expansion:
     notes: list[str] = []
     cases: dict[str, Case] = {}
@@ -100,7 +107,7 @@ def _between_ranks(
         for pattern in sweep.patterns:
             sets = list(rank_sweep.rank_flows(ordered, pattern, placed, link_class, notes))
             most = (len(cases) + len(sets) * len(sweep.interfaces)) * bounds.choices(ordered)
-            bounds.within(most, f"{sweep.origin.at('name')}: sweep '{sweep.name}'")
+            bounds.within(before + most, _counted(sweep, before))
             for interface, flows in itertools.product(sweep.interfaces, sets):
                 own = rank_sweep.executed(interface, flows, placed)
                 found = cases_of(ordered, pattern, interface, own, topology)

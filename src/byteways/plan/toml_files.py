@@ -15,6 +15,7 @@ from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan import toml_bounds
 from byteways.plan.misplaced import advice
 from byteways.plan.words import closest
+from byteways.system_errors import not_read
 
 #: Python 3.10 has no TOML parser; tomli has the same interface.
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -54,12 +55,8 @@ def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) ->
     try:
         return read_text(path, MOST_TOML_BYTES), name_or_path
     except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
-        raise BytewaysError(
-            f"cannot read the {kind} file '{name_or_path}'",
-            cause=cause,
-            hint=f"byteways list {plural} shows the {plural} that come with byteways",
-        ) from error
+        hint = f"byteways list {plural} shows the {plural} that come with byteways"
+        raise not_read(f"cannot read the {kind} file '{name_or_path}'", error, hint) from error
 
 
 def read_toml(text: str, *, file: str) -> dict[str, Any]:

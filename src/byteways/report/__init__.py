@@ -36,7 +36,7 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
     folder = opened(run) if isinstance(run, Path) else run
     path = out or folder.path / REPORT
     if len(folder.records) < MANY_RECORDS:
-        return _written(path, render(from_run(folder, beside), packed_records(folder)))
+        return _written(path, render(from_run(folder, beside), packed_records(folder)), out is not None)
     here = os.getpid()
 
     def packed() -> tuple[str, str | None]:
@@ -45,7 +45,7 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
 
     with computed_beside(packed) as wait:
         page = from_run(folder, beside)
-        return _written(path, render(page, *wait()))
+        return _written(path, render(page, *wait()), out is not None)
 
 
 def write_comparison(
@@ -67,15 +67,18 @@ def write_comparison(
     from byteways.report.render import render_compared
 
     (compared,) = compare_runs(runs, names, mixed=mixed)
-    return _written(out or runs[1].path / COMPARED, render_compared(from_comparison(runs, compared)))
+    page = render_compared(from_comparison(runs, compared))
+    return _written(out or runs[1].path / COMPARED, page, out is not None)
 
 
-def _written(path: Path, text: str) -> Path:
-    from byteways.errors import BytewaysError
+def _written(path: Path, text: str, given: bool) -> Path:
+    """Writes a page to the file that the user gave, or to its own place in a run folder."""
+    from byteways.system_errors import cannot_write
+    from byteways.writing import write, write_named
 
     try:
-        path.write_text(text, encoding="utf-8")
+        (write_named if given else write)(path, text)
     except OSError as error:
         hint = "name another file with `byteways report RUN --out FILE`"
-        raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint=hint) from error
+        raise cannot_write(path, error, hint) from error
     return path

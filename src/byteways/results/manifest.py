@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import secrets
 import sys
@@ -14,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from byteways import __version__
-from byteways.errors import BytewaysError
-from byteways.files import sync_folder
+from byteways.json_text import json_text
 from byteways.results.code_version import code_digest, commit
 from byteways.results.record import SCHEMA_VERSION
 from byteways.results.run_folder import MANIFEST
 from byteways.settings import recorded_environment
+from byteways.system_errors import cannot_write
 from byteways.topology.model import Capabilities, Topology
 from byteways.topology.unusable import UnusableGpus
+from byteways.writing import write as write_file
 
 #: Fields of a device's description that may change on the same machine.
 _VOLATILE = ("memory_bytes",)
@@ -167,18 +167,10 @@ def write(folder: Path, manifest: Mapping[str, Any]) -> None:
         BytewaysError: The folder cannot be written; the previous manifest is intact.
     """
     path = folder / MANIFEST
-    draft = folder / f".{MANIFEST}.{os.getpid()}"
     try:
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=1, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        sync_folder(folder)
+        write_file(path, json_text(manifest, indent=1) + "\n", durable=True)
     except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint="free some space") from error
+        raise cannot_write(path, error, "check the file system") from error
 
 
 def _os_name() -> str:

@@ -6,7 +6,6 @@ named, and everything else is returned.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +20,9 @@ from byteways.results.journal_lines import JournalLines
 from byteways.results.record import FIRST_SCHEMA_VERSION, SCHEMA_VERSION, Record
 from byteways.results.samples import SAMPLES, Samples, SamplesFile
 from byteways.results.simulated import is_simulated
+from byteways.system_errors import hint_for, unusable
 from byteways.topology.model import Topology
+from byteways.writing import DRAFT
 
 MANIFEST = "run.json"
 JOURNAL = "measurements.jsonl"
@@ -34,7 +35,6 @@ HOSTS, HOSTS_OF_JOB = "hosts.json", "hosts.txt"
 SHEET = "machine.sheet"
 #: Files in a run folder before the manifest exists, besides drafts.
 BEFORE_MEASURING = (JOURNAL, SAMPLES, PLAN, LOG, SHEET, HOSTS, HOSTS_OF_JOB)
-_DRAFT = re.compile(r"\.(?:run\.json|plan\.jsonl)\.[0-9]+")
 
 
 @dataclass
@@ -85,8 +85,7 @@ def read_journal(
     except FileNotFoundError:
         return JournalText()
     except OSError as error:
-        hint = "see its owner and mode"
-        raise BytewaysError(f"cannot read {path}", cause=error.strerror, hint=hint) from error
+        raise unusable(f"cannot read {path}", error, "see its owner and mode") from error
     return text
 
 
@@ -115,7 +114,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         ) from error
     except OSError as error:
         raise BytewaysError(
-            f"{folder} is not a run folder", cause=f"{path}: {error.strerror}", hint=hint
+            f"{folder} is not a run folder",
+            cause=f"{path}: {error.strerror}",
+            hint=hint if isinstance(error, NotADirectoryError) else hint_for(error) or hint,
         ) from error
     except ValueError as error:
         raise damaged_manifest(path, f"not JSON: {error}") from error
@@ -146,7 +147,7 @@ def is_left_over(folder: Path) -> bool:
     """
     journal = folder / JOURNAL
     entries = [entry.name for entry in folder.iterdir()]
-    ours = all(name in BEFORE_MEASURING or _DRAFT.fullmatch(name) for name in entries)
+    ours = all(name in BEFORE_MEASURING or DRAFT.fullmatch(name) for name in entries)
     return ours and not (journal.exists() and journal.stat().st_size)
 
 

@@ -6,7 +6,6 @@ record: every record has its samples, and a line without record is ignored.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -16,7 +15,9 @@ from typing import Any
 from byteways.decoding import converted, decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_LINES_BYTES, open_regular
+from byteways.json_text import json_line
 from byteways.results.record import Record
+from byteways.system_errors import unusable
 
 SAMPLES = "samples.jsonl"
 
@@ -71,7 +72,7 @@ def of_outcome(case_id: str, round: int, outcome: Mapping[str, Any]) -> Samples 
 
 def encode(samples: Samples) -> bytes:
     """Returns the line. Raises ValueError for a time that is NaN or infinite."""
-    return json.dumps(samples.to_json(), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    return json_line(samples.to_json())
 
 
 class SamplesFile:
@@ -127,4 +128,4 @@ class SamplesFile:
 
 
 def _unreadable(path: Path, error: OSError) -> BytewaysError:
-    return BytewaysError(f"cannot read {path}", cause=error.strerror, hint="see its owner and mode")
+    return unusable(f"cannot read {path}", error, "see its owner and mode")

@@ -18,6 +18,7 @@ from byteways.machines.schema import machine_schema
 from byteways.results.manifest_types import OPTIONAL, STATES, Manifest
 from byteways.results.record import SCHEMA_VERSION, STATUSES, Record
 from byteways.results.samples import Samples
+from byteways.writing import write as write_file
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -71,7 +72,7 @@ def texts() -> dict[str, str]:
 def write(folder: Path) -> None:
     """Writes every schema into `folder`."""
     for name, text in texts().items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_file(folder / name, text)
 
 
 if __name__ == "__main__":

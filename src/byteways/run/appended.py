@@ -9,6 +9,9 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.files import sync_folder
+from byteways.results.run_folder import MANIFEST
+from byteways.system_errors import hint_for
+from byteways.writing import open_appended
 
 
 class Appended:
@@ -24,7 +27,7 @@ class Appended:
     def __init__(self, path: Path) -> None:
         self.path = path
         is_new = not path.exists()
-        self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self.descriptor = open_appended(path)
         self.unsynced = False
         if is_new:
             sync_folder(path.parent)
@@ -54,7 +57,7 @@ class Appended:
         size = os.fstat(self.descriptor).st_size
         if size > finished_bytes:
             end = os.pread(self.descriptor, size - finished_bytes, finished_bytes)
-            with kept_in.open("ab") as kept:
+            with os.fdopen(open_appended(kept_in), "ab") as kept:
                 kept.write(end + b"\n")
             os.ftruncate(self.descriptor, finished_bytes)
             os.fdatasync(self.descriptor)
@@ -88,17 +91,26 @@ class explained:  # noqa: N801 - reads as what it does: `with explained(folder):
     def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
         if not isinstance(error, OSError):
             return
-        if isinstance(error, FileNotFoundError):
+        if error.filename is None:
+            error.filename = str(self._folder)
+        cause = error.strerror or str(error)
+        gone = error.errno == errno.ENOENT
+        if gone and not (self._folder / MANIFEST).exists():
             raise BytewaysError(
                 f"{self._folder} was deleted while the run was writing into it",
-                cause=error.strerror,
+                cause=cause,
                 hint="its contents are lost; start a new run: byteways run",
+            ) from error
+        again = f"byteways run --resume {self._folder}"
+        if gone:
+            raise BytewaysError(
+                f"a file of {self._folder} was deleted while the run was writing into it",
+                cause=cause,
+                hint=f"the other files are kept; measure again what was in it: {again}",
             ) from error
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = f"no space left for {self._folder}" if full else f"cannot write to {self._folder}"
-        remedy = "free some space" if full else "check the file system"
+        remedy = hint_for(error, writing=True) or "check the file system"
         raise BytewaysError(
-            what,
-            cause=error.strerror or str(error),
-            hint=f"all measurements so far are kept; {remedy}, then: byteways run --resume {self._folder}",
+            what, cause=cause, hint=f"all measurements so far are kept; {remedy}, then: {again}"
         ) from error

@@ -20,7 +20,15 @@ from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.planner import Plan, make_plan, needs_ranks
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
-from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST, is_left_over, read_journal
+from byteways.results.run_folder import (
+    BEFORE_MEASURING,
+    JOURNAL,
+    LOG,
+    MANIFEST,
+    is_left_over,
+    read_journal,
+    read_manifest,
+)
 from byteways.run import plan_file
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
@@ -32,8 +40,10 @@ from byteways.run.process import WorkerProcess
 from byteways.run.rank_checks import check_ranks, doubts_about_ranks
 from byteways.run.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.run.unmeasured import Lacks, check_some
+from byteways.system_errors import hint_for
 from byteways.topology.model import Topology
 from byteways.topology.unusable import unusable_here
+from byteways.writing import DRAFT
 
 #: Time reserved for the report and for closing the runtimes: at most seconds, and fraction of the budget.
 RESERVE_S = 3.0
@@ -238,9 +248,8 @@ def check_new_folder(folder: Path) -> None:
 
 
 def _no_folder(folder: Path, error: OSError) -> BytewaysError:
-    return BytewaysError(
-        f"cannot use the run folder {folder}", cause=error.strerror, hint="choose another --out"
-    )
+    remedy = hint_for(error, writing=True) or "choose another --out"
+    return BytewaysError(f"cannot use the run folder {folder}", cause=error.strerror, hint=remedy)
 
 
 def begin(
@@ -309,6 +318,7 @@ def begin(
             sample=plan.sample.to_json() if plan.sample else None,
         )
         manifests.write(folder, manifest)
+        _read_back(folder, applied)
     except BaseException:
         if machine is not None and machine.worker is not None:
             machine.worker.kill()
@@ -328,6 +338,18 @@ def begin(
         repetition=repetition_of(plan.cases, options, simulation is not None),
         substitutes=plan.substitutes,
     )
+
+
+def _read_back(folder: Path, suite: Suite) -> None:
+    """Reads what was written as --resume will, before hours of measuring depend on it.
+
+    Raises:
+        BytewaysError: It cannot be read.
+    """
+    manifest = read_manifest(folder)
+    recorded_simulation(folder, manifest)
+    Options.from_json(manifest["options"])
+    plan_file.read(folder, suite)
 
 
 def claim_folder(folder: Path) -> Journal:
@@ -390,6 +412,7 @@ def restore_folder(folder: Path, existed: bool) -> None:
     """Removes the files of a run that did not begin."""
     with contextlib.suppress(OSError):  # the next run recognises leftovers
         _remove_all(folder)
+        (folder / MANIFEST).unlink(missing_ok=True)
         if not existed:
             folder.rmdir()
 
@@ -398,5 +421,6 @@ def _remove_all(folder: Path, but: str = "") -> None:
     for name in BEFORE_MEASURING:
         if name != but:
             (folder / name).unlink(missing_ok=True)
-    for draft in folder.glob(".*.jso*.[0-9]*"):
-        draft.unlink(missing_ok=True)
+    for entry in folder.iterdir():
+        if DRAFT.fullmatch(entry.name):
+            entry.unlink(missing_ok=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,12 +16,14 @@ from pathlib import Path
 from types import TracebackType
 
 from byteways.errors import BytewaysError
+from byteways.json_text import json_line
 from byteways.results.record import Record
 from byteways.results.run_folder import JOURNAL, JournalText, read_journal
 from byteways.results.samples import CUT_OFF as SAMPLES_CUT_OFF
 from byteways.results.samples import SAMPLES, Samples
 from byteways.results.samples import encode as encode_samples
 from byteways.run.appended import Appended, explained
+from byteways.system_errors import hint_for
 
 #: Above this duration of a synchronisation (network file systems: 10 to 100 ms, local ones: 0.15 ms), it is
 #: done once a second instead of once a record. Each record is still written at once: only a crash of the
@@ -36,7 +37,7 @@ CUT_OFF = "measurements.cut-off"
 
 def encode(record: Record) -> bytes:
     """Returns the line of a record. Raises ValueError for NaN and infinity, which JSON cannot represent."""
-    return json.dumps(record.to_json(), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    return json_line(record.to_json())
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,10 @@ class Journal:
             self._file = Appended(self.path)
         except OSError as error:
             hint = "choose another --out"
-            if self.path.exists():  # resuming: --out does not apply
+            remedy = hint_for(error, writing=True)
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS) and remedy:
+                hint = remedy
+            elif self.path.exists():  # resuming: --out does not apply
                 hint = f"resume a copy: cp -r {folder} COPY, then: byteways run --resume COPY"
             cause = f"{self.path}: {error.strerror}"
             raise BytewaysError(f"cannot write to {folder}", cause=cause, hint=hint) from error

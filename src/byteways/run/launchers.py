@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from byteways.errors import BytewaysError
+from byteways.places import folder_of_children
 from byteways.plan.case import PlannedCase
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import kind_of
@@ -297,6 +298,7 @@ def _version(path: str) -> str:
             text=True,
             timeout=VERSION_S,
             stdin=subprocess.DEVNULL,
+            cwd=folder_of_children(),
             env={**os.environ, **_root()},
             check=False,
         )

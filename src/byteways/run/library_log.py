@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from byteways.places import temporary_folder
 from byteways.results.library_choice import FILE, VARIABLES
 
 #: What the log is called in records.
@@ -42,8 +42,8 @@ class LibraryLog:
     def of_simulation(cls) -> Iterator[LibraryLog]:
         """Provides a log that the simulated library of this process writes meanwhile."""
         before = dict(os.environ)
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "library.log"
+        with temporary_folder() as folder:
+            path = folder / "library.log"
             os.environ.update(cls.variables(path))
             try:
                 yield cls(path)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.errors import BytewaysError
+from byteways.places import folder_of_children
 from byteways.run.simulator import native_folder
 from byteways.settings import module_command, mpi_threads
 
@@ -128,6 +129,7 @@ def mpi_report_of_child(launcher: str = "") -> dict[str, Any]:
             timeout=LIMIT_S,
             check=True,
             stdin=subprocess.DEVNULL,
+            cwd=folder_of_children(),
         )
         report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return report

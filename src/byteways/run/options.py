@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from byteways.plan.suite_types import Suite
+from byteways.text import restored
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,13 @@ class Options:
         known = {entry.name for entry in fields(cls)}
         if unknown := [name for name in data if name not in known]:
             raise ValueError(f"unknown option '{unknown[0]}'")
-        return converted(data, cls)
+        found: Options = converted(data, cls)
+        # The manifest holds paths as text.escaped() wrote them.
+        return replace(
+            found,
+            launcher=None if found.launcher is None else restored(found.launcher),
+            hosts=None if found.hosts is None else restored(found.hosts),
+        )
 
     def applied(self, suite: Suite) -> Suite:
         """Returns the suite with these rounds and precision; a repeated suite is planned round by round."""

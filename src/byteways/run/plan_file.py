@@ -14,8 +14,6 @@ A repeated suite appends its rounds one by one. A last line withdraws cases that
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -23,13 +21,16 @@ from typing import Any, get_type_hints
 
 from byteways.decoding import converted, decoded
 from byteways.errors import BytewaysError
-from byteways.files import MOST_LINES_BYTES, read_bytes, sync_folder
+from byteways.files import MOST_LINES_BYTES, read_bytes
+from byteways.json_text import json_line
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
 from byteways.results.record import SCHEMA_VERSION
 from byteways.results.run_folder import PLAN
 from byteways.run.appended import Appended, explained
+from byteways.system_errors import cannot_write
+from byteways.writing import replacing
 
 #: On resuming, a partial last line is moved to this file.
 CUT_OFF = "plan.cut-off"
@@ -64,18 +65,13 @@ def write(folder: Path, plan: Plan) -> None:
         "estimated_s": plan.estimated_s,
         "notes": list(plan.notes),
     }
-    path, draft = folder / PLAN, folder / f".{PLAN}.{os.getpid()}"
+    path = folder / PLAN
     try:
-        with draft.open("wb") as file:
-            file.write(_line(head))
+        with replacing(path, durable=True) as file:
+            file.write(json_line(head))
             file.writelines(_lines(plan.cases, set()))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        sync_folder(folder)
     except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint="free some space") from error
+        raise cannot_write(path, error, "choose another --out") from error
 
 
 def append(folder: Path, cases: Sequence[PlannedCase]) -> None:
@@ -86,7 +82,7 @@ def append(folder: Path, cases: Sequence[PlannedCase]) -> None:
 
 def withdraw(folder: Path, keys: Iterable[tuple[str, int]]) -> None:
     """Withdraws cases and rounds that were not reached in time. Raises BytewaysError like a journal."""
-    _append(folder, _line({"withdrawn": [list(key) for key in keys]}))
+    _append(folder, json_line({"withdrawn": [list(key) for key in keys]}))
 
 
 def read(folder: Path, suite: Suite) -> Plan:
@@ -138,10 +134,6 @@ def _append(folder: Path, data: bytes) -> None:
             file.close()
 
 
-def _line(data: Mapping[str, Any]) -> bytes:
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-
-
 def _lines(cases: Iterable[PlannedCase], told: set[str]) -> Iterator[bytes]:
     """Yields a line per planned case, without default values; cases in `told` only by their id."""
     for planned in cases:
@@ -154,7 +146,7 @@ def _lines(cases: Iterable[PlannedCase], told: set[str]) -> Iterator[bytes]:
         if case_id not in told:
             told.add(case_id)
             entry["case"] = planned.case.identity()
-        yield _line(entry)
+        yield json_line(entry)
 
 
 def _take(

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from byteways.places import temporary_base
+
 PREFIX = "byteways-private-"
 
 
@@ -52,8 +54,8 @@ class PrivateFolder:
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """Provides a temporary folder for the duration of the context."""
-    folder = PrivateFolder(Path(tempfile.gettempdir()))
+    """Provides a temporary folder for the duration of the context. Raises BytewaysError if there is none."""
+    folder = PrivateFolder(temporary_base())
     try:
         yield folder.path
     finally:

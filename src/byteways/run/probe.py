@@ -75,11 +75,12 @@ def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
         remedy = "leave --fault out, or choose another model: byteways list machines"
         if "the simulator " in loss.reason:  # its library is missing or does not load: other models fail, too
             remedy = "reinstall byteways: the simulator is part of it"
-        return BytewaysError(f"the simulated {model} could not be probed", cause=loss.reason, hint=remedy)
+        what = f"the simulated {model} could not be probed"
+        return BytewaysError(what, cause=loss.reason, hint=loss.hint or remedy)
     hint = "byteways doctor"
     if os.environ.get("BYTEWAYS_GPUS") != "0":
         hint = "exclude the GPUs to measure the host: BYTEWAYS_GPUS=0 byteways run"
-    return BytewaysError("this machine could not be probed", cause=loss.reason, hint=hint)
+    return BytewaysError("this machine could not be probed", cause=loss.reason, hint=loss.hint or hint)
 
 
 def probe(

@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from byteways import vendor_query
+from byteways.places import NO_TEMPORARY, folder_of_children, temporary_folders
 from byteways.run.private_folder import PrivateFolder
 from byteways.run.protocol import Channel, ConnectionClosed
 from byteways.run.rank_faults import Watch, blamed, with_place
 from byteways.settings import WORKER_ENVIRONMENT, worker_command
+from byteways.system_errors import hint_for
+from byteways.writing import open_appended
 
 #: Python on a cold network file system takes seconds to start; no healthy worker takes this long.
 HELLO_TIMEOUT_S = 60.0
@@ -41,12 +44,19 @@ SOCKET_PATH_LIMIT = 107
 
 
 class WorkerLost(Exception):  # noqa: N818 - a state, not a mistake
-    """The worker died or is unusable. `status` is recorded for the current case: `lost` or `timeout`."""
+    """The worker died or is unusable.
 
-    def __init__(self, reason: str, status: str = "lost") -> None:
+    Args:
+        reason: What happened.
+        status: Recorded for the current case: `lost` or `timeout`.
+        hint: What to do if the worker could not start for a reason that is not its own.
+    """
+
+    def __init__(self, reason: str, status: str = "lost", hint: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.status = status
+        self.hint = hint
 
 
 def process_state(pid: int) -> str | None:
@@ -140,7 +150,8 @@ class WorkerProcess:
                     self.kill()
                     raise
         except OSError as error:  # no free descriptor, or no memory
-            raise WorkerLost(f"worker did not start: {error.strerror or error}") from error
+            reason = f"worker did not start: {error.strerror or error}"
+            raise WorkerLost(reason, hint=hint_for(error, writing=True)) from error
         finally:
             folder.remove()
 
@@ -218,7 +229,7 @@ class WorkerProcess:
     def _spawn(
         self, command: Sequence[str], environment: Mapping[str, str] | None
     ) -> subprocess.Popen[bytes]:
-        with self._log.open("ab") as log:
+        with os.fdopen(open_appended(self._log), "ab") as log:
             try:
                 return subprocess.Popen(
                     command,
@@ -232,9 +243,11 @@ class WorkerProcess:
                         **(environment or {}),
                     },
                     start_new_session=True,
+                    cwd=folder_of_children(),
                 )
             except OSError as error:
-                raise WorkerLost(f"worker did not start: {command[0]}: {error.strerror}") from error
+                reason = f"worker did not start: {command[0]}: {error.strerror}"
+                raise WorkerLost(reason, hint=hint_for(error)) from error
 
     def _greet(self, listener: socket.socket) -> None:
         listener.settimeout(TICK_S)
@@ -374,17 +387,19 @@ def _shortened(text: str, limit: int = 120) -> str:
 
 def _socket_place() -> tuple[PrivateFolder, Path]:
     """Returns a new private folder and a socket path in it that is short enough."""
-    why = "neither XDG_RUNTIME_DIR nor /tmp can be written"
-    for base in (os.environ.get("XDG_RUNTIME_DIR"), "/tmp"):
-        if not base or not os.access(base, os.W_OK | os.X_OK):
-            continue
+    why, hint = "none of XDG_RUNTIME_DIR, TMPDIR, /tmp and /var/tmp can be written", NO_TEMPORARY
+    session = os.environ.get("XDG_RUNTIME_DIR", "")
+    own = [session] if session.startswith("/") and os.access(session, os.W_OK | os.X_OK) else []
+    for base in (*own, *temporary_folders()):
         try:
-            folder = PrivateFolder(Path(base).absolute())
+            folder = PrivateFolder(Path(base))
         except OSError as error:
-            why = f"{base}: {error.strerror}"
+            why, hint = f"{base}: {error.strerror}", hint_for(error, writing=True) or NO_TEMPORARY
             continue
         path = folder.path / "socket"
         if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
             return folder, path
         folder.remove()
-    raise WorkerLost(f"cannot create a folder for the socket: {why}")
+        why = f"a socket below {base} has a path of more than {SOCKET_PATH_LIMIT} bytes"
+        hint = "set TMPDIR to a folder with a shorter path: export TMPDIR=FOLDER"
+    raise WorkerLost(f"cannot create a folder for the socket: {why}", hint=hint)

@@ -17,7 +17,9 @@ from byteways.results.simulated import mark
 from byteways.run.private_folder import private_folder
 from byteways.run.probe import Probe, probe
 from byteways.settings import worker_command
+from byteways.system_errors import cannot_write
 from byteways.topology.model import Topology
+from byteways.writing import write
 
 #: Real seconds per simulated case. Virtual time costs little, so a longer case hangs.
 DEADLINE_S = 20.0
@@ -53,11 +55,9 @@ class Simulation:
         """
         path = folder / SHEET
         try:
-            path.write_text(sheet(self.model, self.faults), encoding="utf-8")
+            write(path, sheet(self.model, self.faults))
         except OSError as error:
-            raise BytewaysError(
-                f"cannot write {path}", cause=error.strerror, hint="choose another --out"
-            ) from error
+            raise cannot_write(path, error, "choose another --out") from error
         return path
 
     @staticmethod

@@ -45,6 +45,7 @@ from byteways.studies.study import (
     Study,
 )
 from byteways.studies.values import FILE, STATISTICS, Value, read_values
+from byteways.system_errors import not_read
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
@@ -125,8 +126,7 @@ def _read(folder: Traversable, key: str, name: str) -> str:
     try:
         return _text_of(folder / name)
     except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
-        raise BytewaysError(f"cannot read {key}/{name}", cause=cause, hint=GUIDE) from error
+        raise not_read(f"cannot read {key}/{name}", error, GUIDE) from error
 
 
 def _text_of(file: Traversable) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
+
+from byteways.topology.foreign_numbers import MOST_BUNDLE, MOST_BYTES_PER_S
 
 
 @dataclass(frozen=True)
@@ -199,7 +202,7 @@ class Topology:
                 rf"{device.kind}[0-9]{{1,4}}", device.name
             ):
                 return f"'{device.name}' of kind '{device.kind}' is not a device"
-        if doubled := {name for name in names if names.count(name) > 1}:
+        if doubled := {name for name, times in Counter(names).items() if times > 1}:
             return f"{min(doubled)} is there twice"
         for device in self.devices:
             if device.executed_by is not None and device.executed_by not in self.with_cores():
@@ -208,6 +211,11 @@ class Topology:
         for link in self.links:
             if link.a not in nodes or link.b not in nodes or link.a == link.b:
                 return f"a link of {link.a} and {link.b} does not connect two nodes"
+            if not 1 <= link.count <= MOST_BUNDLE:
+                return f"the link of {link.a} and {link.b} has a count of {link.count:.4g}"
+            for rate in (link.peak_bytes_per_s, link.signalling_bytes_per_s):
+                if rate is not None and not 0 < rate <= MOST_BYTES_PER_S:
+                    return f"the link of {link.a} and {link.b} has a rate of {rate:.4g} bytes/s"
         return ""
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.topology import link_rates
+from byteways.topology.foreign_numbers import MOST_BUNDLE, MOST_CORES, MOST_DEVICE, MOST_MEGABYTES_PER_S, whole
 from byteways.topology.kfd import pci_model
 from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
 from byteways.topology.model import Device, Link, Topology
@@ -62,6 +63,7 @@ class _Found:
         default_factory=Counter
     )  # element, and the one that contains it
     network: int = 0
+    drawn: set[frozenset[str]] = field(default_factory=set)  # pairs of GPUs whose bundle is there
     bare: int = 0  # GPUs without <gpu>
 
 
@@ -188,7 +190,8 @@ def _named(elements: Sequence[ET.Element], attribute: str, prefix: str) -> dict[
     numbers = [element.get(attribute, "") for element in elements]
     if len(set(numbers)) < len(numbers) or not all(number.isdigit() for number in numbers):
         numbers = [str(index) for index in range(len(elements))]
-    return {f"{prefix}{int(number)}": one for number, one in zip(numbers, elements, strict=True)}
+    found = [whole(number, f"the number of a <{prefix}>", 0, MOST_DEVICE) for number in numbers]
+    return {f"{prefix}{number}": one for number, one in zip(found, elements, strict=True)}
 
 
 def _walk(element: ET.Element, found: _Found, cpu: str, above: str, carried: PcieLink) -> None:
@@ -258,7 +261,7 @@ def _rename(found: _Found) -> None:
 def _add_fabric(gpu: ET.Element, address: str, name: str, cpu: str, found: _Found) -> None:
     """Adds the bundles of one GPU. Those between GPUs occur twice in the file; the second is ignored."""
     to_switch = 0
-    drawn = {frozenset((link.a, link.b)) for link in found.graph.links if link.kind != "pcie"}
+    drawn = set()
     for element in gpu:
         if element.tag == "c2c":
             found.graph.links.append(_c2c(element, name, cpu))
@@ -268,7 +271,8 @@ def _add_fabric(gpu: ET.Element, address: str, name: str, cpu: str, found: _Foun
             continue
         target, count = canonical_address(element.get("target", "")), _count(element)
         peer = found.names.get(target)
-        if peer is not None and frozenset((name, peer)) not in drawn:
+        if peer is not None and frozenset((name, peer)) not in found.drawn:
+            drawn.add(frozenset((name, peer)))
             found.graph.links.append(_bundle(gpu, element.tag, name, peer, count))
         elif peer is None and element.tag == "nvlink" and element.get("tclass") == _CPU_CLASS:
             found.graph.links.append(_bundle(gpu, "nvlink", name, cpu, count))
@@ -276,6 +280,7 @@ def _add_fabric(gpu: ET.Element, address: str, name: str, cpu: str, found: _Foun
             to_switch += count
         elif peer is None:
             found.graph.notes.append(f"{name}: {count} {element.tag} links lead to {target}, not in the file")
+    found.drawn |= drawn
     if to_switch:
         if NVSWITCH not in found.graph.switches:
             found.graph.switches.append(NVSWITCH)
@@ -283,10 +288,7 @@ def _add_fabric(gpu: ET.Element, address: str, name: str, cpu: str, found: _Foun
 
 
 def _count(element: ET.Element) -> int:
-    text = element.get("count", "1")
-    if not text.isdigit() or int(text) < 1:
-        raise ValueError(f'<{element.tag} count="{text}"> is not a number of links')
-    return int(text)
+    return whole(element.get("count", "1"), f"the count of <{element.tag}>", 1, MOST_BUNDLE)
 
 
 def _c2c(element: ET.Element, gpu: str, cpu: str) -> Link:
@@ -296,7 +298,7 @@ def _c2c(element: ET.Element, gpu: str, cpu: str) -> Link:
     that of each direction.
     """
     count, text = _count(element), element.get("bw", "")
-    rate = link_rates.c2c(count, int(text) if text.isdigit() else 0)
+    rate = link_rates.c2c(count, whole(text, "the bw of <c2c>", 0, MOST_MEGABYTES_PER_S) if text else 0)
     return Link(
         gpu,
         cpu,
@@ -368,7 +370,7 @@ def _cpu_device(name: str, element: ET.Element) -> Device:
         name,
         "cpu",
         " ".join(words),
-        numa_domain=int(numa) if numa.isdigit() else None,
+        numa_domain=int(name[3:]) if numa.isdigit() else None,
         cores=_cores(element.get("affinity", "")),
         memory_peak_source="the file does not describe memory",
         architecture=element.get("arch"),
@@ -391,6 +393,8 @@ def _gpu_device(
 
 def _cores(mask: str) -> tuple[int, ...]:
     """Parses a hexadecimal mask in words of 32 bits, highest first: `00000001,00000003` is (0, 1, 32)."""
+    if len(mask) > MOST_CORES // 2:
+        raise ValueError("an affinity is longer than the core mask of any machine")
     try:
         bits = int("".join(word.removeprefix("0x").zfill(8) for word in mask.split(",")) or "0", 16)
     except ValueError as error:

@@ -71,7 +71,7 @@ def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]
         way = (*route(topology, source, begin), *way)
     if way and end != destination:
         way = (*way, *route(topology, end, destination))
-    return way or _without_forwarding(topology, neighbours, source, destination)
+    return way or _without_forwarding(topology, source).get(destination, ())
 
 
 @cached
@@ -137,27 +137,47 @@ def _package_gpu(topology: Topology, name: str) -> str:
 
 def _over_peers(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
     """Returns the widest route over forwarding GPUs; among equals the one with fewest links."""
+    first, last = sorted((source, destination), key=_natural)
+    way = _from_over_peers(topology, first).get(last, ())
+    return way if first == source else way[::-1]
+
+
+@cached
+def _from_over_peers(topology: Topology, source: str) -> dict[str, tuple[Link, ...]]:
+    """Returns the widest route over forwarding GPUs to each node that has one."""
+    found: dict[str, tuple[Link, ...]] = {}
+    for neighbours in _forwarding(topology):
+        if source in neighbours:
+            for node, way in _shortest(neighbours, source).items():
+                found.setdefault(node, way)
+    return found
+
+
+@cached
+def _forwarding(topology: Topology) -> list[_Neighbours]:
+    """Returns the forwarding links by node: the widest ones, then those and the next width, and so on."""
     cpus = set(topology.names("cpu"))
     links = [link for link in topology.links if link.kind == _FORWARDED and not {link.a, link.b} & cpus]
-    first, last = sorted((source, destination), key=_natural)
+    levels: list[_Neighbours] = []
     for width in sorted({_width(link) for link in links}, reverse=True):
-        way = _shortest(_neighbours([link for link in links if _width(link) >= width]), first, last)
-        if way:
-            return way if first == source else way[::-1]
-    return ()
+        neighbours = _neighbours([link for link in links if _width(link) >= width])
+        levels.append(
+            {node: sorted(near, key=lambda pair: _natural(pair[0])) for node, near in neighbours.items()}
+        )
+    return levels
 
 
-def _shortest(neighbours: _Neighbours, source: str, destination: str) -> tuple[Link, ...]:
-    """Returns a route with the fewest links; among equals the first by node order."""
+def _shortest(neighbours: _Neighbours, source: str) -> dict[str, tuple[Link, ...]]:
+    """Returns routes with the fewest links to all nodes; among equals the first by node order."""
     ways: dict[str, tuple[Link, ...]] = {source: ()}
     queue = deque([source])
     while queue:
         node = queue.popleft()
-        for neighbour, link in sorted(neighbours.get(node, ()), key=lambda pair: _natural(pair[0])):
+        for neighbour, link in neighbours.get(node, ()):
             if neighbour not in ways:
                 ways[neighbour] = (*ways[node], link)
                 queue.append(neighbour)
-    return ways.get(destination, ())
+    return ways
 
 
 def _natural(name: str) -> tuple[str, int]:
@@ -166,24 +186,27 @@ def _natural(name: str) -> tuple[str, int]:
     return letters, int(digits or 0)
 
 
-def _without_forwarding(
-    topology: Topology, neighbours: _Neighbours, source: str, destination: str
-) -> tuple[Link, ...]:
+@cached
+def _without_forwarding(topology: Topology, source: str) -> dict[str, tuple[Link, ...]]:
+    """Returns the routes to all nodes that pass only through switches and CPU devices."""
+    neighbours = _neighbours_in(topology)
     gpus = set(topology.names("gpu"))
     # Order: non-fabric links, hops, narrowest (negated); a running number breaks ties.
     queue: list[tuple[int, int, float, int, str, tuple[Link, ...]]] = [(0, 0, -float("inf"), 0, source, ())]
-    done: set[str] = set()
+    found: dict[str, tuple[Link, ...]] = {}
     pushed = 0
     while queue:
         others, hops, narrow, _, node, way = heapq.heappop(queue)
-        if node == destination:
-            return way
-        if node in done or (node in gpus and node != source):
+        if node in found:
             continue
-        done.add(node)
+        found[node] = way
+        if node in gpus and node != source:
+            continue
         for neighbour, link in neighbours.get(node, ()):
+            if neighbour in found:
+                continue
             pushed += 1
             width = max(narrow, -_width(link))
             fabric = link.kind in FABRICS
             heapq.heappush(queue, (others + (not fabric), hops + 1, width, pushed, neighbour, (*way, link)))
-    return ()
+    return found

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from byteways.topology import kfd
+from byteways.topology import kfd, link_rates
 
 _TYPE_OF_KIND = {kind: number for number, kind in kfd.LINK_KINDS.items()}
 #: Kinds of a GPU's caches in KFD (HSA_CACHE_TYPE_*: data 1, instruction 2, of a GPU 8).
@@ -235,13 +235,13 @@ def _write_nic(sysfs: Path, nic: NicSpec) -> None:
 
 def _write_chain(sysfs: Path, chain: tuple[str, ...], spec: GpuSpec | NicSpec, kind: tuple[str, str]) -> Path:
     """Writes a PCI device, the last of `chain`, below its bridges; returns its folder."""
-    speeds = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}
+    speed = link_rates.pcie_transfers(spec.pcie_generation) / 1e9
     folder = sysfs
     for depth, address in enumerate(chain, start=1):
         folder = sysfs.joinpath("devices/pci0000:00", *chain[:depth])
         vendor, device_class = kind if depth == len(chain) else ("0x1022", "0x060400")
         for which in ("max", "current"):
-            _write(folder / f"{which}_link_speed", f"{speeds[spec.pcie_generation]} GT/s PCIe")
+            _write(folder / f"{which}_link_speed", f"{speed:.1f} GT/s PCIe")
             _write(folder / f"{which}_link_width", str(spec.pcie_width))
         _write(folder / "numa_node", str(spec.cpu))
         _write(folder / "vendor", vendor)

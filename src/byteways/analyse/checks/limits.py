@@ -22,6 +22,7 @@ from byteways.plan.interfaces import figure_of
 from byteways.plan.sizes import size_filter
 from byteways.plan.toml_files import read_toml
 from byteways.plan.words import closest
+from byteways.system_errors import not_read
 
 _KEYS = ("title", "only", "size", "at_least", "at_most")
 _RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(GB/s|MB/s|%)\s*")
@@ -60,8 +61,7 @@ def read_limits(path: Path) -> list[Limit]:
     try:
         text = read_text(path, MOST_TOML_BYTES)
     except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
-        raise BytewaysError(f"cannot read the limits '{path}'", cause=cause) from error
+        raise not_read(f"cannot read the limits '{path}'", error) from error
     data = read_toml(text, file=str(path))
     if unknown := next((key for key in data if key != "limit"), None):
         raise BytewaysError(f"{path}: unknown key '{unknown}'", hint=closest(unknown, ["limit"]))

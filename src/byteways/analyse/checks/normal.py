@@ -21,6 +21,7 @@ from byteways.analyse.repeatability import Spread
 from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_MANIFEST_BYTES, read_bytes
+from byteways.system_errors import unusable
 
 #: The word of --against, and the file that ships in this package.
 NORMAL, FILE = "normal", "normal.json"
@@ -190,7 +191,7 @@ def read_normal(path: Path | None) -> Normal:
     try:
         content = read_bytes(path, MOST_MANIFEST_BYTES)
     except OSError as error:
-        raise BytewaysError(f"cannot read the reference {path}", cause=error.strerror) from error
+        raise unusable(f"cannot read the reference {path}", error) from error
     hint = "byteways check --learn RUN… --out FILE writes such a file"
     try:
         found = decoded(content, Normal)

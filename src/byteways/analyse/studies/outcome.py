@@ -25,6 +25,7 @@ from byteways.results.simulated import mark_of, subject
 from byteways.studies.reading import load
 from byteways.studies.reference import parts, references
 from byteways.studies.study import Figure, Line, Place, Study
+from byteways.text import restored
 from byteways.topology.model import Topology
 from byteways.topology.routes import route
 
@@ -99,7 +100,7 @@ def outcome_of(run: Run) -> StudyOutcome | None:
         return None
     try:
         beside = run.beside if isinstance(run, Index) else None
-        return compare(load(str(told.get("folder") or told["key"])), run, beside)
+        return compare(load(restored(str(told.get("folder") or told["key"]))), run, beside)
     except BytewaysError:  # a study of another byteways version, or its folder was removed
         return None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from byteways.errors import BytewaysError
 from byteways.files import read_text
 from byteways.plan.case import HOST
+from byteways.system_errors import not_read
 
 #: A file of 100,000 names with groups has 4 MB.
 MOST_BYTES = 16 << 20
@@ -37,10 +38,8 @@ def read_hosts(path: Path) -> tuple[Host, ...]:
     what = f"cannot read the hosts of {path}"
     try:
         lines = read_text(path, MOST_BYTES).splitlines()
-    except OSError as error:
-        raise BytewaysError(what, cause=error.strerror, hint=_HINT) from error
-    except ValueError as error:
-        raise BytewaysError(what, cause=f"not text: {error}", hint=_HINT) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise not_read(what, error, _HINT) from error
     hosts: dict[str, Host] = {}
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()

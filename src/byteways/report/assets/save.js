@@ -16,6 +16,7 @@
 
   /** @param {HTMLElement} place @param {string} title @param {string} kind */
   async function plot(place, title, kind) {
+    if (place.hidden) return null; // a pair without a curve: nothing was drawn, or that of another pair
     await window.byteways.draw(place);
     const curve = place.querySelector("svg.lines"), plotted = /** @type {Plotted} */ (place);
     if (curve) return picture(curve, title, kind);

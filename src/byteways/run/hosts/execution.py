@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from typing import Any
 from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_LINES_BYTES, read_bytes
+from byteways.json_text import json_line
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.places import RankOfHost
 from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
@@ -32,8 +31,10 @@ from byteways.run.journal import Journal
 from byteways.run.opening import topology_of
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
+from byteways.system_errors import cannot_write
 from byteways.topology.model import Topology
 from byteways.topology.unusable import unusable_here
+from byteways.writing import write
 
 
 @dataclass
@@ -141,6 +142,7 @@ def begin_between_hosts(
             unusable_gpus=unusable_here(probed.capabilities.devices, probed.libraries),
         )
         manifests.write(folder, manifest)
+        read_hosts_plan(folder, read_manifest(folder))  # before hours of measuring depend on them
     except BaseException:
         journal.close()
         restore_folder(folder, existed)
@@ -216,12 +218,9 @@ def _write_hosts(folder: Path, plan: HostsPlan) -> None:
         data["ranks_of_host"] = [[rank.cpu, rank.gpu] for rank in plan.ranks_of_host]
     path = folder / HOSTS
     try:
-        with path.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(data, separators=(",", ":")) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        write(path, json_line(data), durable=True)
     except OSError as error:
-        raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint="free some space") from error
+        raise cannot_write(path, error, "choose another --out") from error
 
 
 def _changed(folder: Path, cause: str) -> BytewaysError:

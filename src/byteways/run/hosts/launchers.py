@@ -12,6 +12,8 @@ from byteways.errors import BytewaysError
 from byteways.results.run_folder import HOSTS_OF_JOB
 from byteways.run.launchers import COUNT, Launcher, find_launcher
 from byteways.settings import module_command
+from byteways.system_errors import cannot_write
+from byteways.writing import write
 
 #: Placeholders of a user's command: a file with one host a line, and the hosts separated by commas.
 HOST_FILE, HOST_LIST = "{hostfile}", "{hosts}"
@@ -99,7 +101,7 @@ def write_host_file(folder: Path, hosts: Sequence[str]) -> Path:
     """Writes the hosts of a job. Raises BytewaysError if the folder cannot be written."""
     path = folder.absolute() / HOSTS_OF_JOB
     try:
-        path.write_text("".join(f"{name}\n" for name in hosts), encoding="utf-8")
+        write(path, "".join(f"{name}\n" for name in hosts))
     except OSError as error:
-        raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint="free some space") from error
+        raise cannot_write(path, error, "check the file system") from error
     return path

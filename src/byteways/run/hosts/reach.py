@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
+from byteways.places import folder_of_children, temporary_base, temporary_folder
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 
 #: Seconds for a launcher to start a program that does nothing, and to end: in all, and for each host.
@@ -53,8 +53,8 @@ def unreachable(
 
 def _wrong(launcher: HostsLauncher, hosts: Sequence[str], tick: Callable[[], None]) -> str | None:
     """Starts a program on hosts; returns why that failed, None if it did not."""
-    with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
-        file = write_host_file(Path(folder), hosts)
+    with temporary_folder() as folder:
+        file = write_host_file(folder, hosts)
         words = launcher.line(hosts, file, [sys.executable, "-c", "pass"])
         most_s = limit_s(len(hosts))
         status, said = output_of(words, launcher.launcher.environment, most_s, tick)
@@ -73,7 +73,7 @@ def output_of(
     words: Sequence[str], environment: Mapping[str, str], most_s: float, tick: Callable[[], None]
 ) -> tuple[int | None, str]:
     """Runs a launcher. Returns its exit status, None if it was ended after `most_s`, and what it printed."""
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile(dir=temporary_base()) as said:
         job = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -81,6 +81,7 @@ def output_of(
             stderr=said,
             env={**os.environ, **environment},
             start_new_session=True,
+            cwd=folder_of_children(),
         )
         until = time.monotonic() + most_s
         try:

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from byteways.places import temporary_folder
 from byteways.run.hosts.launchers import MODULE, HostsLauncher, write_host_file
 from byteways.run.hosts.reach import limit_s, output_of
 from byteways.run.process import process_state
@@ -36,8 +36,8 @@ def states_on(
         tick: Called while waiting; may raise.
     """
     one_each = replace(launcher, ranks_per_host=1)
-    with TemporaryDirectory(prefix="byteways-") as folder:
-        file = write_host_file(Path(folder), hosts)
+    with temporary_folder() as folder:
+        file = write_host_file(folder, hosts)
         program = module_command("byteways.run.hosts.states")
         words = one_each.line(hosts, file, program)
         _, said = output_of(words, launcher.launcher.environment, limit_s(len(hosts)), tick)
