@@ -25,7 +25,13 @@ from pathlib import Path
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.topology import link_rates
-from byteways.topology.foreign_numbers import MOST_BUNDLE, MOST_CORES, MOST_DEVICE, MOST_MEGABYTES_PER_S, whole
+from byteways.topology.foreign_numbers import (
+    MOST_BUNDLE,
+    MOST_CORES,
+    MOST_DEVICE,
+    MOST_MEGABYTES_PER_S,
+    whole,
+)
 from byteways.topology.kfd import pci_model
 from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
 from byteways.topology.model import Device, Link, Topology
