@@ -163,6 +163,11 @@ def test_only_equal_definitions_compare(tmp_path: Path, fields: dict[str, Any], 
         ("torch-copy", "unidirectional", (9, 9), False),
         ("copy", "bidirectional", (5, 9), True),
         ("copy", "bidirectional", (9, 6), False),
+        ("copy", "unidirectional", (9, 10), False),
+        ("kernel", "unidirectional", (9, 10), True),
+        ("stream-triad", "unidirectional", (9, 10), True),
+        ("mpi", "unidirectional", (9, 10), False),
+        ("mpi", "bidirectional", (9, 10), True),
     ],
 )
 def test_a_change_of_the_method_concerns_its_cases_alone(
