@@ -396,14 +396,15 @@ def test_a_dry_run_prints_the_line_that_starts_the_ranks(
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
     words = command(jobs.MPICH, tmp_path, "--dry-run", "--only", "pattern=allreduce")[3:]
-    words[words.index("--ranks") + 1] = "64"
+    ranks = 2 * len(os.sched_getaffinity(0))
+    words[words.index("--ranks") + 1] = f"{ranks}"
     done = byteways(tmp_path, *words)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     line = lines[lines.index("the ranks are started by") + 1].strip()
-    assert f"{jobs.MPICH.mpiexec} -n 64 {sys.executable} " in line
-    assert line.endswith("byteways.run.rank_worker --ranks 64")
-    assert "64 ranks share " in done.stderr
+    assert f"{jobs.MPICH.mpiexec} -n {ranks} {sys.executable} " in line
+    assert line.endswith(f"byteways.run.rank_worker --ranks {ranks}")
+    assert f"{ranks} ranks share " in done.stderr
     words[words.index("--launcher") + 1] = "nowhere/mpiexec"
     done = byteways(tmp_path, *words)
     assert (done.returncode, done.stdout) == (2, "")
