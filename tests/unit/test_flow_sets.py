@@ -187,7 +187,7 @@ def test_routes_are_computed_once_for_each_pair(monkeypatch: pytest.MonkeyPatch)
     from byteways.plan.suite import load
     from byteways.topology import routes
 
-    machine, capabilities = machines.gpus(16, domains=2)
+    machine, capabilities = machines.gpus(8, domains=2)
     found: list[tuple[str, str]] = []
     search = routes._over_peers  # each route asks it once for the part between GPUs
 
