@@ -46,10 +46,24 @@ def run(folder: Path, name: str, *words: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / name / "measurements.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize(("model", "ranks", "library"), [("h200-x4", 4, "NCCL"), ("elcap-mi300a", 2, "RCCL")])
-def test_every_operation_is_verified(tmp_path: Path, model: str, ranks: int, library: str) -> None:
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """The folder of the run R of four ranks on h200-x4, and its records: the longest run here."""
+    folder = tmp_path_factory.mktemp("four")
+    return folder, run(folder, "R", "--machine", "h200-x4", "--ranks", "4")
+
+
+def test_every_operation_of_nccl_is_verified(four: tuple[Path, list[dict[str, Any]]]) -> None:
     """Catches an operation that leaves a wrong word anywhere, or that a link cannot carry so fast."""
-    records = run(tmp_path, "R", "--machine", model, "--ranks", str(ranks))
+    assert_verified(four[1], "NCCL")
+
+
+def test_every_operation_of_rccl_is_verified(tmp_path: Path) -> None:
+    """Catches the same between GPUs of AMD."""
+    assert_verified(run(tmp_path, "R", "--machine", "elcap-mi300a", "--ranks", "2"), "RCCL")
+
+
+def assert_verified(records: list[dict[str, Any]], library: str) -> None:
     assert {one["status"] for one in records} == {"measured"}, [one["reason"] for one in records]
     assert all(one["verified"] and one["engine"] == "xccl" for one in records)
     assert all(one["engine_evidence"].startswith(library) for one in records)
@@ -71,9 +85,9 @@ def test_repeated_figures_are_equal(tmp_path: Path) -> None:
     assert [one["time_ns"] for one in first] == [one["time_ns"] for one in second]
 
 
-def test_collectives_in_place_use_one_buffer(tmp_path: Path) -> None:
+def test_collectives_in_place_use_one_buffer(four: tuple[Path, list[dict[str, Any]]]) -> None:
     """Catches an option that changes nothing, and a record that does not name it."""
-    records = run(tmp_path, "R", "--machine", "h200-x4", "--ranks", "4", "--only", "sweep=in-place")
+    records = [one for one in four[1] if one["sweep"] == "in-place"]
     assert [one["options"]["in_place"] for one in records] == ["yes"] * 6
     assert all(one["verified"] and ", in place" in one["engine_evidence"] for one in records), records
 
@@ -210,9 +224,10 @@ def test_every_launch_mode_is_verified(tmp_path: Path, model: str, library: str)
     assert all(time > 0.99 * times[pattern, "process"] for (pattern, _), time in times.items())
 
 
-def test_records_tell_what_the_library_chose(tmp_path: Path) -> None:
+def test_records_tell_what_the_library_chose(four: tuple[Path, list[dict[str, Any]]]) -> None:
     """Catches the choice of another size or collective, and none told without a reason."""
-    records = run(tmp_path, "R", "--machine", "h200-x4", "--ranks", "4", "--only", "sweep=collectives")
+    folder, every = four
+    records = [one for one in every if one["sweep"] == "collectives"]
     chosen = {(one["pattern"], one["size_bytes"]): one["library_choice"] for one in records}
     assert chosen["allreduce", 32 * 1024]["protocol"] == "LL"
     assert chosen["allreduce", 16 * MIB]["protocol"] == "Simple"
@@ -221,7 +236,7 @@ def test_records_tell_what_the_library_chose(tmp_path: Path) -> None:
     for choice in chosen.values():
         assert (choice["algorithm"] is None) == (choice["reason"] is not None), choice
     assert "messages" in chosen["alltoall", 16 * MIB]["reason"]
-    shown = byteways(tmp_path, "show", "R").stdout
+    shown = byteways(folder, "show", "R").stdout
     assert "choice of the library" in shown and "Simple, " in shown
 
 

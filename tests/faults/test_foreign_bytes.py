@@ -28,7 +28,11 @@ def test_the_run_is_read_and_resumed(where: str, command: Command) -> None:
     elif where == "variables":
         variables = dict.fromkeys(("LD_LIBRARY_PATH", "NCCL_DEBUG_SUBSYS", "UCX_TLS"), f"/opt/{BYTE}")
     elif where == "launcher":
-        words = ["--launcher", f"/opt/{BYTE}/mpiexec"]
+        launcher = folder.with_name(BYTE) / "mpiexec"
+        launcher.parent.mkdir()
+        launcher.write_text("#!/bin/sh\necho HYDRA build details: 4.1\n")
+        launcher.chmod(0o755)
+        words = ["--launcher", str(launcher)]
     else:
         variables = {"BYTEWAYS_FAKE_FAULTS": "8192=not-utf-8"}
     failed = 1 if where == "reason" else 0

@@ -195,16 +195,16 @@ def test_another_mpi_does_not_resume_a_run(tmp_path: Path) -> None:
     """Catches messages of two libraries in one run, each under the name of the first."""
     jobs.require(jobs.STANDARD)
     words, variables = command(jobs.MPICH, tmp_path, "--only", "sweep=latency"), environment(tmp_path)
-    subprocess.run(words, env=variables, capture_output=True, timeout=300, check=True)
+    assert byteways(tmp_path, *words[3:], **variables).returncode == 0
     (tmp_path / "R" / "measurements.jsonl").write_text("")
-    again = [*words[:4], "--resume", str(tmp_path / "R"), "--no-report"]
+    again = ["run", "--resume", str(tmp_path / "R"), "--no-report"]
     others = {**variables, "BYTEWAYS_LIBMPI": str(jobs.STANDARD.library)}
-    refused = subprocess.run(again, env=others, capture_output=True, text=True, timeout=300)
+    refused = byteways(tmp_path, *again, **others)
     assert refused.returncode == 2 and not records(tmp_path)
     said = " ".join(refused.stderr.split())
     assert "cannot be resumed: results before and after would not be comparable caused by: MPI: MPICH" in said
     assert " became MPICH " in said and "hint: start a new run" in said
-    resumed = subprocess.run(again, env=variables, capture_output=True, text=True, timeout=300)
+    resumed = byteways(tmp_path, *again, **variables)
     assert resumed.returncode == 0 and [one.status for one in records(tmp_path)] == ["measured"]
 
 
@@ -343,7 +343,7 @@ def test_pairs_without_the_first_rank_are_measured(tmp_path: Path) -> None:
     words[words.index("--ranks") + 1] = "3"
     suite = tmp_path / "toy.toml"
     suite.write_text(SUITE.replace('pairs = "per-link-class"', 'pairs = "all"'), encoding="utf-8")
-    done = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True, timeout=200)
+    done = byteways(tmp_path, *words[3:], **environment(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     found = {record.path: record for record in records(tmp_path)}
     assert set(found) == {f"{a}/cpu0>{b}/cpu0" for a in range(3) for b in range(3) if a != b}
@@ -396,14 +396,15 @@ def test_a_dry_run_prints_the_line_that_starts_the_ranks(
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
     words = command(jobs.MPICH, tmp_path, "--dry-run", "--only", "pattern=allreduce")[3:]
-    words[words.index("--ranks") + 1] = "64"
+    ranks = 2 * len(os.sched_getaffinity(0))
+    words[words.index("--ranks") + 1] = f"{ranks}"
     done = byteways(tmp_path, *words)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     line = lines[lines.index("the ranks are started by") + 1].strip()
-    assert f"{jobs.MPICH.mpiexec} -n 64 {sys.executable} " in line
-    assert line.endswith("byteways.run.rank_worker --ranks 64")
-    assert "64 ranks share " in done.stderr
+    assert f"{jobs.MPICH.mpiexec} -n {ranks} {sys.executable} " in line
+    assert line.endswith(f"byteways.run.rank_worker --ranks {ranks}")
+    assert f"{ranks} ranks share " in done.stderr
     words[words.index("--launcher") + 1] = "nowhere/mpiexec"
     done = byteways(tmp_path, *words)
     assert (done.returncode, done.stdout) == (2, "")

@@ -70,7 +70,9 @@ def main() -> None:
     ranks = _core.ProcessRanks.join(arguments.folder, arguments.rank, SIZE, 60.0)
     bodies = {"words": words, "team": team}
     body = bodies.get(arguments.what, lambda ranks: leave(ranks, arguments.what))
-    (arguments.out / f"{ranks.rank}.json").write_text(json.dumps(body(ranks)))
+    written = arguments.out / f"{ranks.rank}.part"
+    written.write_text(json.dumps(body(ranks)))
+    written.rename(written.with_suffix(".json"))  # whole, as this process may be ended while it writes
 
 
 if __name__ == "__main__":

@@ -97,13 +97,13 @@ def test_the_probe_tells_engines_by_both_ends() -> None:
         devices=[SimpleNamespace(name=name, runtime=runtime) for name, runtime in devices],
         copy_engines=copy_engines,
     )
-    told = _copy_engines(session)  # type: ignore[arg-type]
+    told = _copy_engines(session, ["gpu0", "gpu1"])  # type: ignore[arg-type]
     assert {(source, to) for source, row in told.items() for to in row} == {
         (a, b) for a in ("host", "gpu0", "gpu1") for b in ("host", "gpu0", "gpu1") if a != b
     }
     assert ("cpu0", "gpu1") in asked and ("cpu1", "gpu1") not in asked
     session.devices = session.devices[:2]
-    assert _copy_engines(session) == {}  # type: ignore[arg-type]
+    assert _copy_engines(session, []) == {}  # type: ignore[arg-type]
 
     written = json.loads(json.dumps(FRONTIER.to_json()))
     assert Capabilities.from_json(written) == FRONTIER

@@ -141,11 +141,11 @@ class Worker:
 def test_only_sampled_gpus_are_tried() -> None:
     """Catches a probe that opens 64 GPUs before a run of a minute begins."""
     worker = Worker()
-    probe_with(worker, lambda devices: [name for name in devices if name == "gpu1"])  # type: ignore[arg-type]
-    assert worker.asked == [{"do": "devices"}, {"do": "probe", "gpus": ["gpu1"]}]
+    probe_with(worker, choose=lambda devices: [name for name in devices if name == "gpu1"])  # type: ignore[arg-type]
+    assert worker.asked == [{"do": "devices"}, {"do": "probe", "launcher": None, "gpus": ["gpu1"]}]
     every = Worker()
-    probe_with(every, lambda devices: None)  # type: ignore[arg-type]
-    assert every.asked[-1] == {"do": "probe"}
+    probe_with(every, "mpirun -q", lambda devices: None)  # type: ignore[arg-type]
+    assert every.asked[-1] == {"do": "probe", "launcher": "mpirun -q"}
 
 
 def test_what_a_worker_tells_of_gpus_that_it_does_not_try(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_what_a_worker_tells_of_gpus_that_it_does_not_try(tmp_path: Path) -> Non
     command = simulation.command(simulation.write_sheet(tmp_path), None)
     worker = WorkerProcess(tmp_path / "log", command=command)
     try:
-        found = probe_with(worker, lambda devices: ["gpu0", "gpu2"]).capabilities
+        found = probe_with(worker, choose=lambda devices: ["gpu0", "gpu2"]).capabilities
     finally:
         worker.stop()
     assert sorted(found.devices) == ["cpu0", "gpu0", "gpu1", "gpu2", "gpu3"]

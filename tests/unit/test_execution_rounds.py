@@ -142,7 +142,8 @@ def test_a_simulated_run_counts_its_rounds(monkeypatch: pytest.MonkeyPatch) -> N
     [
         ([], None),
         ([LOG, PLAN], None),
-        ([".run.json.123"], None),
+        ([f".byteways-{0x123:016x}"], None),
+        ([".run.json.123"], "is not empty"),
         (["notes.txt"], "is not empty"),
         ([LOG, "notes.txt"], "is not empty"),
         ([MANIFEST], "is not empty"),
@@ -184,7 +185,7 @@ def test_a_run_that_did_not_begin_leaves_nothing(existed: bool, tmp_path: Path) 
     """Catches files that stop the next run, and a user's folder or file removed."""
     folder = tmp_path / "run"
     folder.mkdir()
-    for name in (*BEFORE_MEASURING, ".plan.jsonl.77"):
+    for name in (*BEFORE_MEASURING, f".byteways-{0x77:016x}"):
         (folder / name).write_text("x")
     restore_folder(folder, existed)
     assert folder.exists() == existed and not [*tmp_path.glob("run/*")]
@@ -238,6 +239,7 @@ def test_a_repeated_suite_has_no_budget(
     monkeypatch.setattr(execution.plan_file, "write", lambda *_: None)
     monkeypatch.setattr(execution.manifests, "build", lambda **_: {})
     monkeypatch.setattr(execution.manifests, "write", lambda *_: None)
+    monkeypatch.setattr(execution, "_read_back", lambda *_: None)
     begun = execution.begin(load("quick"), Options(**given), tmp_path / "run", [], lambda: None)  # type: ignore[arg-type]
     begun.journal.close()
     assert begun.budget_s == budget_s

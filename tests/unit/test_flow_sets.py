@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 
 from byteways.errors import BytewaysError
@@ -10,7 +12,7 @@ from byteways.plan.flow_sets import _cut, lacking
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
 from byteways.plan.vocabulary import PATTERN_NEEDS
-from byteways.topology.model import Topology
+from byteways.topology.model import Link, Topology
 from byteways.topology.packages import package_of, packed, spread
 from byteways.topology.routes import link_class
 from tests.unit import machines
@@ -185,17 +187,19 @@ def test_routes_are_computed_once_for_each_pair(monkeypatch: pytest.MonkeyPatch)
     from byteways.plan.suite import load
     from byteways.topology import routes
 
-    machine, capabilities = machines.gpus(16, domains=2)
-    searches: list[tuple[str, str]] = []
-    search = routes._without_forwarding
+    machine, capabilities = machines.gpus(8, domains=2)
+    found: list[tuple[str, str]] = []
+    search = routes._over_peers  # each route asks it once for the part between GPUs
 
-    def counted(topology: Topology, neighbours: object, source: str, destination: str) -> object:
-        searches.append((source, destination))
-        return search(topology, neighbours, source, destination)  # type: ignore[arg-type]
+    def counted(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
+        found.append((source, destination))
+        return search(topology, source, destination)
 
-    monkeypatch.setattr(routes, "_without_forwarding", counted)
-    assert make_plan(load("full"), machine, capabilities).cases
-    assert len(searches) == len(set(searches)) <= len(machine.devices) ** 2
+    monkeypatch.setattr(routes, "_over_peers", counted)
+    with mock.patch.object(routes, "_neighbours", wraps=routes._neighbours) as graphs:
+        assert make_plan(load("full"), machine, capabilities).cases
+    assert 0 < len(found) == len(set(found)) <= len(machine.devices) ** 2
+    assert graphs.call_count <= 1 + len(machine.links)  # of all links, and of the forwarding ones by width
 
 
 def test_a_switch_passes_on_what_the_narrower_side_brings() -> None:

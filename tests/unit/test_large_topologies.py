@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import combinations
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from byteways.cli import main
+from byteways.cli import main, topo_links
 from byteways.cli.topo_links import MOST_IN_MATRIX, matrix
 from byteways.errors import BytewaysError
+from byteways.machines import load
+from byteways.machines.topology import topology_of
 from byteways.topology import nccl_xml, routes
 from byteways.topology.model import Device, Link, Topology
 from byteways.topology.routes import link_class, route
@@ -46,7 +50,7 @@ def test_one_search_serves_all_routes_from_a_device() -> None:
 
 
 def test_a_machine_of_1024_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Catches a table that grows with the square of the devices."""
+    """Catches a table, or the time for it, that grows with the square of the devices."""
     gpus = "".join(
         f'<pci busid="{n // 256:04x}:{n % 256:02x}:00.0" link_speed="32.0 GT/s PCIe" link_width="16">'
         f'<gpu dev="{n}" sm="90"><nvlink target="ffff:ff:ff" count="18" tclass="0x068000"/></gpu></pci>'
@@ -54,8 +58,30 @@ def test_a_machine_of_1024_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     file = tmp_path / "t.xml"
     file.write_text(f'<system version="1"><cpu numaid="0" affinity="ff">{gpus}</cpu></system>')
-    assert main(["topo", "--from", str(file)]) == 0
-    assert "too many for a matrix" in capsys.readouterr().out
+    with mock.patch.object(topo_links, "link_class", wraps=link_class) as classified:
+        assert main(["topo", "--from", str(file)]) == 0
+        assert classified.call_count == 2
+        shown = capsys.readouterr().out
+        assert shown.count("\n") < 60
+        assert re.findall(r"(\d+) +(gpu0<>gpu1|cpu0<>gpu0),", shown) == [
+            ("523776", "gpu0<>gpu1"),
+            ("1024", "cpu0<>gpu0"),
+        ]
+        assert main(["topo", "--from", str(file), "--all-devices"]) == 0
+        assert classified.call_count == 2
+        assert "too many for a matrix" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("machine", ["h200-x4", "frontier-mi250x", "elcap-mi300a", "jureca-mi250", "ring"])
+def test_classes_of_equal_devices_are_those_of_each(machine: str) -> None:
+    """Catches pairs that are counted twice or not, and devices taken for equal whose routes differ."""
+    topology = ring(12) if machine == "ring" else topology_of(load(machine))
+    pairs: dict[str, list[str]] = {}
+    for a, b in combinations(topology.names(), 2):
+        pairs.setdefault(link_class(topology, a, b), []).append(f"{a}<>{b}")
+    assert {row[0]: row[1:] for row in topo_links.classes(topology).rows} == {
+        text: (str(len(found)), ", ".join(found[: topo_links.EXAMPLES])) for text, found in pairs.items()
+    }
 
 
 def test_more_classes_than_letters() -> None:

@@ -76,10 +76,15 @@ def test_ctrl_c_ends_the_wait_and_the_child(monkeypatch: pytest.MonkeyPatch, tmp
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        query("any")
-    thread.join()
+    # A shell starts what it runs in the background with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            query("any")
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)
 

@@ -186,12 +186,12 @@ def test_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a machine that is asked for twice, and an error of the driver that ends the worker."""
     monkeypatch.setattr(capabilities, "describe", lambda *told: {"told": told})
     answers, measurer, host = ask(monkeypatch, MEASURED, {"do": "probe"}, {"do": "probe"}, MEASURE)
-    assert answers[0] == {"did": "probe", "told": ("core", "session", 7, None)} == answers[1]
+    assert answers[0] == {"did": "probe", "told": ("core", "session", 7, None, None)} == answers[1]
     assert measurer.did == ["open", "restart 9"] and host.did == ["begin", "end"]
     assert answers[-1] == {"did": "lost"}
 
     (ruined,), measurer, _ = ask(monkeypatch, {"status": "ruined"}, {"do": "probe"}, MEASURE)
-    assert ruined == {"did": "probe", "told": ("core", "session", 7, None), "leaving": True}
+    assert ruined == {"did": "probe", "told": ("core", "session", 7, None, None), "leaving": True}
     assert measurer.did == ["open"]
 
     def fail(*_: Any) -> None:
@@ -206,10 +206,10 @@ def test_devices_are_listed_before_a_probe_of_some(monkeypatch: pytest.MonkeyPat
     """Catches a probe of some GPUs that tries all, and an error that ends the worker."""
     monkeypatch.setattr(capabilities, "describe", lambda *told: {"told": told})
     monkeypatch.setattr(capabilities, "list_devices", lambda session: {"gpu0": {"of": session}})
-    some = {"do": "probe", "gpus": ["gpu1"]}
+    some = {"do": "probe", "launcher": "mpirun -q", "gpus": ["gpu1"]}
     answers, _, _ = ask(monkeypatch, MEASURED, {"do": "devices"}, some, MEASURE)
     assert answers[0] == {"did": "devices", "devices": {"gpu0": {"of": "session"}}}
-    assert answers[1]["told"] == ("core", "session", 7, ["gpu1"])
+    assert answers[1]["told"] == ("core", "session", 7, "mpirun -q", ["gpu1"])
 
     def fail(session: object) -> object:
         raise RuntimeError("lost")

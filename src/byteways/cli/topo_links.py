@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, combinations, count, product
+from itertools import chain, combinations, combinations_with_replacement, count, product
 from string import ascii_lowercase, ascii_uppercase
 
 from byteways.cli.device_groups import ranges_of
 from byteways.cli.layout import Lines, Table
 from byteways.topology.model import Link, Topology
-from byteways.topology.routes import link_class, routes
+from byteways.topology.routes import alike, link_class, routes
 from byteways.units import format_bandwidth
 
 #: A wider matrix uses letters for its classes, with a legend.
@@ -86,13 +87,25 @@ def matrix(topology: Topology) -> list[Table | Lines]:
 
 
 def classes(topology: Topology) -> Table:
-    """Returns the link classes between two devices of a large machine, each with its pairs' number."""
-    pairs: dict[str, list[tuple[str, str]]] = {}
-    for a, b in combinations(topology.names(), 2):
-        pairs.setdefault(link_class(topology, a, b), []).append((a, b))
+    """Returns the link classes between two devices of a large machine, each with its pairs' number.
+
+    Devices with equal links are classified once: a thousand GPUs have half a million pairs.
+    """
+    order = {name: number for number, name in enumerate(topology.names())}
+    number: Counter[str] = Counter()
+    pairs: dict[str, list[tuple[int, str, int, str]]] = {}
+    for one, two in combinations_with_replacement(alike(topology), 2):
+        few = one[: EXAMPLES + 1], two[: EXAMPLES + 1]  # the first pairs are among these
+        first = [*combinations(few[0], 2)] if one is two else [*product(*few)]
+        if first:
+            text = link_class(topology, *first[0])
+            number[text] += len(one) * (len(one) - 1) // 2 if one is two else len(one) * len(two)
+            named = (sorted(pair, key=order.__getitem__) for pair in first)
+            pairs.setdefault(text, []).extend((order[a], a, order[b], b) for a, b in named)
+    examples = {text: sorted(found, key=lambda pair: pair[::2])[:EXAMPLES] for text, found in pairs.items()}
     rows = [
-        (text, str(len(found)), ", ".join(f"{a}<>{b}" for a, b in found[:EXAMPLES]))
-        for text, found in sorted(pairs.items(), key=lambda item: -len(item[1]))
+        (text, str(number[text]), ", ".join(f"{a}<>{b}" for _, a, _, b in examples[text]))
+        for text in sorted(examples, key=lambda text: (-number[text], examples[text]))
     ]
     return Table(
         "Link classes between devices", ("class", "pairs", "for example"), tuple(rows), frozenset({"pairs"})

@@ -138,7 +138,7 @@ class _Deal:
         self._even()
         for tier in range(FIRST, -1, -1):
             large += self._by_priority(tier, self.limit_s)
-        self.over += [item for item in large if not self._take(item)]
+        self.over += self._rest(self._rest(large, most=1))
 
     def _by_priority(self, tier: int, until_s: float) -> list[Wanted]:
         """Selects waiting cases of this priority that fit; returns those too large to consider now."""
@@ -173,6 +173,10 @@ class _Deal:
             if not ((lacking or fits) and self._take(item)):
                 kept.append(item)
         self.waiting[name] = kept
+
+    def _rest(self, items: Sequence[Wanted], most: float = math.inf) -> list[Wanted]:
+        """Selects what fits, of each sweep until it has `most` cases; returns the others."""
+        return [item for item in items if self.taken[item.sweep.name] >= most or not self._take(item)]
 
     def _in_turn(self, tier: int) -> Iterator[Wanted]:
         """Yields and removes waiting cases of a priority, always from the sweep with the least time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from byteways.plan.applications import bytes_of_ends
@@ -150,21 +151,27 @@ def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
 
 
 def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
-    """Returns the bytes per owning device that the case uses at once; flows share no buffers."""
-    needed: dict[str, int] = {}
+    """Returns the bytes per owning device that the case uses at once; flows share no buffers.
+
+    Hosts have devices of the same names: of each, that of the host that needs most.
+    """
+    needed: Counter[tuple[str | None, str]] = Counter()  # by host and device
     gpus = [device for device in capabilities.devices if device.startswith("gpu")]
     for flow in case.flows:
         if case.interface_of(flow) == "route":
             paths = paths_there(case, flow, gpus)
             for relay in paths.relays:
-                needed[relay] = needed.get(relay, 0) + paths.staging_bytes
+                needed[flow.source.host, relay] += paths.staging_bytes
     for buffer, size in buffers(case, capabilities):
-        needed[buffer.device] = needed.get(buffer.device, 0) + size
+        needed[buffer.host, buffer.device] += size
     for flow in case.flows:
         if moves_pages(case.interface_of(flow)):  # the destination needs room for the pages, too
             size = flow_buffer_bytes(case, flow, lambda _: 0)
-            needed[flow.destination.device] = needed.get(flow.destination.device, 0) + size
-    return needed
+            needed[flow.destination.host, flow.destination.device] += size
+    most: dict[str, int] = {}
+    for (_, device), size in needed.items():
+        most[device] = max(most.get(device, 0), size)
+    return most
 
 
 def managed_bytes(case: Case, capabilities: Capabilities) -> int:

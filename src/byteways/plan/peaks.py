@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from byteways.plan.case import OF_ALL_RANKS, Case, Flow
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
-from byteways.plan.relays import paths_there
+from byteways.plan.relays import paths_of
 from byteways.topology.capacity import Arc, links_between, maximum_flow, memory_of, one_memory
 from byteways.topology.model import Topology
 from byteways.topology.nics import rate_to_nic
@@ -67,7 +67,11 @@ def peak(topology: Topology, case: Case) -> Peak:
     ways: list[list[Arc]] = []
     paths: list[str] = []
     for flow in flows:
-        for way in ways_of(topology, case, flow):
+        try:
+            own = ways_of(topology, case, flow)
+        except ValueError as error:
+            return Peak(None, str(error), ())
+        for way in own:
             if way is None:
                 return Peak(None, f"no link connects the devices of {flow.path}", ())
             ways.append(way)
@@ -116,6 +120,9 @@ def ways_of(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | None
     """Returns the arcs that a flow crosses: one route, or one for each path of `route`; None without a link.
 
     With STREAM counts, the single route contains each arc once per array.
+
+    Raises:
+        ValueError: The machine lacks relays of a `route`; the message says which.
     """
     interface = case.interface_of(flow)
     if counts_as_stream(interface):
@@ -162,7 +169,7 @@ def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | Non
     """Returns the routes over each relay: source to relay, relay to destination."""
     return [
         arcs_of(topology, replace(flow, executor=relay))
-        for relay in paths_there(case, flow, topology.names("gpu")).relays
+        for relay in paths_of(case, flow, topology.names("gpu")).relays
     ]
 
 

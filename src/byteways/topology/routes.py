@@ -92,16 +92,44 @@ def link_class(topology: Topology, source: str, destination: str) -> str:
         if len(way) > 1 and _package_gpu(topology, nodes[0]) == nodes[1]:
             way, nodes = way[1:], nodes[1:]
         way, nodes = way[::turn], nodes[::turn]
-    inner = nodes[1:-1]
-    if set(inner) & set(topology.names("gpu")):
+    kinds = _kinds(topology)
+    inner = {kinds.get(node) for node in nodes[1:-1]}
+    if "gpu" in inner:
         return "routed"
     classes = " + ".join(sorted({link.link_class for link in way}))
-    through_host = bool(set(inner) & set(topology.names("cpu")))
-    if {topology.device(source).kind, topology.device(destination).kind} != {"gpu"} or not inner:
+    if {kinds[source], kinds[destination]} != {"gpu"} or not inner:
         return classes
-    if through_host:
+    if "cpu" in inner:
         return f"{classes} through host"
     return classes if way[0].kind in FABRICS else f"{classes} through switch"
+
+
+def alike(topology: Topology) -> list[list[str]]:
+    """Returns the devices in groups: exchanging two of a group changes no class of a link.
+
+    They have equal links to the same nodes. Devices that share memory are alone, as routes differ by them.
+    """
+    neighbours = _neighbours_in(topology)
+    sharing = {
+        name
+        for device in topology.devices
+        if device.shares_memory_with
+        for name in (device.name, device.shares_memory_with)
+    }
+    groups: dict[object, list[str]] = {}
+    for device in topology.devices:
+        links = tuple(
+            (node, link.kind, link.link_class, _width(link)) for node, link in neighbours.get(device.name, ())
+        )
+        key = device.name if device.name in sharing else (device.kind, links)
+        groups.setdefault(key, []).append(device.name)
+    return list(groups.values())
+
+
+@cached
+def _kinds(topology: Topology) -> dict[str, str]:
+    """Returns the kind of each device by name; switches are not among them."""
+    return {device.name: device.kind for device in topology.devices}
 
 
 def nodes_of(source: str, way: Sequence[Link]) -> list[str]:
