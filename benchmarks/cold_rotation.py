@@ -2,9 +2,9 @@
 
     python benchmarks/cold_rotation.py [--path 'gpu0>gpu1'] [--size 1048576]
 
-Each interface is measured over each buffer in turns. Printed is the ratio of its bandwidth to that over six
-caches, with the 95 % interval over the turns: above 1 a part of the bytes was still cached. Wanted at four:
-within 2 %. Without a path it measures this machine's CPU; the first GPU of a path executes.
+Each interface is measured over each buffer, alternating. Printed is the ratio of its bandwidth to that over
+six caches, with the 95 % interval over the turns: above 1 a part of the bytes was still cached. Wanted at
+four: within 2 %. Without a path it measures this machine's CPU; the first GPU of a path executes.
 """
 
 from __future__ import annotations

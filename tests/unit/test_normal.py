@@ -346,4 +346,5 @@ def test_what_ships(tmp_path: Path) -> None:
         *range(len(normal.machines))
     }
     found: Check = checked(folder(machine(9), tmp_path / "own"), "own", Question.of("normal"))
-    assert found.verdict == PASS and found.counts[PASS] == 24
+    # Of kernels no machine of this kind has been measured since their method changed.
+    assert found.verdict == PASS and (found.counts[PASS], found.counts[UNKNOWN]) == (12, 12)
