@@ -6,7 +6,7 @@
 The suite has small cases of every kernel that stores into memory of another GPU or of other threads: direct
 collectives in each combination of algorithm, protocol and place, halo and particles by their own transports,
 random accesses. compute-sanitizer is in PATH or in the CUDA toolkit. It follows all processes (the launcher,
-ranks, workers), and writes a report for each into the folder of --keep.
+ranks, workers), and writes what it finds in them into the folder of --keep.
 
 Exit status: 0: nothing was found; 1: something was, or a case failed; 2: nothing was measured.
 """
@@ -170,7 +170,7 @@ def conclude(tool: str, folder: Path, records: Sequence[Record]) -> int:
         found += findings(report)
     by_status = Counter(record.status for record in records)
     cases = ", ".join(f"{count} {status}" for status, count in by_status.items()) or "no case"
-    print(f"{tool}: {found.total()} findings in {len(reports)} processes; {cases}")
+    print(f"{tool}: {found.total()} findings in {len(reports)} reports; {cases}")
     for (heading, kernel), count in found.most_common():
         print(f"  {count} × {heading}: {kernel}")
     for record in records:
