@@ -167,8 +167,8 @@ def _by_own_loops(record: Record) -> bool:
 def _cold_in_one_memory(record: Record) -> bool:
     """Whether a rotation over four caches instead of two may change the result.
 
-    On an H100 it changes transfers from pinned memory by 0.2 % at most, loads of its own memory by 3 %
-    (benchmarks/cold_rotation.py).
+    On an H100 it changes transfers of 1 MiB and more from pinned memory by 0.2 % at most, loads of its own
+    memory by 3 % (benchmarks/cold_rotation.py).
     """
     devices = {str(flow[end]).partition(":")[0] for flow in record.flows for end in ("source", "destination")}
     return record.cache == "cold" and len(devices) == 1 and devices == {record.executor}
