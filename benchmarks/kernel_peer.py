@@ -35,8 +35,12 @@ SAMPLES = 9
 WANTED = 0.98
 
 TWO_ARRAYS = ("stream-add", "stream-triad")
-ONE_BUFFER = ("load", "store", "random-load", "random-store", "random-update")
-COPIES = ("copy", "kernel")
+ONE_BUFFER = ("compute", "load", "store", "random-load", "random-store", "random-update")
+COPIES = ("copy", "kernel", "kernel-bulk")
+#: Their size is not a number of bytes that they move.
+FIXED = {"compute": 1 << 20, "ping-pong": 8}
+#: Rows of `kernel-2d`; kernels.cu has them too.
+ROWS = {"width_bytes": 4096, "pitch_bytes": 8192}
 LOCAL = (
     *COPIES,
     "load",
@@ -48,6 +52,8 @@ LOCAL = (
     "random-load",
     "random-store",
     "random-update",
+    "kernel-2d",
+    *FIXED,
 )
 
 
@@ -63,11 +69,16 @@ class DataPath:
 
 PATHS = (
     DataPath("within a GPU", ("gpu0", "device"), ("gpu0", "device"), LOCAL),
-    DataPath("to a peer", ("gpu0", "device"), ("gpu1", "device"), (*COPIES, "store")),
-    DataPath("from a peer", ("gpu1", "device"), ("gpu0", "device"), (*COPIES, "load")),
+    DataPath("to a peer", ("gpu0", "device"), ("gpu1", "device"), (*COPIES, "store", "kernel-2d", "ping-pong")),
+    DataPath("from a peer", ("gpu1", "device"), ("gpu0", "device"), (*COPIES, "load", "kernel-2d")),
     DataPath("from pinned memory", ("cpu0", "pinned"), ("gpu0", "device"), (*COPIES, "load")),
     DataPath("to pinned memory", ("gpu0", "device"), ("cpu0", "pinned"), (*COPIES, "store")),
 )
+
+
+def span(interface: str, size: int) -> int:
+    """Bytes of a slot: pitched rows have gaps."""
+    return size // ROWS["width_bytes"] * ROWS["pitch_bytes"] if interface == "kernel-2d" else size
 
 
 class Peer:
@@ -78,7 +89,7 @@ class Peer:
         flags = ["-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
         subprocess.run(["nvcc", *flags, "-o", str(library), str(SOURCE)], check=True, capture_output=True)
         self._library = ctypes.CDLL(str(library))
-        self._library.peer_batch.restype = ctypes.c_double
+        self._library.peer_batch.restype = self._library.peer_ping_pong.restype = ctypes.c_double
         self._library.peer_shape.restype = ctypes.c_char_p
         self.shapes = int(self._library.peer_shapes())
 
@@ -86,9 +97,15 @@ class Peer:
         return str(self._library.peer_shape(index).decode())
 
     def batch(self, interface: str, buffers: Buffers, size: int, shape: int, first: int, count: int) -> float:
-        slots = max(1, buffers.bytes // size)
-        pointers = (ctypes.c_void_p(buffer.address) for buffer in buffers.of_peer(interface))
-        numbers = (ctypes.c_uint64(number) for number in (size, slots, size))
+        stride = span(interface, size)
+        slots = max(1, buffers.bytes // stride)
+        pointers = [ctypes.c_void_p(buffer.address) for buffer in buffers.of_peer(interface)]
+        if interface == "ping-pong":
+            partner = int(buffers.partner.removeprefix("gpu"))
+            ours, theirs = pointers[1], pointers[0]
+            round_trip = self._library.peer_ping_pong(0, partner, ours, theirs, ctypes.c_uint64(count))
+            return float(round_trip) * count
+        numbers = (ctypes.c_uint64(number) for number in (size, slots, stride))
         range_ = (ctypes.c_uint(shape), ctypes.c_uint64(first), ctypes.c_uint64(count))
         nanoseconds = float(self._library.peer_batch(0, interface.encode(), *pointers, *numbers, *range_))
         if nanoseconds < 0:
@@ -102,7 +119,7 @@ class Peer:
         found = []
         for sample in range(samples):
             first = 3 * sample * batch
-            if size < SLOPE_BELOW:
+            if size < SLOPE_BELOW and interface != "ping-pong":
                 one = self.batch(interface, buffers, size, shape, first, batch)
                 two = self.batch(interface, buffers, size, shape, first + batch, 2 * batch)
                 found.append((two - one) / batch)
@@ -114,8 +131,9 @@ class Peer:
 class Buffers:
     """The arrays of one path and one round."""
 
-    def __init__(self, session: _core.Session, path: DataPath, size: int) -> None:
-        self.bytes = max(size, BUFFER_BYTES)
+    def __init__(self, session: _core.Session, path: DataPath, span_bytes: int) -> None:
+        self.bytes = max(span_bytes, BUFFER_BYTES)
+        self.partner = path.destination[0]
 
         def allocate(end: tuple[str, str]) -> _core.Buffer:
             device, memory = end
@@ -140,7 +158,11 @@ def ours(session: _core.Session, interface: str, buffers: Buffers, size: int) ->
     options.budget_s, options.precision = 0.03, 1e-4
     source, destination = buffers.of_ours(interface)
     second = buffers.second if interface in TWO_ARRAYS else None
-    flow = _core.Flow(source, destination, "gpu0", interface, size, second_source=second)
+    rows = {**ROWS, "strided": "source"} if interface == "kernel-2d" else {}
+    partner = buffers.partner if interface == "ping-pong" else ""
+    flow = _core.Flow(
+        source, destination, "gpu0", interface, size, second_source=second, partner=partner, **rows
+    )
     measured = session.measure([flow], options)
     if not measured.verified:
         sys.exit(f"error: {interface} of {format_size(size)} moved wrong data")
@@ -178,17 +200,19 @@ def compared(
     row = Row(path.name, interface, size, "", [], [])
     best = -1
     for _ in range(rounds):
-        buffers = Buffers(session, path, size)
+        buffers = Buffers(session, path, span(interface, size))
         measured = ours(session, interface, buffers, size)
         batch = measured.batch
         if best < 0:
-            shapes = range(1 if interface == "copy" else peer.shapes)
+            shapes = range(1 if interface in ("copy", *FIXED) else peer.shapes)
             tried = {
                 shape: statistics.median(peer.times(interface, buffers, size, shape, batch, 3))
                 for shape in shapes
             }
             best = min(tried, key=tried.__getitem__)
-            row.shape = "the vendor's call" if interface == "copy" else peer.shape(best)
+            row.shape = {"copy": "the vendor's call", "kernel-bulk": f"chunks of {min(16, 1 << best)} KiB"}.get(
+                interface, peer.shape(best)
+            )
         theirs = peer.times(interface, buffers, size, best, batch)
         again = ours(session, interface, buffers, size)
         row.ours_ns.append(statistics.median([*measured.samples_ns, *again.samples_ns]))
@@ -206,7 +230,7 @@ def cases(
             print(f"{path.name}: left out, it needs {len(ends)} GPUs", flush=True)
             continue
         for interface in path.interfaces:
-            for size in SIZES:
+            for size in (FIXED[interface],) if interface in FIXED else SIZES:
                 if chosen(path, interface, size):
                     yield path, interface, size
 

@@ -1,12 +1,14 @@
-// Plain CUDA kernels that do the work of byteways' interfaces, for kernel_peer.py, which compiles this file as a
-// shared library and calls it in the process of byteways, on the same buffers. Each kernel has a few shapes; the
-// caller takes the fastest. A batch waits behind a kernel that spins until all of it is enqueued.
+// Plain CUDA kernels that do the work of byteways' interfaces, for kernel_peer.py, which compiles this file
+// as a shared library and calls it in the process of byteways, on the same buffers. Each kernel has a few
+// shapes; the caller takes the fastest. A batch waits behind a kernel that spins until all of it is enqueued.
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
+
+#include "special_kernels.cuh"
 
 namespace {
 
@@ -109,25 +111,31 @@ __global__ void __launch_bounds__(1024)
   }
 }
 
-// Every word once, in an order by two multiplications and shifts.
-__device__ inline unsigned place(unsigned index, unsigned mask, unsigned shift) {
-  index = index * 0x9E3779B1u + 0x7F4A7C15u & mask;
-  index ^= index >> shift;
-  return index * 0x85EBCA6Bu & mask;
-}
+// An order that visits every word once, by odd multiplications and shifts; `factor` and `offset` differ
+// between operations.
+struct Order {
+  unsigned factor, offset, mask, shift;
+
+  __device__ unsigned place(unsigned index) const {
+    index = index * factor + offset & mask;
+    index ^= index >> shift;
+    index = index * 0x85EBCA6Bu & mask;
+    return index ^ index >> shift;
+  }
+};
 
 enum Access { kLoad, kStore, kUpdate };
 
 template <Access access, unsigned each>
-__global__ void __launch_bounds__(1024) scattered(Word* words, Word count, unsigned shift) {
-  const unsigned mask = count - 1, threads = gridDim.x * blockDim.x;
+__global__ void __launch_bounds__(1024) scattered(Word* words, Word count, Order order) {
+  const unsigned threads = gridDim.x * blockDim.x;
   Word own = 0;
   for (Word first = blockIdx.x * blockDim.x + threadIdx.x; first < count; first += Word{each} * threads) {
     Word held[each];
     unsigned at[each];
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
-      at[k] = place(first + k * threads, mask, shift);
+      at[k] = order.place(first + k * threads);
       if (first + k * threads < count && access != kStore) held[k] = words[at[k]];
     }
 #pragma unroll
@@ -162,7 +170,8 @@ bool failed(cudaError_t code, const char* what) {
 struct Shape {
   unsigned threads, each, resident;
 };
-const Shape kShapes[] = {{256, 1, 0}, {512, 1, 0}, {256, 4, 0}, {512, 4, 0}, {256, 4, 8}, {512, 4, 4}, {256, 1, 8}};
+const Shape kShapes[] = {{256, 1, 0}, {512, 1, 0}, {256, 4, 0}, {512, 4, 0},
+                         {256, 4, 8}, {512, 4, 4}, {256, 1, 8}};
 
 unsigned blocks_of(const Shape& shape, Word count) {
   static const Word processors = [] {
@@ -189,25 +198,69 @@ bool launched(const std::string& what, const Job& job, Word slot, const Shape& s
   while (Word{1} << 2 * shift < words) ++shift;
   const unsigned by_word = blocks_of(shape, words);
   auto* random = reinterpret_cast<Word*>(to);
-  if (what == "kernel") copy<each><<<blocks, threads, 0, stream_>>>(to, from, count);
-  else if (what == "store") fill<each><<<blocks, threads, 0, stream_>>>(to, count);
-  else if (what == "load") sum<each><<<blocks, threads, 0, stream_>>>(from, count);
-  else if (what == "stream-copy") stream<kCopy, each><<<blocks, threads, 0, stream_>>>(doubles, one, two, count);
-  else if (what == "stream-scale") stream<kScale, each><<<blocks, threads, 0, stream_>>>(doubles, one, two, count);
-  else if (what == "stream-add") stream<kAdd, each><<<blocks, threads, 0, stream_>>>(doubles, one, two, count);
-  else if (what == "stream-triad") stream<kTriad, each><<<blocks, threads, 0, stream_>>>(doubles, one, two, count);
-  else if (what == "random-load") scattered<kLoad, each><<<by_word, threads, 0, stream_>>>(random, words, shift);
-  else if (what == "random-store") scattered<kStore, each><<<by_word, threads, 0, stream_>>>(random, words, shift);
-  else if (what == "random-update") scattered<kUpdate, each><<<by_word, threads, 0, stream_>>>(random, words, shift);
-  else return false;
+  const unsigned drawn = static_cast<unsigned>(slot * 0x9E3779B97F4A7C15ull >> 32);
+  const Order order{drawn | 1u, drawn * 3, static_cast<unsigned>(words - 1), shift};
+  if (what == "kernel")
+    copy<each><<<blocks, threads, 0, stream_>>>(to, from, count);
+  else if (what == "store")
+    fill<each><<<blocks, threads, 0, stream_>>>(to, count);
+  else if (what == "load")
+    sum<each><<<blocks, threads, 0, stream_>>>(from, count);
+  else if (what == "stream-copy")
+    stream<kCopy, each><<<blocks, threads, 0, stream_>>>(doubles, one, two, count);
+  else if (what == "stream-scale")
+    stream<kScale, each><<<blocks, threads, 0, stream_>>>(doubles, one, two, count);
+  else if (what == "stream-add")
+    stream<kAdd, each><<<blocks, threads, 0, stream_>>>(doubles, one, two, count);
+  else if (what == "stream-triad")
+    stream<kTriad, each><<<blocks, threads, 0, stream_>>>(doubles, one, two, count);
+  else if (what == "random-load")
+    scattered<kLoad, each><<<by_word, threads, 0, stream_>>>(random, words, order);
+  else if (what == "random-store")
+    scattered<kStore, each><<<by_word, threads, 0, stream_>>>(random, words, order);
+  else if (what == "random-update")
+    scattered<kUpdate, each><<<by_word, threads, 0, stream_>>>(random, words, order);
+  else
+    return false;
   return true;
 }
 
+// Rows of kernel-2d: as kernel_peer.py asks byteways for them.
+constexpr unsigned kRowBytes = 4096, kPitchBytes = 8192;
+
+void launch_rows(char* to, const char* from, Word bytes, const Shape& shape, cudaStream_t stream) {
+  const unsigned per_row = kRowBytes / sizeof(uint4);
+  const dim3 threads(std::min(per_row, shape.threads), std::max(1u, shape.threads / per_row));
+  const Word rows = bytes / kRowBytes;
+  const unsigned blocks = std::max<Word>(1, blocks_of(shape, bytes / sizeof(uint4)));
+  if (shape.each == 1)
+    special::rows<1><<<blocks, threads, 0, stream>>>(to, from, per_row, rows, kRowBytes, kPitchBytes);
+  else
+    special::rows<4><<<blocks, threads, 0, stream>>>(to, from, per_row, rows, kRowBytes, kPitchBytes);
+}
+
+// The shape's number chooses the chunk: 1 KiB for the first one, twice as much for each next one.
+bool launch_bulk(char* to, const char* from, Word bytes, const Shape& shape, cudaStream_t stream) {
+  static const bool allowed = !failed(
+      cudaFuncSetAttribute(special::bulk, cudaFuncAttributeMaxDynamicSharedMemorySize, special::kSharedBytes),
+      "cudaFuncSetAttribute");
+  const unsigned chunk = std::min(16u << 10, 1024u << (&shape - kShapes));
+  special::bulk<<<special::kBlocks, 32, special::kSharedBytes, stream>>>(to, from, bytes, chunk);
+  return allowed;
+}
+
 bool launch(const std::string& what, const Job& job, Word slot, const Shape& shape, cudaStream_t stream) {
+  char* to = job.destination + slot * job.stride;
+  const char* from = job.first + slot * job.stride;
   if (what == "copy")
-    return !failed(cudaMemcpyAsync(job.destination + slot * job.stride, job.first + slot * job.stride, job.bytes,
-                                   cudaMemcpyDefault, stream),
-                   "cudaMemcpyAsync");
+    return !failed(cudaMemcpyAsync(to, from, job.bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+  if (what == "kernel-bulk") return launch_bulk(to, from, job.bytes, shape, stream);
+  if (what == "kernel-2d") return launch_rows(to, from, job.bytes, shape, stream), true;
+  if (what == "compute") {
+    const unsigned blocks = blocks_of({512, 1, 2}, ~0u);
+    special::logistic<<<blocks, 512, 0, stream>>>(reinterpret_cast<float*>(to), 0.2f, 8192);
+    return true;
+  }
   return shape.each == 1 ? launched<1>(what, job, slot, shape, stream)
                          : launched<4>(what, job, slot, shape, stream);
 }
@@ -223,7 +276,8 @@ extern "C" const char* peer_shape(unsigned index) {
   return text.c_str();
 }
 
-// Nanoseconds of `count` operations of gpu `device` by device events, from slot `first` on; below 0: it failed.
+// Nanoseconds of `count` operations of gpu `device` by device events, from slot `first` on; below 0: it
+// failed.
 extern "C" double peer_batch(int device, const char* what, char* destination, const char* first_source,
                              const char* second_source, Word bytes, Word slots, Word stride, unsigned shape,
                              Word first, Word count) {
@@ -234,7 +288,8 @@ extern "C" double peer_batch(int device, const char* what, char* destination, co
   if (stream == nullptr) {
     if (failed(cudaHostAlloc(&open, sizeof *open, cudaHostAllocMapped), "cudaHostAlloc") ||
         failed(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate") ||
-        failed(cudaEventCreate(&begin), "cudaEventCreate") || failed(cudaEventCreate(&end), "cudaEventCreate"))
+        failed(cudaEventCreate(&begin), "cudaEventCreate") ||
+        failed(cudaEventCreate(&end), "cudaEventCreate"))
       return -1;
   }
   const Job job{destination, first_source, second_source, bytes, slots, stride};
@@ -245,7 +300,8 @@ extern "C" double peer_batch(int device, const char* what, char* destination, co
   gate<<<1, 1, 0, stream>>>(open);
   cudaEventRecord(begin, stream);
   bool right = true;
-  for (Word k = 0; k < count && right; ++k) right = launch(what, job, (first + k) % slots, kShapes[shape], stream);
+  for (Word k = 0; k < count && right; ++k)
+    right = launch(what, job, (first + k) % slots, kShapes[shape], stream);
   cudaEventRecord(end, stream);
   *flag = 1;
   float milliseconds = 0;
@@ -253,4 +309,40 @@ extern "C" double peer_batch(int device, const char* what, char* destination, co
       failed(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime"))
     return -1;
   return milliseconds * 1e6;
+}
+
+// Nanoseconds of one round trip of `rounds` between a kernel of gpu `leader` and one of gpu `partner`, of
+// which each writes the other's word, as byteways places them: the leader's word in `ours`, the partner's in
+// `theirs`.
+extern "C" double peer_ping_pong(int leader, int partner, Word* ours, Word* theirs, Word rounds) {
+  struct Side {
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+  };
+  static Side sides[16][2];
+  const auto side = [](int device, int role) -> Side& {
+    Side& found = sides[device][role];
+    cudaSetDevice(device);
+    if (found.stream == nullptr) {
+      cudaStreamCreateWithFlags(&found.stream, cudaStreamNonBlocking);
+      cudaEventCreate(&found.begin);
+      cudaEventCreate(&found.end);
+    }
+    return found;
+  };
+  cudaSetDevice(leader);
+  static Word next = Word{1} << 40;  // numbers that the words do not hold yet
+  const Side& answering = side(partner, 1);
+  special::answer<<<1, 1, 0, answering.stream>>>(theirs, ours, next, rounds, 0);
+  const Side& leading = side(leader, 0);
+  cudaEventRecord(leading.begin, leading.stream);
+  special::answer<<<1, 1, 0, leading.stream>>>(ours, theirs, next, rounds, 1);
+  cudaEventRecord(leading.end, leading.stream);
+  next += rounds;
+  float milliseconds = 0;
+  if (failed(cudaStreamSynchronize(leading.stream), "ping-pong") ||
+      failed(cudaStreamSynchronize(answering.stream), "ping-pong") ||
+      failed(cudaEventElapsedTime(&milliseconds, leading.begin, leading.end), "cudaEventElapsedTime"))
+    return -1;
+  return milliseconds * 1e6 / rounds;
 }

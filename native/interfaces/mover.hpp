@@ -171,11 +171,12 @@ void launch_operations(Device& by, const PreparedKernel& kernel, const LaunchSha
                        Arguments arguments, std::uint64_t first, std::uint64_t count, Stream& stream) {
   arguments.operations = by.is_host() ? count : 1;
   LaunchSeries series{&arguments.first_operation, first, by.is_host() ? 1 : count};
-  if constexpr (requires { arguments.slot; })
-    series.rotations = {{{&arguments.slot, arguments.slots}}};
+  if constexpr (requires { arguments.offset; })
+    series.rotations = {{{&arguments.offset, arguments.slots, arguments.stride}}};
   else
-    series.rotations = {{{&arguments.source_slot, arguments.source_slots},
-                         {&arguments.destination_slot, arguments.destination_slots}}};
+    series.rotations = {
+        {{&arguments.source_offset, arguments.source_slots, arguments.source_stride},
+         {&arguments.destination_offset, arguments.destination_slots, arguments.destination_stride}}};
   by.runtime->launch_series(kernel, shape, &arguments, sizeof arguments, series, stream);
 }
 

@@ -23,42 +23,43 @@ void launch(Session& session, Device& by, const char* kernel, const PatternArgum
 
 }  // namespace
 
+namespace {
+
 bool has_limited_grid(const Flow& flow) {
   return flow.options.find("blocks") != flow.options.end() || flow.sharing > 1;
 }
 
-bool has_resident_grid(const Flow& flow) {
-  return has_limited_grid(flow) || must_fence(*flow.executor, flow.destination->device());
-}
-
-LaunchShape resident_shape(const Flow& flow, const char* kernel, std::uint64_t accesses) {
-  const Device& executor = *flow.executor;
-  const KernelInfo info = executor.runtime->kernel_info(executor.ordinal, kernel);
+LaunchShape resident_shape(const Flow& flow, const KernelInfo& info, std::uint64_t accesses) {
   const unsigned usual = has_limited_grid(flow) ? kBlockThreads : kCoverThreads;
   const unsigned threads = std::min(flow.count("threads", usual), info.max_threads);
   const std::uint64_t useful = std::max<std::uint64_t>(1, (accesses + threads - 1) / threads);
-  const auto processors = static_cast<std::uint64_t>(std::max(1, executor.info.multiprocessors));
+  const auto processors = static_cast<std::uint64_t>(std::max(1, flow.executor->info.multiprocessors));
   const std::uint64_t each = std::uint64_t{info.blocks_per_multiprocessor} * info.max_threads / threads;
   const std::uint64_t room =
       std::max<std::uint64_t>(1, processors * std::max<std::uint64_t>(1, each) / flow.sharing);
   return {flow.count("blocks", static_cast<unsigned>(std::min(useful, room))), threads, 0};
 }
 
-LaunchShape covering_shape(const Flow& flow, const char* kernel, std::uint64_t accesses, unsigned per_thread,
-                           unsigned usual_threads) {
-  const Device& executor = *flow.executor;
-  const KernelInfo info = executor.runtime->kernel_info(executor.ordinal, kernel);
-  const unsigned threads = std::min(flow.count("threads", usual_threads), info.max_threads);
+}  // namespace
+
+KernelChoice choose_kernel(const Flow& flow, const KernelForms& forms, std::uint64_t accesses,
+                           unsigned per_thread, unsigned usual_threads) {
+  Device& executor = *flow.executor;
+  const char* covering = per_thread > 1 ? forms.tiled : forms.single;
+  const bool fences = forms.stores && must_fence(executor, flow.destination->device());
+  if (has_limited_grid(flow) || fences || accesses / per_thread > kMostGridThreads - kBlockThreads) {
+    const PreparedKernel kernel = require_kernel(flow, executor, forms.resident);
+    return {kernel, resident_shape(flow, kernel.info, accesses)};
+  }
+  const PreparedKernel kernel = require_kernel(flow, executor, covering);
+  const unsigned threads = std::min(flow.count("threads", usual_threads), kernel.info.max_threads);
   const std::uint64_t tile = std::uint64_t{threads} * per_thread;
-  const std::uint64_t blocks =
-      std::clamp<std::uint64_t>((accesses + tile - 1) / tile, 1, kMostGridThreads / threads);
-  return {static_cast<unsigned>(blocks), threads, 0};
+  const std::uint64_t blocks = std::max<std::uint64_t>(1, (accesses + tile - 1) / tile);
+  return {kernel, {static_cast<unsigned>(blocks), threads, 0}};
 }
 
-LaunchShape grid_shape(const Flow& flow, const char* kernel, std::uint64_t accesses, unsigned per_thread,
-                       unsigned usual_threads) {
-  return has_resident_grid(flow) ? resident_shape(flow, kernel, accesses)
-                                 : covering_shape(flow, kernel, accesses, per_thread, usual_threads);
+KernelChoice team_choice(const Flow& flow, const char* kernel) {
+  return {require_kernel(flow, *flow.executor, kernel), team_of(flow)};
 }
 
 LaunchShape team_of(const Flow& flow) {

@@ -42,22 +42,28 @@ CheckResult check_sum(Session& session, Device& by, void* data, std::uint64_t wo
 // passes it the address for the result.
 CheckResult found_by(Session& session, Device& by, const std::function<void(CheckResult*)>& launch);
 
-// Whether the option `blocks` limits the grid of a flow's kernel, or it leaves room for other flows of the
-// executor.
-bool has_limited_grid(const Flow& flow);
-// Whether the grid of a kernel that stores is resident, no larger than the executor runs at a time: it is
-// limited, or every block ends by a fence.
-bool has_resident_grid(const Flow& flow);
-
-// Returns the grid of a kernel that makes `accesses` of 16 bytes, with the options `blocks` and `threads` of
-// the flow: a resident one without idle threads, or a covering one with a thread for every `per_thread` of
-// them.
-LaunchShape resident_shape(const Flow& flow, const char* kernel, std::uint64_t accesses);
-LaunchShape covering_shape(const Flow& flow, const char* kernel, std::uint64_t accesses,
+// Names of the forms of one kernel: a thread for each access, a thread for each tile of kTileAccesses, a loop
+// in a grid of any size. nullptr: there is no such form. `stores`: whether it writes to the flow's
+// destination.
+struct KernelForms {
+  const char* single = nullptr;
+  const char* tiled = nullptr;
+  const char* resident = nullptr;
+  bool stores = true;
+};
+struct KernelChoice {
+  PreparedKernel kernel;
+  LaunchShape shape;
+};
+// Returns the form, and its grid, for a GPU kernel that makes `accesses`, with the options `blocks` and
+// `threads` of the flow. A resident grid is no larger than the executor runs at a time. It serves if the
+// option `blocks` or other flows of the executor limit the grid, if every block ends by a fence, and if
+// threads cannot be counted in 32 bits, as HIP counts those of a grid. Throws Unsupported if the kernel is
+// not available.
+KernelChoice choose_kernel(const Flow& flow, const KernelForms& forms, std::uint64_t accesses,
                            unsigned per_thread = 1, unsigned usual_threads = kCoverThreads);
-// Returns a resident or a covering shape.
-LaunchShape grid_shape(const Flow& flow, const char* kernel, std::uint64_t accesses, unsigned per_thread = 1,
-                       unsigned usual_threads = kCoverThreads);
+// Returns a kernel of a CPU with the shape of team_of().
+KernelChoice team_choice(const Flow& flow, const char* kernel);
 
 // Returns the shape of a CPU team: the option `threads` of the flow, or all cores. Throws Unsupported for
 // `blocks`.

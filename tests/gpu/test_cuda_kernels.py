@@ -168,7 +168,8 @@ def test_operations_rotate_over_slots(device: Device, entry: str) -> None:
             arguments = CopyArguments(
                 base, target, size, slots[0], size, slots[1], size, operation, 1, 1024, 4
             )
-            arguments.source_slot, arguments.destination_slot = operation % slots[0], operation % slots[1]
+            arguments.source_offset = operation % slots[0] * size
+            arguments.destination_offset = operation % slots[1] * size
             device.launch(entry, (2, 32), arguments, 256 + 4096 if entry == "copy_bulk" else 0)
             place = operation % slots[1] * size
             assert device.read(target + place, size) == source[operation % slots[0]]

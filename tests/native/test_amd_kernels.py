@@ -231,12 +231,12 @@ def test_stores_have_arrived_when_a_kernel_ends(
 @pytest.mark.parametrize(
     ("source", "kernel"),
     [
-        ("kernel_copy", "copy"),
         ("kernel_copy", "copy_resident"),
-        ("store", "store"),
-        ("stream", "stream_triad"),
-        ("copy_2d", "copy_2d"),
-        ("random_access", "random_store"),
+        ("store", "store_resident"),
+        ("stream", "stream_triad_resident"),
+        ("copy_2d", "copy_2d_resident"),
+        ("random_access", "random_store_8_several"),
+        ("random_access", "random_update_8_several"),
         ("halo", "halo_pack"),
         ("particles", "particles_pack"),
     ],

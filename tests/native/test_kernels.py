@@ -128,7 +128,7 @@ def wide_loads_in_flight(text: str, entry: str) -> int:
 #: Fewest loads of 16 bytes in flight per thread, by kernel: of covering and of resident grids. random_load
 #: compares each element while later ones are on their way.
 IN_FLIGHT = {
-    "kernel_copy/kernel": {"copy": 4, "copy_resident": 8},
+    "kernel_copy/kernel": {"copy": 1, "copy_tiled": 4, "copy_resident": 8},
     "load/kernel": {"load": 4, "load_resident": 8},
     "stream/kernel": {
         "stream_copy": 1,
@@ -136,8 +136,8 @@ IN_FLIGHT = {
         "stream_copy_resident": 4,
         "stream_triad_resident": 8,
     },
-    "copy_2d/kernel": {"copy_2d_resident": 8},
-    "random_access/kernel": {"random_load": 2, "random_update": 4},
+    "copy_2d/kernel": {"copy_2d_tiled": 4, "copy_2d_resident": 8},
+    "random_access/kernel": {"random_load_16_several": 2, "random_update_16_several": 4},
 }
 
 
@@ -160,8 +160,10 @@ def test_covering_grids_fill_a_multiprocessor(listings: dict[str, str]) -> None:
     """Catches a kernel of a covering grid with so many registers that fewer than 2048 threads fit."""
     for source, kernel in (
         ("kernel_copy", "copy"),
+        ("kernel_copy", "copy_tiled"),
         ("load", "load"),
         ("store", "store"),
+        ("store", "store_tiled"),
         ("copy_2d", "copy_2d"),
         *(("stream", f"stream_{name}") for name in ("copy", "scale", "add", "triad")),
     ):
@@ -214,12 +216,12 @@ def test_kernels_fence_only_where_they_are_asked_to(ptx: dict[str, str]) -> None
     fence = re.compile(r"fence\.\w+\.sys")
     asked = re.compile(r"@%p\d+ bra\s+\$L\w+;\s+// begin inline asm\s+fence\.acq_rel\.sys;")
     for source, kernel in (
-        ("kernel_copy", "copy"),
         ("kernel_copy", "copy_resident"),
-        ("store", "store"),
-        ("stream", "stream_triad"),
-        ("copy_2d", "copy_2d"),
-        ("random_access", "random_store"),
+        ("store", "store_resident"),
+        ("stream", "stream_triad_resident"),
+        ("copy_2d", "copy_2d_resident"),
+        ("random_access", "random_store_8_several"),
+        ("random_access", "random_update_8_several"),
         ("halo", "halo_pack"),
         ("particles", "particles_pack"),
     ):
@@ -227,7 +229,14 @@ def test_kernels_fence_only_where_they_are_asked_to(ptx: dict[str, str]) -> None
         assert len(fence.findall(code)) == len(asked.findall(code)) == 1, kernel
     for source, kernel in (
         ("load", "load"),
-        ("random_access", "random_load"),
+        ("random_access", "random_load_8_several"),
+        # A covering grid is only chosen where no fence is needed.
+        ("kernel_copy", "copy"),
+        ("kernel_copy", "copy_tiled"),
+        ("store", "store"),
+        ("stream", "stream_triad"),
+        ("copy_2d", "copy_2d"),
+        ("random_access", "random_store_8"),
         ("pointer_chase", "chase"),
         ("halo", "halo_stencil"),
         ("particles", "particles_track"),

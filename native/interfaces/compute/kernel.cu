@@ -12,7 +12,7 @@ BYTEWAYS_KERNEL(1024) compute(ComputeArguments arguments) {
 #pragma unroll
   for (unsigned int chain = 0; chain < kComputeChains; ++chain)
     ends[chain] = compute_seed(arguments.seed, chain, odd);
-#pragma unroll 4
+#pragma unroll 8
   for (unsigned int step = 0; step < arguments.steps; ++step) {
 #pragma unroll
     for (unsigned int chain = 0; chain < kComputeChains; ++chain) {

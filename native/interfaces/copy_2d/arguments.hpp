@@ -5,9 +5,12 @@
 
 namespace byteways {
 
-// "copy_2d" (device) and "memcpy_2d" (host): copies `rows` rows of `width_bytes`. Row starts are one
-// pitch apart on each side; a pitch equal to the width means contiguous rows. Runs `operations` one after
-// another, each on its slot of both buffers.
+// Elements that a kernel numbers in 32 bits at a time, with room for the threads behind the last one.
+constexpr unsigned int kNarrow2dElements = 1u << 30;
+
+// "copy_2d", "copy_2d_tiled" and "copy_2d_resident" (device) and "memcpy_2d" (host): copies `rows` rows of
+// `width_bytes`. Row starts are one pitch apart on each side; a pitch equal to the width means contiguous
+// rows. Runs `operations` one after another, each on its slot of both buffers.
 struct Copy2dArguments {
   const void* source;
   void* destination;
@@ -16,8 +19,11 @@ struct Copy2dArguments {
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned int fence;       // device: 1 if must_fence() (mover.hpp)
-  unsigned long long slot;  // device: of this operation, by launch_operations()
+  unsigned int element_bytes;  // device: of one load and store, 8 or 16
+  // device: the row of element i < 2^31 is i * row_factor >> row_shift (Granlund and Montgomery, 1994)
+  unsigned int row_factor, row_shift;
+  unsigned int fence;         // device: 1 if must_fence() (mover.hpp)
+  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
 };
 
 // "check_2d": checks `count` words from the start of a slot on; slots are `slot_words` apart. In slot s, word

@@ -5,25 +5,33 @@
 
 namespace byteways {
 
-constexpr Word kNarrowBelow = Word{1} << 31;  // 32-bit indices below this, including a batch in flight
-
 __device__ inline Word load_element(const Word* from) { return *from; }
 __device__ inline void store_element(Word* to, Word value) { *to = value; }
 __device__ inline Bytes16 load_element(const Bytes16* from) { return load_streaming(from); }
 __device__ inline void store_element(Bytes16* to, Bytes16 value) { store_streaming(to, value); }
 
 // Neighbouring threads take neighbouring elements across rows, so short rows leave no thread idle.
-template <class Element, class Index, unsigned int in_flight>
-__device__ void copy_elements(const Copy2dArguments& arguments, const char* source, char* destination) {
-  const Index per_row = static_cast<Index>(arguments.width_bytes / sizeof(Element));
-  const Index total = static_cast<Index>(arguments.rows) * per_row;
-  const Index threads = static_cast<Index>(grid_threads());
-  for (Index first = static_cast<Index>(grid_thread()); first < total; first += in_flight * threads) {
+template <class Element>
+struct Rows {
+  const char* source;
+  char* destination;
+  unsigned int per_row;
+
+  __device__ explicit Rows(const Copy2dArguments& arguments)
+      : source(static_cast<const char*>(arguments.source) + arguments.offset),
+        destination(static_cast<char*>(arguments.destination) + arguments.offset),
+        per_row(static_cast<unsigned int>(arguments.width_bytes / sizeof(Element))) {}
+
+  // Copies `in_flight` elements from `first` on, `step` apart, if they are below `total`.
+  template <unsigned int in_flight>
+  __device__ void copy(const Copy2dArguments& arguments, unsigned int first, unsigned int step,
+                       unsigned int total) const {
     const char* from[in_flight];
     char* to[in_flight];
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k) {
-      const Index i = first + k * threads, row = i / per_row;
+      const unsigned int i = first + k * step;
+      const auto row = static_cast<unsigned int>(Word{i} * arguments.row_factor >> arguments.row_shift);
       const Word column = Word{i - row * per_row} * sizeof(Element);
       from[k] = source + row * arguments.source_pitch + column;
       to[k] = destination + row * arguments.destination_pitch + column;
@@ -31,38 +39,64 @@ __device__ void copy_elements(const Copy2dArguments& arguments, const char* sour
     Element held[in_flight];
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k)
-      if (first + k * threads < total) held[k] = load_element(reinterpret_cast<const Element*>(from[k]));
+      if (first + k * step < total) held[k] = load_element(reinterpret_cast<const Element*>(from[k]));
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k)
-      if (first + k * threads < total) store_element(reinterpret_cast<Element*>(to[k]), held[k]);
+      if (first + k * step < total) store_element(reinterpret_cast<Element*>(to[k]), held[k]);
+  }
+};
+
+template <class Element, unsigned int in_flight>
+__device__ inline void copy_covered(const Copy2dArguments& arguments) {
+  const Rows<Element> rows(arguments);
+  const unsigned int total = static_cast<unsigned int>(arguments.rows) * rows.per_row;
+  rows.template copy<in_flight>(arguments, static_cast<unsigned int>(tile_thread(in_flight)), block_threads(),
+                                total);
+}
+
+// Of a larger grid no more take part, so that 32 bits hold the numbers of elements.
+constexpr unsigned int kMostThreads2d = 1u << 26;
+
+// Chunks of whole rows, of kNarrow2dElements at most, one after another.
+template <class Element>
+__device__ inline void copy_resident(const Copy2dArguments& arguments) {
+  Rows<Element> rows(arguments);
+  if (grid_thread() >= kMostThreads2d) return;
+  const auto threads =
+      static_cast<unsigned int>(grid_threads() < kMostThreads2d ? grid_threads() : kMostThreads2d);
+  const Word most_rows = kNarrow2dElements / rows.per_row;
+#pragma unroll 1
+  for (Word row = 0; row < arguments.rows; row += most_rows) {
+    const Word left = arguments.rows - row;
+    const unsigned int total = static_cast<unsigned int>(left < most_rows ? left : most_rows) * rows.per_row;
+#pragma unroll 1
+    for (unsigned int first = static_cast<unsigned int>(grid_thread()); first < total;
+         first += kCopyInFlight * threads)
+      rows.template copy<kCopyInFlight>(arguments, first, threads, total);
+    rows.source += most_rows * arguments.source_pitch;
+    rows.destination += most_rows * arguments.destination_pitch;
   }
 }
 
-template <class Element, unsigned int in_flight>
-__device__ void copy_2d_of(const Copy2dArguments& arguments, const char* source, char* destination) {
-  if (arguments.rows * (arguments.width_bytes / sizeof(Element)) < kNarrowBelow &&
-      in_flight * grid_threads() < kNarrowBelow)
-    copy_elements<Element, unsigned int, in_flight>(arguments, source, destination);
+BYTEWAYS_KERNEL(512, 4) copy_2d(Copy2dArguments arguments) {
+  if (arguments.element_bytes == sizeof(Word))
+    copy_covered<Word, 1>(arguments);
   else
-    copy_elements<Element, Word, in_flight>(arguments, source, destination);
+    copy_covered<Bytes16, 1>(arguments);
 }
-
-template <unsigned int in_flight>
-__device__ inline void copy_rows(const Copy2dArguments& arguments) {
-  const char* source = static_cast<const char*>(arguments.source) + arguments.slot * arguments.stride;
-  char* destination = static_cast<char*>(arguments.destination) + arguments.slot * arguments.stride;
-  const Word alignment = reinterpret_cast<Word>(source) | reinterpret_cast<Word>(destination) |
-                         arguments.width_bytes | arguments.source_pitch | arguments.destination_pitch;
-  if (alignment & 15)
-    copy_2d_of<Word, in_flight>(arguments, source, destination);
+BYTEWAYS_KERNEL(512, 3) copy_2d_tiled(Copy2dArguments arguments) {
+  if (arguments.element_bytes == sizeof(Word))
+    copy_covered<Word, kTileAccesses>(arguments);
   else
-    copy_2d_of<Bytes16, in_flight>(arguments, source, destination);
+    copy_covered<Bytes16, kTileAccesses>(arguments);
+}
+BYTEWAYS_KERNEL(512) copy_2d_resident(Copy2dArguments arguments) {
+  if (arguments.element_bytes == sizeof(Word))
+    copy_resident<Word>(arguments);
+  else
+    copy_resident<Bytes16>(arguments);
   if (arguments.fence != 0) fence_system();
 }
-
-// A thread for every element, and a grid of chosen size.
-BYTEWAYS_KERNEL(512, 4) copy_2d(Copy2dArguments arguments) { copy_rows<1>(arguments); }
-BYTEWAYS_KERNEL(512) copy_2d_resident(Copy2dArguments arguments) { copy_rows<kCopyInFlight>(arguments); }
 
 __device__ inline Word expected_at(const Check2dArguments& arguments, Word i) {
   const Word slot = i / arguments.slot_words, within = i - slot * arguments.slot_words;

@@ -2,6 +2,7 @@
 // or both, contiguous on the other. The size counts the rows only, and the gaps between them must stay
 // unchanged.
 #include <algorithm>
+#include <bit>
 
 #include "interfaces/copy_2d/arguments.hpp"
 #include "interfaces/copying_mover.hpp"
@@ -114,10 +115,8 @@ class VendorCopy2d final : public Copy2dMover {
 // Our packing kernel, or row-by-row memcpy.
 class KernelCopy2d final : public Copy2dMover {
  public:
-  KernelCopy2d(Session& session, const Flow& flow, const char* kernel)
-      : Copy2dMover(session, flow), name_(kernel) {
+  KernelCopy2d(Session& session, const Flow& flow) : Copy2dMover(session, flow) {
     require_access(session, flow);
-    kernel_ = require_kernel(flow, executor(), kernel);
     arguments_ = {flow.source->data(),
                   flow.destination->data(),
                   rows_.width_bytes,
@@ -129,8 +128,9 @@ class KernelCopy2d final : public Copy2dMover {
                   0,
                   1,
                   must_fence(executor(), flow.destination->device()) ? 1u : 0u};
-    traits_.shape =
-        executor().is_host() ? LaunchShape{1, 1, 0} : grid_shape(flow_, name_, payload() / kAccessBytes);
+    choice_ = executor().is_host() ? KernelChoice{require_kernel(flow, executor(), "memcpy_2d"), {1, 1, 0}}
+                                   : grid();
+    traits_.shape = choice_.shape;
     traits_.entries_per_operation = executor().is_host() ? 0 : 1;
     traits_.entries_per_batch = executor().is_host() ? 1 : 0;
     moved_by_own(executor().is_host() ? "loads and stores of this process's own thread"
@@ -139,27 +139,48 @@ class KernelCopy2d final : public Copy2dMover {
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    launch_operations(executor(), kernel_, traits_.shape, arguments_, first_operation, count, stream);
+    launch_operations(executor(), choice_.kernel, traits_.shape, arguments_, first_operation, count, stream);
   }
 
  private:
-  const char* name_;
-  PreparedKernel kernel_;
+  // As measured on H100 (docs/reference/peers.md): tiles where the buffers fit the L2.
+  KernelChoice grid() {
+    const auto addresses = reinterpret_cast<std::uintptr_t>(arguments_.source) |
+                           reinterpret_cast<std::uintptr_t>(arguments_.destination) | arguments_.stride |
+                           rows_.width_bytes | rows_.source_pitch | rows_.destination_pitch;
+    arguments_.element_bytes = addresses % kAccessBytes == 0 ? kAccessBytes : kWord;
+    const std::uint64_t per_row = rows_.width_bytes / arguments_.element_bytes;
+    if (per_row > kNarrow2dElements) refuse(flow_, "a kernel copies rows of at most 8 GiB");
+    set_divisor(static_cast<unsigned>(per_row));
+    const std::uint64_t elements = per_row * rows_.rows;
+    const bool tiled = payload() >= 1 << 20 && payload() <= 32 << 20;
+    const char* covering = elements <= kNarrow2dElements ? "copy_2d" : "copy_2d_resident";
+    const char* covering_tiled = elements <= kNarrow2dElements ? "copy_2d_tiled" : "copy_2d_resident";
+    return choose_kernel(flow_, {covering, covering_tiled, "copy_2d_resident"}, elements,
+                         tiled ? kTileAccesses : 1);
+  }
+
+  void set_divisor(unsigned divisor) {
+    arguments_.row_shift = 31u + static_cast<unsigned>(std::bit_width(divisor - 1));
+    arguments_.row_factor =
+        static_cast<unsigned>(((std::uint64_t{1} << arguments_.row_shift) + divisor - 1) / divisor);
+  }
+
+  KernelChoice choice_;
   Copy2dArguments arguments_{};
 };
 
 const gpu::RegisterKernels<Copy2dArguments> kCopy2dKernels("interfaces/copy_2d/kernel.cu",
-                                                           {"copy_2d", "copy_2d_resident"});
+                                                           {"copy_2d", "copy_2d_tiled", "copy_2d_resident"});
 const gpu::RegisterKernels<Check2dArguments> kCheck2dKernels("interfaces/copy_2d/kernel.cu", {"check_2d"});
 std::unique_ptr<Mover> make_kernel_2d(Session& session, const Flow& flow) {
   if (flow.executor->is_host()) refuse(flow, "kernel-2d runs on a GPU; a CPU executes memcpy-2d");
-  return std::make_unique<KernelCopy2d>(session, flow,
-                                        has_resident_grid(flow) ? "copy_2d_resident" : "copy_2d");
+  return std::make_unique<KernelCopy2d>(session, flow);
 }
 std::unique_ptr<Mover> make_memcpy_2d(Session& session, const Flow& flow) {
   if (!flow.executor->is_host())
     refuse(flow, "memcpy-2d runs on CPU cores; a GPU executes copy-2d or kernel-2d");
-  return std::make_unique<KernelCopy2d>(session, flow, "memcpy_2d");
+  return std::make_unique<KernelCopy2d>(session, flow);
 }
 
 const RegisterInterface kCopy2d("copy-2d", make<VendorCopy2d>);

@@ -58,6 +58,7 @@ void check_2d(Kernels& kernels, Operation& operation, const Check2dArguments& ar
 }
 
 const RegisterSimulatedKernel<copy_2d> kCopy2d("copy_2d");
+const RegisterSimulatedKernel<copy_2d> kCopy2dTiled("copy_2d_tiled");
 const RegisterSimulatedKernel<copy_2d> kCopy2dResident("copy_2d_resident");
 const RegisterSimulatedKernel<copy_2d> kMemcpy2d("memcpy_2d");
 const RegisterSimulatedKernel<check_2d> kCheck2d("check_2d");

@@ -4,10 +4,10 @@
 
 namespace byteways {
 
-// "copy", "copy_resident" and "copy_bulk" (device), "memcpy", "memcpy_stream" (host): `operations`
-// back-to-back copies of `bytes`; operation k uses slot (first_operation + k) % slots, at slot * slot_stride
-// bytes from each base. A device kernel is launched once per operation (operations = 1); the host loops
-// inside one launch.
+// "copy", "copy_tiled", "copy_resident" and "copy_bulk" (device), "memcpy", "memcpy_stream" (host):
+// `operations` back-to-back copies of `bytes`; operation k uses slot (first_operation + k) % slots, at slot *
+// slot_stride bytes from each base. A device kernel is launched once per operation (operations = 1); the host
+// loops inside one launch.
 struct CopyArguments {
   const void* source;
   void* destination;
@@ -16,10 +16,11 @@ struct CopyArguments {
   unsigned long long destination_slots, destination_stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned int chunk_bytes;                          // copy_bulk: bytes of one bulk instruction
-  unsigned int stages;                               // copy_bulk: chunks in flight per block
-  unsigned int fence;                                // copy, copy_resident: 1 if must_fence() (mover.hpp)
-  unsigned long long source_slot, destination_slot;  // device: of this operation, by launch_operations()
+  unsigned int chunk_bytes;  // copy_bulk: bytes of one bulk instruction
+  unsigned int stages;       // copy_bulk: chunks in flight per block
+  unsigned int fence;        // device: 1 if must_fence() (mover.hpp)
+  unsigned long long source_offset,
+      destination_offset;  // device: of this operation's slots, by launch_operations()
 };
 
 // Dynamic shared memory of copy_bulk: one 8-byte barrier per stage, then the stages.

@@ -131,7 +131,9 @@ BYTEWAYS_KERNEL(128) copy_bulk(CopyArguments arguments) {
                     destination,
                     body};
 #pragma unroll 1
-    for (unsigned int stage = 0; stage < stages; ++stage) barrier_init(ring.barrier(stage));
+    for (unsigned int stage = 0;
+         stage < stages && block_index() + Word{stage} * grid_blocks() < ring.chunks(); ++stage)
+      barrier_init(ring.barrier(stage));
     fence_proxy();
     if (stages > kUnread)
       run<kUnread>(ring);

@@ -1,5 +1,6 @@
-// Interface `kernel`: a copy by loads and stores of 16 bytes. `copy` has a thread for every access, or for a
-// few; `copy_resident` has a grid of chosen size, whose threads keep eight accesses in flight.
+// Interface `kernel`: a copy by loads and stores of 16 bytes. `copy` has a thread for every access,
+// `copy_tiled` one for a few; `copy_resident` has a grid of chosen size, whose threads keep eight accesses in
+// flight. A loop in the first two would cost a small copy 2 to 4 % (docs/reference/peers.md).
 #include "interfaces/kernel_copy/slots.cuh"
 
 namespace byteways {
@@ -31,31 +32,21 @@ __device__ inline void copy_several(const Elements& elements, Word i, Step step)
 }
 
 // The bytes behind the last element, and everything between unaligned buffers.
-__device__ inline void finish(const CopyArguments& arguments, const Elements& elements) {
+__device__ inline void copy_rest(const CopyArguments& arguments, const Elements& elements) {
   copy_bytes(reinterpret_cast<char*>(elements.to), reinterpret_cast<const char*>(elements.from),
              elements.count * sizeof(Bytes16), arguments.bytes, grid_thread(), grid_threads());
-  if (arguments.fence != 0) fence_system();
 }
 
 BYTEWAYS_KERNEL(1024, 2) copy(CopyArguments arguments) {
   const Elements elements(arguments);
-  if (elements.count <= grid_threads()) {
-    copy_several<1, false>(elements, grid_thread(), 1u);
-  } else {
-    const unsigned int threads = block_threads(), tile = kTileAccesses * threads;
-    // Not unrolled: registers for more loads would leave room for fewer threads.
-#pragma unroll 1
-    for (Word first = Word{block_index()} * tile; first < elements.count;
-         first += Word{grid_blocks()} * tile) {
-      const Word i = first + thread_index();
-      if (first + tile <= elements.count)
-        copy_several<kTileAccesses, true>(elements, i, threads);
-      else
-#pragma unroll 1
-        for (Word k = i; k < elements.count; k += threads) copy_several<1, true>(elements, k, 1u);
-    }
-  }
-  finish(arguments, elements);
+  copy_several<1, false>(elements, grid_thread(), 1u);
+  copy_rest(arguments, elements);
+}
+
+BYTEWAYS_KERNEL(1024, 2) copy_tiled(CopyArguments arguments) {
+  const Elements elements(arguments);
+  copy_several<kTileAccesses, false>(elements, tile_thread(kTileAccesses), block_threads());
+  copy_rest(arguments, elements);
 }
 
 // Whole passes in tiles that are contiguous in memory, which suits DRAM pages and address translation; what
@@ -69,7 +60,8 @@ BYTEWAYS_KERNEL(1024) copy_resident(CopyArguments arguments) {
   for (; first + pass <= elements.count; first += pass)
     copy_several<kCopyInFlight, true>(elements, first + own, threads);
   copy_several<kCopyInFlight, false>(elements, first + grid_thread(), grid_threads());
-  finish(arguments, elements);
+  copy_rest(arguments, elements);
+  if (arguments.fence != 0) fence_system();
 }
 
 }  // namespace byteways

@@ -1,6 +1,7 @@
 // Interfaces `kernel` and `kernel-bulk` on a GPU, `memcpy`, `memcpy-stream` and `memcpy-mt` on a CPU: copies
 // by the executor's own loads and stores.
 #include <algorithm>
+#include <bit>
 
 #include "interfaces/kernel_copy/arguments.hpp"
 #include "interfaces/pattern.hpp"
@@ -13,22 +14,21 @@ namespace {
 
 // Defaults found on H200 (docs/reference/peers.md): bulk copies saturate a link with a few warps.
 constexpr unsigned kBulkBlocks = 8;
-constexpr unsigned kBulkChunkBytes = 16384;
+constexpr unsigned kBulkChunkBytes = 16384, kBulkLeastChunkBytes = 2048;
 constexpr unsigned kBulkStages = 13;  // of 16 KiB: fill the shared memory of an H200 multiprocessor
 constexpr unsigned kBulkThreads = 32;
 
 class KernelCopy : public SubmittedMover {
  protected:
   // `on_host`: whether CPUs (not GPUs) execute the interface.
-  KernelCopy(Session& session, const Flow& flow, const char* kernel, bool on_host,
+  KernelCopy(Session& session, const Flow& flow, bool on_host,
              std::uint64_t granularity_bytes = sizeof(std::uint64_t))
-      : SubmittedMover(session, flow, false, granularity_bytes), name_(kernel) {
+      : SubmittedMover(session, flow, false, granularity_bytes) {
     if (on_host != flow.executor->is_host())
       throw Unsupported(flow.interface, "executor",
                         on_host ? "this interface runs on a CPU" : "this interface runs on a GPU",
                         flow.executor->name());
     require_access(session, flow);
-    kernel_ = require_kernel(flow, executor(), kernel);
     arguments_ = {flow.source->data(),
                   flow.destination->data(),
                   flow.size_bytes,
@@ -43,23 +43,29 @@ class KernelCopy : public SubmittedMover {
                   must_fence(executor(), flow.destination->device()) ? 1u : 0u};
   }
 
-  const char* name_;
-  PreparedKernel kernel_;
+  void use(const KernelChoice& choice) {
+    kernel_ = choice.kernel;
+    use_own_kernel(choice.shape);
+  }
+
   CopyArguments arguments_{};
 
  private:
   void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
     launch_operations(executor(), kernel_, traits_.shape, arguments_, first, count, stream);
   }
+
+  PreparedKernel kernel_;
 };
 
 class HostCopy final : public KernelCopy {
  public:
   HostCopy(Session& session, const Flow& flow, const char* kernel, bool by_team,
            std::uint64_t granularity_bytes = sizeof(std::uint64_t))
-      : KernelCopy(session, flow, kernel, true, granularity_bytes) {
+      : KernelCopy(session, flow, true, granularity_bytes) {
     const auto cores = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
-    use_own_kernel({by_team ? flow.count("threads", cores, kMostTeam) : 1, 1, 0});
+    use({require_kernel(flow, executor(), kernel),
+         {by_team ? flow.count("threads", cores, kMostTeam) : 1, 1, 0}});
   }
 };
 
@@ -73,27 +79,36 @@ unsigned accesses_per_thread(const Flow& flow) {
 
 class GridCopy final : public KernelCopy {
  public:
-  GridCopy(Session& session, const Flow& flow)
-      : KernelCopy(session, flow, has_resident_grid(flow) ? "copy_resident" : "copy", false) {
-    use_own_kernel(grid_shape(flow, name_, flow.size_bytes / kAccessBytes, accesses_per_thread(flow)));
+  GridCopy(Session& session, const Flow& flow) : KernelCopy(session, flow, false) {
+    use(choose_kernel(flow, {"copy", "copy_tiled", "copy_resident"}, flow.size_bytes / kAccessBytes,
+                      accesses_per_thread(flow)));
   }
 };
 
 class BulkCopy final : public KernelCopy {
  public:
-  BulkCopy(Session& session, const Flow& flow) : KernelCopy(session, flow, "copy_bulk", false) {
-    use_own_kernel({flow.count("blocks", kBulkBlocks), kBulkThreads, shared_bytes()});
+  BulkCopy(Session& session, const Flow& flow) : KernelCopy(session, flow, false) {
+    const PreparedKernel kernel = require_kernel(flow, executor(), "copy_bulk");
+    const unsigned blocks = flow.count("blocks", kBulkBlocks);
+    arguments_.chunk_bytes = flow.count("chunk_bytes", chunk_bytes_for(flow.size_bytes / blocks));
+    use({kernel, {blocks, kBulkThreads, shared_bytes(kernel.info)}});
   }
 
  private:
-  unsigned shared_bytes() const {
+  // As measured on H100 (docs/reference/peers.md): a block has several chunks in flight where its share of
+  // the data allows it.
+  static unsigned chunk_bytes_for(std::uint64_t share_bytes) {
+    return static_cast<unsigned>(
+        std::clamp<std::uint64_t>(std::bit_ceil(share_bytes / 8), kBulkLeastChunkBytes, kBulkChunkBytes));
+  }
+
+  unsigned shared_bytes(const KernelInfo& info) const {
     const std::uint64_t chunk = arguments_.chunk_bytes, stages = arguments_.stages;
     if (chunk % kBulkGrainBytes != 0)
       throw Unsupported("kernel-bulk", "chunk_bytes",
                         std::to_string(chunk) + " is not a multiple of " + std::to_string(kBulkGrainBytes),
                         executor().name());
     const std::uint64_t shared = kBulkBarrierBytes + chunk * stages;
-    const KernelInfo info = executor().runtime->kernel_info(executor().ordinal, name_);
     if (shared > info.max_shared_bytes)
       throw Unsupported("kernel-bulk", "shared memory",
                         std::to_string(stages) + " stages of " + std::to_string(chunk) + " bytes need " +
@@ -115,7 +130,7 @@ std::unique_ptr<Mover> make_memcpy_stream(Session& session, const Flow& flow) {
 }
 
 const gpu::RegisterKernels<CopyArguments> kCopyKernel("interfaces/kernel_copy/kernel.cu",
-                                                      {"copy", "copy_resident"});
+                                                      {"copy", "copy_tiled", "copy_resident"});
 const gpu::RegisterKernels<CopyArguments> kBulkKernel("interfaces/kernel_copy/bulk.cu", {"copy_bulk"},
                                                       gpu::Needs::bulk_copies);
 const RegisterInterface kKernel("kernel", make<GridCopy>);

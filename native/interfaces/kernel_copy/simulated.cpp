@@ -41,6 +41,7 @@ void copy(Kernels& kernels, Operation& operation, const CopyArguments& arguments
 }
 
 const RegisterSimulatedKernel<copy<Mechanism::kernel>> kCopy("copy");
+const RegisterSimulatedKernel<copy<Mechanism::kernel>> kCopyTiled("copy_tiled");
 const RegisterSimulatedKernel<copy<Mechanism::kernel>> kCopyResident("copy_resident");
 const RegisterSimulatedKernel<copy<Mechanism::bulk>> kBulk("copy_bulk");
 const RegisterSimulatedKernel<copy<Mechanism::core>> kMemcpy("memcpy");

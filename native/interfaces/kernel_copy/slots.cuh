@@ -7,11 +7,10 @@ namespace byteways {
 
 // Source and destination of this launch's operation.
 __device__ inline const char* source_of(const CopyArguments& arguments) {
-  return static_cast<const char*>(arguments.source) + arguments.source_slot * arguments.source_stride;
+  return static_cast<const char*>(arguments.source) + arguments.source_offset;
 }
 __device__ inline char* destination_of(const CopyArguments& arguments) {
-  return static_cast<char*>(arguments.destination) +
-         arguments.destination_slot * arguments.destination_stride;
+  return static_cast<char*>(arguments.destination) + arguments.destination_offset;
 }
 
 // Copies bytes past the last aligned boundary, and unaligned buffers: correct, not fast.

@@ -15,9 +15,9 @@ struct LoadArguments {
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned long long key;   // of the data; only the simulator reads it
-  unsigned long long* sum;  // of a host: kHostSumWords words
-  unsigned long long slot;  // device: of this operation, by launch_operations()
+  unsigned long long key;     // of the data; only the simulator reads it
+  unsigned long long* sum;    // of a host: kHostSumWords words
+  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
 };
 
 // Reverses the fold of pattern_word(), so that the sum of a range has a closed form.

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint64_t kSumOffset = 2560;  // of the sum's copy in the shared scratch page
 constexpr std::uint64_t kSumBytes = 4096;
-constexpr std::uint64_t kCoveredBytes = 1 << 20;
 static_assert(kHostSumWords * kWord <= kSumBytes && kHostSumStart == kPoison);
 
 // The buffer is used as a copy's destination, so that its slots rotate.
@@ -33,8 +32,7 @@ class Load final : public CopyingMover {
  public:
   Load(Session& session, const Flow& flow) : CopyingMover(session, from_buffer(flow)) {
     require_access(session, flow);
-    const char* kernel = executor().is_host() || !has_limited_grid(flow_) ? "load" : "load_resident";
-    kernel_ = require_kernel(flow, executor(), kernel);
+    choice_ = executor().is_host() ? team_choice(flow, "load") : grid();
     const Memory own = executor().is_host() ? Memory::pageable : Memory::device;
     sum_ = session.allocate(executor(), own, kSumBytes, executor());
     arguments_ = {flow.destination->data(),
@@ -47,14 +45,14 @@ class Load final : public CopyingMover {
                   reinterpret_cast<unsigned long long*>(sum_->data())};
     set_payload(flow.size_bytes, 0);
     traits_.bytes_per_operation = flow.size_bytes;
-    use_own_kernel(executor().is_host() ? team_of(flow) : grid(kernel));
+    use_own_kernel(choice_.shape);
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
     if (read_.count == 0) read_.first = first_operation;
     read_.count = first_operation + count - read_.first;
-    launch_operations(executor(), kernel_, traits_.shape, arguments_, first_operation, count, stream);
+    launch_operations(executor(), choice_.kernel, traits_.shape, arguments_, first_operation, count, stream);
   }
 
   void prepare(std::uint64_t key) override {
@@ -93,14 +91,11 @@ class Load final : public CopyingMover {
   }
 
  private:
-  // Large buffers are covered by tiles: H100 reads 4 MiB of its own memory in 4.3 us so, and in 4.6 by a grid
-  // no larger than it runs at a time (docs/reference/peers.md). Of small buffers each block's sum would cost
-  // more.
-  LaunchShape grid(const char* kernel) const {
-    const std::uint64_t accesses = flow_.size_bytes / kAccessBytes;
-    if (!has_limited_grid(flow_) && flow_.size_bytes >= kCoveredBytes)
-      return covering_shape(flow_, kernel, accesses, kTileAccesses);
-    return resident_shape(flow_, kernel, accesses);
+  // As measured on H100 (docs/reference/peers.md): larger blocks where the buffers exceed the L2.
+  KernelChoice grid() const {
+    const KernelForms forms{.tiled = "load", .resident = "load_resident", .stores = false};
+    return choose_kernel(flow_, forms, flow_.size_bytes / kAccessBytes, kTileAccesses,
+                         flow_.size_bytes >= 64 << 20 ? kBlockThreads : kCoverThreads);
   }
 
   // What one operation adds to the sum.
@@ -110,7 +105,7 @@ class Load final : public CopyingMover {
                                 : load_sum(arguments_.key, first, words);
   }
 
-  PreparedKernel kernel_;
+  KernelChoice choice_;
   LoadArguments arguments_{};
   std::unique_ptr<Buffer> sum_;
   Operations read_;  // since the sum was reset

@@ -11,13 +11,13 @@ constexpr unsigned int kLeastAccessBytes = 4, kMostAccessBytes = 128;
 // Numbers of accesses have 32 bits: the order then takes two multiplications of one instruction each.
 constexpr unsigned int kMostAccessBits = 32;
 
-// "random_load", "random_store" and "random_update" run `operations` one after another. Each divides its slot
-// of `bytes` into 2^access_bits elements and accesses every element once, in the order of random_element().
-// The slot holds words of the pattern of `key`, or gets them. Loads of a
-// device kernel add the number of pieces that they found right to *right; a piece is a word, or an element of
-// 4 bytes. Those of a host add the XOR of all elements (host_sum.hpp). An update turns pattern_word(k, i)
-// into pattern_word(k + 1, i). A device kernel is launched once per operation; the host loops inside one
-// launch.
+// "random_load", "random_store" and "random_update" of a host, and "random_load_8" and others of a device, by
+// the bytes of a piece, run `operations` one after another. Each divides its slot of `bytes` into
+// 2^access_bits elements and accesses every element once, in the order of random_element(). The slot holds
+// words of the pattern of `key`, or gets them. Loads of a device kernel add the number of pieces that they
+// found right to *right; a piece is a word, or an element of 4 bytes. Those of a host add the XOR of all
+// elements (host_sum.hpp). An update turns pattern_word(k, i) into pattern_word(k + 1, i). A device kernel is
+// launched once per operation; the host loops inside one launch.
 struct RandomArguments {
   void* data;
   unsigned long long bytes;
@@ -27,9 +27,10 @@ struct RandomArguments {
   unsigned long long key;
   unsigned int access_bytes;  // of an element: a power of two
   unsigned int access_bits;
+  unsigned int sharing_bits;  // device: 2^sharing_bits threads move an element together
   unsigned long long* right;  // of a host: kHostSumWords words
   unsigned int fence;         // device, stores and updates: 1 if must_fence() (mover.hpp)
-  unsigned long long slot;    // device: of this operation, by launch_operations()
+  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
 };
 
 // A bijection of [0, 2^bits), another one for each operation: odd multiplications and xor-shifts are

@@ -14,10 +14,9 @@ struct Pieces {
   RandomOrder order;
 
   __device__ explicit Pieces(const RandomArguments& arguments)
-      : sharing_bits(0), order(arguments.first_operation, arguments.access_bits) {
-    base = static_cast<char*>(arguments.data) + arguments.slot * arguments.stride;
-    first_word = arguments.slot * arguments.stride / sizeof(Word);
-    while ((sizeof(Piece) << sharing_bits) < arguments.access_bytes) ++sharing_bits;
+      : sharing_bits(arguments.sharing_bits), order(arguments.first_operation, arguments.access_bits) {
+    base = static_cast<char*>(arguments.data) + arguments.offset;
+    first_word = arguments.offset / sizeof(Word);
   }
   // Number of the piece that thread `thread` of all accesses moves.
   __device__ Word number(Word thread) const {
@@ -63,94 +62,119 @@ __device__ inline Bytes16 updated(const Bytes16& piece) {
   return joined(updated_word(low_of(piece)), updated_word(high_of(piece)));
 }
 
-template <class Piece>
-__device__ Word load_pieces(const RandomArguments& arguments) {
-  const Pieces<Piece> pieces(arguments);
-  const Word count = arguments.bytes / sizeof(Piece), threads = grid_threads();
-  const Word pass = threads * kRandomInFlight, whole = count / pass * pass;
-  Word right = 0;
-  const auto check = [&](Word number, const Piece& got) {
-    Piece expected;
-    expect(arguments.key, pieces.first_word, number, expected);
-    right += count_right(got, expected);
-  };
-  for (Word first = grid_thread(); first < whole; first += pass) {
-    Piece held[kRandomInFlight];
-#pragma unroll
-    for (unsigned int k = 0; k < kRandomInFlight; ++k)
-      held[k] = load_piece(pieces.at(pieces.number(first + k * threads)));
-#pragma unroll
-    for (unsigned int k = 0; k < kRandomInFlight; ++k) check(pieces.number(first + k * threads), held[k]);
+// Visits all pieces, `in_flight` by one thread at a time: `access(numbers, used)` gets the numbers of as many
+// pieces, of which the first `used` exist. With one in flight the grid has a thread for each piece.
+template <class Piece, unsigned int in_flight, class Access>
+__device__ inline void visit(const RandomArguments& arguments, const Pieces<Piece>& pieces,
+                             const Access& access) {
+  const Word count = arguments.bytes / sizeof(Piece);
+  Word numbers[in_flight];
+  if (in_flight == 1) {
+    if (grid_thread() >= count) return;
+    numbers[0] = pieces.number(grid_thread());
+    access(numbers, 1u);
+    return;
   }
-  for (Word i = whole + grid_thread(); i < count; i += threads)
-    check(pieces.number(i), load_piece(pieces.at(pieces.number(i))));
-  return right;
-}
-
-template <class Piece>
-__device__ void store_pieces(const RandomArguments& arguments) {
-  const Pieces<Piece> pieces(arguments);
-  const Word count = arguments.bytes / sizeof(Piece), threads = grid_threads();
-#pragma unroll 4
-  for (Word i = grid_thread(); i < count; i += threads) {
-    const Word number = pieces.number(i);
-    Piece value;
-    expect(arguments.key, pieces.first_word, number, value);
-    store_piece(pieces.at(number), value);
-  }
-}
-
-// No two threads update one element, so that loads and stores are enough.
-template <class Piece>
-__device__ void update_pieces(const RandomArguments& arguments) {
-  const Pieces<Piece> pieces(arguments);
-  const Word count = arguments.bytes / sizeof(Piece), threads = grid_threads();
-  const Word pass = threads * kRandomInFlight, whole = count / pass * pass;
-  for (Word first = grid_thread(); first < whole; first += pass) {
-    Piece held[kRandomInFlight];
-    Piece* at[kRandomInFlight];
+  const Word threads = grid_threads();
+#pragma unroll 1
+  for (Word first = grid_thread(); first < count; first += in_flight * threads) {
+    unsigned int used = 0;
 #pragma unroll
-    for (unsigned int k = 0; k < kRandomInFlight; ++k) {
-      at[k] = pieces.at(pieces.number(first + k * threads));
-      held[k] = load_piece(at[k]);
+    for (unsigned int k = 0; k < in_flight; ++k) {
+      numbers[k] = pieces.number(first + k * threads);
+      used += first + k * threads < count ? 1 : 0;
     }
-#pragma unroll
-    for (unsigned int k = 0; k < kRandomInFlight; ++k) store_piece(at[k], updated(held[k]));
-  }
-  for (Word i = whole + grid_thread(); i < count; i += threads) {
-    Piece* at = pieces.at(pieces.number(i));
-    store_piece(at, updated(load_piece(at)));
+    access(numbers, used);
   }
 }
 
-BYTEWAYS_KERNEL(512, 3) random_load(RandomArguments arguments) {
+template <class Piece, unsigned int in_flight>
+__device__ inline void load_pieces(const RandomArguments& arguments) {
+  const Pieces<Piece> pieces(arguments);
   Word right = 0;
-  if (arguments.access_bytes < sizeof(Word))
-    right = load_pieces<unsigned int>(arguments);
-  else if (arguments.access_bytes < sizeof(Bytes16))
-    right = load_pieces<Word>(arguments);
-  else
-    right = load_pieces<Bytes16>(arguments);
+  visit<Piece, in_flight>(arguments, pieces, [&](const Word* numbers, unsigned int used) {
+    Piece held[in_flight];
+#pragma unroll
+    for (unsigned int k = 0; k < in_flight; ++k)
+      if (k < used) held[k] = load_piece(pieces.at(numbers[k]));
+#pragma unroll
+    for (unsigned int k = 0; k < in_flight; ++k) {
+      if (k >= used) break;
+      Piece expected;
+      expect(arguments.key, pieces.first_word, numbers[k], expected);
+      right += count_right(held[k], expected);
+    }
+  });
   right = sum_of_block(right);
   if (thread_index() == 0) atomic_add(arguments.right, right);
 }
 
-BYTEWAYS_KERNEL(1024, 2) random_store(RandomArguments arguments) {
-  if (arguments.access_bytes < sizeof(Word))
-    store_pieces<unsigned int>(arguments);
-  else if (arguments.access_bytes < sizeof(Bytes16))
-    store_pieces<Word>(arguments);
-  else
-    store_pieces<Bytes16>(arguments);
-  if (arguments.fence != 0) fence_system();
+template <class Piece, unsigned int in_flight>
+__device__ inline void store_pieces(const RandomArguments& arguments) {
+  const Pieces<Piece> pieces(arguments);
+  visit<Piece, in_flight>(arguments, pieces, [&](const Word* numbers, unsigned int used) {
+#pragma unroll
+    for (unsigned int k = 0; k < in_flight; ++k) {
+      if (k >= used) break;
+      Piece value;
+      expect(arguments.key, pieces.first_word, numbers[k], value);
+      store_piece(pieces.at(numbers[k]), value);
+    }
+  });
+  if (in_flight > 1 && arguments.fence != 0) fence_system();
 }
 
-BYTEWAYS_KERNEL(512, 3) random_update(RandomArguments arguments) {
-  if (arguments.access_bytes < sizeof(Bytes16))
-    update_pieces<Word>(arguments);
-  else
-    update_pieces<Bytes16>(arguments);
-  if (arguments.fence != 0) fence_system();
+// No two threads update one element, so that loads and stores are enough.
+template <class Piece, unsigned int in_flight>
+__device__ inline void update_pieces(const RandomArguments& arguments) {
+  const Pieces<Piece> pieces(arguments);
+  visit<Piece, in_flight>(arguments, pieces, [&](const Word* numbers, unsigned int used) {
+    Piece held[in_flight];
+#pragma unroll
+    for (unsigned int k = 0; k < in_flight; ++k)
+      if (k < used) held[k] = load_piece(pieces.at(numbers[k]));
+#pragma unroll
+    for (unsigned int k = 0; k < in_flight; ++k)
+      if (k < used) store_piece(pieces.at(numbers[k]), updated(held[k]));
+  });
+  if (in_flight > 1 && arguments.fence != 0) fence_system();
+}
+
+// One kernel for each size of a piece, and `…_several` for grids with fewer threads than pieces: a choice
+// within the kernel would cost a small operation 4 to 8 % (docs/reference/peers.md).
+BYTEWAYS_KERNEL(1024, 2) random_load_4(RandomArguments arguments) { load_pieces<unsigned int, 1>(arguments); }
+BYTEWAYS_KERNEL(512, 3) random_load_4_several(RandomArguments arguments) {
+  load_pieces<unsigned int, kRandomInFlight>(arguments);
+}
+BYTEWAYS_KERNEL(1024, 2) random_load_8(RandomArguments arguments) { load_pieces<Word, 1>(arguments); }
+BYTEWAYS_KERNEL(512, 3) random_load_8_several(RandomArguments arguments) {
+  load_pieces<Word, kRandomInFlight>(arguments);
+}
+BYTEWAYS_KERNEL(1024, 2) random_load_16(RandomArguments arguments) { load_pieces<Bytes16, 1>(arguments); }
+BYTEWAYS_KERNEL(512, 3) random_load_16_several(RandomArguments arguments) {
+  load_pieces<Bytes16, kRandomInFlight>(arguments);
+}
+BYTEWAYS_KERNEL(1024, 2) random_store_4(RandomArguments arguments) {
+  store_pieces<unsigned int, 1>(arguments);
+}
+BYTEWAYS_KERNEL(512, 3) random_store_4_several(RandomArguments arguments) {
+  store_pieces<unsigned int, kRandomInFlight>(arguments);
+}
+BYTEWAYS_KERNEL(1024, 2) random_store_8(RandomArguments arguments) { store_pieces<Word, 1>(arguments); }
+BYTEWAYS_KERNEL(512, 3) random_store_8_several(RandomArguments arguments) {
+  store_pieces<Word, kRandomInFlight>(arguments);
+}
+BYTEWAYS_KERNEL(1024, 2) random_store_16(RandomArguments arguments) { store_pieces<Bytes16, 1>(arguments); }
+BYTEWAYS_KERNEL(512, 3) random_store_16_several(RandomArguments arguments) {
+  store_pieces<Bytes16, kRandomInFlight>(arguments);
+}
+BYTEWAYS_KERNEL(1024, 2) random_update_8(RandomArguments arguments) { update_pieces<Word, 1>(arguments); }
+BYTEWAYS_KERNEL(512, 3) random_update_8_several(RandomArguments arguments) {
+  update_pieces<Word, kRandomInFlight>(arguments);
+}
+BYTEWAYS_KERNEL(1024, 2) random_update_16(RandomArguments arguments) { update_pieces<Bytes16, 1>(arguments); }
+BYTEWAYS_KERNEL(512, 3) random_update_16_several(RandomArguments arguments) {
+  update_pieces<Bytes16, kRandomInFlight>(arguments);
 }
 
 }  // namespace byteways

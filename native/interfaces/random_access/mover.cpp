@@ -57,34 +57,57 @@ unsigned accesses_per_thread(const Flow& flow) {
   return flow.size_bytes >= 1 << 20 && flow.size_bytes <= 32 << 20 ? kRandomInFlight : 1;
 }
 
+// Of a host, and of a GPU for pieces of 4, 8 and 16 bytes.
+struct Kernels {
+  const char* on_host;
+  KernelForms of_piece[3];
+};
+constexpr Kernels kLoadKernels{
+    "random_load",
+    {{"random_load_4", "random_load_4_several", "random_load_4_several", false},
+     {"random_load_8", "random_load_8_several", "random_load_8_several", false},
+     {"random_load_16", "random_load_16_several", "random_load_16_several", false}}};
+constexpr Kernels kStoreKernels{"random_store",
+                                {{"random_store_4", "random_store_4_several", "random_store_4_several"},
+                                 {"random_store_8", "random_store_8_several", "random_store_8_several"},
+                                 {"random_store_16", "random_store_16_several", "random_store_16_several"}}};
+constexpr Kernels kUpdateKernels{
+    "random_update",
+    {{},
+     {"random_update_8", "random_update_8_several", "random_update_8_several"},
+     {"random_update_16", "random_update_16_several", "random_update_16_several"}}};
+
 // What the three have in common.
 class RandomAccess : public CopyingMover {
  public:
-  RandomAccess(Session& session, const Flow& flow, const char* kernel, unsigned least_access_bytes)
+  RandomAccess(Session& session, const Flow& flow, const Kernels& kernels, unsigned least_access_bytes)
       : CopyingMover(session, over_buffer(flow, access_bytes_of(flow, least_access_bytes))) {
     require_access(session, flow);
-    kernel_ = require_kernel(flow, executor(), kernel);
     const unsigned access_bytes = access_bytes_of(flow, least_access_bytes);
     const std::uint64_t accesses = flow.size_bytes / access_bytes;
-    arguments_ = {flow.destination->data(),
-                  flow.size_bytes,
-                  slots_.count,
-                  slots_.stride_bytes,
-                  0,
-                  1,
-                  0,
-                  access_bytes,
-                  static_cast<unsigned>(std::countr_zero(accesses)),
-                  nullptr,
-                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
-    const std::uint64_t pieces = flow.size_bytes / std::min(access_bytes, kAccessBytes);
-    use_own_kernel(executor().is_host() ? team_of(flow)
-                                        : grid_shape(flow, kernel, pieces, accesses_per_thread(flow)));
+    arguments_ = {
+        flow.destination->data(),
+        flow.size_bytes,
+        slots_.count,
+        slots_.stride_bytes,
+        0,
+        1,
+        0,
+        access_bytes,
+        static_cast<unsigned>(std::countr_zero(accesses)),
+        static_cast<unsigned>(std::countr_zero(std::max(access_bytes, kAccessBytes) / kAccessBytes)),
+        nullptr,
+        must_fence(executor(), flow.destination->device()) ? 1u : 0u};
+    const unsigned piece = std::min(access_bytes, kAccessBytes);
+    choice_ = executor().is_host() ? team_choice(flow, kernels.on_host)
+                                   : choose_kernel(flow, kernels.of_piece[std::countr_zero(piece) - 2],
+                                                   flow.size_bytes / piece, accesses_per_thread(flow));
+    use_own_kernel(choice_.shape);
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    launch_operations(executor(), kernel_, traits_.shape, arguments_, first_operation, count, stream);
+    launch_operations(executor(), choice_.kernel, traits_.shape, arguments_, first_operation, count, stream);
   }
 
  protected:
@@ -98,13 +121,13 @@ class RandomAccess : public CopyingMover {
   RandomArguments arguments_{};
 
  private:
-  PreparedKernel kernel_;
+  KernelChoice choice_;
 };
 
 class RandomLoad final : public RandomAccess {
  public:
   RandomLoad(Session& session, const Flow& flow)
-      : RandomAccess(session, flow, "random_load", kLeastAccessBytes) {
+      : RandomAccess(session, flow, kLoadKernels, kLeastAccessBytes) {
     const Memory own = executor().is_host() ? Memory::pageable : Memory::device;
     count_ = session.allocate(executor(), own, kCountBytes, executor());
     arguments_.right = reinterpret_cast<unsigned long long*>(count_->data());
@@ -167,7 +190,7 @@ class RandomLoad final : public RandomAccess {
 class RandomStore final : public RandomAccess {
  public:
   RandomStore(Session& session, const Flow& flow)
-      : RandomAccess(session, flow, "random_store", kLeastAccessBytes) {
+      : RandomAccess(session, flow, kStoreKernels, kLeastAccessBytes) {
     set_payload(0, flow.size_bytes);
   }
 
@@ -183,7 +206,7 @@ class RandomStore final : public RandomAccess {
 class RandomUpdate final : public RandomAccess {
  public:
   RandomUpdate(Session& session, const Flow& flow)
-      : RandomAccess(session, flow, "random_update", kWord) {  // the next pattern is that of whole words
+      : RandomAccess(session, flow, kUpdateKernels, kWord) {  // the next pattern is that of whole words
     set_payload(flow.size_bytes, flow.size_bytes);
     traits_.bytes_per_operation = 2 * flow.size_bytes;  // bytes read plus bytes written, as STREAM counts
     traits_.changes_input = true;
@@ -252,8 +275,12 @@ class RandomUpdate final : public RandomAccess {
   std::vector<Operations> done_;  // since prepare()
 };
 
-const gpu::RegisterKernels<RandomArguments> kRandomKernels("interfaces/random_access/kernel.cu",
-                                                           {"random_load", "random_store", "random_update"});
+const gpu::RegisterKernels<RandomArguments> kRandomKernels(
+    "interfaces/random_access/kernel.cu",
+    {"random_load_4", "random_load_8", "random_load_16", "random_load_4_several", "random_load_8_several",
+     "random_load_16_several", "random_store_4", "random_store_8", "random_store_16",
+     "random_store_4_several", "random_store_8_several", "random_store_16_several", "random_update_8",
+     "random_update_16", "random_update_8_several", "random_update_16_several"});
 const RegisterInterface kLoads("random-load", make<RandomLoad>);
 const RegisterInterface kStores("random-store", make<RandomStore>);
 const RegisterInterface kUpdates("random-update", make<RandomUpdate>);

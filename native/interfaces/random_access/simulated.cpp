@@ -134,6 +134,22 @@ void random_update(Kernels& kernels, Operation& operation, const RandomArguments
 const RegisterSimulatedKernel<random_load> kRandomLoad("random_load");
 const RegisterSimulatedKernel<random_store> kRandomStore("random_store");
 const RegisterSimulatedKernel<random_update> kRandomUpdate("random_update");
+const RegisterSimulatedKernel<random_load> kRandomLoad4("random_load_4");
+const RegisterSimulatedKernel<random_load> kRandomLoad4Several("random_load_4_several");
+const RegisterSimulatedKernel<random_load> kRandomLoad8("random_load_8");
+const RegisterSimulatedKernel<random_load> kRandomLoad8Several("random_load_8_several");
+const RegisterSimulatedKernel<random_load> kRandomLoad16("random_load_16");
+const RegisterSimulatedKernel<random_load> kRandomLoad16Several("random_load_16_several");
+const RegisterSimulatedKernel<random_store> kRandomStore4("random_store_4");
+const RegisterSimulatedKernel<random_store> kRandomStore4Several("random_store_4_several");
+const RegisterSimulatedKernel<random_store> kRandomStore8("random_store_8");
+const RegisterSimulatedKernel<random_store> kRandomStore8Several("random_store_8_several");
+const RegisterSimulatedKernel<random_store> kRandomStore16("random_store_16");
+const RegisterSimulatedKernel<random_store> kRandomStore16Several("random_store_16_several");
+const RegisterSimulatedKernel<random_update> kRandomUpdate8("random_update_8");
+const RegisterSimulatedKernel<random_update> kRandomUpdate8Several("random_update_8_several");
+const RegisterSimulatedKernel<random_update> kRandomUpdate16("random_update_16");
+const RegisterSimulatedKernel<random_update> kRandomUpdate16Several("random_update_16_several");
 
 }  // namespace
 }  // namespace byteways::sim

@@ -15,8 +15,8 @@ struct StoreArguments {
   unsigned long long first_operation;
   unsigned long long operations;
   unsigned long long key;
-  unsigned int fence;       // device: 1 if must_fence() (mover.hpp)
-  unsigned long long slot;  // device: of this operation, by launch_operations()
+  unsigned int fence;         // device: 1 if must_fence() (mover.hpp)
+  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
 };
 
 }  // namespace byteways

@@ -1,5 +1,6 @@
 // Interface `store`: stores of 16 bytes without loads. Words are generated in registers by one multiplication
-// and one fold each, which is faster than memory.
+// and one fold each, which is faster than memory. `store` has a thread for every element, `store_tiled` one
+// for a few, `store_resident` a grid of any size.
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/store/arguments.hpp"
 
@@ -11,31 +12,39 @@ __device__ inline Bytes16 pattern_pair(Word key, Word index) {
           static_cast<unsigned int>(high), static_cast<unsigned int>(high >> 32)};
 }
 
-// Stores `in_flight` elements from i on, `step` apart, if they are below `count`. The first holds the words
-// first + 2 * i and the one behind it.
-template <unsigned int in_flight>
-__device__ inline void store_several(const StoreArguments& arguments, Bytes16* to, Word first, Word i,
-                                     Word step, Word count) {
+struct Target {
+  Bytes16* to;
+  Word key, count;
+
+  // Words of the slot are numbered from the first one of the buffer on.
+  __device__ explicit Target(const StoreArguments& arguments)
+      : to(reinterpret_cast<Bytes16*>(static_cast<char*>(arguments.data) + arguments.offset)),
+        key(arguments.key + arguments.offset / sizeof(Word)),
+        count(arguments.bytes / sizeof(Bytes16)) {}
+
+  // Stores `in_flight` elements from i on, `step` apart, if they are below `count`.
+  template <unsigned int in_flight, class Step>
+  __device__ void store(Word i, Step step) const {
 #pragma unroll
-  for (unsigned int k = 0; k < in_flight; ++k) {
-    const Word at = i + k * step;
-    if (at < count) store_streaming(to + at, pattern_pair(arguments.key, first + 2 * at));
+    for (unsigned int k = 0; k < in_flight; ++k) {
+      const Word at = i + k * step;
+      if (at < count) store_streaming(to + at, pattern_pair(key, 2 * at));
+    }
   }
+};
+
+BYTEWAYS_KERNEL(1024, 2) store(StoreArguments arguments) { Target(arguments).store<1>(grid_thread(), 1u); }
+
+BYTEWAYS_KERNEL(1024, 2) store_tiled(StoreArguments arguments) {
+  Target(arguments).store<kTileAccesses>(tile_thread(kTileAccesses), block_threads());
 }
 
-// A thread for every element where the grid is that large, else tiles of a few elements a thread.
-BYTEWAYS_KERNEL(1024, 2) store(StoreArguments arguments) {
-  const Word offset = arguments.slot * arguments.stride, first = offset / sizeof(Word);
-  auto* to = reinterpret_cast<Bytes16*>(static_cast<char*>(arguments.data) + offset);
-  const Word count = arguments.bytes / sizeof(Bytes16);
-  if (count <= grid_threads()) {
-    store_several<1>(arguments, to, first, grid_thread(), 1, count);
-  } else {
-    const Word threads = block_threads(), tile = kTileAccesses * threads;
+BYTEWAYS_KERNEL(1024, 2) store_resident(StoreArguments arguments) {
+  const Target target(arguments);
+  const Word threads = block_threads(), tile = kTileAccesses * threads;
 #pragma unroll 1
-    for (Word begin = block_index() * tile; begin < count; begin += grid_blocks() * tile)
-      store_several<kTileAccesses>(arguments, to, first, begin + thread_index(), threads, count);
-  }
+  for (Word begin = block_index() * tile; begin < target.count; begin += grid_blocks() * tile)
+    target.store<kTileAccesses>(begin + thread_index(), threads);
   if (arguments.fence != 0) fence_system();
 }
 

@@ -25,7 +25,7 @@ class Store final : public CopyingMover {
  public:
   Store(Session& session, const Flow& flow) : CopyingMover(session, into_buffer(flow)) {
     require_access(session, flow);
-    kernel_ = require_kernel(flow, executor(), "store");
+    choice_ = executor().is_host() ? team_choice(flow, "store") : grid();
     arguments_ = {flow.destination->data(),
                   flow.size_bytes,
                   slots_.count,
@@ -35,7 +35,7 @@ class Store final : public CopyingMover {
                   0,
                   must_fence(executor(), flow.destination->device()) ? 1u : 0u};
     set_payload(0, flow.size_bytes);
-    use_own_kernel(executor().is_host() ? team_of(flow) : grid());
+    use_own_kernel(choice_.shape);
   }
 
   void prepare(std::uint64_t key) override {
@@ -45,7 +45,7 @@ class Store final : public CopyingMover {
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    launch_operations(executor(), kernel_, traits_.shape, arguments_, first_operation, count, stream);
+    launch_operations(executor(), choice_.kernel, traits_.shape, arguments_, first_operation, count, stream);
   }
 
  private:
@@ -53,17 +53,18 @@ class Store final : public CopyingMover {
 
   // As measured on H100 (docs/reference/peers.md): from 1 MiB on tiles to other memory, large blocks in its
   // own.
-  LaunchShape grid() const {
+  KernelChoice grid() const {
     const bool away = &flow_.destination->device() != &executor(), large = flow_.size_bytes >= 1 << 20;
-    return grid_shape(flow_, "store", flow_.size_bytes / kAccessBytes, away && large ? kTileAccesses : 1,
-                      large && !away ? kBlockThreads : kCoverThreads);
+    return choose_kernel(flow_, {"store", "store_tiled", "store_resident"}, flow_.size_bytes / kAccessBytes,
+                         away && large ? kTileAccesses : 1, large && !away ? kBlockThreads : kCoverThreads);
   }
 
-  PreparedKernel kernel_;
+  KernelChoice choice_;
   StoreArguments arguments_{};
 };
 
-const gpu::RegisterKernels<StoreArguments> kStoreKernels("interfaces/store/kernel.cu", {"store"});
+const gpu::RegisterKernels<StoreArguments> kStoreKernels("interfaces/store/kernel.cu",
+                                                         {"store", "store_tiled", "store_resident"});
 const RegisterInterface kStore("store", make<Store>);
 
 }  // namespace

@@ -33,6 +33,8 @@ void store(Kernels& kernels, Operation& operation, const StoreArguments& argumen
 }
 
 const RegisterSimulatedKernel<store> kStore("store");
+const RegisterSimulatedKernel<store> kStoreTiled("store_tiled");
+const RegisterSimulatedKernel<store> kStoreResident("store_resident");
 
 }  // namespace
 }  // namespace byteways::sim

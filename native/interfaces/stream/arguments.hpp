@@ -19,8 +19,8 @@ struct StreamArguments {
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned int fence;       // device: 1 if must_fence() (mover.hpp)
-  unsigned long long slot;  // device: of this operation, by launch_operations()
+  unsigned int fence;         // device: 1 if must_fence() (mover.hpp)
+  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
 };
 
 // "stream_fill" writes doubles of pattern `key`; "stream_check" compares with the result of the operation on

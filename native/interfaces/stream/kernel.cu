@@ -53,7 +53,7 @@ struct Arrays {
   Word count;
 
   __device__ explicit Arrays(const StreamArguments& arguments) : count(arguments.bytes / sizeof(Bytes16)) {
-    const Word offset = arguments.slot * arguments.stride;
+    const Word offset = arguments.offset;
     first = reinterpret_cast<const Bytes16*>(static_cast<const char*>(arguments.first) + offset);
     second = reinterpret_cast<const Bytes16*>(static_cast<const char*>(arguments.second) + offset);
     destination = reinterpret_cast<Bytes16*>(static_cast<char*>(arguments.destination) + offset);
@@ -64,13 +64,10 @@ struct Arrays {
   }
 };
 
-// A thread for every element, as far as the grid goes.
+// A thread for every element.
 template <unsigned int operation>
 __device__ inline void stream(const StreamArguments& arguments) {
-  const Arrays<operation> arrays(arguments);
-#pragma unroll 1
-  for (Word i = grid_thread(); i < arrays.count; i += grid_threads()) arrays.template pass<1, true>(i, 1);
-  if (arguments.fence != 0) fence_system();
+  Arrays<operation>(arguments).template pass<1, false>(grid_thread(), 1);
 }
 
 // Whole passes in tiles that are contiguous in memory; the rest is spread over all blocks.

@@ -16,25 +16,24 @@ constexpr std::uint64_t kSpotCheckWords = 512;  // per piece checked after a sam
 constexpr std::uint64_t kSecondKey = std::uint64_t{1}
                                      << 61;  // offset between the patterns of the two sources
 
-// By operation: of hosts and covering grids, and of resident grids.
-constexpr const char* kKernelNames[][2] = {{"stream_copy", "stream_copy_resident"},
-                                           {"stream_scale", "stream_scale_resident"},
-                                           {"stream_add", "stream_add_resident"},
-                                           {"stream_triad", "stream_triad_resident"}};
+// By operation; those of hosts are named as the first.
+constexpr KernelForms kForms[] = {{"stream_copy", nullptr, "stream_copy_resident"},
+                                  {"stream_scale", nullptr, "stream_scale_resident"},
+                                  {"stream_add", nullptr, "stream_add_resident"},
+                                  {"stream_triad", nullptr, "stream_triad_resident"}};
 
 class StreamMover final : public CopyingMover {
  public:
   StreamMover(Session& session, const Flow& flow, StreamOperation operation)
-      : CopyingMover(session, flow),
-        operation_(operation),
-        name_(kKernelNames[operation][!flow.executor->is_host() && has_resident_grid(flow)]) {
+      : CopyingMover(session, flow), operation_(operation) {
     const bool two = operation == kStreamAdd || operation == kStreamTriad;
     if (two != (flow.second_source != nullptr))
       throw Unsupported(flow.interface, "buffers", two ? "it reads two arrays" : "it reads one array");
     if (flow.size_bytes % kAccessBytes != 0)
       throw Unsupported(flow.interface, "size", "arrays are multiples of 16 bytes");
     require_access(session, flow);
-    kernel_ = require_kernel(flow, executor(), name_);
+    choice_ = executor().is_host() ? team_choice(flow, kForms[operation].single)
+                                   : choose_kernel(flow, kForms[operation], flow.size_bytes / kAccessBytes);
     for (const Buffer* source : {flow.source, flow.second_source})
       if (source != nullptr) require_kernel(flow, source->service_device(), "stream_fill");
     require_kernel(flow, flow.destination->service_device(), "stream_check");
@@ -48,8 +47,7 @@ class StreamMover final : public CopyingMover {
                   1,
                   must_fence(executor(), flow.destination->device()) ? 1u : 0u};
     checks_strided_ = false;
-    use_own_kernel(executor().is_host() ? team_of(flow)
-                                        : grid_shape(flow, name_, flow.size_bytes / kAccessBytes));
+    use_own_kernel(choice_.shape);
     set_payload((two ? 2 : 1) * flow.size_bytes, flow.size_bytes);
     traits_.bytes_per_operation =
         (two ? 3 : 2) * flow.size_bytes;  // as STREAM counts: bytes read plus bytes written
@@ -57,7 +55,7 @@ class StreamMover final : public CopyingMover {
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    launch_operations(executor(), kernel_, traits_.shape, arguments_, first_operation, count, stream);
+    launch_operations(executor(), choice_.kernel, traits_.shape, arguments_, first_operation, count, stream);
   }
 
  protected:
@@ -101,8 +99,7 @@ class StreamMover final : public CopyingMover {
   }
 
   StreamOperation operation_;
-  const char* name_;
-  PreparedKernel kernel_;
+  KernelChoice choice_;
   StreamArguments arguments_{};
 };
 

@@ -90,17 +90,17 @@ def application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: 
 
 
 def one_way(
-    meaning: str, kernel: str, *, sources: int, writes: bool, on_gpus: tuple[str, ...] = ()
+    meaning: str, kernel: str, *, sources: int, writes: bool, on_gpus: tuple[str, ...] | None = None
 ) -> Interface:
     """Returns the row of an interface that only loads or only stores one buffer.
 
     Args:
-        on_gpus: Further kernels that GPUs need.
+        on_gpus: The kernels that GPUs need, if they are not the CPUs' one.
     """
     return Interface(
         "direct access",
         meaning,
-        {"cpu": (kernel,), "gpu": (kernel, *on_gpus)},
+        {"cpu": (kernel,), "gpu": on_gpus or (kernel,)},
         (opt.BLOCKS, opt.THREADS, opt.STREAM),
         gpu_options=(opt.BLOCKS,),
         buffers="one",
@@ -113,10 +113,18 @@ def one_way(
     )
 
 
-def random(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
-    """Returns the row of random accesses to one buffer, all of which an operation covers once."""
+def random(
+    meaning: str, kernel: str, *, sources: int, writes: bool, pieces: tuple[int, ...] = (4, 8, 16)
+) -> Interface:
+    """Returns the row of random accesses to one buffer, all of which an operation covers once.
+
+    Args:
+        pieces: Bytes that a thread of a GPU moves at once; each has kernels of its own.
+    """
+    names = [f"{kernel}_{piece}" for piece in pieces]
+    on_gpus = (*names, *(f"{name}_several" for name in names))
     return replace(
-        one_way(meaning, kernel, sources=sources, writes=writes),
+        one_way(meaning, kernel, sources=sources, writes=writes, on_gpus=on_gpus),
         options=(opt.ACCESS_BYTES, opt.BLOCKS, opt.THREADS, opt.STREAM),
         counted=sources + writes,
         power_of_two_from=1024,  # a few accesses of the largest size

@@ -93,7 +93,7 @@ INTERFACES: Mapping[str, Interface] = {
     "kernel-2d": Interface(
         "direct access",
         "a packing kernel: loads and stores of pitched (2D) rows",
-        {"gpu": ("copy_2d", "copy_2d_resident")},
+        {"gpu": ("copy_2d", "copy_2d_tiled", "copy_2d_resident")},
         (*COPY_2D, opt.BLOCKS, opt.THREADS, opt.STREAM),
     ),
     "route": Interface(
@@ -123,7 +123,7 @@ INTERFACES: Mapping[str, Interface] = {
     "kernel": Interface(
         "direct access",
         "loads and stores of a GPU kernel",
-        {"gpu": ("copy", "copy_resident")},
+        {"gpu": ("copy", "copy_tiled", "copy_resident")},
         (opt.BLOCKS, opt.THREADS, opt.STREAM, opt.PACE, opt.MIGRATION, opt.PAUSE_NS, opt.SUBMIT),
         granularity_bytes=16,
     ),
@@ -266,9 +266,15 @@ INTERFACES: Mapping[str, Interface] = {
     "stream-scale": stream("b = 3 c of STREAM", "stream_scale"),
     "stream-add": stream("c = a + b of STREAM", "stream_add", 2),
     "stream-triad": stream("a = b + 3 c of STREAM", "stream_triad", 2),
-    "store": one_way("stores alone: one buffer is written", "store", sources=0, writes=True),
+    "store": one_way(
+        "stores alone: one buffer is written",
+        "store",
+        sources=0,
+        writes=True,
+        on_gpus=("store", "store_tiled", "store_resident"),
+    ),
     "load": one_way(
-        "loads alone: one buffer is read", "load", sources=1, writes=False, on_gpus=("load_resident",)
+        "loads alone: one buffer is read", "load", sources=1, writes=False, on_gpus=("load", "load_resident")
     ),
     "random-load": random("independent loads at random places", "random_load", sources=1, writes=False),
     "random-store": random("independent stores at random places", "random_store", sources=0, writes=True),
@@ -277,6 +283,7 @@ INTERFACES: Mapping[str, Interface] = {
         "random_update",
         sources=1,
         writes=True,
+        pieces=(8, 16),
     ),
     "compute": Interface(
         "direct access",
