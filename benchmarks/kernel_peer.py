@@ -69,7 +69,12 @@ class DataPath:
 
 PATHS = (
     DataPath("within a GPU", ("gpu0", "device"), ("gpu0", "device"), LOCAL),
-    DataPath("to a peer", ("gpu0", "device"), ("gpu1", "device"), (*COPIES, "store", "kernel-2d", "ping-pong")),
+    DataPath(
+        "to a peer",
+        ("gpu0", "device"),
+        ("gpu1", "device"),
+        (*COPIES, "store", "kernel-2d", "ping-pong"),
+    ),
     DataPath("from a peer", ("gpu1", "device"), ("gpu0", "device"), (*COPIES, "load", "kernel-2d")),
     DataPath("from pinned memory", ("cpu0", "pinned"), ("gpu0", "device"), (*COPIES, "load")),
     DataPath("to pinned memory", ("gpu0", "device"), ("cpu0", "pinned"), (*COPIES, "store")),
@@ -210,9 +215,8 @@ def compared(
                 for shape in shapes
             }
             best = min(tried, key=tried.__getitem__)
-            row.shape = {"copy": "the vendor's call", "kernel-bulk": f"chunks of {min(16, 1 << best)} KiB"}.get(
-                interface, peer.shape(best)
-            )
+            names = {"copy": "the vendor's call", "kernel-bulk": f"chunks of {min(16, 1 << best)} KiB"}
+            row.shape = names.get(interface, peer.shape(best))
         theirs = peer.times(interface, buffers, size, best, batch)
         again = ours(session, interface, buffers, size)
         row.ours_ns.append(statistics.median([*measured.samples_ns, *again.samples_ns]))

@@ -53,25 +53,26 @@ Flow over_buffer(Flow flow, unsigned access_bytes) {
 
 // As measured on H100 (docs/reference/peers.md): several accesses in flight pay where a few blocks a
 // multiprocessor cover the buffer.
-unsigned accesses_per_thread(const Flow& flow) {
+unsigned random_accesses_per_thread(const Flow& flow) {
   return flow.size_bytes >= 1 << 20 && flow.size_bytes <= 32 << 20 ? kRandomInFlight : 1;
 }
 
 // Of a host, and of a GPU for pieces of 4, 8 and 16 bytes.
-struct Kernels {
+struct RandomKernels {
   const char* on_host;
   KernelForms of_piece[3];
 };
-constexpr Kernels kLoadKernels{
+constexpr RandomKernels kRandomLoads{
     "random_load",
     {{"random_load_4", "random_load_4_several", "random_load_4_several", false},
      {"random_load_8", "random_load_8_several", "random_load_8_several", false},
      {"random_load_16", "random_load_16_several", "random_load_16_several", false}}};
-constexpr Kernels kStoreKernels{"random_store",
-                                {{"random_store_4", "random_store_4_several", "random_store_4_several"},
-                                 {"random_store_8", "random_store_8_several", "random_store_8_several"},
-                                 {"random_store_16", "random_store_16_several", "random_store_16_several"}}};
-constexpr Kernels kUpdateKernels{
+constexpr RandomKernels kRandomStores{
+    "random_store",
+    {{"random_store_4", "random_store_4_several", "random_store_4_several"},
+     {"random_store_8", "random_store_8_several", "random_store_8_several"},
+     {"random_store_16", "random_store_16_several", "random_store_16_several"}}};
+constexpr RandomKernels kRandomUpdates{
     "random_update",
     {{},
      {"random_update_8", "random_update_8_several", "random_update_8_several"},
@@ -80,7 +81,7 @@ constexpr Kernels kUpdateKernels{
 // What the three have in common.
 class RandomAccess : public CopyingMover {
  public:
-  RandomAccess(Session& session, const Flow& flow, const Kernels& kernels, unsigned least_access_bytes)
+  RandomAccess(Session& session, const Flow& flow, const RandomKernels& kernels, unsigned least_access_bytes)
       : CopyingMover(session, over_buffer(flow, access_bytes_of(flow, least_access_bytes))) {
     require_access(session, flow);
     const unsigned access_bytes = access_bytes_of(flow, least_access_bytes);
@@ -101,7 +102,7 @@ class RandomAccess : public CopyingMover {
     const unsigned piece = std::min(access_bytes, kAccessBytes);
     choice_ = executor().is_host() ? team_choice(flow, kernels.on_host)
                                    : choose_kernel(flow, kernels.of_piece[std::countr_zero(piece) - 2],
-                                                   flow.size_bytes / piece, accesses_per_thread(flow));
+                                                   flow.size_bytes / piece, random_accesses_per_thread(flow));
     use_own_kernel(choice_.shape);
   }
 
@@ -127,7 +128,7 @@ class RandomAccess : public CopyingMover {
 class RandomLoad final : public RandomAccess {
  public:
   RandomLoad(Session& session, const Flow& flow)
-      : RandomAccess(session, flow, kLoadKernels, kLeastAccessBytes) {
+      : RandomAccess(session, flow, kRandomLoads, kLeastAccessBytes) {
     const Memory own = executor().is_host() ? Memory::pageable : Memory::device;
     count_ = session.allocate(executor(), own, kCountBytes, executor());
     arguments_.right = reinterpret_cast<unsigned long long*>(count_->data());
@@ -190,7 +191,7 @@ class RandomLoad final : public RandomAccess {
 class RandomStore final : public RandomAccess {
  public:
   RandomStore(Session& session, const Flow& flow)
-      : RandomAccess(session, flow, kStoreKernels, kLeastAccessBytes) {
+      : RandomAccess(session, flow, kRandomStores, kLeastAccessBytes) {
     set_payload(0, flow.size_bytes);
   }
 
@@ -206,7 +207,7 @@ class RandomStore final : public RandomAccess {
 class RandomUpdate final : public RandomAccess {
  public:
   RandomUpdate(Session& session, const Flow& flow)
-      : RandomAccess(session, flow, kUpdateKernels, kWord) {  // the next pattern is that of whole words
+      : RandomAccess(session, flow, kRandomUpdates, kWord) {  // the next pattern is that of whole words
     set_payload(flow.size_bytes, flow.size_bytes);
     traits_.bytes_per_operation = 2 * flow.size_bytes;  // bytes read plus bytes written, as STREAM counts
     traits_.changes_input = true;
