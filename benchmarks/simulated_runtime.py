@@ -38,6 +38,13 @@ class CallError(RuntimeError):
 _Gate = arguments("service", "GateArguments")
 _Pattern = arguments("service", "PatternArguments")
 _Copy = arguments("kernel_copy", "CopyArguments")
+
+
+def _copying(source: Address, destination: Address, size: int, **ring: int) -> ctypes.Structure:
+    slots = {"source_slots": 1, "source_stride": size, "destination_slots": 1, "destination_stride": size}
+    return _Copy(source, destination, size, operations=1, **slots, **ring)
+
+
 _Chase = arguments("pointer_chase", "ChaseArguments")
 
 
@@ -201,11 +208,11 @@ class Runtime:
     def launch_copy(
         self, destination: Address, source: Address, size: int, blocks: int, stream: Address
     ) -> None:
-        block = _Copy(source, destination, size, 1, size, 1, size, 0, 1, 0, 0)
+        block = _copying(source, destination, size)
         self.launch("copy", block, blocks or self._multiprocessors, _THREADS, stream)
 
     def launch_bulk_copy(self, destination: Address, source: Address, size: int, stream: Address) -> None:
-        block = _Copy(source, destination, size, 1, size, 1, size, 0, 1, _CHUNK_BYTES, _STAGES)
+        block = _copying(source, destination, size, chunk_bytes=_CHUNK_BYTES, stages=_STAGES)
         self.launch("copy_bulk", block, self._multiprocessors, _THREADS, stream)
 
     def launch_touch(self, access: str, data: Address, size: int, stream: Address) -> None:

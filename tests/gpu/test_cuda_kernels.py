@@ -95,7 +95,11 @@ def copy_case(
     chunk, stages = ring
     with device.memory(content) as source, device.memory(bytes([UNTOUCHED]) * whole) as target:
         arguments = CopyArguments(
-            source + GUARD + offsets[0], target + GUARD + offsets[1], size, 1, 0, 1, 0, 0, 1, chunk, stages
+            source + GUARD + offsets[0],
+            target + GUARD + offsets[1],
+            size,
+            chunk_bytes=chunk,
+            stages=stages,
         )
         shared = 256 + chunk * stages if entry == "copy_bulk" else 0
         device.launch(entry, shape, arguments, shared)
@@ -165,9 +169,7 @@ def test_operations_rotate_over_slots(device: Device, entry: str) -> None:
     source = [bytes([k + 1]) * size for k in range(slots[0])]
     with device.memory(b"".join(source)) as base, device.memory(bytes(slots[1] * size)) as target:
         for operation in (7, 12_345_678_901):
-            arguments = CopyArguments(
-                base, target, size, slots[0], size, slots[1], size, operation, 1, 1024, 4
-            )
+            arguments = CopyArguments(base, target, size, chunk_bytes=1024, stages=4)
             arguments.source_offset = operation % slots[0] * size
             arguments.destination_offset = operation % slots[1] * size
             device.launch(entry, (2, 32), arguments, 256 + 4096 if entry == "copy_bulk" else 0)

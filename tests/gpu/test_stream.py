@@ -49,7 +49,7 @@ def test_results_are_those_of_numpy(device: Device, kernel: str, count: int, sha
     arrays = np.concatenate([a, b, np.zeros(count + GUARD)])
     arrays[2 * count :] = 42.0
     with device.memory(arrays.tobytes()) as base:
-        arguments = StreamArguments(base, base + 8 * count, base + 16 * count, 8 * count, 1, 0, 0, 1, 1)
+        arguments = StreamArguments(base, base + 8 * count, base + 16 * count, 8 * count, fence=1)
         device.launch(kernel.replace("-", "_"), shape, arguments)
         content = np.frombuffer(device.read(base, arrays.nbytes), dtype=np.float64)
     wanted = {"stream-copy": a, "stream-scale": 3 * a, "stream-add": a + b, "stream-triad": a + 3 * b}[kernel]

@@ -276,7 +276,7 @@ def test_bulk_copies_wait_and_fence_in_order(ptx: dict[str, str], architecture: 
         code,
     )
     load = ["mbarrier.arrive.expect_tx", "cp.async.bulk.shared"]
-    store = ["mbarrier.try_wait", "fence.proxy.async", "cp.async.bulk.global", "cp.async.bulk.commit_group"]
+    store = ["mbarrier.try_wait", "cp.async.bulk.global", "cp.async.bulk.commit_group"]
     ring = [*load, *store, "cp.async.bulk.wait_group.read", *load, "cp.async.bulk.wait_group"]
     assert order == ["mbarrier.init", "fence.proxy.async", *ring, *ring]
 

@@ -16,14 +16,14 @@ struct Copy2dArguments {
   void* destination;
   unsigned long long width_bytes, rows;
   unsigned long long source_pitch, destination_pitch;  // bytes
+  unsigned long long offset;                           // device: of this operation's slot
+  // device: the row of element i < 2^31 is i * row_factor >> row_shift (Granlund and Montgomery, 1994)
+  unsigned int row_factor, row_shift;
+  unsigned int element_bytes;  // device: of one load and store, 8 or 16
+  unsigned int fence;          // device: 1 if must_fence() (mover.hpp)
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned int element_bytes;  // device: of one load and store, 8 or 16
-  // device: the row of element i < 2^31 is i * row_factor >> row_shift (Granlund and Montgomery, 1994)
-  unsigned int row_factor, row_shift;
-  unsigned int fence;         // device: 1 if must_fence() (mover.hpp)
-  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
 };
 
 // "check_2d": checks `count` words from the start of a slot on; slots are `slot_words` apart. In slot s, word

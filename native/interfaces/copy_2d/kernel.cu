@@ -22,27 +22,29 @@ struct Rows {
         destination(static_cast<char*>(arguments.destination) + arguments.offset),
         per_row(static_cast<unsigned int>(arguments.width_bytes / sizeof(Element))) {}
 
-  // Copies `in_flight` elements from `first` on, `step` apart, if they are below `total`.
+  // Offset of element i where rows are `pitch` bytes apart.
+  __device__ Word offset(const Copy2dArguments& arguments, unsigned int i, Word pitch) const {
+    const auto row = static_cast<unsigned int>(Word{i} * arguments.row_factor >> arguments.row_shift);
+    return row * pitch + Word{i - row * per_row} * sizeof(Element);
+  }
+
+  // Copies `in_flight` elements from `first` on, `step` apart, if they are below `total`. Offsets are
+  // computed twice: to keep them would take registers, and so leave room for fewer threads.
   template <unsigned int in_flight>
   __device__ void copy(const Copy2dArguments& arguments, unsigned int first, unsigned int step,
                        unsigned int total) const {
-    const char* from[in_flight];
-    char* to[in_flight];
-#pragma unroll
-    for (unsigned int k = 0; k < in_flight; ++k) {
-      const unsigned int i = first + k * step;
-      const auto row = static_cast<unsigned int>(Word{i} * arguments.row_factor >> arguments.row_shift);
-      const Word column = Word{i - row * per_row} * sizeof(Element);
-      from[k] = source + row * arguments.source_pitch + column;
-      to[k] = destination + row * arguments.destination_pitch + column;
-    }
     Element held[in_flight];
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k)
-      if (first + k * step < total) held[k] = load_element(reinterpret_cast<const Element*>(from[k]));
+      if (first + k * step < total)
+        held[k] = load_element(reinterpret_cast<const Element*>(
+            source + offset(arguments, first + k * step, arguments.source_pitch)));
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k)
-      if (first + k * step < total) store_element(reinterpret_cast<Element*>(to[k]), held[k]);
+      if (first + k * step < total)
+        store_element(reinterpret_cast<Element*>(
+                          destination + offset(arguments, first + k * step, arguments.destination_pitch)),
+                      held[k]);
   }
 };
 
@@ -84,7 +86,7 @@ BYTEWAYS_KERNEL(512, 4) copy_2d(Copy2dArguments arguments) {
   else
     copy_covered<Bytes16, 1>(arguments);
 }
-BYTEWAYS_KERNEL(512, 3) copy_2d_tiled(Copy2dArguments arguments) {
+BYTEWAYS_KERNEL(512, 4) copy_2d_tiled(Copy2dArguments arguments) {
   if (arguments.element_bytes == sizeof(Word))
     copy_covered<Word, kTileAccesses>(arguments);
   else

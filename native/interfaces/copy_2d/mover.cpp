@@ -117,17 +117,15 @@ class KernelCopy2d final : public Copy2dMover {
  public:
   KernelCopy2d(Session& session, const Flow& flow) : Copy2dMover(session, flow) {
     require_access(session, flow);
-    arguments_ = {flow.source->data(),
-                  flow.destination->data(),
-                  rows_.width_bytes,
-                  rows_.rows,
-                  rows_.source_pitch,
-                  rows_.destination_pitch,
-                  slots_.count,
-                  slots_.stride_bytes,
-                  0,
-                  1,
-                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
+    arguments_ = {.source = flow.source->data(),
+                  .destination = flow.destination->data(),
+                  .width_bytes = rows_.width_bytes,
+                  .rows = rows_.rows,
+                  .source_pitch = rows_.source_pitch,
+                  .destination_pitch = rows_.destination_pitch,
+                  .fence = must_fence(executor(), flow.destination->device()) ? 1u : 0u,
+                  .slots = slots_.count,
+                  .stride = slots_.stride_bytes};
     choice_ = executor().is_host() ? KernelChoice{require_kernel(flow, executor(), "memcpy_2d"), {1, 1, 0}}
                                    : grid();
     traits_.shape = choice_.shape;

@@ -12,15 +12,14 @@ struct CopyArguments {
   const void* source;
   void* destination;
   unsigned long long bytes;
+  unsigned long long source_offset, destination_offset;  // device: of this operation's slots
+  unsigned int fence;                                    // device: 1 if must_fence() (mover.hpp)
+  unsigned int chunk_bytes;                              // copy_bulk: bytes of one bulk instruction
+  unsigned int stages;                                   // copy_bulk: chunks in flight per block
   unsigned long long source_slots, source_stride;
   unsigned long long destination_slots, destination_stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned int chunk_bytes;  // copy_bulk: bytes of one bulk instruction
-  unsigned int stages;       // copy_bulk: chunks in flight per block
-  unsigned int fence;        // device: 1 if must_fence() (mover.hpp)
-  unsigned long long source_offset,
-      destination_offset;  // device: of this operation's slots, by launch_operations()
 };
 
 // Dynamic shared memory of copy_bulk: one 8-byte barrier per stage, then the stages.

@@ -8,7 +8,9 @@ namespace byteways {
 
 constexpr unsigned int kUnread = 2;  // stores that may still be reading shared memory
 
-// Bulk instructions reach memory through the asynchronous proxy; this orders them after ordinary accesses.
+// Bulk instructions reach memory through the asynchronous proxy; this orders them after the initialisation of
+// the barriers. Between a bulk load and the bulk store of its data the barrier is enough: both use that
+// proxy.
 __device__ inline void fence_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 __device__ inline void barrier_init(unsigned int barrier) {
@@ -91,7 +93,6 @@ __device__ void run(const Ring& ring) {
   unsigned int stage = 0, parity = 0, refill = 0, stores = 0;
   for (Word index = block_index(); index < end; index += step) {
     barrier_wait(ring.barrier(stage), parity);
-    fence_proxy();
     ring.store(stage, index);
     if (++stage == ring.stages) {
       stage = 0;

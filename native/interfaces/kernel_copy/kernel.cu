@@ -10,13 +10,10 @@ struct Elements {
   const Bytes16* from;
   Word count;
 
-  // None of them if the buffers are not aligned.
   __device__ explicit Elements(const CopyArguments& arguments)
       : to(reinterpret_cast<Bytes16*>(destination_of(arguments))),
-        from(reinterpret_cast<const Bytes16*>(source_of(arguments))) {
-    const Word misaligned = (reinterpret_cast<Word>(from) | reinterpret_cast<Word>(to)) & 15;
-    count = misaligned ? 0 : arguments.bytes / sizeof(Bytes16);
-  }
+        from(reinterpret_cast<const Bytes16*>(source_of(arguments))),
+        count(arguments.bytes / sizeof(Bytes16)) {}
 };
 
 // Copies `in_flight` elements from i on, `step` apart; if not `whole`, only those below `count`.
@@ -31,28 +28,23 @@ __device__ inline void copy_several(const Elements& elements, Word i, Step step)
     if (whole || i + k * step < elements.count) store_streaming(elements.to + i + k * step, held[k]);
 }
 
-// The bytes behind the last element, and everything between unaligned buffers.
-__device__ inline void copy_rest(const CopyArguments& arguments, const Elements& elements) {
-  copy_bytes(reinterpret_cast<char*>(elements.to), reinterpret_cast<const char*>(elements.from),
-             elements.count * sizeof(Bytes16), arguments.bytes, grid_thread(), grid_threads());
-}
-
 BYTEWAYS_KERNEL(1024, 2) copy(CopyArguments arguments) {
   const Elements elements(arguments);
   copy_several<1, false>(elements, grid_thread(), 1u);
-  copy_rest(arguments, elements);
 }
 
 BYTEWAYS_KERNEL(1024, 2) copy_tiled(CopyArguments arguments) {
   const Elements elements(arguments);
   copy_several<kTileAccesses, false>(elements, tile_thread(kTileAccesses), block_threads());
-  copy_rest(arguments, elements);
 }
 
 // Whole passes in tiles that are contiguous in memory, which suits DRAM pages and address translation; what
-// is left, less than a pass, is spread over all threads.
+// is left, less than a pass, is spread over all threads. Bytes behind the last element, and all of buffers
+// that are not aligned, are copied one by one.
 BYTEWAYS_KERNEL(1024) copy_resident(CopyArguments arguments) {
-  const Elements elements(arguments);
+  Elements elements(arguments);
+  const Word misaligned = (reinterpret_cast<Word>(elements.from) | reinterpret_cast<Word>(elements.to)) & 15;
+  if (misaligned) elements.count = 0;
   const unsigned int threads = block_threads(), tile = kCopyInFlight * threads;
   const Word pass = Word{grid_blocks()} * tile, own = Word{block_index()} * tile + thread_index();
   Word first = 0;
@@ -60,7 +52,8 @@ BYTEWAYS_KERNEL(1024) copy_resident(CopyArguments arguments) {
   for (; first + pass <= elements.count; first += pass)
     copy_several<kCopyInFlight, true>(elements, first + own, threads);
   copy_several<kCopyInFlight, false>(elements, first + grid_thread(), grid_threads());
-  copy_rest(arguments, elements);
+  copy_bytes(reinterpret_cast<char*>(elements.to), reinterpret_cast<const char*>(elements.from),
+             elements.count * sizeof(Bytes16), arguments.bytes, grid_thread(), grid_threads());
   if (arguments.fence != 0) fence_system();
 }
 

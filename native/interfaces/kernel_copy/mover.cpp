@@ -14,7 +14,7 @@ namespace {
 
 // Defaults found on H200 (docs/reference/peers.md): bulk copies saturate a link with a few warps.
 constexpr unsigned kBulkBlocks = 8;
-constexpr unsigned kBulkChunkBytes = 16384, kBulkLeastChunkBytes = 2048;
+constexpr unsigned kBulkChunkBytes = 16384, kBulkLeastChunkBytes = 4096;
 constexpr unsigned kBulkStages = 13;  // of 16 KiB: fill the shared memory of an H200 multiprocessor
 constexpr unsigned kBulkThreads = 32;
 
@@ -29,18 +29,16 @@ class KernelCopy : public SubmittedMover {
                         on_host ? "this interface runs on a CPU" : "this interface runs on a GPU",
                         flow.executor->name());
     require_access(session, flow);
-    arguments_ = {flow.source->data(),
-                  flow.destination->data(),
-                  flow.size_bytes,
-                  slots_.count,
-                  slots_.stride_bytes,
-                  slots_.count,
-                  slots_.stride_bytes,
-                  0,
-                  1,
-                  flow.count("chunk_bytes", kBulkChunkBytes),
-                  flow.count("stages", kBulkStages, kBulkMostStages),
-                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
+    arguments_ = {.source = flow.source->data(),
+                  .destination = flow.destination->data(),
+                  .bytes = flow.size_bytes,
+                  .fence = must_fence(executor(), flow.destination->device()) ? 1u : 0u,
+                  .chunk_bytes = flow.count("chunk_bytes", kBulkChunkBytes),
+                  .stages = flow.count("stages", kBulkStages, kBulkMostStages),
+                  .source_slots = slots_.count,
+                  .source_stride = slots_.stride_bytes,
+                  .destination_slots = slots_.count,
+                  .destination_stride = slots_.stride_bytes};
   }
 
   void use(const KernelChoice& choice) {
@@ -80,8 +78,13 @@ unsigned accesses_per_thread(const Flow& flow) {
 class GridCopy final : public KernelCopy {
  public:
   GridCopy(Session& session, const Flow& flow) : KernelCopy(session, flow, false) {
-    use(choose_kernel(flow, {"copy", "copy_tiled", "copy_resident"}, flow.size_bytes / kAccessBytes,
-                      accesses_per_thread(flow)));
+    const auto ends = reinterpret_cast<std::uintptr_t>(arguments_.source) |
+                      reinterpret_cast<std::uintptr_t>(arguments_.destination) | slots_.stride_bytes |
+                      flow.size_bytes;
+    const bool whole = ends % kAccessBytes == 0;  // only copy_resident moves single bytes
+    use(choose_kernel(
+        flow, {whole ? "copy" : "copy_resident", whole ? "copy_tiled" : "copy_resident", "copy_resident"},
+        flow.size_bytes / kAccessBytes, accesses_per_thread(flow)));
   }
 };
 

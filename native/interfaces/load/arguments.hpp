@@ -12,12 +12,12 @@ namespace byteways {
 struct LoadArguments {
   const void* data;
   unsigned long long bytes;
+  unsigned long long offset;  // device: of this operation's slot
+  unsigned long long* sum;    // of a host: kHostSumWords words
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned long long key;     // of the data; only the simulator reads it
-  unsigned long long* sum;    // of a host: kHostSumWords words
-  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
+  unsigned long long key;  // of the data; only the simulator reads it
 };
 
 // Reverses the fold of pattern_word(), so that the sum of a range has a closed form.

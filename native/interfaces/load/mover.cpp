@@ -35,14 +35,11 @@ class Load final : public CopyingMover {
     choice_ = executor().is_host() ? team_choice(flow, "load") : grid();
     const Memory own = executor().is_host() ? Memory::pageable : Memory::device;
     sum_ = session.allocate(executor(), own, kSumBytes, executor());
-    arguments_ = {flow.destination->data(),
-                  flow.size_bytes,
-                  slots_.count,
-                  slots_.stride_bytes,
-                  0,
-                  1,
-                  0,
-                  reinterpret_cast<unsigned long long*>(sum_->data())};
+    arguments_ = {.data = flow.destination->data(),
+                  .bytes = flow.size_bytes,
+                  .sum = reinterpret_cast<unsigned long long*>(sum_->data()),
+                  .slots = slots_.count,
+                  .stride = slots_.stride_bytes};
     set_payload(flow.size_bytes, 0);
     traits_.bytes_per_operation = flow.size_bytes;
     use_own_kernel(choice_.shape);

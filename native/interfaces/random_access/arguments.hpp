@@ -8,7 +8,8 @@ namespace byteways {
 // Independent accesses of a thread in flight.
 constexpr unsigned int kRandomInFlight = 4;
 constexpr unsigned int kLeastAccessBytes = 4, kMostAccessBytes = 128;
-// Numbers of accesses have 32 bits: the order then takes two multiplications of one instruction each.
+// Numbers of accesses, and on a GPU of pieces of 16 bytes, have 32 bits: the order then takes two
+// multiplications of one instruction each.
 constexpr unsigned int kMostAccessBits = 32;
 
 // "random_load", "random_store" and "random_update" of a host, and "random_load_8" and others of a device, by
@@ -21,16 +22,16 @@ constexpr unsigned int kMostAccessBits = 32;
 struct RandomArguments {
   void* data;
   unsigned long long bytes;
-  unsigned long long slots, stride;
-  unsigned long long first_operation;
-  unsigned long long operations;
+  unsigned long long offset;  // device: of this operation's slot
   unsigned long long key;
+  unsigned long long first_operation;
   unsigned int access_bytes;  // of an element: a power of two
   unsigned int access_bits;
   unsigned int sharing_bits;  // device: 2^sharing_bits threads move an element together
-  unsigned long long* right;  // of a host: kHostSumWords words
   unsigned int fence;         // device, stores and updates: 1 if must_fence() (mover.hpp)
-  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
+  unsigned long long* right;  // of a host: kHostSumWords words
+  unsigned long long slots, stride;
+  unsigned long long operations;
 };
 
 // A bijection of [0, 2^bits), another one for each operation: odd multiplications and xor-shifts are

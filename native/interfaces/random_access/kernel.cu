@@ -19,11 +19,12 @@ struct Pieces {
     first_word = arguments.offset / sizeof(Word);
   }
   // Number of the piece that thread `thread` of all accesses moves.
-  __device__ Word number(Word thread) const {
-    const Word element = order.element(static_cast<unsigned int>(thread >> sharing_bits));
-    return (element << sharing_bits) | (thread & ((Word{1} << sharing_bits) - 1));
+  __device__ unsigned int number(unsigned int thread) const {
+    if (sizeof(Piece) < sizeof(Bytes16)) return order.element(thread);
+    const unsigned int element = order.element(thread >> sharing_bits);
+    return (element << sharing_bits) | (thread & ((1u << sharing_bits) - 1));
   }
-  __device__ Piece* at(Word number) const { return reinterpret_cast<Piece*>(base) + number; }
+  __device__ Piece* at(unsigned int number) const { return reinterpret_cast<Piece*>(base) + number; }
 };
 
 __device__ inline unsigned int load_piece(const unsigned int* from) { return load_global(from); }
@@ -41,14 +42,15 @@ __device__ inline Word low_of(const Bytes16& pair) { return pair.x | Word{pair.y
 __device__ inline Word high_of(const Bytes16& pair) { return pair.z | Word{pair.w} << 32; }
 
 // What the piece of this number holds. `first` is the index of the first word of the slot.
-__device__ inline void expect(Word key, Word first, Word number, unsigned int& piece) {
+__device__ inline void expect(Word key, Word first, unsigned int number, unsigned int& piece) {
   piece = half_word(pattern_word(key, first + number / 2), number & 1);
 }
-__device__ inline void expect(Word key, Word first, Word number, Word& piece) {
+__device__ inline void expect(Word key, Word first, unsigned int number, Word& piece) {
   piece = pattern_word(key, first + number);
 }
-__device__ inline void expect(Word key, Word first, Word number, Bytes16& piece) {
-  piece = joined(pattern_word(key, first + 2 * number), pattern_word(key, first + 2 * number + 1));
+__device__ inline void expect(Word key, Word first, unsigned int number, Bytes16& piece) {
+  piece =
+      joined(pattern_word(key, first + 2 * Word{number}), pattern_word(key, first + 2 * Word{number} + 1));
 }
 
 __device__ inline Word count_right(unsigned int got, unsigned int expected) { return got == expected; }
@@ -68,10 +70,10 @@ template <class Piece, unsigned int in_flight, class Access>
 __device__ inline void visit(const RandomArguments& arguments, const Pieces<Piece>& pieces,
                              const Access& access) {
   const Word count = arguments.bytes / sizeof(Piece);
-  Word numbers[in_flight];
+  unsigned int numbers[in_flight];
   if (in_flight == 1) {
     if (grid_thread() >= count) return;
-    numbers[0] = pieces.number(grid_thread());
+    numbers[0] = pieces.number(static_cast<unsigned int>(grid_thread()));
     access(numbers, 1u);
     return;
   }
@@ -81,7 +83,7 @@ __device__ inline void visit(const RandomArguments& arguments, const Pieces<Piec
     unsigned int used = 0;
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k) {
-      numbers[k] = pieces.number(first + k * threads);
+      numbers[k] = pieces.number(static_cast<unsigned int>(first + k * threads));
       used += first + k * threads < count ? 1 : 0;
     }
     access(numbers, used);
@@ -92,7 +94,7 @@ template <class Piece, unsigned int in_flight>
 __device__ inline void load_pieces(const RandomArguments& arguments) {
   const Pieces<Piece> pieces(arguments);
   Word right = 0;
-  visit<Piece, in_flight>(arguments, pieces, [&](const Word* numbers, unsigned int used) {
+  visit<Piece, in_flight>(arguments, pieces, [&](const unsigned int* numbers, unsigned int used) {
     Piece held[in_flight];
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k)
@@ -112,7 +114,7 @@ __device__ inline void load_pieces(const RandomArguments& arguments) {
 template <class Piece, unsigned int in_flight>
 __device__ inline void store_pieces(const RandomArguments& arguments) {
   const Pieces<Piece> pieces(arguments);
-  visit<Piece, in_flight>(arguments, pieces, [&](const Word* numbers, unsigned int used) {
+  visit<Piece, in_flight>(arguments, pieces, [&](const unsigned int* numbers, unsigned int used) {
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k) {
       if (k >= used) break;
@@ -128,7 +130,7 @@ __device__ inline void store_pieces(const RandomArguments& arguments) {
 template <class Piece, unsigned int in_flight>
 __device__ inline void update_pieces(const RandomArguments& arguments) {
   const Pieces<Piece> pieces(arguments);
-  visit<Piece, in_flight>(arguments, pieces, [&](const Word* numbers, unsigned int used) {
+  visit<Piece, in_flight>(arguments, pieces, [&](const unsigned int* numbers, unsigned int used) {
     Piece held[in_flight];
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k)
@@ -143,11 +145,11 @@ __device__ inline void update_pieces(const RandomArguments& arguments) {
 // One kernel for each size of a piece, and `…_several` for grids with fewer threads than pieces: a choice
 // within the kernel would cost a small operation 4 to 8 % (docs/reference/peers.md).
 BYTEWAYS_KERNEL(1024, 2) random_load_4(RandomArguments arguments) { load_pieces<unsigned int, 1>(arguments); }
-BYTEWAYS_KERNEL(512, 3) random_load_4_several(RandomArguments arguments) {
+BYTEWAYS_KERNEL(1024, 2) random_load_4_several(RandomArguments arguments) {
   load_pieces<unsigned int, kRandomInFlight>(arguments);
 }
 BYTEWAYS_KERNEL(1024, 2) random_load_8(RandomArguments arguments) { load_pieces<Word, 1>(arguments); }
-BYTEWAYS_KERNEL(512, 3) random_load_8_several(RandomArguments arguments) {
+BYTEWAYS_KERNEL(1024, 2) random_load_8_several(RandomArguments arguments) {
   load_pieces<Word, kRandomInFlight>(arguments);
 }
 BYTEWAYS_KERNEL(1024, 2) random_load_16(RandomArguments arguments) { load_pieces<Bytes16, 1>(arguments); }
@@ -157,11 +159,11 @@ BYTEWAYS_KERNEL(512, 3) random_load_16_several(RandomArguments arguments) {
 BYTEWAYS_KERNEL(1024, 2) random_store_4(RandomArguments arguments) {
   store_pieces<unsigned int, 1>(arguments);
 }
-BYTEWAYS_KERNEL(512, 3) random_store_4_several(RandomArguments arguments) {
+BYTEWAYS_KERNEL(1024, 2) random_store_4_several(RandomArguments arguments) {
   store_pieces<unsigned int, kRandomInFlight>(arguments);
 }
 BYTEWAYS_KERNEL(1024, 2) random_store_8(RandomArguments arguments) { store_pieces<Word, 1>(arguments); }
-BYTEWAYS_KERNEL(512, 3) random_store_8_several(RandomArguments arguments) {
+BYTEWAYS_KERNEL(1024, 2) random_store_8_several(RandomArguments arguments) {
   store_pieces<Word, kRandomInFlight>(arguments);
 }
 BYTEWAYS_KERNEL(1024, 2) random_store_16(RandomArguments arguments) { store_pieces<Bytes16, 1>(arguments); }
@@ -169,7 +171,7 @@ BYTEWAYS_KERNEL(512, 3) random_store_16_several(RandomArguments arguments) {
   store_pieces<Bytes16, kRandomInFlight>(arguments);
 }
 BYTEWAYS_KERNEL(1024, 2) random_update_8(RandomArguments arguments) { update_pieces<Word, 1>(arguments); }
-BYTEWAYS_KERNEL(512, 3) random_update_8_several(RandomArguments arguments) {
+BYTEWAYS_KERNEL(1024, 2) random_update_8_several(RandomArguments arguments) {
   update_pieces<Word, kRandomInFlight>(arguments);
 }
 BYTEWAYS_KERNEL(1024, 2) random_update_16(RandomArguments arguments) { update_pieces<Bytes16, 1>(arguments); }

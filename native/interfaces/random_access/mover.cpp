@@ -44,39 +44,52 @@ Flow over_buffer(Flow flow, unsigned access_bytes) {
     throw Unsupported(flow.interface, "size",
                       "it covers a power of two of at least " + std::to_string(kLeastRandomBytes) + " bytes",
                       flow.executor->name());
-  if (flow.size_bytes / access_bytes > std::uint64_t{1} << kMostAccessBits)
+  const unsigned piece = flow.executor->is_host() ? access_bytes : std::min(access_bytes, kAccessBytes);
+  if (flow.size_bytes / piece > std::uint64_t{1} << kMostAccessBits)
     throw Unsupported(flow.interface, "size", "an operation has at most 2^32 accesses",
                       flow.executor->name());
   flow.source = nullptr;
   return flow;
 }
 
-// As measured on H100 (docs/reference/peers.md): several accesses in flight pay where a few blocks a
-// multiprocessor cover the buffer.
-unsigned random_accesses_per_thread(const Flow& flow) {
-  return flow.size_bytes >= 1 << 20 && flow.size_bytes <= 32 << 20 ? kRandomInFlight : 1;
-}
-
 // Of a host, and of a GPU for pieces of 4, 8 and 16 bytes.
 struct RandomKernels {
   const char* on_host;
   KernelForms of_piece[3];
+  // Bytes from which on, and up to which, a thread has several accesses in flight: where a few blocks a
+  // multiprocessor cover the buffer. As measured on H100 (docs/reference/peers.md).
+  std::uint64_t several_from, several_to;
+  unsigned several_threads;  // of a block then
+
+  bool several(const Flow& flow) const {
+    return flow.size_bytes >= several_from && flow.size_bytes <= several_to;
+  }
 };
+constexpr std::uint64_t kMiB = 1 << 20;
 constexpr RandomKernels kRandomLoads{
     "random_load",
     {{"random_load_4", "random_load_4_several", "random_load_4_several", false},
      {"random_load_8", "random_load_8_several", "random_load_8_several", false},
-     {"random_load_16", "random_load_16_several", "random_load_16_several", false}}};
+     {"random_load_16", "random_load_16_several", "random_load_16_several", false}},
+    4 * kMiB,
+    32 * kMiB,
+    kBlockThreads};
 constexpr RandomKernels kRandomStores{
     "random_store",
     {{"random_store_4", "random_store_4_several", "random_store_4_several"},
      {"random_store_8", "random_store_8_several", "random_store_8_several"},
-     {"random_store_16", "random_store_16_several", "random_store_16_several"}}};
+     {"random_store_16", "random_store_16_several", "random_store_16_several"}},
+    1,
+    0,
+    0};
 constexpr RandomKernels kRandomUpdates{
     "random_update",
     {{},
      {"random_update_8", "random_update_8_several", "random_update_8_several"},
-     {"random_update_16", "random_update_16_several", "random_update_16_several"}}};
+     {"random_update_16", "random_update_16_several", "random_update_16_several"}},
+    kMiB,
+    32 * kMiB,
+    kCoverThreads};
 
 // What the three have in common.
 class RandomAccess : public CopyingMover {
@@ -86,23 +99,21 @@ class RandomAccess : public CopyingMover {
     require_access(session, flow);
     const unsigned access_bytes = access_bytes_of(flow, least_access_bytes);
     const std::uint64_t accesses = flow.size_bytes / access_bytes;
-    arguments_ = {
-        flow.destination->data(),
-        flow.size_bytes,
-        slots_.count,
-        slots_.stride_bytes,
-        0,
-        1,
-        0,
-        access_bytes,
-        static_cast<unsigned>(std::countr_zero(accesses)),
-        static_cast<unsigned>(std::countr_zero(std::max(access_bytes, kAccessBytes) / kAccessBytes)),
-        nullptr,
-        must_fence(executor(), flow.destination->device()) ? 1u : 0u};
+    arguments_ = {.data = flow.destination->data(),
+                  .bytes = flow.size_bytes,
+                  .access_bytes = access_bytes,
+                  .access_bits = static_cast<unsigned>(std::countr_zero(accesses)),
+                  .sharing_bits = static_cast<unsigned>(
+                      std::countr_zero(std::max(access_bytes, kAccessBytes) / kAccessBytes)),
+                  .fence = must_fence(executor(), flow.destination->device()) ? 1u : 0u,
+                  .slots = slots_.count,
+                  .stride = slots_.stride_bytes};
     const unsigned piece = std::min(access_bytes, kAccessBytes);
-    choice_ = executor().is_host() ? team_choice(flow, kernels.on_host)
-                                   : choose_kernel(flow, kernels.of_piece[std::countr_zero(piece) - 2],
-                                                   flow.size_bytes / piece, random_accesses_per_thread(flow));
+    choice_ = executor().is_host()
+                  ? team_choice(flow, kernels.on_host)
+                  : choose_kernel(flow, kernels.of_piece[std::countr_zero(piece) - 2],
+                                  flow.size_bytes / piece, kernels.several(flow) ? kRandomInFlight : 1,
+                                  kernels.several(flow) ? kernels.several_threads : kCoverThreads);
     use_own_kernel(choice_.shape);
   }
 

@@ -11,12 +11,12 @@ namespace byteways {
 struct StoreArguments {
   void* data;
   unsigned long long bytes;
+  unsigned long long offset;  // device: of this operation's slot
+  unsigned long long key;
+  unsigned int fence;  // device: 1 if must_fence() (mover.hpp)
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned long long key;
-  unsigned int fence;         // device: 1 if must_fence() (mover.hpp)
-  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
 };
 
 }  // namespace byteways

@@ -26,14 +26,11 @@ class Store final : public CopyingMover {
   Store(Session& session, const Flow& flow) : CopyingMover(session, into_buffer(flow)) {
     require_access(session, flow);
     choice_ = executor().is_host() ? team_choice(flow, "store") : grid();
-    arguments_ = {flow.destination->data(),
-                  flow.size_bytes,
-                  slots_.count,
-                  slots_.stride_bytes,
-                  0,
-                  1,
-                  0,
-                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
+    arguments_ = {.data = flow.destination->data(),
+                  .bytes = flow.size_bytes,
+                  .fence = must_fence(executor(), flow.destination->device()) ? 1u : 0u,
+                  .slots = slots_.count,
+                  .stride = slots_.stride_bytes};
     set_payload(0, flow.size_bytes);
     use_own_kernel(choice_.shape);
   }

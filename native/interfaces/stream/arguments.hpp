@@ -15,12 +15,12 @@ struct StreamArguments {
   const void* first;
   const void* second;  // not used by copy and scale
   void* destination;
-  unsigned long long bytes;  // of one array
+  unsigned long long bytes;   // of one array
+  unsigned long long offset;  // device: of this operation's slot
+  unsigned int fence;         // device: 1 if must_fence() (mover.hpp)
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned int fence;         // device: 1 if must_fence() (mover.hpp)
-  unsigned long long offset;  // device: of this operation's slot, by launch_operations()
 };
 
 // "stream_fill" writes doubles of pattern `key`; "stream_check" compares with the result of the operation on

@@ -38,15 +38,13 @@ class StreamMover final : public CopyingMover {
     for (const Buffer* source : {flow.source, flow.second_source})
       if (source != nullptr) require_kernel(flow, source->service_device(), "stream_fill");
     require_kernel(flow, flow.destination->service_device(), "stream_check");
-    arguments_ = {flow.source->data(),
-                  two ? flow.second_source->data() : nullptr,
-                  flow.destination->data(),
-                  flow.size_bytes,
-                  slots_.count,
-                  slots_.stride_bytes,
-                  0,
-                  1,
-                  must_fence(executor(), flow.destination->device()) ? 1u : 0u};
+    arguments_ = {.first = flow.source->data(),
+                  .second = two ? flow.second_source->data() : nullptr,
+                  .destination = flow.destination->data(),
+                  .bytes = flow.size_bytes,
+                  .fence = must_fence(executor(), flow.destination->device()) ? 1u : 0u,
+                  .slots = slots_.count,
+                  .stride = slots_.stride_bytes};
     checks_strided_ = false;
     use_own_kernel(choice_.shape);
     set_payload((two ? 2 : 1) * flow.size_bytes, flow.size_bytes);

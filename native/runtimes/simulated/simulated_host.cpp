@@ -230,17 +230,15 @@ void SimulatedHost::wait(Stream& stream, Event& event) {
 }
 
 void SimulatedHost::copy_series(const CopySeries& copies, Stream& stream) {
-  const CopyArguments arguments{copies.source,
-                                copies.destination,
-                                copies.bytes,
-                                copies.slots,
-                                copies.stride_bytes,
-                                copies.slots,
-                                copies.stride_bytes,
-                                copies.first,
-                                copies.count,
-                                0,
-                                0};
+  const CopyArguments arguments{.source = copies.source,
+                                .destination = copies.destination,
+                                .bytes = copies.bytes,
+                                .source_slots = copies.slots,
+                                .source_stride = copies.stride_bytes,
+                                .destination_slots = copies.slots,
+                                .destination_stride = copies.stride_bytes,
+                                .first_operation = copies.first,
+                                .operations = copies.count};
   machine_->check(machine_->launch.symbol(),
                   machine_->launch("memcpy", 1, &arguments, sizeof arguments, of(stream).handle()),
                   of(stream).device());

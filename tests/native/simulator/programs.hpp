@@ -42,7 +42,14 @@ inline void gate(Stream* stream, const unsigned int& word) {
 }
 
 inline CopyArguments copying(void* to, const void* from, std::uint64_t bytes, Word operations = 1) {
-  return {from, to, bytes, 1, bytes, 1, bytes, 0, operations, 0, 0};
+  return {.source = from,
+          .destination = to,
+          .bytes = bytes,
+          .source_slots = 1,
+          .source_stride = bytes,
+          .destination_slots = 1,
+          .destination_stride = bytes,
+          .operations = operations};
 }
 
 inline void fill(Stream* stream, void* data, std::uint64_t bytes, Word key) {

@@ -41,6 +41,7 @@ METHOD_CHANGES: tuple[tuple[int, Callable[[Record], bool]], ...] = (
     (8, lambda record: _timed_between_ranks(record)),  # untimed operations before each sample
     (9, lambda record: record.interface == "torch-copy"),  # in a stream of its own
     (10, lambda record: _by_own_loops(record) or _cold_in_one_memory(record) or _acknowledged(record)),
+    (11, lambda record: _by_own_loops(record)),  # one form of a kernel for each grid; pattern words
 )
 
 
