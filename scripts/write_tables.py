@@ -21,7 +21,7 @@ from byteways import aliases, settings
 from byteways.cli.frame import VERBS
 from byteways.errors import BytewaysError
 from byteways.plan import suite
-from byteways.plan.filters import KEYS
+from byteways.plan.filter_keys import FIELDS, KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
 from byteways.results import schema
 from byteways.results.columns import COLUMNS
@@ -141,7 +141,12 @@ def mistake_example() -> str:
 
 
 def filters_list() -> str:
-    return ", ".join(f"`{key}`" for key in KEYS) + ".\n"
+    options = (key for key in KEYS if key not in FIELDS)
+    return f"- {_named(FIELDS)}: of every case.\n- {_named(options)}: options.\n"
+
+
+def _named(keys: Iterable[str]) -> str:
+    return ", ".join(f"`{key}`" for key in keys)
 
 
 def commands() -> str:

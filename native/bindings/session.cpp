@@ -235,7 +235,7 @@ void bind_session(nb::module_& m) {
           "open_exported",
           [](Session& session, const std::string& device, std::uint64_t bytes, const std::string& opener,
              const std::string& handle) {
-            return session.open_exported(session.device(device), bytes, session.device(opener), handle);
+            return session.open_exported(session.device(device), bytes, session.device(opener), handle, true);
           },
           "device"_a, "bytes"_a, "opener"_a, "handle"_a, nb::keep_alive<0, 1>(),
           nb::call_guard<nb::gil_scoped_release>())

@@ -16,6 +16,8 @@ class Allocation {
 
   std::byte* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
+  // Bytes from data() on that may be written: at least bytes(), and what a last page has beyond them.
+  virtual std::uint64_t room_bytes() const { return bytes_; }
   // Page size in bytes; 0: unknown. Transparent huge pages are known only after the first touch.
   virtual std::uint64_t page_bytes() const { return page_bytes_; }
   Memory memory() const { return memory_; }

@@ -16,6 +16,7 @@ class Mapping : public Allocation {
   ~Mapping() override;
 
   std::uint64_t mapped_bytes() const { return mapped_bytes_; }
+  std::uint64_t room_bytes() const override { return mapped_bytes_; }
 
  private:
   void* reserved_ = nullptr;

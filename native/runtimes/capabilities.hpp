@@ -159,6 +159,12 @@ class MemoryPools {
   static constexpr const char *kCall = "pool", *kAbsent = "this runtime has no memory pools";
   // Sets the bytes of freed memory that the device's pool may keep from now on, and releases the rest.
   virtual void keep(int device, std::uint64_t bytes) = 0;
+  // One call of the vendor each, as a program makes it: in order of the device's default stream, and without
+  // waiting. The memory may be used otherwise, or must no longer be in use, when settle() has returned.
+  virtual std::unique_ptr<Allocation> allocate_in_order(int device, std::uint64_t bytes) = 0;
+  virtual void free_in_order(std::unique_ptr<Allocation> allocation) = 0;
+  // Waits for these calls of a device. A pool releases what it does not keep.
+  virtual void settle(int device) = 0;
 
  protected:
   ~MemoryPools() = default;

@@ -15,18 +15,12 @@ constexpr std::uint64_t kProofKey = 0x5EED;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
 // Behind each buffer. A page: words that a kernel moves too many are contiguous with those that it should
-// move, or a line apart. Small beside any granule of a GPU's memory, so that it moves no buffer.
+// move, or a line apart. Small beside any granule of a GPU's memory, so that it moves no buffer. None lies in
+// front: a buffer begins where its allocation does, on a page or granule, and would begin elsewhere.
 constexpr std::uint64_t kGuardBytes = 4096;
 
 std::uint64_t whole_words(std::uint64_t bytes) {
   return (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
-}
-
-// Not where a page more would be a page of another kind: huge pages, which have an inaccessible page behind
-// them, and managed ones, which migrate, and their neighbours with them.
-std::uint64_t with_guard(Memory memory, std::uint64_t bytes) {
-  if (memory == Memory::hugepage || is_managed(memory)) return bytes;
-  return whole_words(bytes) * sizeof(std::uint64_t) + kGuardBytes;
 }
 
 void require_possible(const Device& device, std::uint64_t bytes) {
@@ -46,6 +40,14 @@ bool shows_again(Runtime& runtime, const std::vector<std::unique_ptr<Device>>& d
 
 }  // namespace
 
+// Huge pages stay as many: the guard is in what the last one has left, behind which is an inaccessible page.
+// A managed guard migrates when it is checked, which is after the last sample; before a sample, pages are
+// brought where the case wants them.
+std::uint64_t with_guard(Memory memory, std::uint64_t bytes) {
+  if (memory == Memory::hugepage) return bytes;
+  return whole_words(bytes) * sizeof(std::uint64_t) + kGuardBytes;
+}
+
 Buffer::Buffer(Session& session, Device& device, Device& first_touch, Runtime& runtime,
                std::unique_ptr<Allocation> allocation, std::uint64_t bytes, Device* opener)
     : session_(&session),
@@ -62,8 +64,8 @@ Buffer::Buffer(Session& session, Device& device, Device& first_touch, Runtime& r
 Buffer::~Buffer() { guarded_->erase(this); }
 
 Words Buffer::guard() const {
-  const std::uint64_t first = whole_words(bytes_), all = allocation_->bytes() / sizeof(std::uint64_t);
-  return {first, all > first ? all - first : 0};
+  const std::uint64_t first = whole_words(bytes_), all = allocation_->room_bytes() / sizeof(std::uint64_t);
+  return {first, all > first ? std::min(all - first, kGuardBytes / sizeof(std::uint64_t)) : 0};
 }
 
 std::map<int, std::uint64_t> Buffer::placement() const {
@@ -194,13 +196,15 @@ Availability Session::cores_reach(const Device& owner) {
 }
 
 std::unique_ptr<Buffer> Session::open_exported(Device& device, std::uint64_t bytes, Device& opener,
-                                               const std::string& handle) {
+                                               const std::string& handle, bool guarded) {
   if (const Availability known = knows(opener, Memory::ipc, *device.runtime, device); !known.available)
     throw Unsupported("open", "ipc", known.reason, opener.name());
   require_possible(device, bytes);
   return std::make_unique<Buffer>(
       *this, device, device, *device.runtime,
-      opener.runtime->capability<ProcessHandles>()->open(handle, opener.ordinal, bytes), bytes, &opener);
+      opener.runtime->capability<ProcessHandles>()->open(handle, opener.ordinal,
+                                                         guarded ? with_guard(Memory::ipc, bytes) : bytes),
+      bytes, &opener);
 }
 
 std::unique_ptr<Allocation> Session::bare_block(Device& device, Memory memory, std::uint64_t bytes) {

@@ -54,6 +54,9 @@ struct PageResidency {
 
 using GuardedBuffers = std::set<const class Buffer*>;
 
+// Bytes of an allocation for a buffer with its guard.
+std::uint64_t with_guard(Memory memory, std::uint64_t bytes);
+
 // A buffer: device, memory and first touch. Behind its bytes may be a guard: words that nothing writes after
 // the first touch, and that each measurement looks at when it ends (timing/checked_data.hpp).
 class Buffer {
@@ -127,9 +130,10 @@ class Session {
   // Whether CPU threads can reach the memory of a GPU.
   static Availability cores_reach(const Device& owner);
   // Opens memory of `device` that another process allocated, for `opener` alone. The other process must keep
-  // it as long as the buffer lives.
+  // it as long as the buffer lives. `guarded`: it allocated a buffer of so many bytes with a guard, and does
+  // not check that itself.
   std::unique_ptr<Buffer> open_exported(Device& device, std::uint64_t bytes, Device& opener,
-                                        const std::string& handle);
+                                        const std::string& handle, bool guarded);
   // Allocates an untouched block with the same calls as a program would.
   std::unique_ptr<Allocation> bare_block(Device& device, Memory memory, std::uint64_t bytes);
   // Moves the managed pages of bytes [first, end) to the buffer's device, with neighbouring pages that the

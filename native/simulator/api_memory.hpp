@@ -130,6 +130,12 @@ class MemoryCalls {
   static int trim_pool(Pool pool, std::size_t keep) {
     return answer([&] { Vendor::world().trim_pool(gpu_of(pool), keep); });
   }
+  static int free_to_pool(void* data) {
+    return answer([&] {
+      require(data != nullptr, code::kInvalidValue);
+      Vendor::world().release_to_pool(data);
+    });
+  }
   static int allocate_from_pool(void** data, std::size_t bytes, Pool pool) {
     return answer([&] {
       require(data != nullptr && bytes != 0, code::kInvalidValue);

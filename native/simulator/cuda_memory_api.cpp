@@ -109,7 +109,7 @@ int cuMemPoolTrimTo(Pool pool, std::size_t keep) { return Memory::trim_pool(pool
 int cuMemAllocFromPoolAsync(void** data, std::size_t bytes, Pool pool, Stream) {
   return Memory::allocate_from_pool(data, bytes, pool);
 }
-int cuMemFreeAsync(void* data, Stream) { return Memory::free_not_null(data); }
+int cuMemFreeAsync(void* data, Stream) { return Memory::free_to_pool(data); }
 
 int cuMemGetAllocationGranularity(std::size_t* bytes, const PhysicalProperties* properties, int) {
   return Memory::granularity(bytes, properties);

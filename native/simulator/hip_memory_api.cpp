@@ -114,7 +114,7 @@ int hipMemPoolTrimTo(Pool pool, std::size_t keep) { return Memory::trim_pool(poo
 int hipMallocFromPoolAsync(void** data, std::size_t bytes, Pool pool, Stream) {
   return Memory::allocate_from_pool(data, bytes, pool);
 }
-int hipFreeAsync(void* data, Stream) { return Memory::free_not_null(data); }
+int hipFreeAsync(void* data, Stream) { return Memory::free_to_pool(data); }
 
 int hipMemGetAllocationGranularity(std::size_t* bytes, const PhysicalProperties* properties, int) {
   return Memory::granularity(bytes, properties);

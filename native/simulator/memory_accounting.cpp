@@ -37,8 +37,8 @@ std::uint64_t MemoryAccounting::take_from_pool(int gpu, std::uint64_t bytes) {
 }
 
 std::uint64_t MemoryAccounting::give_to_pool(int gpu, std::uint64_t bytes) {
-  pools_[gpu].kept += bytes;
-  return trim_pool(gpu, pools_[gpu].threshold);
+  keep_in_pool(gpu, bytes);
+  return trim_to_threshold(gpu);
 }
 
 std::uint64_t MemoryAccounting::trim_pool(int gpu, std::uint64_t keep) {

@@ -29,6 +29,8 @@ class MemoryAccounting {
   // have, or did not keep.
   std::uint64_t take_from_pool(int gpu, std::uint64_t bytes);
   std::uint64_t give_to_pool(int gpu, std::uint64_t bytes);
+  void keep_in_pool(int gpu, std::uint64_t bytes) { pools_[gpu].kept += bytes; }
+  std::uint64_t trim_to_threshold(int gpu) { return trim_pool(gpu, pools_[gpu].threshold); }
   void set_pool_threshold(int gpu, std::uint64_t bytes) { pools_[gpu].threshold = bytes; }
   std::uint64_t trim_pool(int gpu, std::uint64_t keep);  // returns the released bytes
   void open_pool(int gpu, int to, bool open);

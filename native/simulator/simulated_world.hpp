@@ -91,6 +91,7 @@ class SimulatedWorld final : public World {
   void open_pool(int owner, int gpu, bool open) override;
   void set_pool_threshold(int owner, std::uint64_t bytes) override;
   void trim_pool(int owner, std::uint64_t keep) override;
+  void release_to_pool(void* data) override;
   std::uint64_t create_physical(int gpu, std::uint64_t bytes) override;
   void release_physical(std::uint64_t number) override;
   void* reserve(std::uint64_t bytes) override;
@@ -140,6 +141,8 @@ class SimulatedWorld final : public World {
   Range range_of_call(const void* data, std::uint64_t bytes) const;
   // As freeing memory does with vendors, and so that no operation ends on memory that is gone.
   void wait_for_all(Lock& lock);
+  // Ends the releases to the pool of a GPU that has been waited for.
+  void settle_pool(Lock& lock, int gpu);
   void require_link(int owner, int gpu);
 
   const std::string sheet_;
@@ -152,6 +155,7 @@ class SimulatedWorld final : public World {
   Memory memory_;
   Costs costs_;
   MemoryAccounting accounting_;
+  std::multimap<int, void*> released_to_pool_;  // by GPU, since it was last waited for
   const AllocationCost allocation_cost_;
   Devices devices_;
   Streams streams_;

@@ -141,6 +141,9 @@ class World {
   virtual void open_pool(int owner, int gpu, bool open) = 0;  // throws no_peer_access
   virtual void set_pool_threshold(int owner, std::uint64_t bytes) = 0;
   virtual void trim_pool(int owner, std::uint64_t keep) = 0;
+  // Gives memory back to its pool in order of a stream, without waiting. What the pool does not keep goes
+  // back to the GPU when the host next waits for a stream of it or for all.
+  virtual void release_to_pool(void* data) = 0;
   // Physical memory by number, and addresses to map it to; release() gives them back.
   virtual std::uint64_t create_physical(int gpu, std::uint64_t bytes) = 0;
   virtual void release_physical(std::uint64_t number) = 0;

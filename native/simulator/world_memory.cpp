@@ -1,4 +1,6 @@
 // The simulated machine's memory: allocation cost, location, and access. See simulated_world.hpp.
+#include <algorithm>
+
 #include "simulator/simulated_world.hpp"
 
 namespace byteways::sim {
@@ -145,6 +147,28 @@ void SimulatedWorld::set_pool_threshold(int owner, std::uint64_t bytes) {
 void SimulatedWorld::trim_pool(int owner, std::uint64_t keep) {
   const std::lock_guard lock(mutex_);
   accounting_.trim_pool(owner, keep);
+}
+
+void SimulatedWorld::release_to_pool(void* data) {
+  const Lock lock = enter(model_.calls.enqueue_ns);
+  const Block& block = known(data);
+  devices_.check(block.owner);
+  if (block.kind != Kind::pool) throw Failure(Code::invalid, "this memory is of no pool");
+  const int gpu = block.owner.index;
+  const auto [first, end] = released_to_pool_.equal_range(gpu);
+  if (std::any_of(first, end, [data](const auto& one) { return one.second == data; }))
+    throw Failure(Code::invalid, "this memory was released before");
+  accounting_.keep_in_pool(gpu, block.bytes);
+  released_to_pool_.emplace(gpu, data);
+}
+
+void SimulatedWorld::settle_pool(Lock& lock, int gpu) {
+  const auto [first, end] = released_to_pool_.equal_range(gpu);
+  if (first == end) return;
+  std::for_each(first, end, [this](const auto& one) { memory_.release(one.second); });
+  released_to_pool_.erase(first, end);
+  if (const std::uint64_t given = accounting_.trim_to_threshold(gpu); given > 0)
+    time_.enter(lock, allocation_cost_.free_ns(Kind::pool, given, true));
 }
 
 std::uint64_t SimulatedWorld::create_physical(int gpu, std::uint64_t bytes) {

@@ -19,6 +19,7 @@ void SimulatedWorld::synchronize_device(int gpu) {
   Lock lock = enter(model_.calls.synchronize_ns);
   devices_.check(gpu_place(gpu));
   wait_for_all(lock);
+  settle_pool(lock, gpu);
 }
 
 Stream* SimulatedWorld::create_stream(Place place) {
@@ -182,6 +183,7 @@ void SimulatedWorld::synchronize(Stream* stream) {
   devices_.check(stream->place);
   time_.wait_until(
       lock, {[stream] { return stream->idle(); }, [&] { return "a stream of " + name_of(stream->place); }});
+  if (stream->place.kind == Place::Kind::gpu) settle_pool(lock, stream->place.index);
 }
 
 double SimulatedWorld::elapsed_ns(Event* begin, Event* end) {

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from byteways.machines import load
 from byteways.machines.topology import topology_of
+from byteways.plan.planner import NoCaseError
+from byteways.plan.suite import load as load_suite
+from byteways.plan.suite import names
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
+from byteways.run.dry_run import DryRun
+from byteways.run.execution import plan_of
+from byteways.run.options import Options
+from byteways.run.probe import Probe
+from byteways.run.simulation import Simulation
 from tests.cli.called import byteways
 
 MODEL = "frontier-mi250x-2"
+SIMULATION = Simulation(load(MODEL))
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +105,47 @@ def test_each_host_is_a_frontier_node() -> None:
     assert two.nics[0].nearest_gpus == ("gpu0", "gpu1")
     own = [link for link in two.links if not link.a.startswith("nic")]
     assert own == list(one.links)
+
+
+@pytest.fixture(scope="module")
+def probed() -> Probe:
+    return SIMULATION.probe()
+
+
+def test_a_process_offers_the_devices_of_its_own_host(probed: Probe) -> None:
+    """Catches devices of another host among those that a process finds, which the topology does not list."""
+    own = [*SIMULATION.topology(probed.capabilities.devices).names()]
+    found = probed.capabilities
+    assert sorted(found.devices) == sorted(own)
+    gpus = [name for name in own if name.startswith("gpu")]
+    assert sorted(found.peer) == sorted(found.host_access) == gpus
+    assert {*found.memory} == {*found.interface} == {*found.pageable_access} == {*own}
+
+
+@pytest.mark.parametrize("name", [name for name, _ in names()])
+def test_every_suite_is_planned_for_several_hosts(name: str, probed: Probe) -> None:
+    """Catches an internal error of any suite where the machine has several hosts, and devices that are not
+    this host's.
+    """
+    suite = load_suite(name)
+    few = replace(suite, sweeps=tuple(replace(one, sizes=one.sizes[:1]) for one in suite.sweeps))
+    topology = SIMULATION.topology(probed.capabilities.devices)
+    options = Options()
+    try:
+        plan = plan_of(options.applied(few), topology, probed, options, True, lambda done, cases: None)
+    except NoCaseError:
+        assert name == "message-rate"  # pairs of ranks within a host
+        return
+    DryRun.of(plan, options, topology, probed.capabilities, simulated=True)
+    assert {device for entry in plan.cases for device in entry.case.devices} <= {*topology.names()}
+
+
+def test_a_process_measures_as_on_a_machine_of_one_host(tmp_path: Path) -> None:
+    """Catches a transfer that other hosts' GPUs relay."""
+    words = ["run", "routes", "--rounds", "1", "--no-report", "--size", "64MiB"]
+    only = ["--only", "interface=route,path=gpu0>gpu1"]
+    for model in (MODEL, "frontier-mi250x"):
+        assert byteways(tmp_path, *words, *only, "--machine", model, "--out", model).returncode == 0
+    two, one = (RunFolder(tmp_path / model).records for model in (MODEL, "frontier-mi250x"))
+    assert [record.time_ns for record in two] == [record.time_ns for record in one]
+    assert two and all(record.status == "measured" for record in two)

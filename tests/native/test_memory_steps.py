@@ -50,6 +50,8 @@ def step(
         ("allocate", "gpu0:pool", "gpu0", {"pool": "kept"}, 0.0),
         ("free", "cpu0:pageable", "cpu0", {"touched": "yes"}, 0.5 * PAGES * PAGE),
         ("free", "gpu1:device", "gpu1", {}, 0.5 * (CALL + 4 * GRANULE)),
+        ("free", "gpu0:pool", "gpu0", {"pool": "empty"}, 0.0),
+        ("free", "gpu0:pool", "gpu0", {"pool": "kept"}, 0.0),
         ("register", "cpu0:pageable", "gpu1", {}, CALL + PAGES * LOCK),
         ("register", "cpu1:hugepage", "gpu1", {"touched": "no"}, CALL + PAGES * (PAGE + LOCK)),
         ("unregister", "cpu0:pageable", "gpu0", {}, 0.5 * (CALL + PAGES * LOCK)),
@@ -65,6 +67,49 @@ def test_only_the_step_is_timed(
     assert verified and clock == "host-clock"
     # What else the owner holds, a page of the session's, is opened along.
     assert time_ns == pytest.approx(expected, abs=2 * GRANULE if interface == "map-peer" else 1.0)
+
+
+@pytest.mark.parametrize("maker", [toy.nvidia, toy.amd])
+@pytest.mark.parametrize(
+    ("interface", "options", "expected"),
+    [
+        ("allocate", {"pool": "kept"}, 700.0),
+        ("allocate", {"pool": "empty"}, 700.0 + CALL + 4 * GRANULE),
+        ("free", {"pool": "kept"}, 700.0),
+        ("free", {"pool": "empty"}, 700.0),
+    ],
+)
+def test_a_pool_is_timed_as_a_program_calls_it(
+    maker: Any, interface: str, options: dict[str, str], expected: float
+) -> None:
+    """Catches waits for a stream and queries of the pool in the time of a call that returns at once."""
+    sheet = maker(**COSTS | {"calls__enqueue_ns": 700.0, "calls__synchronize_ns": 50_000.0})
+    size = SIZE
+
+    def scene(session: _core.Session) -> list[Any]:
+        held = session.allocate("gpu0", "pool", size, "gpu0")
+        flow = _core.Flow(held, held, "gpu0", interface, size, **options)
+        found = session.measure([flow], toy.options(max_samples=3))
+        return [found.time_ns.median, found.verified, found.engine_evidence]
+
+    time_ns, verified, evidence = toy.play(sheet, scene)
+    assert verified and "ordered in a stream" in evidence
+    assert time_ns == pytest.approx(expected, abs=1.0)
+
+
+@SHEETS
+def test_a_pool_gives_back_what_was_freed(sheet: str) -> None:
+    """Catches memory that a step has freed in order of a stream and that nothing else can have: 8 GiB of a
+    toy's GPU.
+    """
+
+    def scene(session: _core.Session) -> bool:
+        for interface in ("free", "allocate", "free"):
+            step(session, interface, "gpu0:pool", "gpu0", 5 * toy.GIB // 2)
+        session.allocate("gpu0", "device", 7 * toy.GIB, "gpu0")
+        return True
+
+    assert toy.play(sheet, scene)
 
 
 @SHEETS

@@ -11,7 +11,8 @@ from byteways.aliases import ALIASES, NOTES, AmbiguousError, ends, translated
 from byteways.cli import main
 from byteways.errors import BytewaysError
 from byteways.plan.case import PATTERNS
-from byteways.plan.filters import KEYS, only_filter
+from byteways.plan.filter_keys import KEYS
+from byteways.plan.filters import only_filter
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES
 from byteways.plan.planner import plan

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.case import Case
-from byteways.plan.filters import KEYS, only_filter, sizes_filter
+from byteways.plan.filter_keys import KEYS
+from byteways.plan.filters import only_filter, sizes_filter
+from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from tests.unit import machines
@@ -150,3 +152,104 @@ def test_a_filter_that_matches_nothing_says_what_would() -> None:
     with pytest.raises(BytewaysError, match=r"--only 'interface=copy' and --size 4KiB\.\.8KiB") as both:
         kept("interface=copy", sizes="4KiB..8KiB")
     assert "size is one of 128 MiB, 256 MiB, 1 GiB" in (both.value.hint or "")
+
+
+#: The cases of suites with many options and variables.
+OF_OPTIONS = {
+    name: [entry.case for entry in plan(load(name), *MACHINE)]
+    for name in ("algorithms", "collectives", "halo", "launch-modes", "saturation")
+}
+
+
+def kept_of(name: str, *only: str) -> list[Case]:
+    return [entry.case for entry in plan(load(name), *MACHINE, only=only)]
+
+
+def as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@pytest.mark.parametrize("name", OF_OPTIONS)
+def test_each_option_and_variable_of_a_suite_is_a_key(name: str) -> None:
+    """Catches an option or a variable that no filter knows, and one that selects cases of another value."""
+    cases = {case.case_id: case for case in OF_OPTIONS[name]}
+    axes = {(key, as_text(value)) for case in cases.values() for key, value in case.options.items()}
+    settings = {pair for case in cases.values() for pair in case.environment.items()}
+    assert axes | settings
+    for key, value in axes | settings:
+        lets = only_filter([f"{key}={value}"])
+        chosen = {case_id for case_id, case in cases.items() if lets(case, "")}
+        told = {
+            case_id
+            for case_id, case in cases.items()
+            if as_text(case.options.get(key, case.environment.get(key))) == value
+        }
+        default = key in OPTIONS and OPTIONS[key].left_out == value
+        assert told <= chosen if default else told == chosen
+
+
+def test_a_case_has_the_default_of_an_option_that_it_leaves_out() -> None:
+    """Catches defaults that select nothing, or cases whose interface has no such option."""
+    chosen = {case.case_id: case for case in kept_of("collectives", "in_place=no")}
+    everything = {case.case_id: case for case in OF_OPTIONS["collectives"]}
+    takes = {one for one, case in everything.items() if "in_place" in INTERFACES[case.interface].takes}
+    written = {one for one, case in everything.items() if "in_place" in case.options}
+    assert chosen.keys() == takes - written
+    assert written and takes < everything.keys()
+
+
+def test_options_select_one_way_of_a_collective() -> None:
+    """Catches keys that are not combined, and a suite without in-place allreduce by each algorithm."""
+    only = "interface=direct,in_place=yes,algorithm=one-shot,protocol=Simple"  # as NCCL writes it
+    cases = kept_of("algorithms", only)
+    options = {"in_place": "yes", "algorithm": "one-shot", "protocol": "simple", "launch": "thread"}
+    assert cases and all(
+        (case.interface, case.pattern, dict(case.options)) == ("direct", "allreduce", options)
+        for case in cases
+    )
+    assert {case.size_bytes for case in cases} == {2**10, 2**16, 2**20, 2**26}
+
+
+def test_a_combination_that_a_suite_lacks() -> None:
+    """Catches a refusal without the keys that match nothing, their values, or a suite that has such cases."""
+    only = "interface=direct,in_place=yes,algorithm=one-shot,protocol=simple"
+    with pytest.raises(BytewaysError) as caught:
+        kept_of("collectives", only)
+    assert caught.value.status == ExitStatus.USAGE
+    cause, hint = caught.value.cause or "", caught.value.hint or ""
+    assert "algorithm=one-shot" in cause and "protocol=simple" in cause
+    assert "interface" not in cause and "in_place" not in cause  # there are in-place cases of direct
+    assert "values of algorithm: auto" in hint
+    command = f"byteways run algorithms --only '{only}'"
+    assert command in hint and kept_of("algorithms", only)
+
+
+def test_values_are_those_of_cases_that_match_the_other_keys() -> None:
+    """Catches suggestions that match nothing either, and a wrong cause where only the combination lacks."""
+    with pytest.raises(BytewaysError) as caught:
+        kept_of("algorithms", "protocol=LL,algorithm=two-shot")
+    assert "at once" in (caught.value.cause or "")
+    assert "values of algorithm: one-shot" in (caught.value.hint or "")
+    with pytest.raises(BytewaysError) as other:
+        kept("interface=copy,algorithm=one-shot")
+    assert "algorithm is an option of direct" in (other.value.hint or "")
+    with pytest.raises(BytewaysError) as variable:
+        kept_of("algorithms", "NCCL_ALG=Ring")
+    assert "NCCL_ALGO" in (variable.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("only", "hint"),
+    [
+        ("in_place=maybe", "valid: no, yes"),
+        ("blocks=many", "blocks=8"),
+        ("blocks=0", "blocks=8"),
+        ("gate=on", "valid: true, false"),
+        ("algoritm=one-shot", "did you mean 'algorithm'?"),
+    ],
+)
+def test_mistyped_options_are_usage_errors(only: str, hint: str) -> None:
+    """Catches a value that an option cannot have, which would select nothing on any machine."""
+    with pytest.raises(BytewaysError) as caught:
+        only_filter([only])
+    assert caught.value.status == ExitStatus.USAGE and hint in (caught.value.hint or "")

@@ -1,6 +1,7 @@
 // Interfaces `allocate`, `free`, `register`, `unregister`, `map-peer` and `open-ipc`: the cost of memory
 // operations, timed by the host's clock. Preparing and undoing them happens before each batch and is not
-// timed. Every step of a batch has its own memory.
+// timed. Every step of a batch has its own memory. Of a pool the vendor's call alone is timed, which orders
+// the step in a stream and returns: that is all a program waits for.
 #include <algorithm>
 #include <vector>
 
@@ -74,22 +75,34 @@ class OwnMemory : public Step {
     if (&owner() != flow.executor) refuse("memory is allocated and freed by the device that owns it");
     traits_.rotation = most_blocks();
     if (keeps_ && memory_ != Memory::pool) refuse("it comes from no pool that could keep any");
-    if (keeps_)
-      executor().runtime->capability<MemoryPools>()->keep(
-          executor().ordinal, std::max(kMostBytes, most_blocks() * flow.size_bytes));
+    if (in_order())
+      traits_.engine_evidence =
+          "one call of the vendor each, ordered in a stream; the stream is waited for untimed";
+    if (keeps_) pools().keep(executor().ordinal, std::max(kMostBytes, most_blocks() * flow.size_bytes));
   }
   ~OwnMemory() override {
     blocks_.clear();
     try {
-      if (keeps_) executor().runtime->capability<MemoryPools>()->keep(executor().ordinal, 0);
+      settle();
+      if (keeps_) pools().keep(executor().ordinal, 0);
     } catch (const std::exception&) {  // destructors never throw
     }
   }
 
  protected:
+  bool in_order() const { return memory_ == Memory::pool; }
+  MemoryPools& pools() const { return *executor().runtime->capability<MemoryPools>().object; }
+  // Waits for allocations and releases that are ordered in a stream; untimed.
+  void settle() const {
+    if (in_order()) pools().settle(owner().ordinal);
+  }
   std::unique_ptr<Allocation> block() const {
-    auto made = session_->bare_block(owner(), memory_, flow_.size_bytes);
-    if (touched_) touch(made->data());
+    auto made = in_order() ? pools().allocate_in_order(owner().ordinal, flow_.size_bytes)
+                           : session_->bare_block(owner(), memory_, flow_.size_bytes);
+    if (touched_) {
+      settle();  // the kernel that touches it runs in another stream
+      touch(made->data());
+    }
     return made;
   }
   void touch(std::byte* data) const {
@@ -116,6 +129,7 @@ class Allocate final : public OwnMemory {
   }
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification found;
+    settle();
     for (std::size_t k = 0; k < std::min<std::size_t>(kMostChecked, blocks_.size()); ++k) {
       std::byte* data = blocks_[blocks_.size() - 1 - k]->data();
       write(owner(), data);
@@ -129,14 +143,21 @@ class Free final : public OwnMemory {
  public:
   using OwnMemory::OwnMemory;
   void restore() override {
+    settle();
     while (blocks_.size() < most_blocks()) blocks_.push_back(block());
+    settle();
   }
   void enqueue(Stream&, std::uint64_t, std::uint64_t count) override {
-    blocks_.resize(blocks_.size() - std::min<std::size_t>(count, blocks_.size()));
+    const auto freed = std::min<std::size_t>(count, blocks_.size());
+    if (in_order())
+      for (std::size_t k = 0; k < freed; ++k)
+        pools().free_in_order(std::move(blocks_[blocks_.size() - 1 - k]));
+    blocks_.resize(blocks_.size() - freed);
   }
   // Freed memory cannot be checked: check that the rest still works.
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification found;
+    settle();
     if (blocks_.empty()) return found;
     write(owner(), blocks_.front()->data());
     read(owner(), blocks_.front()->data(), found);

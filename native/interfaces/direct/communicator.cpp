@@ -262,7 +262,7 @@ void PeerCommunicator::open(PeerBuffers& to, const std::string& line) const {
     to.of_rank.push_back(reinterpret_cast<std::byte*>(address));
     return;
   }
-  to.opened.push_back(session_->open_exported(known(uuid, name), bytes, *device_, handle));
+  to.opened.push_back(session_->open_exported(known(uuid, name), bytes, *device_, handle, false));
   to.of_rank.push_back(to.opened.back()->data());
 }
 

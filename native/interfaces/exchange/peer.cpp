@@ -66,7 +66,7 @@ std::string PeerTransport::open(Session& session, const Flow& flow, const std::v
       if (const Availability access = session.prove_peer(device(), owner); !access.available)
         return access.reason;
       opened_[other] =
-          session.open_exported(owner, flow.destination->bytes(), device(), text.substr(end + 1));
+          session.open_exported(owner, flow.destination->bytes(), device(), text.substr(end + 1), false);
     }
   } catch (const Error& error) {
     return error.text();

@@ -62,24 +62,40 @@ class GrantedMemory : public VendorMemory<Vendor> {
 };
 
 // Memory from the device's default pool. Allocation and release are ordered in a stream. Other streams may
-// use the memory after that stream has been synchronised, which is done here.
+// use the memory after that stream has been synchronised, which is done here unless a caller does it later.
 template <class Vendor>
 class PoolMemory final : public GrantedMemory<Vendor> {
  public:
-  PoolMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes)
-      : GrantedMemory<Vendor>(std::move(driver), device, Memory::pool, bytes) {
+  using Pool = typename Vendor::Pool;
+  static Pool pool_of(const Vendor& vendor, int device) {
+    Pool pool{};
+    vendor.call(device, vendor.default_pool, &pool, vendor.handle(device));
+    return pool;
+  }
+
+  // Allocates without waiting: one call of the vendor.
+  PoolMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, Pool pool)
+      : GrantedMemory<Vendor>(std::move(driver), device, Memory::pool, bytes), pool_(pool) {
     const Vendor& vendor = *this->driver_;
-    vendor.call(device, vendor.default_pool, &pool_, vendor.handle(device));
     void* data = nullptr;
     vendor.call(device, vendor.allocate_from_pool, &data, std::size_t{bytes}, pool_, Queue{});
     this->data_ = static_cast<std::byte*>(data);
-    if (const int code = vendor.synchronize_stream(Queue{}); code != 0) {
-      give_back();
+  }
+  PoolMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes)
+      : PoolMemory(driver, device, bytes, pool_of(*driver, device)) {
+    const Vendor& vendor = *this->driver_;
+    // The destructor gives it back: the object is complete after the first constructor.
+    if (const int code = vendor.synchronize_stream(Queue{}); code != 0)
       vendor.fail(vendor.synchronize_stream.symbol(), code, device);
-    }
   }
   ~PoolMemory() override {
-    this->release([this](void*) { give_back(); });
+    if (held_) this->release([this](void*) { give_back(); });
+  }
+  // Frees without waiting: one call of the vendor. Nothing may be using the memory.
+  void free_in_order() {
+    const Vendor& vendor = *this->driver_;
+    vendor.call(this->device_, vendor.free_to_pool, static_cast<void*>(this->data_), Queue{});
+    held_ = false;
   }
   int open_to(int device, int flags) const override {
     const typename Vendor::Access access = this->access(device, flags);
@@ -94,7 +110,8 @@ class PoolMemory final : public GrantedMemory<Vendor> {
     vendor.free_to_pool(this->data_, Queue{});
     vendor.synchronize_stream(Queue{});
   }
-  typename Vendor::Pool pool_{};
+  Pool pool_{};
+  bool held_ = true;
 };
 
 // Physical memory of whole granules, mapped to a reserved address range.

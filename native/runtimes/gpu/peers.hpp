@@ -1,5 +1,6 @@
 // Peer access between GPUs, memory handles between processes, and the limit of memory pools.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -88,16 +89,31 @@ class VendorPools final : public MemoryPools {
 
   void keep(int device, std::uint64_t bytes) override {
     driver_->make_current(device);
-    typename Vendor::Pool pool{};
-    driver_->call(device, driver_->default_pool, &pool, driver_->handle(device));
+    const auto pool = PoolMemory<Vendor>::pool_of(*driver_, device);
     driver_->call(device, driver_->trim_pool, pool, std::size_t{bytes});
     // Last, so that a failure leaves nothing to undo.
     driver_->call(device, driver_->set_pool_attribute, pool, kPoolReleaseThreshold,
                   static_cast<void*>(&bytes));
   }
+  std::unique_ptr<Allocation> allocate_in_order(int device, std::uint64_t bytes) override {
+    auto known = pools_.find(device);
+    if (known == pools_.end()) {
+      driver_->make_current(device);
+      known = pools_.emplace(device, PoolMemory<Vendor>::pool_of(*driver_, device)).first;
+    }
+    return std::make_unique<PoolMemory<Vendor>>(driver_, device, bytes, known->second);
+  }
+  void free_in_order(std::unique_ptr<Allocation> allocation) override {
+    dynamic_cast<PoolMemory<Vendor>&>(*allocation).free_in_order();
+  }
+  void settle(int device) override {
+    driver_->make_current(device);
+    driver_->call(device, driver_->synchronize_stream, typename Vendor::Stream{});
+  }
 
  private:
   std::shared_ptr<Vendor> driver_;
+  std::map<int, typename Vendor::Pool> pools_;  // by device, so that an allocation is one call
 };
 
 }  // namespace byteways::gpu

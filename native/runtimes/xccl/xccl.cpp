@@ -86,12 +86,13 @@ std::unique_ptr<Buffer> Xccl::allocate(std::shared_ptr<const Xccl> library, Sess
   const xccl::Table& table = library->table();
   session.service_stream(device).lend();  // the library uses the current GPU
   void* data = nullptr;
-  const int code = table.allocate(&data, bytes);
+  const std::uint64_t all_bytes = with_guard(Memory::xccl, bytes);
+  const int code = table.allocate(&data, all_bytes);
   const std::string text = code == xccl::kSuccess ? "" : table.get_error_string(code);
   if (code == kUnhandledGpuError)
     throw OutOfMemory("ncclMemAlloc", std::to_string(code), text, device.name());
   if (code != xccl::kSuccess) throw Error("ncclMemAlloc", std::to_string(code), text, device.name());
-  auto memory = std::make_unique<XcclMemory>(std::move(library), data, bytes);
+  auto memory = std::make_unique<XcclMemory>(std::move(library), data, all_bytes);
   auto buffer = std::make_unique<Buffer>(session, device, device, *device.runtime, std::move(memory), bytes);
   session.touch(*buffer);
   return buffer;

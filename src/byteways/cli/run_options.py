@@ -20,7 +20,8 @@ from byteways.units import parse_duration
 Only = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", help="Select cases: 'interface=copy,path=gpu0>gpu*'. Repeatable: cases that match any."
+        "--only",
+        help="Select cases: 'interface=copy,path=gpu0>gpu*', 'blocks=8'. Repeatable: cases that match any.",
     ),
 ]
 Size = Annotated[

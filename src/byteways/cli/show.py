@@ -76,7 +76,8 @@ def _kept(
     if not only and size is None:
         return [*records]
     from byteways.plan.case import Case
-    from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
+    from byteways.plan.filters import only_filter, sizes_filter
+    from byteways.plan.unmatched import nothing_matches
 
     wanted, fits = only_filter(only, topology), sizes_filter(size)
     cases = [(record, Case.from_json(record.definition)) for record in records]

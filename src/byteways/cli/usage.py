@@ -90,7 +90,7 @@ def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callab
 def _filter(option: str, words: Sequence[str], where: str) -> str:
     """Returns the hint for an option that is a key of --only: `--pattern`, `--src`."""
     from byteways.aliases import AmbiguousError, called
-    from byteways.plan.filters import KEYS
+    from byteways.plan.filter_keys import KEYS
 
     try:
         key = called("key", option.lstrip("-"), KEYS)

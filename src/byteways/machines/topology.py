@@ -47,7 +47,7 @@ def topology_of(
     hosts, the devices are those of the first.
 
     Args:
-        runtime_devices: Fields of `_core.Device` by name, from a simulated worker.
+        runtime_devices: Fields of `_core.Device` by name, from a simulated worker: those of its own host.
         faults: Links that are down are omitted.
 
     Raises:
@@ -58,7 +58,7 @@ def topology_of(
     with temporary_folder() as folder:
         write_tree(folder, machine)
         found = discover(
-            None if runtime_devices is None else _of_first_host(model, runtime_devices),
+            runtime_devices,
             folder / "sys",
             proc=folder / "proc",
             allowed_cores=all_cores(machine),
@@ -68,13 +68,6 @@ def topology_of(
         )
     check_limits(model, found)
     return replace(found, hosts=model.hosts)
-
-
-def _of_first_host(
-    model: MachineModel, devices: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Mapping[str, Any]]:
-    each = {"cpu": model.each("cpu.domains"), "gpu": model.each("gpu.count")}
-    return {name: fields for name, fields in devices.items() if int(name[3:]) < each[name[:3]]}
 
 
 def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:

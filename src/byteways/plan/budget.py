@@ -9,8 +9,9 @@ within and differ as much as possible from each other. The rest is filled by pri
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +21,7 @@ from byteways.plan.estimate import Estimator
 from byteways.plan.footprint import buffers
 from byteways.plan.interfaces import one_buffer
 from byteways.plan.suite_types import Sweep
+from byteways.plan.variety import Values, by_variety
 
 #: Fraction of a time budget that is planned; the rest covers low estimates and the report.
 PLANNED_PART = 0.85
@@ -180,20 +182,26 @@ class _Deal:
 
     def _in_turn(self, tier: int) -> Iterator[Wanted]:
         """Yields and removes waiting cases of a priority, always from the sweep with the least time."""
-        queues: dict[str, list[Wanted]] = {}
-        others: dict[str, list[Wanted]] = {}
+        queues: defaultdict[str, deque[Wanted]] = defaultdict(deque)
+        others: defaultdict[str, list[Wanted]] = defaultdict(list)
         for name, items in self.waiting.items():
             for item in items:
-                (queues if item.priority == tier else others).setdefault(name, []).append(item)
-        self.waiting = others
-        asked_s = self.given_s.copy()  # counts rejected cases, too, so that sweeps alternate
-        while queues:
-            name = min(queues, key=lambda name: asked_s[name])
-            item = queues[name].pop(0)
-            asked_s[name] += self._own_s(item)
+                if item.priority == tier:
+                    queues[name].append(item)
+                else:
+                    others[name].append(item)
+        self.waiting = dict(others)
+        # Seconds asked for count rejected cases, too, so that sweeps alternate; among equals, suite order.
+        turns = [(self.given_s[name], order, name) for order, name in enumerate(queues)]
+        heapq.heapify(turns)
+        while turns:
+            asked_s, order, name = turns[0]
+            item = queues[name].popleft()
+            if queues[name]:
+                heapq.heapreplace(turns, (asked_s + self._own_s(item), order, name))
+            else:
+                heapq.heappop(turns)
             yield item
-            if not queues[name]:
-                del queues[name]
 
     def _own_s(self, item: Wanted) -> float:
         """Returns the seconds of all its rounds, without the start of a process for it."""
@@ -266,18 +274,15 @@ def _varied(items: Sequence[Wanted]) -> Iterator[Wanted]:
     """Orders the cases of a sweep so that any prefix contains comparisons of the most different kinds.
 
     Cases that differ in one axis only stay together. The next group is the one whose values occurred least
-    so far; among equals, the one whose size comes first in _spread().
+    so far; among equals, the one whose size comes first in _spread() (variety.py).
     """
     ranks = {size: rank for rank, size in enumerate(_spread({item.case.size_bytes for item in items}))}
     groups = _groups(sorted(items, key=lambda item: ranks[item.case.size_bytes]))
-    left = [(group, [value for item in group for value in _axes(item.case).items()]) for group in groups]
-    seen: Counter[tuple[str, object]] = Counter()
-    while left:
-        often = [sum(seen[value] for value in values) / len(values) for _, values in left]
-        index = often.index(min(often))
-        group, values = left.pop(index)
-        seen.update(values)
-        yield from group
+    values: list[Values] = [
+        Counter(value for item in group for value in _axes(item.case).items()) for group in groups
+    ]
+    for index in by_variety(values):
+        yield from groups[index]
 
 
 def _spread(sizes: set[int]) -> Iterator[int]:

@@ -178,6 +178,8 @@ def managed_bytes(case: Case, capabilities: Capabilities) -> int:
     """Returns the bytes of managed memory that one process of the case requests, wherever its pages are at
     first: the most that any of its GPUs may get. Each rank uses its own alone.
     """
+    if not any(is_managed(end.memory) for flow in case.flows for end in case.buffers_of(flow)):
+        return 0  # most cases; their sizes take time
     needed: dict[int | None, int] = {}
     for buffer, size in buffers(case, capabilities):
         if is_managed(buffer.memory):

@@ -46,16 +46,22 @@ class Option:
     names_gpus: bool = False  # one or more GPUs: "gpu1,gpu2"
     usual: int = 0  # of a number: its value where a case leaves it out
     numbers: bool = False  # beside its words also a list of numbers: "2,3,0,1"
+    usual_word: str = ""  # of words and truths without a default: what a case has that leaves it out
 
     @property
     def is_truth(self) -> bool:
         return self.span is None and not self.words and not self.names_gpus
 
+    @property
+    def left_out(self) -> str:
+        """The value of a case that leaves it out, as text; empty if nothing fixed."""
+        return self.default or self.usual_word or (str(self.usual) if self.usual else "")
+
 
 # Most limits are those of vendors' calls, some are ours: larger values measure nothing useful.
 
 #: False starts operations as they are enqueued, so results include launch overhead.
-GATE = Option("gate")
+GATE = Option("gate", usual_word="true")
 #: Fixes the number of operations in a sample.
 BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
 #: Messages in flight before the receiver acknowledges them all, as in OSU's bandwidth tests.
@@ -104,7 +110,7 @@ BATCHES = Option("batches", Span(1, 1000, "parts of the particles"))
 ORDERS = ("devices", "packed", "spread", "reversed")
 RANK_ORDER = Option("rank_order", words=ORDERS, default=ORDERS[0], numbers=True)
 #: True sustains the operations after timing, to measure their energy.
-ENERGY = Option("energy")
+ENERGY = Option("energy", usual_word="false")
 #: Options of every interface.
 COMMON = (GATE, BATCH, ENERGY)
 
@@ -118,7 +124,7 @@ WIDTH_BYTES = Option("width_bytes", Span(8, 2**31 - 1, "width of a row in bytes"
 #: Largest pitch of the drivers: CU_DEVICE_ATTRIBUTE_MAX_PITCH, hipDeviceAttributeMaxPitch.
 PITCH_BYTES = Option("pitch_bytes", Span(8, 2**31 - 1, "largest pitch of drivers, in bytes"))
 #: The side whose rows are pitched.
-STRIDED = Option("strided", words=("source", "destination", "both"))
+STRIDED = Option("strided", words=("source", "destination", "both"), usual_word="source")
 #: A power of two: what one thread, or the threads of one transaction, access at a random place.
 ACCESS_BYTES = Option("access_bytes", Span(4, 128, "a cache line"), usual=8)
 RELAYS = Option("relays", Span(0, 63, "GPUs that are not an end of the transfer"))
@@ -142,4 +148,4 @@ POOL = Option("pool", words=("empty", "kept"))
 MIGRATION = Option("migration", words=("on-demand", "off"))
 #: How operations are submitted: one call each, recorded as one graph that is launched, by the vendor's
 #: batched copy call, or all operations of a batch by one launch of a resident kernel.
-SUBMIT = Option("submit", words=("calls", "graph", "batch", "persistent"))
+SUBMIT = Option("submit", words=("calls", "graph", "batch", "persistent"), usual_word="calls")

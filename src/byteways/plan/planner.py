@@ -18,7 +18,7 @@ from byteways.plan.case import Case, PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.estimate import Estimator
 from byteways.plan.fallback import instead
-from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
+from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.templates import between_hosts
 from byteways.plan.hosts.together import is_of_all, refusal_of_all
 from byteways.plan.legality import refusal
@@ -26,6 +26,7 @@ from byteways.plan.link_classes import LinkClass
 from byteways.plan.ranks import default_ranks, layout
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, expand
+from byteways.plan.unmatched import nothing_matches
 from byteways.plan.variables import runtime_of
 from byteways.topology.model import Capabilities, Topology
 

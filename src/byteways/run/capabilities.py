@@ -44,17 +44,18 @@ _LIBRARY_FIELDS = ("library", "usable", "path", "found_by", "version", "searched
 _MISSING_FIELDS = ("name", "introduced_in", "required")
 
 
-def list_devices(session: Session) -> dict[str, dict[str, Any]]:
-    """Returns the fields of every device by name, without using one: the free memory of a GPU is unknown."""
+def list_devices(devices: Sequence[Device]) -> dict[str, dict[str, Any]]:
+    """Returns the fields of devices by name, without using one: the free memory of a GPU is unknown."""
     return {
         device.name: _fields(device, _DEVICE_FIELDS) | ({} if device.runtime == "host" else {"free_bytes": 0})
-        for device in session.devices
+        for device in devices
     }
 
 
 def describe(
     core: ModuleType,
     session: Session,
+    every: Sequence[Device],
     host_bytes: int,
     launcher: str | None = None,
     gpus: Sequence[str] | None = None,
@@ -63,11 +64,13 @@ def describe(
     JSON data.
 
     Args:
+        core: The native module.
+        session: Has every runtime of the machine.
+        every: The devices of this host.
         host_bytes: Usable host memory.
         launcher: The user's command that starts ranks; None: search for one.
         gpus: The GPUs to try; None: all. Of the others only the fields are returned.
     """
-    every = session.devices
     devices = [one for one in every if one.runtime == "host" or gpus is None or one.name in gpus]
     gpus = [device.name for device in devices if device.runtime != "host"]
     caches = last_level_caches(devices, session.virtual_time)
@@ -80,7 +83,7 @@ def describe(
     plain = {vendor: _plain_copy(core, session, vendor) for vendor in vendors}
     return {
         "capabilities": {
-            "devices": list_devices(session)
+            "devices": list_devices(every)
             | {
                 device.name: {
                     **_device(core, session, device),

@@ -25,6 +25,7 @@ from byteways.run.health_users import GpuUsers
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.outcome import misplaced, on_other_pages, outcome_of
+from byteways.run.own_host import devices_of_own_host
 from byteways.run.simulator import simulator_path
 from byteways.settings import gpus_wanted, kernel_cache
 from byteways.topology.sysfs_health import SysfsHealth
@@ -62,7 +63,7 @@ class Measurer:
         self.core = core
         self.session = session
         self._simulator, self._machine = simulator, machine
-        devices = session.devices
+        devices = self.devices
         self._on_host = {device.name: device.runtime == "host" for device in devices}
         self._gpus = [device.name for device in devices if not self._on_host[device.name]]
         self._cpu_domain = {
@@ -96,6 +97,11 @@ class Measurer:
             None if simulator else GpuUsers(core, self._health.management, uuids, addresses, began_s=began_s)
         )
         self._meter = EnergyMeter(self._health.energy_mj)
+
+    @property
+    def devices(self) -> list[Device]:
+        """The devices of this host. They keep the session open, so none is kept."""
+        return devices_of_own_host(self.session, self._machine)
 
     @classmethod
     def open(cls, machine: str = "") -> Measurer:

@@ -98,7 +98,7 @@ class Worker:
         from byteways.run.capabilities import list_devices
 
         try:
-            return {"did": "devices", "devices": list_devices(self._open().session)}
+            return {"did": "devices", "devices": list_devices(self._open().devices)}
         except Exception as error:
             return {"did": "devices", "error": f"{type(error).__name__}: {error}"}
 
@@ -107,7 +107,9 @@ class Worker:
 
         try:
             measurer = self._open()
-            found = describe(measurer.core, measurer.session, measurer.host_bytes, launcher, gpus)
+            found = describe(
+                measurer.core, measurer.session, measurer.devices, measurer.host_bytes, launcher, gpus
+            )
             # What proves peer access may ruin a GPU of this process: a new worker measures the others.
             leaving = {"leaving": True} if measurer.broken() else {}
             return {"did": "probe", **found, **leaving}

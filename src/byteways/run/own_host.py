@@ -1,0 +1,34 @@
+"""The devices of a worker's own host.
+
+A simulated machine of several hosts numbers the devices of all of them in one row, host after host. A process
+measures the devices of its own host; only ranks of several hosts (simulated_ranks.py) use the whole row.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from byteways._core import Device, Session
+
+#: The number of hosts in a sheet (machines/sheet.py); 0 in models of one host.
+_HOSTS = re.compile(r"^hosts\t(\d+)$", re.MULTILINE)
+
+
+def devices_of_own_host(session: Session, sheet: str) -> list[Device]:
+    """Returns the devices of the first host of the simulated machine, where a process without ranks runs; on
+    a real machine, which has no sheet, all devices.
+
+    Args:
+        session: Has every runtime of the machine.
+        sheet: The machine's description; '' on a real machine.
+    """
+    devices = [*session.devices]
+    found = _HOSTS.search(sheet)
+    hosts = int(found[1]) if found else 0
+    if hosts < 2:
+        return devices
+    on_host = [device for device in devices if device.runtime == "host"]
+    gpus = [device for device in devices if device.runtime != "host"]
+    return [*on_host[: len(on_host) // hosts], *gpus[: len(gpus) // hosts]]
