@@ -21,9 +21,7 @@ struct LoadXor {
       three ^= c;
       four ^= d;
     }
-    one ^= two ^ three ^ four;
-    unsigned long long all = 0;
-    for (unsigned long long k = 0; k < width; ++k) all ^= one[k];
+    unsigned long long all = xor_of<Isa>(one ^ two ^ three ^ four);
     for (; i < count; ++i) {
       keep_scalar(i);
       all ^= words[i];
