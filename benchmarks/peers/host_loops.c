@@ -164,12 +164,27 @@ static void random_load(char* to, const char* one, const char* two, size_t bytes
   sink = sum;
 }
 
+// Every word differs, and tells where it belongs.
+static inline uint64_t word_of(uint64_t place) {
+  const uint64_t product = (place + 77) * 0x9E3779B97F4A7C15ull;
+  return product ^ product >> 32;
+}
+
+// The word that follows at the same place.
+static inline uint64_t next_word(uint64_t word) {
+  const uint64_t product = (word ^ word >> 32) + 0x9E3779B97F4A7C15ull;
+  return product ^ product >> 32;
+}
+
 static void random_store(char* to, const char* one, const char* two, size_t bytes) {
   (void)one, (void)two;
   uint64_t *words = (uint64_t*)to, count = bytes / sizeof *words;
   static uint64_t seed;
   seed += count;
-  for (uint64_t k = 0; k < count; ++k) words[hashed(seed + k) & (count - 1)] = k;
+  for (uint64_t k = 0; k < count; ++k) {
+    const uint64_t place = hashed(seed + k) & (count - 1);
+    words[place] = word_of(place);
+  }
 }
 
 static void random_update(char* to, const char* one, const char* two, size_t bytes) {
@@ -177,7 +192,10 @@ static void random_update(char* to, const char* one, const char* two, size_t byt
   uint64_t *words = (uint64_t*)to, count = bytes / sizeof *words;
   static uint64_t seed;
   seed += count;
-  for (uint64_t k = 0; k < count; ++k) words[hashed(seed + k) & (count - 1)] ^= k;
+  for (uint64_t k = 0; k < count; ++k) {
+    uint64_t* word = &words[hashed(seed + k) & (count - 1)];
+    *word = next_word(*word);
+  }
 }
 
 static const struct {

@@ -88,6 +88,14 @@ for interface in ("load", "store", *streams, "memcpy-stream"):
                               second_source=b if two else None)
             measured = session.measure([flow], options)
             assert measured.verified, (interface, size, threads)
+for interface in ("random-load", "random-store", "random-update"):
+    for access in (8, 16, 32, 64, 128) if interface == "random-update" else (4, 8, 16, 32, 64, 128):
+        for size in (1024, 64 * 1024):
+            for threads in (1, 3):
+                given = {"cold": True, "threads": threads, "access_bytes": access}
+                flow = _core.Flow(a, a, "cpu0", interface, size, **given)
+                measured = session.measure([flow], options)
+                assert measured.verified, (interface, access, size, threads)
 print(_core.host_isa())
 """
 
@@ -100,7 +108,7 @@ def run_with(isa: str, program: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("isa", _core.host_isas())
 def test_every_version_moves_the_right_bytes(isa: str) -> None:
-    """Would catch a version that loses its tail or a member's share, and a setting that is ignored."""
+    """Would catch a version that loses its tail, an element or a member's share, and an ignored setting."""
     done = run_with(isa, MOVES)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [isa]
