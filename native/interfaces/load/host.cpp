@@ -24,8 +24,9 @@ struct LoadOperation {
   }
   template <class Isa>
   BYTEWAYS_INLINE void run(Word offset, Word number, const TeamMember& member) const {
+    const auto* words = reinterpret_cast<const Word*>(hidden(data + offset));
     // An operation ends when all of its words are read.
-    add_to_sum(sum, LoadXor::run<Isa>(reinterpret_cast<const Word*>(data + offset), count), number, member);
+    add_to_sum(sum, LoadXor::run<Isa>(words, hidden(count)), number, member);
   }
 };
 

@@ -38,8 +38,7 @@ struct RandomOperation {
     // in flight would have to take those just written from among them.
     alignas(64) unsigned elements[2][kRandomBlock];
     blocks.write(elements[0]);
-    std::byte* slot = data + offset;
-    asm("" : "+r"(slot));  // one register: the sum would be computed anew for each access
+    std::byte* slot = hidden(data + offset);
     u64 all = 0;
     unsigned which = 0;
     for (u64 first = share.begin; first < share.end; first += kRandomBlock, which ^= 1) {

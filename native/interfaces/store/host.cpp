@@ -23,7 +23,7 @@ struct StoreOperation {
   }
   template <class Isa>
   BYTEWAYS_INLINE void run(Word offset, Word, const TeamMember& member) const {
-    PatternFill::run<Isa>(reinterpret_cast<Word*>(data + offset), count,
+    PatternFill::run<Isa>(reinterpret_cast<Word*>(hidden(data + offset)), hidden(count),
                           (first + offset / sizeof(Word)) * kPatternMultiplier);
     member.wait();  // an operation ends when all of its words are written
   }

@@ -31,9 +31,10 @@ struct StreamSlot {
   }
   template <class Isa>
   BYTEWAYS_INLINE void run(Word offset, Word, const TeamMember& member) const {
-    StreamLoop<operation>::template run<Isa>(reinterpret_cast<double*>(destination + offset),
-                                             reinterpret_cast<const double*>(first + offset),
-                                             reinterpret_cast<const double*>(second + offset), count);
+    StreamLoop<operation>::template run<Isa>(reinterpret_cast<double*>(hidden(destination + offset)),
+                                             reinterpret_cast<const double*>(hidden(first + offset)),
+                                             reinterpret_cast<const double*>(hidden(second + offset)),
+                                             hidden(count));
     member.wait();  // an operation ends when all of its words are written
   }
 };

@@ -103,6 +103,14 @@ BYTEWAYS_INLINE unsigned long long xor_of(const typename Isa::Words& all_words) 
 // In a loop over the few words that fill no register: compilers would make a second wide loop of it.
 BYTEWAYS_INLINE void keep_scalar(unsigned long long& index) { asm("" : "+r"(index)); }
 
+// Hides where a pointer or a number comes from. What a loop derives from it is then computed where the loop
+// begins, and not kept, on the stack in the end, throughout a loop around it.
+template <class Value>
+BYTEWAYS_INLINE Value hidden(Value value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 // Calls the version of a loop for host_isa(): `Versions<Loop, Result(Arguments...)>()(arguments...)`.
 template <class Loop, class Signature>
 struct Versions;
