@@ -9,8 +9,10 @@ comes first. Of a slice the lowest tenth counts, which work of others on the mac
 ratio is the time of the plain loop over ours, so that above 1 byteways is faster, with the 95 % interval over
 the pairs. Both figures of each case come first, then the table of all ratios.
 
-`--compiler` compiles the plain loops. byteways is what was built: for another compiler of its own install it
-once more (`CXX=clang++-19 pip install --target FOLDER .`) and set PYTHONPATH to that folder.
+`--compiler` compiles the plain loops. byteways is what was built; by another compiler it goes into an
+environment of its own:
+
+    python -m venv clang && CXX=clang++-19 clang/bin/pip install . && clang/bin/python benchmarks/host_peer.py
 """
 
 from __future__ import annotations

@@ -66,9 +66,23 @@ template <unsigned int bytes>
 struct RandomLoads {
   template <class Isa>
   BYTEWAYS_INLINE static unsigned long long run(const RandomBlock& block) {
-    // A plain loop, of which compilers make gathers; written in groups it takes half as long again.
-    unsigned long long all = 0;
-    for (unsigned int k = 0; k < block.count; ++k) all ^= load(block.slot, block.elements[k]);
+    // Loads one by one into four sums. GCC puts these into registers word by word; clang would make gathers
+    // of them, of which a processor overlaps fewer: 27 instead of 43 GB/s in an L1 cache.
+    unsigned long long all = 0, more[4] = {}, k = 0;
+    for (; k + 4 <= block.count; k += 4) {
+      keep_scalar(k);
+      for (unsigned int j = 0; j < 4; ++j) {
+#if defined(__clang__)
+        keep_scalar(more[j]);
+#endif
+        more[j] ^= load(block.slot, block.elements[k + j]);
+      }
+    }
+    for (; k < block.count; ++k) {
+      keep_scalar(k);
+      all ^= load(block.slot, block.elements[k]);
+    }
+    for (const unsigned long long one : more) all ^= one;
     return all;
   }
 
