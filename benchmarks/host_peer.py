@@ -5,10 +5,10 @@
 
 The loops (benchmarks/peers/host_loops.c, with intrinsics) have the same sizes, threads, kind of pages and
 length of a batch. Both take turns in this process, in slices of 50 ms: in every second pair the plain loop
-comes first. Of a slice the lowest tenth counts, which work of others on the machine disturbs least. Where a
-sample is the difference of two batches (byteways below 64 KiB, and walks) such work also lowers samples, and
-the median counts. The ratio is the time of the plain loop over ours, so that above 1 byteways is faster, with
-the 95 % interval over the pairs. Both figures of each case come first, then the table of all ratios.
+comes first. Of a slice the lowest tenth counts, which work of others on the machine disturbs least. Below 64
+KiB, and of walks, a sample is the difference of two batches, which such work also lowers, and the median
+counts. The ratio is the time of the plain loop over ours, so that above 1 byteways is faster, with the 95 %
+interval over the pairs. Both figures of each case come first, then the table of all ratios.
 
 `--compiler` compiles the plain loops. byteways is what was built; by another compiler it goes into an
 environment of its own:
@@ -69,6 +69,7 @@ SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 128 << 20)
 MEMORY = "hugepage"
 SLICE_S = 0.05
 BATCH_NS = 2e6  # as byteways' batches on a host; beside it the two readings of a clock are nothing
+SLOPE_BELOW, SLOPE_BATCH_NS = 64 << 10, 2e4  # as byteways, too
 LINE = 64
 #: Of a walk, as in byteways: so many steps at least, and once round a set of at most so many lines.
 STEPS, MOST_ROUND = 5000, 1 << 16
@@ -128,20 +129,27 @@ def plain(loops: ctypes.CDLL, kernel: str, size: int, threads: int) -> Slice:
         loops.open_chase(size)
         loops.walk_ns(size // LINE)  # once round: no page is new
         steps = max(STEPS, size // LINE if size // LINE <= MOST_ROUND else 0)
-
-        def slope() -> float:  # as byteways: what other code evicted meanwhile counts in neither
-            return float(loops.walk_ns(2 * steps) - loops.walk_ns(steps)) / steps
-
-        return lambda: statistics.median(slice_of(slope, 3 * steps))
+        return slope_of(loops.walk_ns, steps)
 
     def batch(operations: int) -> float:
         return float(loops.batch_ns(kernel.encode(), size, operations, threads))
 
+    slopes = size < SLOPE_BELOW
     operations = 1
-    while batch(operations) < BATCH_NS:
+    while batch(operations) < (SLOPE_BATCH_NS if slopes else BATCH_NS):
         operations *= 2
-
+    if slopes:
+        return slope_of(batch, operations)
     return lambda: lowest_tenth(list(slice_of(lambda: batch(operations) / operations, operations)))
+
+
+def slope_of(batch_ns: Callable[[int], float], operations: int) -> Slice:
+    """As byteways: from batches of which one is twice as long, so that what each costs counts in neither."""
+
+    def sample() -> float:
+        return (batch_ns(2 * operations) - batch_ns(operations)) / operations
+
+    return lambda: statistics.median(slice_of(sample, 3 * operations))
 
 
 def slice_of(sample: Callable[[], float], operations: int) -> Iterator[float]:
