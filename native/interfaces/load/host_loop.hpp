@@ -5,7 +5,7 @@
 namespace byteways {
 
 // Returns the XOR of all words: one instruction a register, so that the loads limit it and not the
-// arithmetic. They begin at a cache line.
+// arithmetic. Words that fill four registers begin at a multiple of a register.
 struct LoadXor {
   template <class Isa>
   BYTEWAYS_INLINE static unsigned long long run(const unsigned long long* words, unsigned long long count) {
