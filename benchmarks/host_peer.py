@@ -5,9 +5,15 @@
 
 The loops (benchmarks/peers/host_loops.c, with intrinsics) have the same sizes, threads, kind of pages and
 length of a batch. Both take turns in this process, in slices of 50 ms: in every second pair the plain loop
-comes first. Of a slice the lowest tenth counts, which work of others on the machine disturbs least. The
-ratio is the time of the plain loop over ours, so that above 1 byteways is faster, with the 95 % interval over
-the pairs.
+comes first. Of a slice the lowest tenth counts, which work of others on the machine disturbs least. Below 64
+KiB, and of walks, a sample is the difference of two batches, which such work also lowers, and the median
+counts. The ratio is the time of the plain loop over ours, so that above 1 byteways is faster, with the 95 %
+interval over the pairs. Both figures of each case come first, then the table of all ratios.
+
+`--compiler` compiles the plain loops. byteways is what was built; by another compiler it goes into an
+environment of its own:
+
+    python -m venv clang && CXX=clang++-19 clang/bin/pip install . && clang/bin/python benchmarks/host_peer.py
 """
 
 from __future__ import annotations
@@ -19,19 +25,19 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from byteways.units import format_size
-from peer_runs import pairs_of, ratio_text
+from peer_runs import pairs_of, ratio_of
 
 if TYPE_CHECKING:
     from byteways import _core
 
 SOURCE = Path(__file__).parent / "peers" / "host_loops.c"
 #: `-fno-builtin`: a loop of stores stays one, and is not turned into a call of memset.
-FLAGS = ("-O3", "-falign-loops=32", "-fopenmp", "-fno-builtin", "-shared", "-fPIC")
+FLAGS = ("-O3", "-falign-loops=32", "-fno-builtin", "-shared", "-fPIC")
 ISA_FLAGS = {
     "": ("-march=native",),
     "sse2": (),
@@ -46,22 +52,27 @@ PEERS = {
     "memcpy-mt": ("memcpy-mt", 1),
     "load": ("load", 1),
     "store": ("store", 1),
+    "store / one value": ("one-value", 1),
     "store / memset": ("memset", 1),
     "stream-copy": ("stream-copy", 2),
     "stream-scale": ("stream-scale", 2),
     "stream-add": ("stream-add", 3),
     "stream-triad": ("stream-triad", 3),
+    "stream-triad / loop of STREAM": ("stream-c-triad", 3),
     "random-load": ("random-load", 1),
     "random-store": ("random-store", 1),
     "random-update": ("random-update", 1),
     "pointer-chase": ("pointer-chase", 0),
 }
 ONE_BUFFER = ("load", "store", "random-load", "random-store", "random-update", "pointer-chase")
-SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20)
+SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 128 << 20)
 MEMORY = "hugepage"
 SLICE_S = 0.05
 BATCH_NS = 2e6  # as byteways' batches on a host; beside it the two readings of a clock are nothing
-STEPS = 5000  # of a walk, as byteways' least
+SLOPE_BELOW, SLOPE_BATCH_NS = 64 << 10, 2e4  # as byteways, too
+LINE = 64
+#: Of a walk, as in byteways: so many steps at least, and once round a set of at most so many lines.
+STEPS, MOST_ROUND = 5000, 1 << 16
 
 Slice = Callable[[], float]  # nanoseconds of one operation
 
@@ -71,9 +82,11 @@ def lowest_tenth(samples: Sequence[float]) -> float:
 
 
 def compiled(compiler: str, isa: str, folder: Path) -> ctypes.CDLL:
+    """The plain loops. A compiler without OpenMP has them for one thread alone."""
     library = folder / "libhost_loops.so"
     command = [compiler, *FLAGS, *ISA_FLAGS[isa], str(SOURCE), "-o", str(library)]
-    subprocess.run(command, check=True)
+    if subprocess.run([*command, "-fopenmp"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        subprocess.run(command, check=True)
     loops = ctypes.CDLL(str(library))
     loops.batch_ns.restype = loops.walk_ns.restype = ctypes.c_double
     loops.batch_ns.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
@@ -106,7 +119,7 @@ def ours(session: _core.Session, interface: str, size: int, threads: int) -> Sli
         )
         found = session.measure([flow], options)
         assert found.verified
-        return lowest_tenth(found.samples_ns)
+        return statistics.median(found.samples_ns) if found.slope else lowest_tenth(found.samples_ns)
 
     return measured
 
@@ -114,17 +127,29 @@ def ours(session: _core.Session, interface: str, size: int, threads: int) -> Sli
 def plain(loops: ctypes.CDLL, kernel: str, size: int, threads: int) -> Slice:
     if kernel == "pointer-chase":
         loops.open_chase(size)
-        loops.walk_ns(size // 64)  # once round: no page is new
-        return lambda: lowest_tenth(list(slice_of(lambda: loops.walk_ns(STEPS) / STEPS, STEPS)))
+        loops.walk_ns(size // LINE)  # once round: no page is new
+        steps = max(STEPS, size // LINE if size // LINE <= MOST_ROUND else 0)
+        return slope_of(loops.walk_ns, steps)
 
     def batch(operations: int) -> float:
         return float(loops.batch_ns(kernel.encode(), size, operations, threads))
 
+    slopes = size < SLOPE_BELOW
     operations = 1
-    while batch(operations) < BATCH_NS:
+    while batch(operations) < (SLOPE_BATCH_NS if slopes else BATCH_NS):
         operations *= 2
-
+    if slopes:
+        return slope_of(batch, operations)
     return lambda: lowest_tenth(list(slice_of(lambda: batch(operations) / operations, operations)))
+
+
+def slope_of(batch_ns: Callable[[int], float], operations: int) -> Slice:
+    """As byteways: from batches of which one is twice as long, so that what each costs counts in neither."""
+
+    def sample() -> float:
+        return (batch_ns(2 * operations) - batch_ns(operations)) / operations
+
+    return lambda: statistics.median(slice_of(sample, 3 * operations))
 
 
 def slice_of(sample: Callable[[], float], operations: int) -> Iterator[float]:
@@ -136,8 +161,10 @@ def slice_of(sample: Callable[[], float], operations: int) -> Iterator[float]:
         yield value
 
 
-def compare(session: _core.Session, loops: ctypes.CDLL, row: str, size: int, pairs: int, threads: int) -> str:
-    """A line of the table: both medians and the ratio."""
+def compare(
+    session: _core.Session, loops: ctypes.CDLL, row: str, size: int, pairs: int, threads: int
+) -> tuple[str, str]:
+    """Both medians, and the ratio with its interval."""
     kernel, arrays = PEERS[row]
     loops.open_arrays(size)
     mine, theirs = ours(session, row.split(" / ")[0], size, threads), plain(loops, kernel, size, threads)
@@ -148,9 +175,19 @@ def compare(session: _core.Session, loops: ctypes.CDLL, row: str, size: int, pai
             found.append(both)
     loops.close_arrays()
     one, two = (statistics.median(values) for values in zip(*found, strict=True))
-    text = ratio_text([other / own for own, other in found]).removeprefix("ratio ")
+    centre, low, high = ratio_of([other / own for own, other in found])
     figures = [f"{arrays * size / value:.1f} GB/s" if arrays else f"{value:.2f} ns" for value in (one, two)]
-    return f"| {row} | {format_size(size)} | {threads} | {' | '.join(figures)} | {text} |"
+    return " | ".join(figures), f"{centre:.2f} ({low:.2f}–{high:.2f})"
+
+
+def table(ratios: Mapping[tuple[str, int], str]) -> Iterator[str]:
+    """A line for each interface, a column for each size."""
+    rows, sizes = (list(dict.fromkeys(part)) for part in zip(*ratios, strict=True))
+    yield f"| plain time / ours | {' | '.join(format_size(size) for size in sizes)} |"
+    yield f"|---|{'---|' * len(sizes)}"
+    for row in rows:
+        name = " and ".join(f"`{part}`" if " " not in part else part for part in row.split(" / "))
+        yield f"| {name} | {' | '.join(ratios[row, size] for size in sizes)} |"
 
 
 def main() -> int:
@@ -172,12 +209,20 @@ def main() -> int:
     print(f"byteways: {_core.host_isa()} by {_core.COMPILER}; plain: {version.stdout.splitlines()[0]}")
     print("| interface | size | threads | byteways | plain | plain time / ours (95 %) |")
     print("|---|---|---|---|---|---|")
+    ratios = {}
     with tempfile.TemporaryDirectory() as folder:
         loops = compiled(arguments.compiler, arguments.isa, Path(folder))
         for row in arguments.only:
             threads = cores if row == "memcpy-mt" else arguments.threads
+            if threads > 1 and not loops.has_threads():
+                print(f"{arguments.compiler} has no OpenMP here: {row} is left out", file=sys.stderr)
+                continue
             for size in arguments.size:
-                print(compare(session, loops, row, size, arguments.pairs, threads), flush=True)
+                figures, ratio = compare(session, loops, row, size, arguments.pairs, threads)
+                print(f"| {row} | {format_size(size)} | {threads} | {figures} | {ratio} |", flush=True)
+                ratios[row, size] = ratio
+    if ratios:
+        print("", *table(ratios), sep="\n")
     return 0
 
 

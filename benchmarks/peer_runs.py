@@ -91,18 +91,27 @@ def own_records(
     return records
 
 
+def ratio_of(ratios: Sequence[float]) -> tuple[float, float, float]:
+    """Geometric mean of ratios and its 95 % interval (Student's t over their logarithms).
+
+    Args:
+        ratios: Two at least.
+    """
+    logs = [math.log(one) for one in ratios]
+    half = student(0.05, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    centre = statistics.fmean(logs)
+    return math.exp(centre), math.exp(centre - half), math.exp(centre + half)
+
+
 def ratio_text(ratios: Sequence[float], wanted: tuple[float, float] | None = None) -> str:
-    """Geometric mean of ratios with its 95 % interval (Student's t over their logarithms).
+    """What ratio_of() returns, as text.
 
     Args:
         ratios: Two at least.
         wanted: Between which the interval should lie; whether it does is part of the text.
     """
-    logs = [math.log(one) for one in ratios]
-    half = student(0.05, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    centre = statistics.fmean(logs)
-    low, high = math.exp(centre - half), math.exp(centre + half)
-    text = f"ratio {math.exp(centre):.3f} ({low:.3f} to {high:.3f})"
+    centre, low, high = ratio_of(ratios)
+    text = f"ratio {centre:.3f} ({low:.3f} to {high:.3f})"
     if wanted is None:
         return text
     inside, outside = wanted[0] <= low and high <= wanted[1], high < wanted[0] or low > wanted[1]

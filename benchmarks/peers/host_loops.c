@@ -2,7 +2,9 @@
 // byteways with. Written on its own, with nothing of byteways in it. The width of registers is that of the compiler's
 // target (-march, -mavx2).
 #define _GNU_SOURCE
+#if defined(_OPENMP)
 #include <omp.h>
+#endif
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,6 +25,8 @@ typedef __m512d Doubles;
 #define STORE(at, x) _mm512_store_si512(at, x)
 #define STREAM(at, x) _mm512_stream_si512((void*)(at), x)
 #define XOR(x, y) _mm512_xor_si512(x, y)
+#define SUM(x, y) _mm512_add_epi64(x, y)
+#define UPPER(x) _mm512_srli_epi64(x, 32)
 #define ZERO() _mm512_setzero_si512()
 #define ALL(word) _mm512_set1_epi64(word)
 #define LOAD_D(at) _mm512_load_pd(at)
@@ -37,6 +41,8 @@ typedef __m256d Doubles;
 #define STORE(at, x) _mm256_store_si256((Vector*)(at), x)
 #define STREAM(at, x) _mm256_stream_si256((Vector*)(at), x)
 #define XOR(x, y) _mm256_xor_si256(x, y)
+#define SUM(x, y) _mm256_add_epi64(x, y)
+#define UPPER(x) _mm256_srli_epi64(x, 32)
 #define ZERO() _mm256_setzero_si256()
 #define ALL(word) _mm256_set1_epi64x(word)
 #define LOAD_D(at) _mm256_load_pd(at)
@@ -51,6 +57,8 @@ typedef __m128d Doubles;
 #define STORE(at, x) _mm_store_si128((Vector*)(at), x)
 #define STREAM(at, x) _mm_stream_si128((Vector*)(at), x)
 #define XOR(x, y) _mm_xor_si128(x, y)
+#define SUM(x, y) _mm_add_epi64(x, y)
+#define UPPER(x) _mm_srli_epi64(x, 32)
 #define ZERO() _mm_setzero_si128()
 #define ALL(word) _mm_set1_epi64x(word)
 #define LOAD_D(at) _mm_load_pd(at)
@@ -65,6 +73,8 @@ typedef float64x2_t Doubles;
 #define STORE(at, x) vst1q_u64((uint64_t*)(at), x)
 #define STREAM(at, x) __asm__("stnp %q1, %q1, [%0]" : : "r"(at), "w"(x) : "memory")
 #define XOR(x, y) veorq_u64(x, y)
+#define SUM(x, y) vaddq_u64(x, y)
+#define UPPER(x) vshrq_n_u64(x, 32)
 #define ZERO() vdupq_n_u64(0)
 #define ALL(word) vdupq_n_u64(word)
 #define LOAD_D(at) vld1q_f64(at)
@@ -111,12 +121,37 @@ static void read_all(char* to, const char* one, const char* two, size_t bytes) {
   }
   const Vector all = XOR(XOR(a, b), XOR(c, d));
   uint64_t words[sizeof all / sizeof(uint64_t)], word = 0;
-  memcpy(words, &all, sizeof all);
+  __builtin_memcpy(words, &all, sizeof all);
   for (size_t k = 0; k < sizeof words / sizeof *words; ++k) word ^= words[k];
   sink = word;
 }
 
+#define MULTIPLIER 0x9E3779B97F4A7C15ull
+
+// A word for each place that differs from all others: a product and a fold. From register to register the
+// product grows by the same sum.
 static void write_all(char* to, const char* one, const char* two, size_t bytes) {
+  (void)one, (void)two;
+  uint64_t products[kPer];
+  for (uint64_t k = 0; k < kPer; ++k) products[k] = (k + 77) * MULTIPLIER;
+  const Vector step = ALL((long long)(kPer * MULTIPLIER)), steps = ALL((long long)(4 * kPer * MULTIPLIER));
+  Vector a;
+  __builtin_memcpy(&a, products, sizeof a);
+  Vector b = SUM(a, step), c = SUM(b, step), d = SUM(c, step);
+  for (size_t i = 0; i < bytes; i += 4 * kWidth) {
+    STORE(to + i, XOR(a, UPPER(a)));
+    STORE(to + i + kWidth, XOR(b, UPPER(b)));
+    STORE(to + i + 2 * kWidth, XOR(c, UPPER(c)));
+    STORE(to + i + 3 * kWidth, XOR(d, UPPER(d)));
+    a = SUM(a, steps);
+    b = SUM(b, steps);
+    c = SUM(c, steps);
+    d = SUM(d, steps);
+  }
+}
+
+// One value everywhere: what the computation of words costs.
+static void write_one_value(char* to, const char* one, const char* two, size_t bytes) {
   (void)one, (void)two;
   const Vector x = ALL(0x123456789ABCDEF);
   for (size_t i = 0; i < bytes; i += 4 * kWidth) {
@@ -147,9 +182,17 @@ STREAM_LOOP(stream_scale, MULTIPLY(scalar, LOAD_D(first + k)))
 STREAM_LOOP(stream_add, ADD(LOAD_D(first + k), LOAD_D(second + k)))
 STREAM_LOOP(stream_triad, ADD(LOAD_D(first + k), MULTIPLY(scalar, LOAD_D(second + k))))
 
+// As STREAM has it (J. D. McCalpin), for the compiler to vectorise.
+static void stream_c_triad(char* to, const char* one, const char* two, size_t bytes) {
+  const double *restrict b = (const double*)one, *restrict c = (const double*)two, scalar = 3.0;
+  double* restrict a = (double*)to;
+  const size_t count = bytes / sizeof *a;
+  for (size_t j = 0; j < count; j++) a[j] = b[j] + scalar * c[j];
+}
+
 // A pseudo-random word for each access: two multiplications, no table.
 static inline uint64_t hashed(uint64_t k) {
-  k *= 0x9E3779B97F4A7C15ull;
+  k *= MULTIPLIER;
   k ^= k >> 32;
   return k * 0xD6E8FEB86659FD93ull >> 20;
 }
@@ -164,12 +207,27 @@ static void random_load(char* to, const char* one, const char* two, size_t bytes
   sink = sum;
 }
 
+// Every word differs, and tells where it belongs.
+static inline uint64_t word_of(uint64_t place) {
+  const uint64_t product = (place + 77) * MULTIPLIER;
+  return product ^ product >> 32;
+}
+
+// The word that follows at the same place.
+static inline uint64_t next_word(uint64_t word) {
+  const uint64_t product = (word ^ word >> 32) + MULTIPLIER;
+  return product ^ product >> 32;
+}
+
 static void random_store(char* to, const char* one, const char* two, size_t bytes) {
   (void)one, (void)two;
   uint64_t *words = (uint64_t*)to, count = bytes / sizeof *words;
   static uint64_t seed;
   seed += count;
-  for (uint64_t k = 0; k < count; ++k) words[hashed(seed + k) & (count - 1)] = k;
+  for (uint64_t k = 0; k < count; ++k) {
+    const uint64_t place = hashed(seed + k) & (count - 1);
+    words[place] = word_of(place);
+  }
 }
 
 static void random_update(char* to, const char* one, const char* two, size_t bytes) {
@@ -177,7 +235,10 @@ static void random_update(char* to, const char* one, const char* two, size_t byt
   uint64_t *words = (uint64_t*)to, count = bytes / sizeof *words;
   static uint64_t seed;
   seed += count;
-  for (uint64_t k = 0; k < count; ++k) words[hashed(seed + k) & (count - 1)] ^= k;
+  for (uint64_t k = 0; k < count; ++k) {
+    uint64_t* word = &words[hashed(seed + k) & (count - 1)];
+    *word = next_word(*word);
+  }
 }
 
 static const struct {
@@ -189,11 +250,13 @@ static const struct {
     {"memcpy-mt", copy},
     {"load", read_all},
     {"store", write_all},
+    {"one-value", write_one_value},
     {"memset", set_all},
     {"stream-copy", stream_copy},
     {"stream-scale", stream_scale},
     {"stream-add", stream_add},
     {"stream-triad", stream_triad},
+    {"stream-c-triad", stream_c_triad},
     {"random-load", random_load},
     {"random-store", random_store},
     {"random-update", random_update},
@@ -224,14 +287,25 @@ void close_arrays(void) {
   for (int k = 0; k < 3; ++k) free(arrays[k]);
 }
 
+#if defined(_OPENMP)
 static void stay_on(int core) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   CPU_SET(core, &cores);
   sched_setaffinity(0, sizeof cores, &cores);
 }
+#endif
 
-// Returns the nanoseconds of a batch of operations, one after another, each over all bytes; negative without such a kernel.
+int has_threads(void) {
+#if defined(_OPENMP)
+  return 1;
+#else
+  return 0;
+#endif
+}
+
+// Returns the nanoseconds of a batch of operations, one after another, each over all bytes; negative without such a kernel,
+// or several threads without OpenMP.
 double batch_ns(const char* name, size_t bytes, size_t operations, int threads) {
   Kernel* kernel = NULL;
   for (size_t k = 0; k < sizeof kKernels / sizeof *kKernels; ++k)
@@ -246,6 +320,7 @@ double batch_ns(const char* name, size_t bytes, size_t operations, int threads) 
     }
     return now_ns() - before;
   }
+#if defined(_OPENMP)
   cpu_set_t allowed;  // the caller is the first of the team, and may go anywhere again
   sched_getaffinity(0, sizeof allowed, &allowed);
   double before = 0, after = 0;
@@ -265,6 +340,9 @@ double batch_ns(const char* name, size_t bytes, size_t operations, int threads) 
   }
   sched_setaffinity(0, sizeof allowed, &allowed);
   return after - before;
+#else
+  return -1;
+#endif
 }
 
 typedef struct Line {

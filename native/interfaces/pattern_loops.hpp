@@ -13,7 +13,9 @@ inline constexpr unsigned long long kPatternMultiplier = 0x9E3779B97F4A7C15ull; 
 template <class Isa>
 BYTEWAYS_INLINE void first_products(typename Isa::Words& products, unsigned long long product) {
   constexpr unsigned long long width = sizeof(products) / sizeof product;
-  for (unsigned long long k = 0; k < width; ++k) products[k] = product + k * kPatternMultiplier;
+  typename Isa::Words multiples;  // a constant
+  for (unsigned long long k = 0; k < width; ++k) multiples[k] = k * kPatternMultiplier;
+  products = product + multiples;
 }
 
 BYTEWAYS_INLINE unsigned long long folded(unsigned long long product) { return product ^ product >> 32; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -22,7 +23,15 @@ ARM = "--target=aarch64-linux-gnu"
 #: Registers of each instruction set as assembly names them.
 REGISTERS = {"Sse2": r"%xmm\d+", "Avx2": r"%ymm\d+", "Avx512": r"%zmm\d+", "Neon": r"\bq\d+"}
 STACK = {"Neon": r"\[(sp|x29)"}
-LOOPS = ("LoadXor", "PatternFill", "PatternDiffer", "StreamFill", "StreamLoop", "StreamDiffer")
+LOOPS = (
+    "LoadXor",
+    "PatternFill",
+    "PatternDiffer",
+    "StreamFill",
+    "StreamLoop",
+    "StreamDiffer",
+    "SlotOperations",
+)
 
 
 def compilers() -> list[tuple[str, ...]]:
@@ -31,38 +40,58 @@ def compilers() -> list[tuple[str, ...]]:
     return found + [(name, ARM) for (name,) in found if name.startswith("clang")]
 
 
-def functions(assembly: str) -> Iterator[tuple[str, str, list[str]]]:
+@functools.cache
+def assembly(compiler: tuple[str, ...]) -> str:
+    command = [*compiler, *FLAGS, str(SOURCE), "-o", "-"]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def functions(text: str) -> Iterator[tuple[str, str, list[str]]]:
     """Instruction set, loop and lines of every version of a loop."""
-    for text in re.split(r"^(?=_ZN8byteways\w+:)", assembly, flags=re.MULTILINE):
-        named = re.match(r"_ZN8byteways\d(Sse2|Avx2|Avx512|Neon)3runINS_\d+([A-Z][A-Za-z]+?)(?:IL|E)", text)
+    for part in re.split(r"^(?=_ZN8byteways\w+:)", text, flags=re.MULTILINE):
+        named = re.match(
+            r"_ZN8byteways\d(Sse2|Avx2|Avx512|Neon)3runINS_\d+([A-Z][A-Za-z]+?)(?:IL|INS|E)", part
+        )
         if named:
-            yield named[1], named[2], text.split(".cfi_endproc")[0].splitlines()
+            yield named[1], named[2], part.split(".cfi_endproc")[0].splitlines()
 
 
-def innermost_loops(lines: list[str]) -> list[list[str]]:
-    """Lines from a label to a jump back to it, but for those around another such loop."""
+def spans(lines: list[str]) -> list[range]:
+    """Lines of every loop, from a label to a jump back to it."""
     labels = {line.split(":")[0]: number for number, line in enumerate(lines) if re.match(r"\.\w+:", line)}
-    spans = []
+    found = []
     for number, line in enumerate(lines):
         jump = re.match(r"\s+(?:j|b)[a-z.]*\s+(?:\w+, *)?(\.\w+)", line)
         if jump and labels.get(jump[1], number) < number:
-            spans.append((labels[jump[1]], number))
-    inner = [a for a in spans if not any(b != a and a[0] <= b[0] and b[1] <= a[1] for b in spans)]
-    return [lines[first : last + 1] for first, last in inner]
+            found.append(range(labels[jump[1]], number + 1))
+    return found
+
+
+def within(inner: range, outer: range) -> bool:
+    return inner != outer and outer.start <= inner.start and inner.stop <= outer.stop
+
+
+def innermost_loops(lines: list[str]) -> list[list[str]]:
+    """Lines of the loops that have no other one inside."""
+    loops = spans(lines)
+    inner = [loop for loop in loops if not any(within(other, loop) for other in loops)]
+    return [lines[loop.start : loop.stop] for loop in inner]
+
+
+def on_stack(isa: str, line: str) -> bool:
+    return re.search(STACK.get(isa, r"\(%r[sb]p"), line) is not None
 
 
 @pytest.mark.parametrize("compiler", compilers(), ids=" ".join)
-def test_loops_use_whole_registers_and_no_stack(compiler: tuple[str, ...], tmp_path: Path) -> None:
+def test_loops_use_whole_registers_and_no_stack(compiler: tuple[str, ...]) -> None:
     """Would catch vectors that spill to the stack, registers used in part, and lines read twice."""
-    assembly = tmp_path / "loops.s"
-    subprocess.run([*compiler, *FLAGS, str(SOURCE), "-o", str(assembly)], check=True)
     seen = set()
-    for isa, loop, lines in functions(assembly.read_text(encoding="utf-8")):
-        register, stack = REGISTERS[isa], STACK.get(isa, r"\(%r[sb]p")
+    for isa, loop, lines in functions(assembly(compiler)):
+        register = REGISTERS[isa]
         loops = [text for text in innermost_loops(lines) if any(re.search(register, line) for line in text)]
         assert loops, f"{loop} has no loop over registers of {isa}"
         for text in loops:
-            spilled = [line for line in text if re.search(stack, line) and re.search(register, line)]
+            spilled = [line for line in text if on_stack(isa, line) and re.search(register, line)]
             assert not spilled, f"{loop} for {isa}: {spilled}"
         seen.add((isa, loop))
         if loop == "LoadXor":
@@ -71,6 +100,24 @@ def test_loops_use_whole_registers_and_no_stack(compiler: tuple[str, ...], tmp_p
             assert len(addresses) == len(set(addresses)), f"{isa} reads twice: {addresses}"
     expected = ("Neon",) if ARM in compiler or os.uname().machine == "aarch64" else ("Sse2", "Avx2", "Avx512")
     assert seen == {(isa, loop) for isa in expected for loop in LOOPS}
+
+
+@pytest.mark.parametrize("compiler", compilers(), ids=" ".join)
+def test_a_lone_thread_keeps_its_addresses_in_registers(compiler: tuple[str, ...]) -> None:
+    """Would catch addresses that each operation reads from the stack, a tenth of the time of 4 KiB."""
+    for isa, loop, lines in functions(assembly(compiler)):
+        if loop != "SlotOperations":
+            continue
+        loops = spans(lines)
+        vectors = [one for one in loops if any(re.search(REGISTERS[isa], lines[k]) for k in one)]
+        around = [
+            min((outer for outer in loops if within(inner, outer)), key=len)
+            for inner in vectors
+            if not any(within(other, inner) for other in vectors)
+        ]
+        alone = [one for one in around if not any("wait_for_all" in lines[k] for k in one)]
+        read = [[lines[k] for k in one if on_stack(isa, lines[k])] for one in alone]
+        assert [] in read, f"{isa}: {read}"
 
 
 MOVES = """
@@ -88,6 +135,14 @@ for interface in ("load", "store", *streams, "memcpy-stream"):
                               second_source=b if two else None)
             measured = session.measure([flow], options)
             assert measured.verified, (interface, size, threads)
+for interface in ("random-load", "random-store", "random-update"):
+    for access in (8, 16, 32, 64, 128) if interface == "random-update" else (4, 8, 16, 32, 64, 128):
+        for size in (1024, 64 * 1024):
+            for threads in (1, 3):
+                given = {"cold": True, "threads": threads, "access_bytes": access}
+                flow = _core.Flow(a, a, "cpu0", interface, size, **given)
+                measured = session.measure([flow], options)
+                assert measured.verified, (interface, access, size, threads)
 print(_core.host_isa())
 """
 
@@ -100,7 +155,7 @@ def run_with(isa: str, program: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("isa", _core.host_isas())
 def test_every_version_moves_the_right_bytes(isa: str) -> None:
-    """Would catch a version that loses its tail or a member's share, and a setting that is ignored."""
+    """Would catch a version that loses its tail, an element or a member's share, and an ignored setting."""
     done = run_with(isa, MOVES)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [isa]

@@ -259,6 +259,14 @@ def test_a_chase_is_proved_by_where_it_ends(session: _core.Session, size: int) -
     assert measured.distinct_source_bytes == size
 
 
+@pytest.mark.parametrize("size", [MIB, 4 * MIB])
+def test_a_chase_of_a_cache_goes_round_in_every_batch(session: _core.Session, size: int) -> None:
+    """Catches shorter walks: what was evicted between batches counts in full for the part that they walk."""
+    buffer = session.allocate("cpu0", "pageable", size, "cpu0")
+    measured = session.measure([_core.Flow(buffer, buffer, "cpu0", "pointer-chase", size)], options())
+    assert measured.verified and measured.batch >= size // 64
+
+
 def test_a_chase_has_no_company(session: _core.Session) -> None:
     """Catches a rate of a flow that moves no bytes: it would be no number."""
     buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")

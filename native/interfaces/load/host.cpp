@@ -3,6 +3,7 @@
 #include "interfaces/load/arguments.hpp"
 #include "interfaces/load/host_loop.hpp"
 #include "runtimes/host/host_kernels.hpp"
+#include "runtimes/host/slot_operations.hpp"
 
 namespace byteways {
 namespace {
@@ -10,21 +11,28 @@ namespace {
 using Word = unsigned long long;
 
 constexpr Word kLineBytes = 64;
-constexpr Versions<LoadXor, Word(const Word*, Word)> xor_words;
 
-void load_kernel(const LoadArguments& arguments, const TeamMember& member) {
-  const Share share = share_of(arguments.bytes, kLineBytes, member);
-  const auto loop = xor_words.chosen();
-  Word slot = arguments.first_operation % arguments.slots;
-  for (Word operation = 0; operation < arguments.operations; ++operation) {
-    const auto* begin = static_cast<const std::byte*>(arguments.data) + slot * arguments.stride + share.begin;
-    // An operation ends when all of its words are read.
-    add_to_sum(arguments.sum,
-               loop(reinterpret_cast<const Word*>(begin), (share.end - share.begin) / sizeof(Word)),
-               operation, member);
-    slot = slot + 1 == arguments.slots ? 0 : slot + 1;
+struct LoadOperation {
+  const std::byte* data;
+  Word count;
+  Word* sum;
+
+  LoadOperation(const LoadArguments& arguments, const TeamMember& member) : sum(arguments.sum) {
+    const Share share = share_of(arguments.bytes, kLineBytes, member);
+    data = static_cast<const std::byte*>(arguments.data) + share.begin;
+    count = (share.end - share.begin) / sizeof(Word);
   }
-}
+  template <class Isa>
+  BYTEWAYS_INLINE void run(Word offset, Word number, const TeamMember& member) const {
+    const auto* words = reinterpret_cast<const Word*>(hidden(data + offset));
+    // An operation ends when all of its words are read.
+    add_to_sum(sum, LoadXor::run<Isa>(words, hidden(count)), number, member);
+  }
+};
+
+constexpr SlotVersions<LoadOperation, LoadArguments> load_slots;
+
+void load_kernel(const LoadArguments& arguments, const TeamMember& member) { load_slots(arguments, member); }
 
 const RegisterHostKernel<load_kernel> kLoad("load");
 

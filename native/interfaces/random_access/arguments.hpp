@@ -37,6 +37,7 @@ struct RandomArguments {
 // A bijection of [0, 2^bits), another one for each operation: odd multiplications and xor-shifts are
 // invertible modulo 2^bits, so every element is visited once, and no table is needed.
 struct RandomOrder {
+  static constexpr unsigned int kMultiplier = 0x9E3779B1u;  // 2^32 / golden ratio, as an odd number
   unsigned int factor, offset, mask, half;
 
   BYTEWAYS_HOST_DEVICE RandomOrder(unsigned long long operation, unsigned int bits) {
@@ -49,7 +50,7 @@ struct RandomOrder {
   BYTEWAYS_HOST_DEVICE unsigned int element(unsigned int access) const {
     unsigned int x = (access * factor + offset) & mask;
     x ^= x >> half;
-    x = x * 0x9E3779B1u & mask;  // 2^32 / golden ratio, as an odd number
+    x = x * kMultiplier & mask;
     return x ^ (x >> half);
   }
 };

@@ -1,142 +1,87 @@
 // The host's random accesses: regular loads and stores, which the processor overlaps as far as its buffers
 // for misses go.
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
 
 #include "interfaces/host_sum.hpp"
-#include "interfaces/pattern_loops.hpp"
 #include "interfaces/random_access/arguments.hpp"
 #include "interfaces/random_access/host_loops.hpp"
 #include "runtimes/host/host_kernels.hpp"
+#include "runtimes/host/slot_operations.hpp"
 
 namespace byteways {
 namespace {
 
 using u64 = unsigned long long;
 
-constexpr Versions<RandomElements, void(unsigned*, unsigned, RandomOrder)> elements_of;
-constexpr Versions<RandomProducts, void(u64*, const unsigned*, u64, unsigned)> products_of;
-constexpr Versions<RandomWords, void(u64*, const unsigned*, u64, unsigned)> words_of;
+// This member's share of each operation.
+template <class Accesses, bool reads>
+struct RandomOperation {
+  std::byte* data;
+  u64 key, first_operation;
+  unsigned access_bits;
+  Share share;
+  u64* sum;
 
-// Some accesses of an operation.
-struct Block {
-  std::byte* slot;
-  u64 index;  // of the slot's first word in the pattern: its key included
-  const unsigned* elements;
-  unsigned count;
-};
+  RandomOperation(const RandomArguments& arguments, const TeamMember& member)
+      : data(static_cast<std::byte*>(arguments.data)),
+        key(arguments.key),
+        first_operation(arguments.first_operation),
+        access_bits(arguments.access_bits),
+        share(share_of(u64{1} << arguments.access_bits, 1, member)),
+        sum(arguments.right) {}
 
-// Each access returns a word; the XOR of a block's counts for loads.
-template <unsigned bytes>
-struct LoadBlock {
-  static u64 run(const Block& block) {
+  template <class Isa>
+  BYTEWAYS_INLINE void run(u64 offset, u64 number, const TeamMember& member) const {
+    ElementBlocks<Isa> blocks(RandomOrder(first_operation + number, access_bits),
+                              static_cast<unsigned>(share.begin));
+    // The next block's elements are computed before this block's accesses: a processor that has many stores
+    // in flight would have to take those just written from among them.
+    alignas(64) unsigned elements[2][kRandomBlock];
+    blocks.write(elements[0]);
+    std::byte* slot = hidden(data + offset);
     u64 all = 0;
-    for (unsigned k = 0; k < block.count; ++k) {
-      const std::byte* from = block.slot + u64{block.elements[k]} * bytes;
-      if constexpr (bytes < sizeof(u64)) {
-        std::uint32_t got;
-        std::memcpy(&got, from, sizeof got);
-        all ^= got;
-      } else {
-        for (u64 word = 0; word < bytes / sizeof(u64); ++word) {
-          u64 got;
-          std::memcpy(&got, from + word * sizeof got, sizeof got);
-          all ^= got;
-        }
-      }
+    unsigned which = 0;
+    for (u64 first = share.begin; first < share.end; first += kRandomBlock, which ^= 1) {
+      blocks.write(elements[which ^ 1]);
+      all ^= Accesses::template run<Isa>(
+          {slot, key + offset / sizeof(u64), elements[which],
+           static_cast<unsigned>(std::min<u64>(kRandomBlock, share.end - first))});
     }
-    return all;
-  }
-};
-
-template <unsigned bytes>
-struct StoreBlock {
-  static u64 run(const Block& block) {
-    alignas(64) u64 words[kRandomBlock];
-    if constexpr (bytes <= sizeof(u64))
-      words_of(words, block.elements, block.index, bytes < sizeof(u64) ? 1 : 0);
-    else
-      products_of(words, block.elements, block.index, bytes / sizeof(u64));
-    for (unsigned k = 0; k < block.count; ++k) {
-      std::byte* to = block.slot + u64{block.elements[k]} * bytes;
-      if constexpr (bytes < sizeof(u64)) {
-        const std::uint32_t value = half_word(words[k], block.elements[k] & 1);
-        std::memcpy(to, &value, sizeof value);
-      } else if constexpr (bytes == sizeof(u64)) {
-        std::memcpy(to, &words[k], sizeof(u64));
-      } else {
-        for (u64 word = 0; word < bytes / sizeof(u64); ++word) {
-          const u64 value = folded(words[k] + word * kPatternMultiplier);
-          std::memcpy(to + word * sizeof value, &value, sizeof value);
-        }
-      }
-    }
-    return 0;
-  }
-};
-
-template <unsigned bytes>
-struct UpdateBlock {
-  static u64 run(const Block& block) {
-    for (unsigned k = 0; k < block.count; ++k) {
-      std::byte* at = block.slot + u64{block.elements[k]} * bytes;
-      for (u64 word = 0; word < bytes / sizeof(u64); ++word) {
-        u64 value;
-        std::memcpy(&value, at + word * sizeof value, sizeof value);
-        value = updated_word(value);
-        std::memcpy(at + word * sizeof value, &value, sizeof value);
-      }
-    }
-    return 0;
-  }
-};
-
-// Runs this member's share of each operation.
-template <class Access, bool reads>
-void run_operations(const RandomArguments& arguments, const TeamMember& member) {
-  const Share share = share_of(u64{1} << arguments.access_bits, 1, member);
-  alignas(64) unsigned elements[kRandomBlock];
-  for (u64 k = 0; k < arguments.operations; ++k) {
-    const u64 operation = arguments.first_operation + k;
-    const u64 offset = operation % arguments.slots * arguments.stride;
-    const RandomOrder order(operation, arguments.access_bits);
-    u64 all = 0;
-    for (u64 first = share.begin; first < share.end; first += kRandomBlock) {
-      elements_of(elements, static_cast<unsigned>(first), order);
-      all ^=
-          Access::run({static_cast<std::byte*>(arguments.data) + offset, arguments.key + offset / sizeof(u64),
-                       elements, static_cast<unsigned>(std::min<u64>(kRandomBlock, share.end - first))});
-    }
-    if (reads)
-      add_to_sum(arguments.right, all, k, member);
+    if constexpr (reads)
+      add_to_sum(sum, all, number, member);
     else
       member.wait();  // an operation ends when all of its elements have been accessed
   }
-}
+};
+
+template <class Accesses, bool reads>
+constexpr SlotVersions<RandomOperation<Accesses, reads>, RandomArguments> random_slots;
 
 // Calls the kernel for the size of an element.
-template <template <unsigned> class Access, bool reads>
+template <template <unsigned> class Accesses, bool reads, bool updates = false>
 void random_kernel(const RandomArguments& arguments, const TeamMember& member) {
   switch (arguments.access_bytes) {
     case 4:
-      return run_operations<Access<4>, reads>(arguments, member);
+      if constexpr (updates)
+        return;  // whole words only, as its mover demands
+      else
+        return random_slots<Accesses<4>, reads>(arguments, member);
     case 8:
-      return run_operations<Access<8>, reads>(arguments, member);
+      return random_slots<Accesses<8>, reads>(arguments, member);
     case 16:
-      return run_operations<Access<16>, reads>(arguments, member);
+      return random_slots<Accesses<16>, reads>(arguments, member);
     case 32:
-      return run_operations<Access<32>, reads>(arguments, member);
+      return random_slots<Accesses<32>, reads>(arguments, member);
     case 64:
-      return run_operations<Access<64>, reads>(arguments, member);
+      return random_slots<Accesses<64>, reads>(arguments, member);
     default:
-      return run_operations<Access<128>, reads>(arguments, member);
+      return random_slots<Accesses<128>, reads>(arguments, member);
   }
 }
 
-const RegisterHostKernel<random_kernel<LoadBlock, true>> kRandomLoad("random_load");
-const RegisterHostKernel<random_kernel<StoreBlock, false>> kRandomStore("random_store");
-const RegisterHostKernel<random_kernel<UpdateBlock, false>> kRandomUpdate("random_update");
+const RegisterHostKernel<random_kernel<RandomLoads, true>> kRandomLoad("random_load");
+const RegisterHostKernel<random_kernel<RandomStores, false>> kRandomStore("random_store");
+const RegisterHostKernel<random_kernel<RandomUpdates, false, true>> kRandomUpdate("random_update");
 
 }  // namespace
 }  // namespace byteways

@@ -2,6 +2,7 @@
 #include "interfaces/pattern_loops.hpp"
 #include "interfaces/store/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
+#include "runtimes/host/slot_operations.hpp"
 
 namespace byteways {
 namespace {
@@ -9,20 +10,29 @@ namespace {
 using Word = unsigned long long;
 
 constexpr Word kLineBytes = 64;
-constexpr Versions<PatternFill, void(Word*, Word, Word)> fill_words;
 
-void store_kernel(const StoreArguments& arguments, const TeamMember& member) {
-  const Share share = share_of(arguments.bytes, kLineBytes, member);
-  const auto loop = fill_words.chosen();
-  Word slot = arguments.first_operation % arguments.slots;
-  for (Word operation = 0; operation < arguments.operations; ++operation) {
-    const Word begin = slot * arguments.stride + share.begin;
-    loop(reinterpret_cast<Word*>(static_cast<std::byte*>(arguments.data) + begin),
-         (share.end - share.begin) / sizeof(Word),
-         (arguments.key + begin / sizeof(Word)) * kPatternMultiplier);
-    slot = slot + 1 == arguments.slots ? 0 : slot + 1;
+struct StoreOperation {
+  std::byte* data;
+  Word count, first;  // `first` is the key plus the index of the first word
+
+  StoreOperation(const StoreArguments& arguments, const TeamMember& member) {
+    const Share share = share_of(arguments.bytes, kLineBytes, member);
+    data = static_cast<std::byte*>(arguments.data) + share.begin;
+    count = (share.end - share.begin) / sizeof(Word);
+    first = arguments.key + share.begin / sizeof(Word);
+  }
+  template <class Isa>
+  BYTEWAYS_INLINE void run(Word offset, Word, const TeamMember& member) const {
+    PatternFill::run<Isa>(reinterpret_cast<Word*>(hidden(data + offset)), hidden(count),
+                          (first + offset / sizeof(Word)) * kPatternMultiplier);
     member.wait();  // an operation ends when all of its words are written
   }
+};
+
+constexpr SlotVersions<StoreOperation, StoreArguments> store_slots;
+
+void store_kernel(const StoreArguments& arguments, const TeamMember& member) {
+  store_slots(arguments, member);
 }
 
 const RegisterHostKernel<store_kernel> kStore("store");

@@ -4,6 +4,7 @@
 #include "interfaces/stream/arguments.hpp"
 #include "interfaces/stream/host_loops.hpp"
 #include "runtimes/host/host_kernels.hpp"
+#include "runtimes/host/slot_operations.hpp"
 
 namespace byteways {
 namespace {
@@ -15,7 +16,31 @@ constexpr Word kLineBytes = kPerLine * sizeof(double);
 constexpr Word kWordsPerBlock = 1024;  // checked at once; fits in the nearest cache
 
 template <StreamOperation operation>
-constexpr Versions<StreamLoop<operation>, void(double*, const double*, const double*, Word)> stream_words;
+struct StreamSlot {
+  std::byte* destination;
+  const std::byte *first, *second;
+  Word count;
+
+  StreamSlot(const StreamArguments& arguments, const TeamMember& member) {
+    const Share share = share_of(arguments.bytes, kLineBytes, member);
+    destination = static_cast<std::byte*>(arguments.destination) + share.begin;
+    first = static_cast<const std::byte*>(arguments.first) + share.begin;
+    // Copy and scale have no second array, and read none.
+    second = reads_second(operation) ? static_cast<const std::byte*>(arguments.second) + share.begin : first;
+    count = (share.end - share.begin) / sizeof(double);
+  }
+  template <class Isa>
+  BYTEWAYS_INLINE void run(Word offset, Word, const TeamMember& member) const {
+    StreamLoop<operation>::template run<Isa>(reinterpret_cast<double*>(hidden(destination + offset)),
+                                             reinterpret_cast<const double*>(hidden(first + offset)),
+                                             reinterpret_cast<const double*>(hidden(second + offset)),
+                                             hidden(count));
+    member.wait();  // an operation ends when all of its words are written
+  }
+};
+
+template <StreamOperation operation>
+constexpr SlotVersions<StreamSlot<operation>, StreamArguments> stream_slots;
 template <StreamOperation operation>
 constexpr Versions<StreamDiffer<operation>, Word(const Word*, Word, Word, Word)> differing_bits;
 constexpr Versions<StreamFill, void(Word*, Word, Word)> fill_words;
@@ -35,21 +60,7 @@ Word differing(unsigned operation, const Word* words, Word count, Word first, Wo
 
 template <StreamOperation operation>
 void stream_kernel(const StreamArguments& arguments, const TeamMember& member) {
-  const Share share = share_of(arguments.bytes, kLineBytes, member);
-  const auto at = [&](const void* base, Word slot) {
-    return static_cast<const std::byte*>(base) + slot * arguments.stride + share.begin;
-  };
-  const auto loop = stream_words<operation>.chosen();
-  Word slot = arguments.first_operation % arguments.slots;
-  for (Word k = 0; k < arguments.operations; ++k) {
-    auto* destination =
-        static_cast<std::byte*>(arguments.destination) + slot * arguments.stride + share.begin;
-    const std::byte* second = arguments.second == nullptr ? nullptr : at(arguments.second, slot);
-    loop(reinterpret_cast<double*>(destination), reinterpret_cast<const double*>(at(arguments.first, slot)),
-         reinterpret_cast<const double*>(second), (share.end - share.begin) / sizeof(double));
-    slot = slot + 1 == arguments.slots ? 0 : slot + 1;
-    member.wait();  // an operation ends when all of its words are written
-  }
+  stream_slots<operation>(arguments, member);
 }
 
 void stream_fill_kernel(const StreamPatternArguments& arguments, const TeamMember& member) {

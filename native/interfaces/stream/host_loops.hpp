@@ -36,6 +36,9 @@ struct StreamLoop {
   BYTEWAYS_INLINE static void run(double* destination, const double* first, const double* second,
                                   unsigned long long count) {
     constexpr unsigned long long width = sizeof(typename Isa::Doubles) / sizeof *first;
+    destination = aligned<Isa>(destination);
+    first = aligned<Isa>(first);
+    second = aligned<Isa>(second);
     unsigned long long i = 0;
     // In the order of addresses: with all loads first, GCC writes lines out of turn, 15 % slower in the L1
     // cache.

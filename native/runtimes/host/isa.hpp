@@ -24,17 +24,20 @@ IsaName host_isa();
 
 // The type in memory may start at any word, and may alias what other types wrote. `run` is a function of its
 // own for each loop: the attributes of the instruction set apply to what is inlined into it.
-#define BYTEWAYS_ISA(isa, enumerator, width, attributes)                                                 \
-  struct isa {                                                                                           \
-    static constexpr IsaName kName = IsaName::enumerator;                                                \
-    typedef unsigned long long Words __attribute__((vector_size(width)));                                \
-    typedef double Doubles __attribute__((vector_size(width)));                                          \
-    typedef unsigned long long WordsInMemory __attribute__((vector_size(width), aligned(8), may_alias)); \
-    typedef double DoublesInMemory __attribute__((vector_size(width), aligned(8), may_alias));           \
-    template <class Loop, class Result, class... Arguments>                                              \
-    attributes static Result run(Arguments... arguments) {                                               \
-      return Loop::template run<isa>(arguments...);                                                      \
-    }                                                                                                    \
+#define BYTEWAYS_ISA(isa, enumerator, width, attributes)                                                   \
+  struct isa {                                                                                             \
+    static constexpr IsaName kName = IsaName::enumerator;                                                  \
+    typedef unsigned long long Words __attribute__((vector_size(width)));                                  \
+    typedef double Doubles __attribute__((vector_size(width)));                                            \
+    typedef unsigned long long WordsInMemory __attribute__((vector_size(width), aligned(8), may_alias));   \
+    typedef double DoublesInMemory __attribute__((vector_size(width), aligned(8), may_alias));             \
+    typedef unsigned int Halves __attribute__((vector_size(width)));                                       \
+    typedef unsigned int HalvesInMemory __attribute__((vector_size(width), aligned(4), may_alias));        \
+    typedef unsigned int FewHalvesInMemory __attribute__((vector_size(width / 2), aligned(4), may_alias)); \
+    template <class Loop, class Result, class... Arguments>                                                \
+    attributes static Result run(Arguments... arguments) {                                                 \
+      return Loop::template run<isa>(arguments...);                                                        \
+    }                                                                                                      \
   };
 
 #if defined(__x86_64__)
@@ -51,7 +54,8 @@ BYTEWAYS_ISA(Generic, generic, 16, )
 #endif
 #undef BYTEWAYS_ISA
 
-// A register's worth of words or doubles in memory, to load from or store to.
+// A register's worth of words, doubles or halves of words in memory, to load from or store to; and as many
+// halves as a register has words.
 template <class Isa>
 BYTEWAYS_INLINE const typename Isa::WordsInMemory& words_at(const unsigned long long* words) {
   return *reinterpret_cast<const typename Isa::WordsInMemory*>(words);
@@ -68,9 +72,51 @@ template <class Isa>
 BYTEWAYS_INLINE typename Isa::DoublesInMemory& doubles_at(double* doubles) {
   return *reinterpret_cast<typename Isa::DoublesInMemory*>(doubles);
 }
+template <class Isa>
+BYTEWAYS_INLINE typename Isa::HalvesInMemory& halves_at(unsigned int* halves) {
+  return *reinterpret_cast<typename Isa::HalvesInMemory*>(halves);
+}
+template <class Isa>
+BYTEWAYS_INLINE const typename Isa::FewHalvesInMemory& few_halves_at(const unsigned int* halves) {
+  return *reinterpret_cast<const typename Isa::FewHalvesInMemory*>(halves);
+}
+
+// The XOR of the words of a register. By halves: compilers take word after word out of it, where its loop is
+// inside another one.
+template <class Isa>
+BYTEWAYS_INLINE unsigned long long xor_of(const typename Isa::Words& all_words) {
+  typename Isa::Words words = all_words;
+  constexpr unsigned long long width = sizeof words / sizeof words[0];
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+  if constexpr (width == 8) words ^= __builtin_shufflevector(words, words, 4, 5, 6, 7, 0, 1, 2, 3);
+  if constexpr (width == 8) words ^= __builtin_shufflevector(words, words, 2, 3, 0, 1, 6, 7, 4, 5);
+  if constexpr (width == 4) words ^= __builtin_shufflevector(words, words, 2, 3, 0, 1);
+  return words[0] ^ words[1];
+#endif
+#endif
+  unsigned long long all = 0;
+  for (unsigned long long k = 0; k < width; ++k) all ^= words[k];
+  return all;
+}
 
 // In a loop over the few words that fill no register: compilers would make a second wide loop of it.
 BYTEWAYS_INLINE void keep_scalar(unsigned long long& index) { asm("" : "+r"(index)); }
+
+// Hides where a pointer or a number comes from. What a loop derives from it is then computed where the loop
+// begins, and not kept, on the stack in the end, throughout a loop around it.
+template <class Value>
+BYTEWAYS_INLINE Value hidden(Value value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
+// Promises that a pointer is aligned to registers: SSE2 takes operands from memory only then, and needs one
+// more instruction for each otherwise.
+template <class Isa, class Value>
+BYTEWAYS_INLINE Value* aligned(Value* pointer) {
+  return static_cast<Value*>(__builtin_assume_aligned(pointer, sizeof(typename Isa::Words)));
+}
 
 // Calls the version of a loop for host_isa(): `Versions<Loop, Result(Arguments...)>()(arguments...)`.
 template <class Loop, class Signature>

@@ -3,6 +3,7 @@
 
 #include "interfaces/load/host_loop.hpp"
 #include "interfaces/pattern_loops.hpp"
+#include "runtimes/host/slot_operations.hpp"
 
 namespace byteways {
 
@@ -33,6 +34,42 @@ template <unsigned operation>
 Pointer<StreamDiffer<operation>, Differ> stream_differ_version(IsaName isa) {
   return Versions<StreamDiffer<operation>, Differ>::of(isa);
 }
+
+// An operation of three arrays, as those of the interfaces.
+void wait_for_all();
+struct Member {
+  unsigned size = 1;
+  void wait() const {
+    if (size > 1) wait_for_all();
+  }
+};
+struct Arrays {
+  double* destination;
+  const double *first, *second;
+  Word count, operations, first_operation, slots, stride;
+};
+struct Add {
+  char* destination;
+  const char *first, *second;
+  Word count;
+
+  Add(const Arrays& arrays, const Member&)
+      : destination(reinterpret_cast<char*>(arrays.destination)),
+        first(reinterpret_cast<const char*>(arrays.first)),
+        second(reinterpret_cast<const char*>(arrays.second)),
+        count(arrays.count) {}
+  template <class Isa>
+  BYTEWAYS_INLINE void run(Word offset, Word, const Member& member) const {
+    StreamLoop<kStreamAdd>::run<Isa>(reinterpret_cast<double*>(hidden(destination + offset)),
+                                     reinterpret_cast<const double*>(hidden(first + offset)),
+                                     reinterpret_cast<const double*>(hidden(second + offset)), hidden(count));
+    member.wait();
+  }
+};
+SlotVersions<Add, Arrays, Member>::Pointer slots_version(IsaName isa) {
+  return SlotVersions<Add, Arrays, Member>::of(isa);
+}
+
 template Pointer<StreamLoop<kStreamCopy>, Stream> stream_version<kStreamCopy>(IsaName);
 template Pointer<StreamLoop<kStreamScale>, Stream> stream_version<kStreamScale>(IsaName);
 template Pointer<StreamLoop<kStreamAdd>, Stream> stream_version<kStreamAdd>(IsaName);
