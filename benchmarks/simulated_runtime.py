@@ -212,7 +212,14 @@ class Runtime:
         self.launch("copy", block, blocks or self._multiprocessors, _THREADS, stream)
 
     def launch_bulk_copy(self, destination: Address, source: Address, size: int, stream: Address) -> None:
-        block = _copying(source, destination, size, chunk_bytes=_CHUNK_BYTES, stages=_STAGES)
+        block = _copying(
+            source,
+            destination,
+            size,
+            chunk_bytes=_CHUNK_BYTES,
+            stages=_STAGES,
+            chunks=-(-size // _CHUNK_BYTES),
+        )
         self.launch("copy_bulk", block, self._multiprocessors, _THREADS, stream)
 
     def launch_touch(self, access: str, data: Address, size: int, stream: Address) -> None:

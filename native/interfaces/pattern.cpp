@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scratch pages
 constexpr unsigned kServiceThreads = 512;
 constexpr std::uint64_t kMostGridThreads = 0xFFFFFFFF;  // HIP counts the threads of a grid in 32 bits
+constexpr std::uint64_t kMostTile = 1024 * kTileAccesses;
 
 void launch(Session& session, Device& by, const char* kernel, const PatternArguments& arguments) {
   by.runtime->launch(by.ordinal, by.runtime->prepare(by.ordinal, kernel),
@@ -47,7 +48,7 @@ KernelChoice choose_kernel(const Flow& flow, const KernelForms& forms, std::uint
   Device& executor = *flow.executor;
   const char* covering = per_thread > 1 ? forms.tiled : forms.single;
   const bool fences = forms.stores && must_fence(executor, flow.destination->device());
-  if (has_limited_grid(flow) || fences || accesses / per_thread > kMostGridThreads - kBlockThreads) {
+  if (has_limited_grid(flow) || fences || accesses > kMostGridThreads - kMostTile) {
     const PreparedKernel kernel = require_kernel(flow, executor, forms.resident);
     return {kernel, resident_shape(flow, kernel.info, accesses)};
   }

@@ -58,7 +58,7 @@ struct KernelChoice {
 // Returns the form, and its grid, for a GPU kernel that makes `accesses`, with the options `blocks` and
 // `threads` of the flow. A resident grid is no larger than the executor runs at a time. It serves if the
 // option `blocks` or other flows of the executor limit the grid, if every block ends by a fence, and if
-// threads cannot be counted in 32 bits, as HIP counts those of a grid. Throws Unsupported if the kernel is
+// 32 bits cannot count the accesses, as HIP counts the threads of a grid. Throws Unsupported if the kernel is
 // not available.
 KernelChoice choose_kernel(const Flow& flow, const KernelForms& forms, std::uint64_t accesses,
                            unsigned per_thread = 1, unsigned usual_threads = kCoverThreads);

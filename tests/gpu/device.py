@@ -16,11 +16,12 @@ KERNELS = (
     "poison",
     "check",
     "copy",
+    "copy_tiled",
     "copy_resident",
     "copy_bulk",
     "chase_build",
     "chase",
-    "stream_copy",
+    *(f"stream_{name}{form}" for name in ("copy", "scale", "add", "triad") for form in ("", "_resident")),
     "ping_pong",
 )
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES

@@ -100,6 +100,7 @@ def copy_case(
             size,
             chunk_bytes=chunk,
             stages=stages,
+            chunks=-(-(size // 16 * 16) // chunk) if chunk else 0,
         )
         shared = 256 + chunk * stages if entry == "copy_bulk" else 0
         device.launch(entry, shape, arguments, shared)
@@ -139,14 +140,22 @@ def test_a_part_of_a_word_is_checked_by_its_bytes(device: Device) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", [(1, 32), (5, 96), (264, 512), (132, 1024), (3000, 256)])
-@pytest.mark.parametrize("entry", ["copy", "copy_resident"])
-def test_copy_is_exact(device: Device, entry: str, size: int, shape: tuple[int, int]) -> None:
+def test_copy_is_exact(device: Device, size: int, shape: tuple[int, int]) -> None:
     """Catches a gap or overlap between whole passes, the rest and the tail, and writes past the end."""
-    copy_case(device, entry, size, (0, 0), shape, (0, 0))
+    copy_case(device, "copy_resident", size, (0, 0), shape, (0, 0))
+
+
+@pytest.mark.parametrize("accesses", [1, 31, 256, 257, 4097, 3 * 2**16 + 5])
+@pytest.mark.parametrize("threads", [32, 256, 512, 1024])
+@pytest.mark.parametrize(("entry", "each"), [("copy", 1), ("copy_tiled", 4)])
+def test_a_covering_copy_is_exact(device: Device, entry: str, each: int, threads: int, accesses: int) -> None:
+    """Catches a gap between tiles, and accesses behind the last one by threads of the last block."""
+    blocks = -(-accesses // (threads * each))
+    copy_case(device, entry, 16 * accesses, (0, 16), (blocks, threads), (0, 0))
 
 
 @pytest.mark.parametrize("offsets", [(8, 8), (8, 0), (0, 4), (1, 3)])
-@pytest.mark.parametrize("entry", ["copy", "copy_resident", "copy_bulk"])
+@pytest.mark.parametrize("entry", ["copy_resident", "copy_bulk"])
 def test_copy_from_and_to_any_address(device: Device, entry: str, offsets: tuple[int, int]) -> None:
     """Catches a misaligned 16-byte access, which kills the context and the worker with it."""
     copy_case(device, entry, 100_003, offsets, (4, 32), (1024, 4))
@@ -160,7 +169,7 @@ def test_bulk_copy_is_exact(device: Device, size: int, ring: tuple[int, int], bl
     copy_case(device, "copy_bulk", size, (0, 0), (blocks, 32), ring)
 
 
-@pytest.mark.parametrize("entry", ["copy", "copy_resident", "copy_bulk"])
+@pytest.mark.parametrize("entry", ["copy", "copy_tiled", "copy_resident", "copy_bulk"])
 def test_operations_rotate_over_slots(device: Device, entry: str) -> None:
     """Catches an operation that reads or writes another slot than its own."""
     if entry not in device.offered:
@@ -169,10 +178,10 @@ def test_operations_rotate_over_slots(device: Device, entry: str) -> None:
     source = [bytes([k + 1]) * size for k in range(slots[0])]
     with device.memory(b"".join(source)) as base, device.memory(bytes(slots[1] * size)) as target:
         for operation in (7, 12_345_678_901):
-            arguments = CopyArguments(base, target, size, chunk_bytes=1024, stages=4)
+            arguments = CopyArguments(base, target, size, chunk_bytes=1024, stages=4, chunks=4)
             arguments.source_offset = operation % slots[0] * size
             arguments.destination_offset = operation % slots[1] * size
-            device.launch(entry, (2, 32), arguments, 256 + 4096 if entry == "copy_bulk" else 0)
+            device.launch(entry, (8, 32), arguments, 256 + 4096 if entry == "copy_bulk" else 0)
             place = operation % slots[1] * size
             assert device.read(target + place, size) == source[operation % slots[0]]
 

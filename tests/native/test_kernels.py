@@ -137,7 +137,7 @@ IN_FLIGHT = {
         "stream_triad_resident": 8,
     },
     "copy_2d/kernel": {"copy_2d_tiled": 4, "copy_2d_resident": 8},
-    "random_access/kernel": {"random_load_16_several": 2, "random_update_16_several": 4},
+    "random_access/kernel": {"random_load_16_several": 2, "random_update_16_several": 3},
 }
 
 

@@ -336,7 +336,7 @@ def test_kernels_that_run_at_once_leave_each_other_room() -> None:
         ("kernel", ("gpu0", "gpu1"), 64 * 1024, (16, 256)),
         ("kernel", ("gpu0", "gpu1"), GIB, (65536, 256)),
         ("stream-copy", ("gpu0", "gpu0"), GIB, (262144, 256)),
-        ("kernel-2d", ("gpu0", "gpu0"), MIB, (64, 256)),
+        ("kernel-2d", ("gpu0", "gpu0"), MIB, (256, 256)),
     ],
 )
 def test_grids_cover_the_data(

@@ -141,7 +141,7 @@ class KernelCopy2d final : public Copy2dMover {
   }
 
  private:
-  // As measured on H100 (docs/reference/peers.md): tiles where the buffers fit the L2.
+  // As measured on H100 (docs/reference/peers.md): tiles where buffers in the own memory fit the L2.
   KernelChoice grid() {
     const auto addresses = reinterpret_cast<std::uintptr_t>(arguments_.source) |
                            reinterpret_cast<std::uintptr_t>(arguments_.destination) | arguments_.stride |
@@ -151,7 +151,8 @@ class KernelCopy2d final : public Copy2dMover {
     if (per_row > kNarrow2dElements) refuse(flow_, "a kernel copies rows of at most 8 GiB");
     set_divisor(static_cast<unsigned>(per_row));
     const std::uint64_t elements = per_row * rows_.rows;
-    const bool tiled = payload() >= 1 << 20 && payload() <= 32 << 20;
+    const bool tiled =
+        &flow_.destination->device() == &executor() && payload() >= 2 << 20 && payload() <= 32 << 20;
     const char* covering = elements <= kNarrow2dElements ? "copy_2d" : "copy_2d_resident";
     const char* covering_tiled = elements <= kNarrow2dElements ? "copy_2d_tiled" : "copy_2d_resident";
     return choose_kernel(flow_, {covering, covering_tiled, "copy_2d_resident"}, elements,

@@ -282,9 +282,10 @@ __device__ inline Word per_lane(Word value) {
 #endif
 
 __device__ inline Word grid_thread() { return Word{block_index()} * block_threads() + thread_index(); }
-// The first access of this thread where a block makes `each` accesses a thread to adjacent memory.
-__device__ inline Word tile_thread(unsigned int each) {
-  return Word{block_index()} * (each * block_threads()) + thread_index();
+// The first access of this thread where a block makes `each` accesses a thread to adjacent memory, for grids
+// that cover the data: choose_kernel() (pattern.hpp) sees to it that 32 bits hold the numbers of accesses.
+__device__ inline unsigned int tile_thread(unsigned int each) {
+  return block_index() * (each * block_threads()) + thread_index();
 }
 __device__ inline Word grid_threads() { return Word{grid_blocks()} * block_threads(); }
 

@@ -16,6 +16,7 @@ struct CopyArguments {
   unsigned int fence;                                    // device: 1 if must_fence() (mover.hpp)
   unsigned int chunk_bytes;                              // copy_bulk: bytes of one bulk instruction
   unsigned int stages;                                   // copy_bulk: chunks in flight per block
+  unsigned long long chunks;  // copy_bulk: of all blocks, the last one perhaps in part
   unsigned long long source_slots, source_stride;
   unsigned long long destination_slots, destination_stride;
   unsigned long long first_operation;

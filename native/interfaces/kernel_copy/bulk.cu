@@ -53,22 +53,16 @@ __device__ inline void wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(unread) : "memory");
 }
 
-__device__ inline unsigned int dynamic_shared_bytes() {
-  unsigned int bytes;
-  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
-  return bytes;
-}
-
 // A ring of `stages` chunks in shared memory. The block's chunk j uses stage j % stages.
 struct Ring {
   unsigned int base, chunk, stages;
   const char* source;
   char* destination;
-  Word bytes;  // a multiple of 16
+  Word bytes;   // a multiple of 16
+  Word chunks;  // that these are
 
   __device__ unsigned int barrier(unsigned int stage) const { return base + stage * 8; }
   __device__ unsigned int data(unsigned int stage) const { return base + kBulkBarrierBytes + stage * chunk; }
-  __device__ Word chunks() const { return (bytes + chunk - 1) / chunk; }
   __device__ unsigned int size(Word index) const {
     const Word left = bytes - index * chunk;
     return left < chunk ? static_cast<unsigned int>(left) : chunk;
@@ -85,7 +79,7 @@ struct Ring {
 // once its store has read it, which is known `unread` stores later.
 template <unsigned int unread>
 __device__ void run(const Ring& ring) {
-  const Word step = grid_blocks(), end = ring.chunks();
+  const Word step = grid_blocks(), end = ring.chunks;
   Word next = block_index();  // chunk to load
   for (unsigned int stage = 0; stage < ring.stages && next < end; ++stage, next += step)
     ring.load(stage, next);
@@ -110,33 +104,26 @@ __device__ void run(const Ring& ring) {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");  // written, not only read
 }
 
+// The launch gives the block shared memory for all stages. A division of 64 bits here would cost a small copy
+// more than a chunk.
 BYTEWAYS_KERNEL(128) copy_bulk(CopyArguments arguments) {
   extern __shared__ __align__(128) char shared[];
   const char* source = source_of(arguments);
   char* destination = destination_of(arguments);
   const Word misaligned = (reinterpret_cast<Word>(source) | reinterpret_cast<Word>(destination)) & 15;
   const Word body = misaligned ? 0 : arguments.bytes & ~Word{15};
-
-  const unsigned int chunk = arguments.chunk_bytes & ~15u;
-  const unsigned int room =
-      dynamic_shared_bytes() > kBulkBarrierBytes ? dynamic_shared_bytes() - kBulkBarrierBytes : 0;
-  unsigned int stages = chunk ? room / chunk : 0;
-  if (stages > arguments.stages) stages = arguments.stages;
-  if (stages > kBulkMostStages) stages = kBulkMostStages;
-  // If not even one stage fits, nothing is copied, and verification reports it.
-  if (thread_index() == 0 && stages > 0) {
+  if (thread_index() == 0 && body > 0) {
     const Ring ring{static_cast<unsigned int>(__cvta_generic_to_shared(shared)),
-                    chunk,
-                    stages,
+                    arguments.chunk_bytes,
+                    arguments.stages,
                     source,
                     destination,
-                    body};
+                    body,
+                    arguments.chunks};
 #pragma unroll 1
-    for (unsigned int stage = 0;
-         stage < stages && block_index() + Word{stage} * grid_blocks() < ring.chunks(); ++stage)
-      barrier_init(ring.barrier(stage));
+    for (unsigned int stage = 0; stage < ring.stages; ++stage) barrier_init(ring.barrier(stage));
     fence_proxy();
-    if (stages > kUnread)
+    if (ring.stages > kUnread)
       run<kUnread>(ring);
     else
       run<0>(ring);

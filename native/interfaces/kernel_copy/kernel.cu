@@ -17,20 +17,21 @@ struct Elements {
 };
 
 // Copies `in_flight` elements from i on, `step` apart; if not `whole`, only those below `count`.
-template <unsigned int in_flight, bool whole, class Step>
-__device__ inline void copy_several(const Elements& elements, Word i, Step step) {
+template <unsigned int in_flight, bool whole, class Index>
+__device__ inline void copy_several(const Elements& elements, Index i, Index step) {
+  const auto count = static_cast<Index>(elements.count);
   Bytes16 held[in_flight];
 #pragma unroll
   for (unsigned int k = 0; k < in_flight; ++k)
-    if (whole || i + k * step < elements.count) held[k] = load_streaming(elements.from + i + k * step);
+    if (whole || i + k * step < count) held[k] = load_streaming(elements.from + i + k * step);
 #pragma unroll
   for (unsigned int k = 0; k < in_flight; ++k)
-    if (whole || i + k * step < elements.count) store_streaming(elements.to + i + k * step, held[k]);
+    if (whole || i + k * step < count) store_streaming(elements.to + i + k * step, held[k]);
 }
 
 BYTEWAYS_KERNEL(1024, 2) copy(CopyArguments arguments) {
   const Elements elements(arguments);
-  copy_several<1, false>(elements, grid_thread(), 1u);
+  copy_several<1, false>(elements, tile_thread(1), 1u);
 }
 
 BYTEWAYS_KERNEL(1024, 2) copy_tiled(CopyArguments arguments) {
@@ -50,7 +51,7 @@ BYTEWAYS_KERNEL(1024) copy_resident(CopyArguments arguments) {
   Word first = 0;
 #pragma unroll 1
   for (; first + pass <= elements.count; first += pass)
-    copy_several<kCopyInFlight, true>(elements, first + own, threads);
+    copy_several<kCopyInFlight, true>(elements, first + own, Word{threads});
   copy_several<kCopyInFlight, false>(elements, first + grid_thread(), grid_threads());
   copy_bytes(reinterpret_cast<char*>(elements.to), reinterpret_cast<const char*>(elements.from),
              elements.count * sizeof(Bytes16), arguments.bytes, grid_thread(), grid_threads());

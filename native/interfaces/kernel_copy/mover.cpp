@@ -15,7 +15,8 @@ namespace {
 // Defaults found on H200 (docs/reference/peers.md): bulk copies saturate a link with a few warps.
 constexpr unsigned kBulkBlocks = 8;
 constexpr unsigned kBulkChunkBytes = 16384, kBulkLeastChunkBytes = 4096;
-constexpr unsigned kBulkStages = 13;  // of 16 KiB: fill the shared memory of an H200 multiprocessor
+constexpr unsigned kBulkBytesInFlight =
+    13 * kBulkChunkBytes;  // fill the shared memory of an H200 multiprocessor
 constexpr unsigned kBulkThreads = 32;
 
 class KernelCopy : public SubmittedMover {
@@ -33,8 +34,6 @@ class KernelCopy : public SubmittedMover {
                   .destination = flow.destination->data(),
                   .bytes = flow.size_bytes,
                   .fence = must_fence(executor(), flow.destination->device()) ? 1u : 0u,
-                  .chunk_bytes = flow.count("chunk_bytes", kBulkChunkBytes),
-                  .stages = flow.count("stages", kBulkStages, kBulkMostStages),
                   .source_slots = slots_.count,
                   .source_stride = slots_.stride_bytes,
                   .destination_slots = slots_.count,
@@ -93,8 +92,16 @@ class BulkCopy final : public KernelCopy {
   BulkCopy(Session& session, const Flow& flow) : KernelCopy(session, flow, false) {
     const PreparedKernel kernel = require_kernel(flow, executor(), "copy_bulk");
     const unsigned blocks = flow.count("blocks", kBulkBlocks);
-    arguments_.chunk_bytes = flow.count("chunk_bytes", chunk_bytes_for(flow.size_bytes / blocks));
-    use({kernel, {blocks, kBulkThreads, shared_bytes(kernel.info)}});
+    const unsigned chunk = flow.count("chunk_bytes", chunk_bytes_for(flow.size_bytes / blocks));
+    arguments_.chunk_bytes = chunk;
+    arguments_.chunks = (flow.size_bytes / kBulkGrainBytes * kBulkGrainBytes + chunk - 1) / chunk;
+    arguments_.stages =
+        flow.count("stages", std::min(kBulkBytesInFlight / chunk, kBulkMostStages), kBulkMostStages);
+    const unsigned shared = shared_bytes(kernel.info);
+    // No barriers for chunks that a block does not have.
+    const std::uint64_t own = (arguments_.chunks + blocks - 1) / blocks;
+    arguments_.stages = static_cast<unsigned>(std::clamp<std::uint64_t>(own, 1, arguments_.stages));
+    use({kernel, {blocks, kBulkThreads, shared}});
   }
 
  private:

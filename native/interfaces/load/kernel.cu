@@ -10,8 +10,8 @@ __device__ inline Word sum_of(const Bytes16& pair) {
 }
 
 // The sum of `in_flight` elements from i on, `step` apart; if not `whole`, only of those below `count`.
-template <unsigned int in_flight, bool whole>
-__device__ inline Word sum_of_several(const Bytes16* from, Word i, unsigned int step, Word count) {
+template <unsigned int in_flight, bool whole, class Index>
+__device__ inline Word sum_of_several(const Bytes16* from, Index i, unsigned int step, Index count) {
   Bytes16 held[in_flight];
 #pragma unroll
   for (unsigned int k = 0; k < in_flight; ++k)
@@ -34,9 +34,9 @@ __device__ inline void add_to_sum(const LoadArguments& arguments, Word own) {
 // A tile a block. Measured on H100 (docs/reference/peers.md): faster at all sizes than a thread for each
 // access, whose blocks add more sums.
 BYTEWAYS_KERNEL(1024, 2) load(LoadArguments arguments) {
-  add_to_sum(arguments,
-             sum_of_several<kTileAccesses, false>(slot_of(arguments), tile_thread(kTileAccesses),
-                                                  block_threads(), arguments.bytes / sizeof(Bytes16)));
+  add_to_sum(arguments, sum_of_several<kTileAccesses, false>(
+                            slot_of(arguments), tile_thread(kTileAccesses), block_threads(),
+                            static_cast<unsigned int>(arguments.bytes / sizeof(Bytes16))));
 }
 
 // Tiles that are contiguous in memory, in a grid of chosen size.

@@ -64,46 +64,51 @@ __device__ inline Bytes16 updated(const Bytes16& piece) {
   return joined(updated_word(low_of(piece)), updated_word(high_of(piece)));
 }
 
-// Visits all pieces, `in_flight` by one thread at a time: `access(numbers, used)` gets the numbers of as many
-// pieces, of which the first `used` exist. With one in flight the grid has a thread for each piece.
-template <class Piece, unsigned int in_flight, class Access>
-__device__ inline void visit(const RandomArguments& arguments, const Pieces<Piece>& pieces,
-                             const Access& access) {
-  const Word count = arguments.bytes / sizeof(Piece);
+// The pieces that a thread of `threads` moves at once, from its access `first` on, of `count` in all.
+template <class Piece, unsigned int in_flight>
+struct Turn {
   unsigned int numbers[in_flight];
+  Word first, threads, count;
+
+  __device__ Turn(const Pieces<Piece>& pieces, Word first_, Word threads_, Word count_)
+      : first(first_), threads(threads_), count(count_) {
+#pragma unroll
+    for (unsigned int k = 0; k < in_flight; ++k)
+      numbers[k] = pieces.number(static_cast<unsigned int>(first + k * threads));
+  }
+  __device__ bool has(unsigned int k) const { return first + k * threads < count; }
+};
+
+// Calls the action for all turns of this thread. With one piece in flight the grid has a thread for each.
+template <class Piece, unsigned int in_flight, class Action>
+__device__ inline void take_turns(const RandomArguments& arguments, const Pieces<Piece>& pieces,
+                                  const Action& action) {
+  const Word count = arguments.bytes / sizeof(Piece);
   if (in_flight == 1) {
-    if (grid_thread() >= count) return;
-    numbers[0] = pieces.number(static_cast<unsigned int>(grid_thread()));
-    access(numbers, 1u);
+    const Turn<Piece, in_flight> turn(pieces, grid_thread(), 0, count);
+    if (turn.has(0)) action(turn);
     return;
   }
   const Word threads = grid_threads();
 #pragma unroll 1
-  for (Word first = grid_thread(); first < count; first += in_flight * threads) {
-    unsigned int used = 0;
-#pragma unroll
-    for (unsigned int k = 0; k < in_flight; ++k) {
-      numbers[k] = pieces.number(static_cast<unsigned int>(first + k * threads));
-      used += first + k * threads < count ? 1 : 0;
-    }
-    access(numbers, used);
-  }
+  for (Word first = grid_thread(); first < count; first += in_flight * threads)
+    action(Turn<Piece, in_flight>(pieces, first, threads, count));
 }
 
 template <class Piece, unsigned int in_flight>
 __device__ inline void load_pieces(const RandomArguments& arguments) {
   const Pieces<Piece> pieces(arguments);
   Word right = 0;
-  visit<Piece, in_flight>(arguments, pieces, [&](const unsigned int* numbers, unsigned int used) {
+  take_turns<Piece, in_flight>(arguments, pieces, [&](const Turn<Piece, in_flight>& turn) {
     Piece held[in_flight];
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k)
-      if (k < used) held[k] = load_piece(pieces.at(numbers[k]));
+      if (turn.has(k)) held[k] = load_piece(pieces.at(turn.numbers[k]));
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k) {
-      if (k >= used) break;
+      if (!turn.has(k)) break;
       Piece expected;
-      expect(arguments.key, pieces.first_word, numbers[k], expected);
+      expect(arguments.key, pieces.first_word, turn.numbers[k], expected);
       right += count_right(held[k], expected);
     }
   });
@@ -114,13 +119,13 @@ __device__ inline void load_pieces(const RandomArguments& arguments) {
 template <class Piece, unsigned int in_flight>
 __device__ inline void store_pieces(const RandomArguments& arguments) {
   const Pieces<Piece> pieces(arguments);
-  visit<Piece, in_flight>(arguments, pieces, [&](const unsigned int* numbers, unsigned int used) {
+  take_turns<Piece, in_flight>(arguments, pieces, [&](const Turn<Piece, in_flight>& turn) {
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k) {
-      if (k >= used) break;
+      if (!turn.has(k)) break;
       Piece value;
-      expect(arguments.key, pieces.first_word, numbers[k], value);
-      store_piece(pieces.at(numbers[k]), value);
+      expect(arguments.key, pieces.first_word, turn.numbers[k], value);
+      store_piece(pieces.at(turn.numbers[k]), value);
     }
   });
   if (in_flight > 1 && arguments.fence != 0) fence_system();
@@ -130,14 +135,14 @@ __device__ inline void store_pieces(const RandomArguments& arguments) {
 template <class Piece, unsigned int in_flight>
 __device__ inline void update_pieces(const RandomArguments& arguments) {
   const Pieces<Piece> pieces(arguments);
-  visit<Piece, in_flight>(arguments, pieces, [&](const unsigned int* numbers, unsigned int used) {
+  take_turns<Piece, in_flight>(arguments, pieces, [&](const Turn<Piece, in_flight>& turn) {
     Piece held[in_flight];
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k)
-      if (k < used) held[k] = load_piece(pieces.at(numbers[k]));
+      if (turn.has(k)) held[k] = load_piece(pieces.at(turn.numbers[k]));
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k)
-      if (k < used) store_piece(pieces.at(numbers[k]), updated(held[k]));
+      if (turn.has(k)) store_piece(pieces.at(turn.numbers[k]), updated(held[k]));
   });
   if (in_flight > 1 && arguments.fence != 0) fence_system();
 }

@@ -23,17 +23,17 @@ struct Target {
         count(arguments.bytes / sizeof(Bytes16)) {}
 
   // Stores `in_flight` elements from i on, `step` apart, if they are below `count`.
-  template <unsigned int in_flight, class Step>
-  __device__ void store(Word i, Step step) const {
+  template <unsigned int in_flight, class Index>
+  __device__ void store(Index i, Index step) const {
 #pragma unroll
     for (unsigned int k = 0; k < in_flight; ++k) {
-      const Word at = i + k * step;
-      if (at < count) store_streaming(to + at, pattern_pair(key, 2 * at));
+      const Index at = i + k * step;
+      if (at < static_cast<Index>(count)) store_streaming(to + at, pattern_pair(key, 2 * Word{at}));
     }
   }
 };
 
-BYTEWAYS_KERNEL(1024, 2) store(StoreArguments arguments) { Target(arguments).store<1>(grid_thread(), 1u); }
+BYTEWAYS_KERNEL(1024, 2) store(StoreArguments arguments) { Target(arguments).store<1>(tile_thread(1), 1u); }
 
 BYTEWAYS_KERNEL(1024, 2) store_tiled(StoreArguments arguments) {
   Target(arguments).store<kTileAccesses>(tile_thread(kTileAccesses), block_threads());
