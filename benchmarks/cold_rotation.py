@@ -16,7 +16,7 @@ import sys
 from collections import defaultdict
 
 from byteways import _core
-from byteways.run.library_paths import library_directories
+from byteways.run.shared.library_paths import library_directories
 from byteways.units import format_size
 from peer_runs import pairs_of, ratio_text
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways import _core
-from byteways.run.library_paths import library_directories
+from byteways.run.shared.library_paths import library_directories
 from byteways.units import format_size
 
 SOURCE = Path(__file__).parent / "peers" / "kernels.cu"

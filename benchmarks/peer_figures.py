@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
-from byteways.results.simulated import is_simulated
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
+from byteways.record.simulation_mark import is_simulated
 
 Predicate = Callable[[Record], bool]
 

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from byteways.analyse.repeatability import student
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
+from byteways.explain.results.repeatability import student
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
 
 #: What was measured: its name and its size in bytes.
 Key = tuple[str, int]

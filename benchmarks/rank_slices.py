@@ -17,8 +17,8 @@ from itertools import islice
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import APPLICATIONS
-from byteways.run.mpi_library import open_mpi
-from byteways.run.rank_measuring import RankMeasurer
+from byteways.run.shared.mpi_library import open_mpi
+from byteways.run.work.rank_measuring import RankMeasurer
 from particle_trips import TRIPS
 
 #: Batches that a slice may have at most.

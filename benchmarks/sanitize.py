@@ -24,8 +24,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
 from peer_runs import environment, find_launcher
 
 TOOLS = ("memcheck", "racecheck", "initcheck")

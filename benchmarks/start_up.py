@@ -18,9 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from byteways.run.conductor import Conductor
-from byteways.run.journal import Journal
-from byteways.run.process import WorkerProcess
+from byteways.run.conduct.conductor import Conductor
+from byteways.run.conduct.journal import Journal
+from byteways.run.conduct.process import WorkerProcess
 
 
 def process_s(*arguments: str) -> float:
@@ -58,7 +58,7 @@ def conducting(folder: Path) -> tuple[float, float]:
     """Conducts the quick suite; shares of wall time: conductor with journal, and journal."""
     from byteways.plan.planner import plan
     from byteways.plan.suite import load
-    from byteways.run.probe import probe_with
+    from byteways.run.conduct.probe import probe_with
     from byteways.topology import discover
 
     worker = WorkerProcess(folder / "log")

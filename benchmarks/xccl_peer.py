@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from byteways.results.record import Record
+from byteways.record.record import Record
 from peer_runs import Key, environment, find_launcher, in_turns, launched, own_records, pairs_of
 
 PROGRAM = Path(__file__).parent / "peers" / "torch_allreduce.py"

@@ -3,7 +3,7 @@
     python scripts/learn_normal.py
 
 Results of one round count beside those of other machines: they only widen what machines vary by. Of the
-published values (benchmarks/published and the studies) those count that fix the same things as one of our
+published values (validation/published and the studies) those count that fix the same things as one of our
 cases: bandwidths of copies and kernels at 16 MiB and more, where it matters little how a program times; no
 approximate values, no second prints, and no options. The nodes are those of the machine models.
 """
@@ -18,23 +18,23 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "benchmarks")]
+sys.path[:0] = [str(ROOT / "validation")]
 
-from byteways.analyse.checks.learning import learned  # noqa: E402
-from byteways.analyse.checks.normal import FILE, Machine, Normal, Sample, Setting  # noqa: E402
-from byteways.analyse.checks.setting import family_of, setting_of  # noqa: E402
-from byteways.analyse.results_index import Index  # noqa: E402
-from byteways.machines.library import load as load_model  # noqa: E402
-from byteways.machines.topology import topology_of  # noqa: E402
+from byteways.explain.checks.learning import learned  # noqa: E402
+from byteways.explain.checks.normal import FILE, Machine, Normal, Sample, Setting  # noqa: E402
+from byteways.explain.results.index import Index  # noqa: E402
+from byteways.explain.two_runs.setting import family_of, setting_of  # noqa: E402
 from byteways.plan.case import Case, Flow, PlannedCase  # noqa: E402
-from byteways.results.record import Record  # noqa: E402
-from byteways.results.run_folder import RunFolder  # noqa: E402
-from byteways.run.recording import unmeasured  # noqa: E402
+from byteways.record.record import Record  # noqa: E402
+from byteways.record.run_folder import RunFolder  # noqa: E402
+from byteways.run.conduct.recording import unmeasured  # noqa: E402
+from byteways.simulate.library import load as load_model  # noqa: E402
+from byteways.simulate.topology import topology_of  # noqa: E402
 from byteways.topology.model import Topology  # noqa: E402
 from published_values import Value, load, machines  # type: ignore[import-not-found]  # noqa: E402
 from unpack_examples import EXAMPLES, unpack  # noqa: E402
 
-PLACE = ROOT / "src/byteways/analyse/checks" / FILE
+PLACE = ROOT / "src/byteways/explain/checks" / FILE
 #: Words of the tables for what a record counts.
 COUNTS = {"one direction": "per-direction", "sum of both directions": "sum-of-directions"}
 LEAST_BYTES = 16 * 2**20

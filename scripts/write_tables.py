@@ -23,9 +23,9 @@ from byteways.errors import BytewaysError
 from byteways.plan import suite
 from byteways.plan.filter_keys import FIELDS, KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
-from byteways.results import schema
-from byteways.results.columns import COLUMNS
-from byteways.results.warnings import ADVICE
+from byteways.record import schema
+from byteways.record.columns import COLUMNS
+from byteways.record.warnings import ADVICE
 from byteways.topology.facts import FACTS
 from error_messages import error_messages
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMostInflation = 400;  // the maximum number of samples in a series
 
 // Relative bias, times n, of sums of autocorrelations, which come out too low. Found with AR(1) series of 0.5
-// to 0.95 and 30 to 400 samples (benchmarks/coverage.py), using the series' own mean.
+// to 0.95 and 30 to 400 samples (validation/coverage.py), using the series' own mean.
 constexpr double kHidden = 10;
 
 // Relative to the median: larger distances are groups of samples, not timer steps.

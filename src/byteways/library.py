@@ -15,26 +15,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byteways.analyse.answers import Answer, NoAnswer, answers
-from byteways.analyse.progress import notices, opened, progress
-from byteways.analyse.results_index import Index
-from byteways.asking import asking
 from byteways.errors import BytewaysError
+from byteways.explain.best.answers import Answer, NoAnswer, answers
+from byteways.explain.results.index import Index
+from byteways.explain.results.progress import notices, opened, progress
 from byteways.plan.question import Question, question
-from byteways.results.record import Record
-from byteways.results.simulated import is_simulated, mark_of, subject, worded
-from byteways.results.unusable import verdict_on_gpus
+from byteways.question_arguments import asking
+from byteways.record.record import Record
+from byteways.record.simulation_mark import is_simulated, mark_of, subject, worded
+from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
     import polars
 
-    from byteways.analyse.checks.check import Check
-    from byteways.analyse.claim import Claim
-    from byteways.analyse.comparison import Comparison
-    from byteways.analyse.finding import Finding
-    from byteways.run.interruption import Interruption
-    from byteways.run.now import Display
+    from byteways.explain.checks.check import Check
+    from byteways.explain.claims.claim import Claim
+    from byteways.explain.claims.finding import Finding
+    from byteways.explain.two_runs.comparison import Comparison
+    from byteways.run.conduct.interruption import Interruption
+    from byteways.run.conduct.measure_from_python import Display
 
 #: How many findings a notebook shows of a run.
 _FINDINGS_SHOWN = 3
@@ -95,8 +95,8 @@ class Run:
         Raises:
             BytewaysError: Polars is not installed, or the samples cannot be read.
         """
-        from byteways.analyse.summary import shown
-        from byteways.results.frame import frame
+        from byteways.explain.results.summary import shown
+        from byteways.record.frame import frame
 
         records = [shown(record) for record in self.records]
         return frame(self.manifest, records, self._folder.samples if samples else None)
@@ -154,8 +154,8 @@ class Run:
             BytewaysError: The reference cannot be read or does not suit the run, an option does not suit the
                 reference, or the run has no results.
         """
-        from byteways.analyse.checks.check import Question as CheckQuestion
-        from byteways.analyse.checks.check import checked
+        from byteways.explain.checks.check import Question as CheckQuestion
+        from byteways.explain.checks.check import checked
 
         named = str(against.path if isinstance(against, Run) else against)
         asked = CheckQuestion.of(named, tolerance, at_least, allow_missing=allow_missing, mixed=mixed)
@@ -167,7 +167,7 @@ class Run:
     @cached_property
     def findings(self) -> list[Finding]:
         """The findings of the report, the most important first."""
-        from byteways.analyse.findings import findings
+        from byteways.explain.findings import findings
 
         return findings(self._index)
 
@@ -196,7 +196,7 @@ class Run:
         """What a notebook shows: state, recommended interfaces, the main findings."""
         from html import escape
 
-        from byteways.analyse.headline import headline, rows_of_text
+        from byteways.explain.best.headline import headline, rows_of_text
 
         parts = [f"<h4>{escape(self._title)}</h4><p>{escape(self._state)}</p>"]
         if mark := mark_of(self.manifest):
@@ -234,7 +234,7 @@ def compare(first: Run | str | Path, second: Run | str | Path, *, mixed: bool = 
         BytewaysError: A folder is no run, both are the same run, they have no case in common, or one is
             simulated and the other measured.
     """
-    from byteways.analyse.comparison import compare_runs
+    from byteways.explain.two_runs.comparison import compare_runs
 
     runs = [one if isinstance(one, Run) else Run(one) for one in (first, second)]
     (found,) = compare_runs([run._index for run in runs], [str(run.path) for run in runs], mixed=mixed)
@@ -272,10 +272,10 @@ def measure(
     from byteways.cli.run import default_folder
     from byteways.cli.run_options import options_of
     from byteways.plan.suite import load as load_suite
-    from byteways.run.conductor import Interrupted
-    from byteways.run.interruption import Interruption
-    from byteways.run.now import measure_now
-    from byteways.run.simulation import simulation_of
+    from byteways.run.conduct.conductor import Interrupted
+    from byteways.run.conduct.interruption import Interruption
+    from byteways.run.conduct.measure_from_python import measure_now
+    from byteways.run.conduct.simulation import simulation_of
 
     chosen, simulation = load_suite(suite), simulation_of(machine, None)
     options = options_of(only, size, budget_s, rounds)
@@ -299,7 +299,7 @@ def measure(
 def _display(shown: bool) -> Callable[[int, Interruption], AbstractContextManager[Display]]:
     from byteways.cli.progress import Progress, stderr_screen
     from byteways.cli.screens import Notebook, in_notebook
-    from byteways.run.now import Quiet
+    from byteways.run.conduct.measure_from_python import Quiet
 
     if not shown:
         return lambda cases, interruption: Quiet(interruption)

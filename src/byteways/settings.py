@@ -41,7 +41,7 @@ SETTINGS = (
     Setting(
         "BYTEWAYS_WORKER",
         "command that starts a worker (for debuggers and tests)",
-        "this Python with byteways/start.py byteways.run.worker",
+        "this Python with byteways/start.py byteways.run.work.worker",
     ),
     Setting("BYTEWAYS_LIBCUDA", "path of the CUDA driver library", "found by the dynamic linker"),
     Setting(
@@ -204,7 +204,7 @@ def worker_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ..
         if not words:
             raise _no_worker(chosen, "it is empty")
         return words
-    return module_command("byteways.run.worker")
+    return module_command("byteways.run.work.worker")
 
 
 def _no_worker(chosen: str, cause: str) -> BytewaysError:

@@ -15,7 +15,7 @@ from pathlib import Path
 from shlex import quote
 
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.places import has_current_folder
+from byteways.safe_folders import has_current_folder
 
 #: Longest name of a file on Linux file systems, in bytes.
 MOST_NAME_BYTES = 255

@@ -1,4 +1,4 @@
-"""What `show` says of runs, recorded and simulated, against their records (benchmarks/contradictions.py)."""
+"""What `show` says of runs, recorded and simulated, against their records (validation/contradictions.py)."""
 
 from __future__ import annotations
 

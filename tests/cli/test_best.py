@@ -156,8 +156,8 @@ def test_an_answer_says_what_there_was_no_time_for(
 ) -> None:
     """Catches a question whose time is over and that has no answer, or one that hides what is missing."""
     from byteways.cli.progress import Progress
-    from byteways.results.record import Record
-    from byteways.run.limit import Limit
+    from byteways.record.record import Record
+    from byteways.run.conduct.time_limit import Limit
 
     ended = Progress.ended
 

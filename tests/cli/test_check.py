@@ -14,10 +14,10 @@ import xmlschema
 from junitparser import JUnitXml
 from prometheus_client.parser import text_string_to_metric_families
 
-from byteways.analyse.checks.setting import METHOD_CHANGES
 from byteways.cli import main
 from byteways.cli.check import write_file
 from byteways.errors import BytewaysError
+from byteways.explain.two_runs.setting import METHOD_CHANGES
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
 from byteways.report.verdicts.slurm import drain_line

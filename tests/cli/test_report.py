@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
-from byteways.results import run_folder
+from byteways.record import run_folder
 from tests.report import sample_run
 from tests.unit.test_comparison import folder_of, pairs_run
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies.verdicts import UNTESTED
-from byteways.machines import load
+from byteways.explain.studies.verdicts import UNTESTED
+from byteways.simulate import load
 from tests.cli.called import byteways
 
 TEXT = load("elcap-mi300a").text

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
-from byteways.results.warnings import Warning
+from byteways.record.warnings import Warning
 from tests.report import sample_run
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from byteways.cli import main
 from byteways.errors import BytewaysError
-from byteways.machines import load, sheet
-from byteways.results.run_folder import RunFolder, refuse_mix
-from byteways.results.simulated import worded
-from byteways.run.pace import Pace
-from byteways.run.simulation import DEADLINE_S, Simulation, simulated_deadline_s
+from byteways.record.run_folder import RunFolder, refuse_mix
+from byteways.record.simulation_mark import worded
+from byteways.run.conduct.pace import Pace
+from byteways.run.conduct.simulation import DEADLINE_S, Simulation, simulated_deadline_s
 from byteways.settings import recorded_environment
+from byteways.simulate import load, sheet
 from tests.cli import called
 from tests.faults.harness import FAKE, SUITE, TIGHT, planned
 

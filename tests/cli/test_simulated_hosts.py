@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from byteways.machines import load
-from byteways.machines.topology import topology_of
 from byteways.plan.planner import NoCaseError
 from byteways.plan.suite import load as load_suite
 from byteways.plan.suite import names
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
-from byteways.run.dry_run import DryRun
-from byteways.run.execution import plan_of
-from byteways.run.options import Options
-from byteways.run.probe import Probe
-from byteways.run.simulation import Simulation
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
+from byteways.run.conduct.dry_run import DryRun
+from byteways.run.conduct.execution import plan_of
+from byteways.run.conduct.probe import Probe
+from byteways.run.conduct.simulation import Simulation
+from byteways.run.shared.options import Options
+from byteways.simulate import load
+from byteways.simulate.topology import topology_of
 from tests.cli.called import byteways
 
 MODEL = "frontier-mi250x-2"

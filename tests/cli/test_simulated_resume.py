@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.measuring import Measurer
+from byteways.run.work.measuring import Measurer
 from tests.cli.called import byteways
 from tests.native import simulated as toy
 

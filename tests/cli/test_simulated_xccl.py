@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from byteways.machines import load
 from byteways.plan.interfaces import COLLECTIVES
+from byteways.simulate import load
 from tests.cli.called import byteways
 
 MIB = 2**20

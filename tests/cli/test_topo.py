@@ -126,7 +126,7 @@ def test_files_that_hold_no_machine(text: str | None, said: str, tmp_path: Path)
 
 def test_a_machine_that_cannot_be_probed_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a topo that needs working runtimes."""
-    from byteways.run import probe
+    from byteways.run.conduct import probe
 
     def lost() -> None:
         raise BytewaysError("this machine could not be probed", cause="worker ended by SIGSEGV")

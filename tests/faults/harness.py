@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
 from tests.cli.called import byteways
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.results.record import Record
-from byteways.run.device_messages import DeviceMessages, failed_in_library, needs_trial
-from byteways.run.losses import LOSSES_TO_GIVE_UP
+from byteways.record.record import Record
+from byteways.run.conduct.library_memory_support import DeviceMessages, failed_in_library, needs_trial
+from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
 from tests.changed import replace
 
 Conduct = Callable[..., list[Record]]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.findings import findings
 from byteways.cli import main
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
+from byteways.explain.findings import findings
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
 
 #: Every pair, one flow, by copy and kernel, and fan-outs: about a second on a simulated machine.
 SUITE = """
@@ -91,7 +91,7 @@ def test_wrong_data_is_corrupt(play: Play, fault: str, said: str) -> None:
 def test_hang_is_a_timeout(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     """Would catch a run that waits for ever for one pair."""
     monkeypatch.setattr(
-        "byteways.run.execution.simulated_deadline_s",
+        "byteways.run.conduct.execution.simulated_deadline_s",
         lambda planned, first: 3.0 if planned.case.path == "gpu0>gpu1" else 120.0,
     )
     status, records, _ = play("hang:gpu0>gpu1", "--only", "interface=copy,path=gpu0>gpu*")

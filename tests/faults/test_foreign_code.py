@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.library_paths import library_directories
-from byteways.run.process import WorkerProcess
+from byteways.run.conduct.process import WorkerProcess
+from byteways.run.shared.library_paths import library_directories
 from byteways.settings import module_command
 from byteways.start import without_current_directory
 
@@ -42,7 +42,11 @@ def test_no_child_searches_the_current_directory(
 ) -> None:
     """Would catch an exporter or compiling child with the folder, or a PYTHONPATH with an empty part."""
     monkeypatch.setenv("PYTHONPATH", path)
-    for module in ("byteways.run.exporter", "byteways.run.compile_kernels", "byteways.run.worker"):
+    for module in (
+        "byteways.run.work.exporter",
+        "byteways.run.work.compile_kernels",
+        "byteways.run.work.worker",
+    ):
         done = subprocess.run([*module_command(module), "--help"], capture_output=True, text=True)
         assert "code of the current directory" not in done.stderr, module
     told = subprocess.run(module_command("site"), capture_output=True, text=True)

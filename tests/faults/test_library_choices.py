@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.results.record import Record
+from byteways.record.record import Record
 
 Conduct = Callable[..., list[Record]]
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from tests.faults.harness import Command, assert_complete
 
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from tests.faults.harness import Command, assert_complete, lines, wait_for
 
 

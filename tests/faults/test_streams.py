@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from tests.faults.harness import Command
 
 

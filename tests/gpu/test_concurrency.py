@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.prediction import predictions
-from byteways.analyse.results_index import Index
-from byteways.results.run_folder import RunFolder
+from byteways.explain.bottlenecks.prediction import predictions
+from byteways.explain.results.index import Index
+from byteways.record.run_folder import RunFolder
 
 pytestmark = pytest.mark.gpu
 

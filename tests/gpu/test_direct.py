@@ -12,8 +12,8 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.rank_session import open_session
-from byteways.run.rank_threads import RankThreads
+from byteways.run.work.rank_session import open_session
+from byteways.run.work.rank_threads import RankThreads
 from tests.gpu.device import Device
 
 pytestmark = pytest.mark.gpu

@@ -11,7 +11,7 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.residency import about_pages
+from byteways.run.work.residency import about_pages
 from tests.gpu.sides import Side, gpus
 
 pytestmark = pytest.mark.gpu

@@ -119,8 +119,8 @@ def test_what_has_no_handle_says_so(session: _core.Session) -> None:
 def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a handle that is not opened, or memory that is not the other process's."""
     from byteways.plan.case import Buffer, Case, Flow
-    from byteways.run.exporter import Exporter
-    from byteways.run.measuring import Measurer
+    from byteways.run.work.exporter import Exporter
+    from byteways.run.work.measuring import Measurer
 
     measurer = Measurer.open()
     obstacle = measurer.session.handle_obstacle("gpu0")
@@ -141,7 +141,7 @@ def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_transfers_to_memory_of_another_process(interface: str, pair: tuple[str, str]) -> None:
     """Catches opened memory that its opener cannot use, and bytes that do not arrive in it."""
     from byteways.plan.case import Buffer, Case, Flow
-    from byteways.run.measuring import Measurer
+    from byteways.run.work.measuring import Measurer
 
     executor, owner = pair
     measurer = Measurer.open()

@@ -9,10 +9,10 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.library_log import LibraryLog
-from byteways.run.library_paths import library_directories
-from byteways.run.process import WorkerProcess
-from byteways.run.rank_threads import RankThreads
+from byteways.run.conduct.process import WorkerProcess
+from byteways.run.shared.library_log import LibraryLog
+from byteways.run.shared.library_paths import library_directories
+from byteways.run.work.rank_threads import RankThreads
 from byteways.settings import worker_command
 
 pytestmark = pytest.mark.gpu

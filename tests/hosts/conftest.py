@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from tests.mpi import jobs
 
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from byteways.results.record import Record
+from byteways.record.record import Record
 from tests.hosts.conftest import MESSAGES, Hosts
 from tests.hosts.test_tournament import MEANWHILE, once
 from tests.mpi import jobs

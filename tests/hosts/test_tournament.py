@@ -10,8 +10,8 @@ from itertools import permutations
 
 import pytest
 
-from byteways.results.record import Record
-from byteways.results.run_folder import LOG
+from byteways.record.record import Record
+from byteways.record.run_folder import LOG
 from tests.hosts.conftest import Hosts
 from tests.mpi import jobs
 

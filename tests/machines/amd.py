@@ -13,7 +13,7 @@ from pathlib import Path
 
 from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
-from byteways.topology.tree import (
+from byteways.topology.sysfs_writer import (
     CacheSpec,
     CpuSpec,
     GpuSpec,

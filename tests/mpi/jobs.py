@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.run.launchers import launcher_program
+from byteways.run.shared.launchers import launcher_program
 
 ROOT = Path(__file__).parents[2]
 WHEELS = ROOT / ".venv" / "mpi"

@@ -15,7 +15,7 @@ import halo_peer
 import loop_peer
 import mpi_peer
 import particles_peer
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from particle_trips import TRIPS, messages_of
 from tests.mpi import jobs
 from tests.mpi.test_runs import environment, ranks_of

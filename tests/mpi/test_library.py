@@ -18,8 +18,8 @@ import pytest
 
 from byteways import _core
 from byteways.doctor.libraries import OPTIONAL, check_optional
-from byteways.run.mpi_library import mpi_directories, mpi_report_found, mpi_report_of_child
-from byteways.run.simulator import native_folder, simulator_path
+from byteways.run.shared.mpi_library import mpi_directories, mpi_report_found, mpi_report_of_child
+from byteways.run.shared.simulator import native_folder, simulator_path
 from tests.cache import cached, version
 from tests.cli.called import byteways
 from tests.mpi import jobs

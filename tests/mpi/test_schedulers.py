@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from tests.cli.called import byteways
 from tests.mpi import jobs
 from tests.mpi.test_runs import SUITE

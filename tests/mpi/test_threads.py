@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.run.launchers import Job, find_launcher
-from byteways.run.rank_checks import check_ranks
+from byteways.run.conduct.rank_checks import check_ranks
+from byteways.run.shared.launchers import Job, find_launcher
 from byteways.topology.model import Device, Topology
 from tests.mpi import jobs
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from byteways import _core
-from byteways.run.simulator import simulator_path
+from byteways.run.shared.simulator import simulator_path
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 GB = 1e9

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-from byteways.run.library_paths import library_directories
+from byteways.run.shared.library_paths import library_directories
 from tests.cache import cached, digest
 from tests.native.kernel_entries import ENTRIES
 from tests.native.runtime_compiler import HEADERS, NATIVE, SOURCES, RuntimeCompiler

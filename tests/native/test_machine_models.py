@@ -12,23 +12,23 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.analyse.findings import findings
-from byteways.analyse.subjects.saturation import saturations
-from byteways.analyse.summary import cells
 from byteways.cli import main
-from byteways.machines import load, names, sheet
-from byteways.machines.model import MachineModel
-from byteways.machines.topology import topology_of
+from byteways.explain.findings import findings
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects.saturation import saturations
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.suite import load as suite
-from byteways.results.run_folder import RunFolder
-from byteways.run.dry_run import dry_plan
-from byteways.run.measuring import Measurer
-from byteways.run.options import Options
-from byteways.run.probe import lost_probe
-from byteways.run.process import WorkerLost
-from byteways.run.simulation import Simulation
-from byteways.run.simulator import simulator_path
+from byteways.record.run_folder import RunFolder
+from byteways.run.conduct.dry_run import dry_plan
+from byteways.run.conduct.probe import lost_probe
+from byteways.run.conduct.process import WorkerLost
+from byteways.run.conduct.simulation import Simulation
+from byteways.run.shared.options import Options
+from byteways.run.shared.simulator import simulator_path
+from byteways.run.work.measuring import Measurer
+from byteways.simulate import load, names, sheet
+from byteways.simulate.model import MachineModel
+from byteways.simulate.topology import topology_of
 from byteways.topology.routes import route
 from scripts.unpack_examples import recorded
 from tests.native.simulated import apart, play

@@ -8,8 +8,8 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.measuring import Measurer
-from byteways.run.residency import pages_of
+from byteways.run.work.measuring import Measurer
+from byteways.run.work.residency import pages_of
 from tests.native import simulated as toy
 
 PAGE = 4096

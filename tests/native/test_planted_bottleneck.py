@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.prediction import predictions
-from byteways.analyse.results_index import Index
-from byteways.machines import load
-from byteways.results.run_folder import RunFolder
+from byteways.explain.bottlenecks.prediction import predictions
+from byteways.explain.results.index import Index
+from byteways.record.run_folder import RunFolder
+from byteways.simulate import load
 from tests.cli.called import byteways
 
 SWEEPS = ("from-host", "to-host", "host-out", "host-in", "host-out-two", "host-in-two", "host-bidirectional")

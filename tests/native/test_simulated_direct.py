@@ -13,8 +13,8 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.simulated_ranks import SimulatedRanks
-from byteways.run.simulator import simulator_path
+from byteways.run.shared.simulator import simulator_path
+from byteways.run.work.simulated_ranks import SimulatedRanks
 from kernel_arguments import INTERFACES
 from tests.gpu import test_direct as on_gpus
 from tests.native import simulated as toy

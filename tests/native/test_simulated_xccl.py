@@ -10,9 +10,9 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.rank_measuring import RankMeasurer
-from byteways.run.simulated_ranks import SimulatedRanks
-from byteways.run.simulator import simulator_path
+from byteways.run.shared.simulator import simulator_path
+from byteways.run.work.rank_measuring import RankMeasurer
+from byteways.run.work.simulated_ranks import SimulatedRanks
 from tests.native import simulated as toy
 from tests.native.simulated_ranks import Machine
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.run.rank_threads import RankThreads
+from byteways.run.work.rank_threads import RankThreads
 
 
 def play(size: int, body: Callable[[_core.ThreadRanks], Any]) -> list[Any]:
@@ -90,7 +90,7 @@ class Measurer:
 
 def test_ranks_out_of_step_give_up_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a rank that broke down while others wait for it, and a process that goes on with them."""
-    monkeypatch.setattr("byteways.run.rank_measuring.RankMeasurer.open", Measurer)
+    monkeypatch.setattr("byteways.run.work.rank_measuring.RankMeasurer.open", Measurer)
     ranks = RankThreads(_core)
     case = {"interface": "xccl", "pattern": "allreduce", "flows": [], "size_bytes": 8, "cache": "warm"}
     request = {

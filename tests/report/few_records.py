@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from byteways.plan.interfaces import figure_of
-from byteways.results.record import Record
+from byteways.record.record import Record
 from byteways.topology.model import Topology
 from tests.changed import replace
 

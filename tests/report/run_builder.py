@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from byteways.plan.case import Case, Flow
-from byteways.results.record import Record
-from byteways.results.times import Times
-from byteways.results.warnings import Warning
+from byteways.record.record import Record
+from byteways.record.times import Times
+from byteways.record.warnings import Warning
 from byteways.topology.model import Cache, Device, Link, Topology
 from tests.changed import replace
 

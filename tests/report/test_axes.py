@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.analyse.curves import Family, Point, Series, over_working_set
-from byteways.analyse.summary import cells, gpu_caches
+from byteways.explain.display.curves import Family, Point, Series, over_working_set
+from byteways.explain.results.summary import cells, gpu_caches
 from byteways.report import charts
 from byteways.report.axes import MOST_LABELS, count_axis, log_axis, size_axis
 from byteways.topology.model import Cache, Device, Topology

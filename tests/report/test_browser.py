@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from byteways.record.warnings import Warning
 from byteways.report import write_report
-from byteways.results.warnings import Warning
 from tests.cli.called import byteways
 from tests.report import rank_runs, sample_run
 from tests.report.browser import Browser, find_chromium

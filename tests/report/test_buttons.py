@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from byteways.record.run_folder import RunFolder
 from byteways.report import write_comparison, write_report
-from byteways.results.run_folder import RunFolder
 from tests.report import sample_run
 from tests.report.browser import Browser, find_chromium
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.comparison import compare_runs
+from byteways.explain.two_runs.comparison import compare_runs
 from byteways.report import write_comparison
 from byteways.report.compared import ComparedPage, from_comparison
 from byteways.report.render import render_compared

@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from byteways.analyse.comparison import Comparison, compare_runs
-from byteways.analyse.results_index import Index
+from byteways.explain.results.index import Index
+from byteways.explain.two_runs.comparison import Comparison, compare_runs
+from byteways.record.run_folder import RunFolder
 from byteways.report import write_comparison
 from byteways.report.compared import MOST_CHARTS, ComparedPage, from_comparison
 from byteways.report.views import contention, curve_changes, hierarchy
-from byteways.results.run_folder import RunFolder
 from tests.report import sample_run
 from tests.report.browser import Browser, find_chromium
 from tests.report.test_accessible import violations

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from byteways.analyse.node_matrix import node_matrix
-from byteways.analyse.results_index import Index
-from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED
+from byteways.explain.claims.wording import ALIKE, LEADER, NOT_RANKED
+from byteways.explain.node_matrix import node_matrix
+from byteways.explain.results.index import Index
+from byteways.record.run_folder import RunFolder
+from byteways.record.simulation_mark import worded
+from byteways.record.warnings import Warning
 from byteways.report.explore import BOTH, WARM, Explorer, explorer, question
 from byteways.report.node.rates import gb_per_s, link_rates
-from byteways.results.run_folder import RunFolder
-from byteways.results.simulated import worded
-from byteways.results.warnings import Warning
 from tests.report import sample_run
 
 

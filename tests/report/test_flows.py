@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from byteways.analyse.curves import Point, Scaling
+from byteways.explain.display.curves import Point, Scaling
 from byteways.report import charts
 from tests.report.few_records import GB, MIB
 

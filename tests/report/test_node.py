@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.results_index import Index
-from byteways.machines import library
-from byteways.machines.topology import topology_of
+from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
+from byteways.record.run_folder import RunFolder
 from byteways.report.node.boxes import WIDTH, Box
 from byteways.report.node.drawing import THINNEST, Drawing, Stroke, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.lines import LINE, Labels, straight
 from byteways.report.node.rates import LinkRate, link_rates
-from byteways.results.run_folder import RunFolder
+from byteways.simulate import library
+from byteways.simulate.topology import topology_of
 from byteways.topology.model import Device, Link, Nic, Topology
 from byteways.topology.routes import route
 from tests.report import sample_run

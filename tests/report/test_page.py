@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.tables import tables
+from byteways.explain.tables import tables
+from byteways.record.run_folder import RunFolder
+from byteways.record.warnings import Warning
 from byteways.report import write_report
 from byteways.report.figures import page_grid
 from byteways.report.numbers import moment
 from byteways.report.packing import unpacked_text
 from byteways.report.page import Page, from_run
 from byteways.report.render import packed_records, render, script_json
-from byteways.results.run_folder import RunFolder
-from byteways.results.warnings import Warning
 from byteways.text import visible_data
 from byteways.topology.model import Link, Topology
 from tests.changed import replace

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.picture import Label, Panel, Picture, Spot, Stroke
+from byteways.explain.display.picture import Label, Panel, Picture, Spot, Stroke
 from byteways.report.pictures import FAR, of_picture
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from byteways.record import columns
 from byteways.report import write_report
 from byteways.report.packing import LARGE_BYTES, packed, packed_text, unpacked_text
 from byteways.report.record_data import SAME, record_data
-from byteways.results import columns
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 

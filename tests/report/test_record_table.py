@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from byteways.record.exporters import FORMATS
 from byteways.report import write_report
-from byteways.results.exporters import FORMATS
 from tests.report import sample_run
 from tests.report.browser import Browser, find_chromium
 

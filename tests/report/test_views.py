@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.results_index import Index
+from byteways.explain.results.index import Index
+from byteways.record.run_folder import RunFolder
 from byteways.report.charts import Chart
 from byteways.report.views import VIEWS
 from byteways.report.views.bars import Bar, Bars, of_bars, of_dots
-from byteways.results.run_folder import RunFolder
 from tests.report import sample_run
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.analyse.findings import findings
-from byteways.analyse.results_index import Index
-from byteways.analyse.topic import Table, Topic
-from byteways.analyse.topics import topics
-from byteways.results.run_folder import RunFolder
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
+from byteways.explain.topics import topics
+from byteways.record.run_folder import RunFolder
 from tests.report import rank_runs
 
 

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.results import manifest as manifests
-from byteways.results.record import Record
-from byteways.run.journal import encode
-from byteways.run.recording import unmeasured
+from byteways.record import manifest as manifests
+from byteways.record.record import Record
+from byteways.run.conduct.journal import encode
+from byteways.run.conduct.recording import unmeasured
 from byteways.topology.model import Capabilities, Device, Link, Topology
 
 

@@ -14,18 +14,18 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
-from byteways.analyse.claim import Claim
-from byteways.analyse.finding import Finding
-from byteways.analyse.findings import findings
-from byteways.analyse.summary import cells
-from byteways.analyse.topic import Plot, Table
-from byteways.analyse.topics import topics
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.finding import Finding
+from byteways.explain.display.topic import Plot, Table
+from byteways.explain.findings import findings
+from byteways.explain.results.summary import cells
+from byteways.explain.topics import topics
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.limits import limit
 from byteways.plan.options import Option
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from scripts.unpack_examples import recorded
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import Builder

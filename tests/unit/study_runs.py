@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from byteways.analyse.studies.cells import Sheet
-from byteways.machines import load as load_machine
-from byteways.machines.topology import topology_of
+from byteways.explain.studies.value_lookup import Sheet
 from byteways.plan.case import Case, Flow
-from byteways.results.record import Record
-from byteways.results.times import Times
+from byteways.record.record import Record
+from byteways.record.times import Times
+from byteways.simulate import load as load_machine
+from byteways.simulate.topology import topology_of
 from byteways.studies.study import Study
 from byteways.topology.model import Topology
 

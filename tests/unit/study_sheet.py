@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from byteways.analyse.studies.claims import Verdict, judge
-from byteways.analyse.studies.verdicts import FAILS_HERE, HOLDS, UNTESTED
+from byteways.explain.studies.claims import Verdict, judge
+from byteways.explain.studies.verdicts import FAILS_HERE, HOLDS, UNTESTED
 from byteways.studies.study import Check, Claim
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30

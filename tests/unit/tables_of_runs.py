@@ -7,17 +7,17 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from byteways.analyse.claim import Claim
-from byteways.analyse.curves import Point, Series, over_flows, over_size, over_working_set
-from byteways.analyse.headline import best_first, headline, rows_of_text
-from byteways.analyse.progress import damage, progress, shortfall
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.routes import route_tables
-from byteways.analyse.summary import Cell, Group, gpu_caches
-from byteways.analyse.tables import tables
-from byteways.analyse.variants import Variant
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
+from byteways.explain.best.headline import best_first, headline, rows_of_text
+from byteways.explain.claims.claim import Claim
+from byteways.explain.display.curves import Point, Series, over_flows, over_size, over_working_set
+from byteways.explain.results.index import Index
+from byteways.explain.results.progress import damage, progress, shortfall
+from byteways.explain.results.summary import Cell, Group, gpu_caches
+from byteways.explain.results.variants import Variant
+from byteways.explain.subjects.routes import route_tables
+from byteways.explain.tables import tables
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
 
 #: Longer values get a line for each part.
 WIDTH = 300

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.answers import Answer, NoAnswer, answers
-from byteways.analyse.claim import LEADS
 from byteways.errors import BytewaysError
+from byteways.explain.best.answers import Answer, NoAnswer, answers
+from byteways.explain.claims.claim import LEADS
 from byteways.plan.question import question
 from byteways.plan.question_suite import suite_of
-from byteways.results.run_folder import RunFolder
-from byteways.results.warnings import Warning
+from byteways.record.run_folder import RunFolder
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import GIB, KIB, MIB, Builder

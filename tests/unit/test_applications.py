@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import applications as subject
+from byteways.explain.results.index import Index
+from byteways.explain.subjects import applications as subject
 from byteways.plan.applications import (
     PARTICLE_BYTES,
     bytes_of_ends,
@@ -22,9 +22,9 @@ from byteways.plan.applications import (
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import bytes_of_buffers, managed_bytes
 from byteways.plan.legality.applications import transport_refusal
+from byteways.plan.legality.context import Question
 from byteways.plan.legality.executors import in_environment
-from byteways.plan.legality.question import Question
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from byteways.studies.applications import Gain, gains
 from byteways.topology.model import Capabilities, Topology
 from tests.changed import replace

@@ -10,7 +10,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.run.arena import KEPT_PART, Arena
+from byteways.run.work.buffer_pool import KEPT_PART, Arena
 
 MIB = 1 << 20
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from byteways.machines import load, names
-from byteways.machines.basis import rests_on
-from byteways.machines.model import Fact, MachineModel
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.results.record import Record
-from byteways.run.recording import asked, unmeasured
+from byteways.record.record import Record
+from byteways.run.conduct.recording import asked, unmeasured
+from byteways.simulate import load, names
+from byteways.simulate.basis import rests_on
+from byteways.simulate.model import Fact, MachineModel
 from tests.changed import replace
 
 GIB = 2**30

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.blamed_ranks import blamed_names, ranks_blamed
-from byteways.analyse.suspects import suspect
-from byteways.results.record import Record
+from byteways.explain.results.blamed_ranks import blamed_names, ranks_blamed
+from byteways.explain.two_runs.suspects import suspect
+from byteways.record.record import Record
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from byteways.plan.interfaces import INTERFACES
-from byteways.run import capabilities
-from byteways.run.capabilities import _peers
+from byteways.run.work import capabilities
+from byteways.run.work.capabilities import _peers
 
 
 class Error(RuntimeError):
@@ -139,7 +139,7 @@ def test_whether_ranks_can_run(
         (tmp_path / "mpiexec").write_text("#!/bin/sh\n")
         (tmp_path / "mpiexec").chmod(0o755)
     monkeypatch.setattr(
-        "byteways.run.mpi_library.mpi_report_of_child",
+        "byteways.run.shared.mpi_library.mpi_report_of_child",
         lambda program: {"usable": False, "reason": f"told of {program}"},
     )
     capabilities._mpi_offer.cache_clear()

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.checks.check import Check, Question, checked
-from byteways.analyse.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN
-from byteways.analyse.claim import Reference
-from byteways.analyse.compare import beside
-from byteways.analyse.results_index import Index
-from byteways.analyse.wording_check import drain_reason, suspicion
 from byteways.errors import BytewaysError
+from byteways.explain.checks.check import Check, Question, checked
+from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN
+from byteways.explain.checks.wording_check import drain_reason, suspicion
+from byteways.explain.claims.claim import Reference
+from byteways.explain.claims.compare import beside
+from byteways.explain.results.index import Index
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
 from tests.changed import replace

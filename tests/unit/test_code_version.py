@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from byteways.results import code_version
+from byteways.record import code_version
 
 
 @pytest.fixture

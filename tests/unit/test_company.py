@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.finding import NO_DIFFERENCE
-from byteways.analyse.results_index import Index
-from byteways.analyse.selection import chases, concurrent
-from byteways.analyse.subjects import interference, loaded
-from byteways.analyse.subjects import interference as company
-from byteways.analyse.subjects.interference import slowdowns
-from byteways.analyse.subjects.loaded import load_curves
-from byteways.analyse.summary import cells
-from byteways.analyse.tables import tables
-from byteways.results.warnings import Warning
+from byteways.explain.claims.finding import NO_DIFFERENCE
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import chases, concurrent
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects import interference, loaded
+from byteways.explain.subjects import interference as company
+from byteways.explain.subjects.interference import slowdowns
+from byteways.explain.subjects.loaded import load_curves
+from byteways.explain.tables import tables
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report.few_records import GB, MIB, Fixture, flow, record
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim
-from byteways.analyse.compare import compare, moved, summed, unsteady
-from byteways.analyse.phrases import supported, times
-from byteways.analyse.ranking import rank
-from byteways.analyse.repeatability import Spread, for_many, student
-from byteways.analyse.results_index import Index
-from byteways.analyse.summary import Cell, cells, pool
-from byteways.analyse.wording import faster, no_loss
-from byteways.analyse.wording_rankings import better_way, margin
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
-from byteways.results.warnings import Warning
+from byteways.explain.best.ranking import rank
+from byteways.explain.best.wording_rankings import better_way, margin
+from byteways.explain.claims.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim
+from byteways.explain.claims.compare import compare, moved, summed, unsteady
+from byteways.explain.claims.phrases import supported, times
+from byteways.explain.claims.wording import faster, no_loss
+from byteways.explain.results.index import Index
+from byteways.explain.results.repeatability import Spread, for_many, student
+from byteways.explain.results.summary import Cell, cells, pool
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import GB, GIB, MIB, flow, in_rounds, record

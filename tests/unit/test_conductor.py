@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.run import conductor
-from byteways.run.conductor import Conductor, key_of
-from byteways.run.launchers import Job, Launcher
-from byteways.run.losses import LOSSES_TO_GIVE_UP
-from byteways.run.process import WorkerLost
+from byteways.run.conduct import conductor
+from byteways.run.conduct.conductor import Conductor, key_of
+from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
+from byteways.run.conduct.process import WorkerLost
+from byteways.run.shared.launchers import Job, Launcher
 from byteways.topology.model import Device, Topology
 from tests.changed import replace
 

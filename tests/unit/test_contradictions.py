@@ -13,7 +13,7 @@ import pytest
 
 import contradictions
 from byteways.plan.interfaces import COLLECTIVES
-from byteways.run.rank_outcome import bus_factor
+from byteways.run.work.rank_outcome import bus_factor
 from statements import plants_of_pages
 from statements.claims import matched
 from statements.outcome import CONTRADICTED, HOLDS
@@ -82,7 +82,7 @@ def test_records_of_schema_1(tmp_path: Path) -> None:
     (folder / "measurements.jsonl").write_text(json.dumps(line) + "\n")
     manifest = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**manifest, "schema_version": 1}))
-    from byteways.results import version1
+    from byteways.record import version1
 
     (case,) = RunData(folder).cases.values()
     assert case.case_id == version1.record(line)["case_id"]

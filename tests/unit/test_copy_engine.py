@@ -13,7 +13,7 @@ from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.legality import refusal
 from byteways.plan.suite import load
-from byteways.run.capabilities import _copy_engines
+from byteways.run.work.capabilities import _copy_engines
 from byteways.topology.model import Capabilities, CopyEngines, Offer, Topology
 from tests.changed import replace
 from tests.unit import machines

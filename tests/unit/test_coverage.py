@@ -1,4 +1,4 @@
-"""benchmarks/coverage.py: it judges the project's own functions, and shows false promises."""
+"""validation/coverage.py: it judges the project's own functions, and shows false promises."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import coverage_runs as runs
-from benchmarks import coverage
-from byteways.analyse import repeatability
+from byteways.explain.results import repeatability
 from coverage_series import KINDS, Judged, chance_of_no_trace, no_trace
+from validation import coverage
 
 NORMAL = KINDS[0]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.crowding import Crowding
-from byteways.run.launchers import NO_LAUNCHER, Job, Launcher
+from byteways.run.conduct.oversubscription import Crowding
+from byteways.run.shared.launchers import NO_LAUNCHER, Job, Launcher
 
 FOUR = Job(Launcher("test", ("mpiexec", "-n", "{ranks}")), 4)
 LATE = "no answer within 42 s; it last printed: whatever"

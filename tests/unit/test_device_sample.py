@@ -15,9 +15,9 @@ from byteways.cli.topo_links import tree
 from byteways.plan.device_sample import MOST_DEVICES, sample_for
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
-from byteways.run.probe import probe_with
-from byteways.run.process import WorkerProcess
-from byteways.run.simulation import simulation_of
+from byteways.run.conduct.probe import probe_with
+from byteways.run.conduct.process import WorkerProcess
+from byteways.run.conduct.simulation import simulation_of
 from byteways.topology.model import Topology
 from byteways.topology.routes import link_class
 from tests.machines import amd

@@ -16,9 +16,9 @@ from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES
 from byteways.plan.suite import parse
-from byteways.results.record import FIELDS, SCHEMA_VERSION, STATUSES
-from byteways.results.times import Times
-from byteways.results.warnings import ADVICE
+from byteways.record.record import FIELDS, SCHEMA_VERSION, STATUSES
+from byteways.record.times import Times
+from byteways.record.warnings import ADVICE
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
@@ -218,6 +218,6 @@ def test_layout_in_architecture_exists() -> None:
         there = {
             f"{path.name}/"
             for path in (ROOT / root).iterdir()
-            if path.is_dir() and path.name != "__pycache__"
+            if path.is_dir() and any(file.suffix not in ("", ".pyc") for file in path.rglob("*"))
         }
         assert named == there

@@ -25,8 +25,8 @@ from byteways.doctor.host import (
 from byteways.doctor.libraries import check_libraries
 from byteways.doctor.process import check_cache, check_compiler, check_process, check_variables
 from byteways.plan import footprint
-from byteways.run.health_host import HostLoad
-from byteways.run.health_users import GpuProcess, GpuUse
+from byteways.run.shared.health_host import HostLoad
+from byteways.run.shared.health_users import GpuProcess, GpuUse
 from byteways.topology.model import Offer
 from tests.machines import synthetic
 from tests.machines.synthetic import ABSENT, BULK, FOUND, capabilities, write

@@ -16,7 +16,7 @@ from byteways.doctor.gpu_driver import (
     check_releases,
 )
 from byteways.doctor.process import check_variables
-from byteways.topology.tree import write_tree
+from byteways.topology.sysfs_writer import write_tree
 from tests.machines import amd
 from tests.machines.synthetic import write
 

@@ -1,4 +1,4 @@
-"""benchmarks/equal_runs.py: what it compares, counts, and fails for."""
+"""validation/equal_runs.py: what it compares, counts, and fails for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import byteways
 import equal_runs
-from byteways.machines.library import load, names
+from byteways.simulate.library import load, names
 from tests.report import sample_run
 from tests.report.run_builder import GIB
 from tests.unit.test_comparison import folder_of

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from byteways.run import execution
-from byteways.run.conductor import Interrupted, deadline_s
-from byteways.run.execution import Execution
-from byteways.run.simulation import simulated_deadline_s
+from byteways.run.conduct import execution
+from byteways.run.conduct.conductor import Interrupted, deadline_s
+from byteways.run.conduct.execution import Execution
+from byteways.run.conduct.simulation import simulated_deadline_s
 
 
 @pytest.fixture

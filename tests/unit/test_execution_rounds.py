@@ -11,9 +11,9 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.suite import load
-from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST, PLAN
-from byteways.run import execution
-from byteways.run.execution import (
+from byteways.record.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST, PLAN
+from byteways.run.conduct import execution
+from byteways.run.conduct.execution import (
     Execution,
     Repetition,
     check_new_folder,
@@ -24,7 +24,7 @@ from byteways.run.execution import (
     reserve_s,
     restore_folder,
 )
-from byteways.run.options import Options
+from byteways.run.shared.options import Options
 from byteways.topology.model import Capabilities
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import polars
 import pytest
 
-from byteways.results import columns
-from byteways.results.columns import COLUMNS
-from byteways.results.exporters import FORMATS
-from byteways.results.record import Record
-from byteways.results.samples import Samples
-from byteways.results.warnings import Warning
+from byteways.record import columns
+from byteways.record.columns import COLUMNS
+from byteways.record.exporters import FORMATS
+from byteways.record.record import Record
+from byteways.record.samples import Samples
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report import sample_run
 
@@ -107,7 +107,7 @@ def test_json_of_an_empty_run() -> None:
 
 def test_every_column_exists_in_the_schema() -> None:
     """Would catch a column whose place in the record is misspelt, which would always be empty."""
-    from byteways.results.schema import record_schema
+    from byteways.record.schema import record_schema
 
     properties = record_schema()["properties"]
     of_the_run = columns.derived(one_case().manifest(), [])

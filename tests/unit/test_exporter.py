@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 import byteways
-from byteways.run import exporter
-from byteways.run.exporter import Exporter, ExporterLost
+from byteways.run.work import exporter
+from byteways.run.work.exporter import Exporter, ExporterLost
 
 #: Answers each request with its process id and the size; `fail` and `end` stand for a refusal and a crash.
 CHILD = """

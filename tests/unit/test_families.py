@@ -6,12 +6,12 @@ import random
 from math import exp
 from pathlib import Path
 
-from byteways.analyse.compare import compare
-from byteways.analyse.findings import findings
-from byteways.analyse.ranking import rank
-from byteways.analyse.summary import cells, pool
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
+from byteways.explain.best.ranking import rank
+from byteways.explain.claims.compare import compare
+from byteways.explain.findings import findings
+from byteways.explain.results.summary import cells, pool
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import GB, GIB, flow, record

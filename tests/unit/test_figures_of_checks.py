@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies.checks import _ratio, _summary, _text, wanted
+from byteways.explain.studies.checks import _ratio, _summary, _text, wanted
 from tests.unit.study_sheet import SHEET
 
 INFINITE = float("inf")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.checks.limits import read_limits
 from byteways.cli.topo import read as read_topology
+from byteways.explain.checks.limits import read_limits
 from byteways.plan.hosts.names import read_hosts
 from byteways.plan.suite import load as load_suite
 from byteways.topology import nccl_xml_writer

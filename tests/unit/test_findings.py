@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.obstacles import not_measured
-from byteways.results.run_folder import RunFolder
-from byteways.results.warnings import Warning
+from byteways.explain.findings import findings
+from byteways.explain.results.obstacles import not_measured
+from byteways.record.run_folder import RunFolder
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report import sample_run
 

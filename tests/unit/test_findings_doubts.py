@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.ranking import rank
-from byteways.analyse.results_index import Index
-from byteways.results.run_folder import RunFolder
-from byteways.results.times import Times
-from byteways.results.warnings import Warning
+from byteways.explain.best.ranking import rank
+from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
+from byteways.record.run_folder import RunFolder
+from byteways.record.times import Times
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report import sample_run
 

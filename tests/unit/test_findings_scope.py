@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.best import best_map
-from byteways.analyse.finding import ASSUMED, Finding
-from byteways.analyse.findings import findings
-from byteways.analyse.headline import headline, rows_of_text
-from byteways.analyse.prediction import predictions
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import contention, host, odd_pairs, routes
-from byteways.analyse.subjects.pages import compared
-from byteways.analyse.summary import cells
-from byteways.machines.library import load
-from byteways.machines.topology import topology_of
-from byteways.results.run_folder import RunFolder
-from byteways.results.warnings import Warning
+from byteways.explain.best.best_interfaces import best_map
+from byteways.explain.best.headline import headline, rows_of_text
+from byteways.explain.bottlenecks.prediction import predictions
+from byteways.explain.claims.finding import ASSUMED, Finding
+from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects import contention, host, odd_pairs, routes
+from byteways.explain.subjects.pages import compared
+from byteways.record.run_folder import RunFolder
+from byteways.record.warnings import Warning
+from byteways.simulate.library import load
+from byteways.simulate.topology import topology_of
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import GB, GIB, Fixture, flow, in_rounds, record

@@ -15,11 +15,11 @@ import pyarrow.parquet
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.results import columns
-from byteways.results.columns import COLUMNS, INTEGER, JSON, NUMBER, SAMPLES, TIME, TRUTH
-from byteways.results.exporters import FORMATS
-from byteways.results.frame import frame
-from byteways.results.samples import Samples
+from byteways.record import columns
+from byteways.record.columns import COLUMNS, INTEGER, JSON, NUMBER, SAMPLES, TIME, TRUTH
+from byteways.record.exporters import FORMATS
+from byteways.record.frame import frame
+from byteways.record.samples import Samples
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import MIB, Builder

@@ -1,4 +1,4 @@
-"""benchmarks/fuzz.py finds what it looks for, and nothing else."""
+"""validation/fuzz.py finds what it looks for, and nothing else."""
 
 from __future__ import annotations
 

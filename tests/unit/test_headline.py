@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.headline import Headline, best_first, headline, rows_of_text
-from byteways.results.run_folder import RunFolder
-from byteways.results.warnings import Warning
+from byteways.explain.best.headline import Headline, best_first, headline, rows_of_text
+from byteways.record.run_folder import RunFolder
+from byteways.record.warnings import Warning
 from tests.report import sample_run
 
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB

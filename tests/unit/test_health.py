@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.results.warnings import THROTTLE_REASONS
-from byteways.run import health
-from byteways.run.health import LEAST_BYTES, HealthMonitor, devices_of, throttle_names
-from byteways.run.health_users import GpuProcess, GpuUse
+from byteways.record.warnings import THROTTLE_REASONS
+from byteways.run.shared.health_users import GpuProcess, GpuUse
+from byteways.run.work import health
+from byteways.run.work.health import LEAST_BYTES, HealthMonitor, devices_of, throttle_names
 from byteways.topology.sysfs_health import SysfsReading
 from tests.changed import replace
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from byteways.run.health_host import LEAST_WINDOW_S, HostLoad, HostMonitor
-from byteways.run.worker import Worker
+from byteways.run.shared.health_host import LEAST_WINDOW_S, HostLoad, HostMonitor
+from byteways.run.work.worker import Worker
 from tests.machines.synthetic import write
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.subjects.series import _health
-from byteways.run.capabilities import _DEVICE_FIELDS, _device
-from byteways.run.energy import Watch
-from byteways.run.health import _error_warnings
+from byteways.explain.subjects.series import _health
+from byteways.run.work.capabilities import _DEVICE_FIELDS, _device
+from byteways.run.work.energy import Watch
+from byteways.run.work.health import _error_warnings
 from tests.changed import replace
 from tests.report.few_records import flow, record
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.health import HealthMonitor
-from byteways.run.health_users import GpuProcess, GpuUse, GpuUsers
+from byteways.run.shared.health_users import GpuProcess, GpuUse, GpuUsers
+from byteways.run.work.health import HealthMonitor
 from byteways.topology.sysfs_health import SysfsReading
 from tests.machines.synthetic import write
 

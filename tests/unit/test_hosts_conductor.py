@@ -15,16 +15,16 @@ from byteways.errors import BytewaysError
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
 from byteways.plan.hosts.rule import Meetings, PairRule
-from byteways.results.record import Record
+from byteways.record.record import Record
+from byteways.run.conduct.journal import Journal
+from byteways.run.conduct.process import WorkerLost
 from byteways.run.hosts import job as jobs
 from byteways.run.hosts.conductor import HostsConductor
 from byteways.run.hosts.facts import version
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import HostsLauncher
-from byteways.run.journal import Journal
-from byteways.run.launchers import Launcher
-from byteways.run.process import WorkerLost
-from byteways.run.rank_faults import host_blamed
+from byteways.run.shared.launchers import Launcher
+from byteways.run.shared.rank_faults import host_blamed
 from tests.unit import planning
 
 HOSTS = tuple(Host(f"n{number}") for number in range(6))

@@ -11,7 +11,7 @@ from byteways.errors import BytewaysError
 from byteways.run.hosts import launchers, reach, states
 from byteways.run.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
 from byteways.run.hosts.launchers import find_hosts_launcher
-from byteways.run.launchers import Launcher
+from byteways.run.shared.launchers import Launcher
 from byteways.topology.model import Device, Link, Nic, Topology
 
 FAMILIES = [

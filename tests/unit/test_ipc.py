@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import ipc, messages
-from byteways.analyse.topic import Topic
-from byteways.analyse.topics import topics
+from byteways.explain.display.topic import Topic
+from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
+from byteways.explain.subjects import ipc, messages
+from byteways.explain.topics import topics
 from byteways.plan.case import Case
-from byteways.results.run_folder import RunFolder
-from byteways.run.arena import Arena
+from byteways.record.run_folder import RunFolder
+from byteways.run.work.buffer_pool import Arena
 from tests.report import run_builder
 from tests.report.run_builder import KIB, MIB
 from tests.unit import legality

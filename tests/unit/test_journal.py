@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
-from byteways.results import manifest as manifests
-from byteways.results.run_folder import JOURNAL, RunFolder, read_journal, read_manifest
-from byteways.results.samples import SAMPLES, Samples
-from byteways.results.samples import encode as encode_samples
-from byteways.results.times import Times
-from byteways.run import journal as journals
-from byteways.run.journal import Journal
+from byteways.record import manifest as manifests
+from byteways.record.run_folder import JOURNAL, RunFolder, read_journal, read_manifest
+from byteways.record.samples import SAMPLES, Samples
+from byteways.record.samples import encode as encode_samples
+from byteways.record.times import Times
+from byteways.run.conduct import journal as journals
+from byteways.run.conduct.journal import Journal
 from byteways.topology.model import Capabilities
 from tests.changed import replace
 from tests.unit.run_folders import LINES, TOPOLOGY, a_manifest, record
@@ -91,7 +91,7 @@ def test_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.Mon
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(file, data[:-50])
 
-    monkeypatch.setattr("byteways.run.appended.os.write", fills_up)
+    monkeypatch.setattr("byteways.run.conduct.append_only_file.os.write", fills_up)
     with pytest.raises(BytewaysError) as caught:
         journal.append(record(1))
     monkeypatch.undo()
@@ -117,7 +117,7 @@ def test_slow_file_systems_are_synchronised_once_a_second(
         calls.append(now[0])
         now[0] += cost_s
 
-    monkeypatch.setattr("byteways.run.appended.os.fdatasync", synchronise)
+    monkeypatch.setattr("byteways.run.conduct.append_only_file.os.fdatasync", synchronise)
     journal = Journal(tmp_path, clock=lambda: now[0])
     for number in range(25):
         now[0] = number * 0.1
@@ -144,8 +144,8 @@ def test_samples_are_on_the_disk_before_their_record(tmp_path: Path, monkeypatch
         done.append(("sync", name_of(file)))
         real_sync(file)
 
-    monkeypatch.setattr("byteways.run.appended.os.write", write)
-    monkeypatch.setattr("byteways.run.appended.os.fdatasync", synchronise)
+    monkeypatch.setattr("byteways.run.conduct.append_only_file.os.write", write)
+    monkeypatch.setattr("byteways.run.conduct.append_only_file.os.fdatasync", synchronise)
     with Journal(tmp_path) as journal:
         one = record(0)
         journal.append(one, Samples(one.case_id, 0, [1.0, 2.0]))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from byteways.results.journal_lines import JournalLines
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
+from byteways.record.journal_lines import JournalLines
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 
 

@@ -13,8 +13,8 @@ import pytest
 from byteways.cli import main, topo_links
 from byteways.cli.topo_links import MOST_IN_MATRIX, matrix
 from byteways.errors import BytewaysError
-from byteways.machines import load
-from byteways.machines.topology import topology_of
+from byteways.simulate import load
+from byteways.simulate.topology import topology_of
 from byteways.topology import nccl_xml, routes
 from byteways.topology.model import Device, Link, Topology
 from byteways.topology.routes import link_class, route

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.finding import Finding
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.calls import launches, small_copies
-from byteways.analyse.subjects.ping_pong import cores, places
-from byteways.analyse.summary import cells
-from byteways.analyse.topic import Table, Topic
-from byteways.analyse.topics import topics
-from byteways.results.run_folder import RunFolder
+from byteways.explain.claims.finding import Finding
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects.calls import launches, small_copies
+from byteways.explain.subjects.ping_pong import cores, places
+from byteways.explain.topics import topics
+from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 
 KIB = sample_run.KIB

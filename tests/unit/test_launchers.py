@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.run import launchers, mpi_library
-from byteways.run.launchers import Launcher, find_launcher
-from byteways.run.options import Options
+from byteways.run.shared import launchers, mpi_library
+from byteways.run.shared.launchers import Launcher, find_launcher
+from byteways.run.shared.options import Options
 
 OPEN = ("{path}", "-n", "{ranks}", "--bind-to", "none")
 PLAIN = ("{path}", "-n", "{ranks}")

@@ -10,11 +10,11 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src/byteways"
 #: What a layer never imports.
 ABOVE = {
-    "topology": {"plan", "machines", "results", "run", "analyse", "report", "doctor", "cli"},
-    "plan": {"machines", "results", "run", "analyse", "report", "doctor", "cli"},
-    "results": {"run", "analyse", "report", "doctor", "cli"},
-    "run": {"analyse", "report", "doctor", "cli"},
-    "analyse": {"run", "report", "doctor", "cli"},
+    "topology": {"plan", "simulate", "record", "run", "explain", "report", "doctor", "cli"},
+    "plan": {"simulate", "record", "run", "explain", "report", "doctor", "cli"},
+    "record": {"run", "explain", "report", "doctor", "cli"},
+    "run": {"explain", "report", "doctor", "cli"},
+    "explain": {"run", "report", "doctor", "cli"},
     "report": {"run", "doctor", "cli"},
 }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.analyse.findings import findings
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import messages
-from byteways.results.run_folder import RunFolder
+from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
+from byteways.explain.subjects import messages
+from byteways.record.run_folder import RunFolder
 from tests.report import run_builder
 from tests.report.rank_runs import DEVICE, send, send_xccl, together, told_by_xccl, trip, trip_xccl
 from tests.report.run_builder import GIB, KIB, MIB, Builder

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from byteways.plan.variables import unread_by
-from byteways.results.library_choice import BY_MESSAGES, LibraryChoice, choice_of
-from byteways.run.library_choices import LibraryChoices, ProbeFailed, has_choice
-from byteways.run.library_log import LibraryLog
-from byteways.run.mpi_library import unloaded_reader
+from byteways.record.library_choice import BY_MESSAGES, LibraryChoice, choice_of
+from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed, has_choice
+from byteways.run.shared.library_log import LibraryLog
+from byteways.run.shared.mpi_library import unloaded_reader
 from tests.unit.test_launch_modes import planned
 
 #: Lines of NCCL 2.28, 2.22 and RCCL, with what stands before them.

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.rounds import NORMAL_95, interval, rounds_of
-from byteways.results.record import Record
-from byteways.results.warnings import Warning
+from byteways.explain.results.rounds import NORMAL_95, interval, rounds_of
+from byteways.record.record import Record
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report.few_records import GB, GIB, KIB, MIB, flow, record
 

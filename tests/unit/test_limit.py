@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.run.conductor import Interrupted
-from byteways.run.limit import Limit
+from byteways.run.conduct.conductor import Interrupted
+from byteways.run.conduct.time_limit import Limit
 
 
 class Clock:

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.analyse.summary import cells
-from byteways.cli.measured import _beyond_limit
+from byteways.cli.measure_and_report import _beyond_limit
+from byteways.explain.results.summary import cells
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.limits import excess, excess_of_pages, limit
-from byteways.results import warnings
-from byteways.results.physical import judged, judged_all
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
-from byteways.run.recording import measured
+from byteways.record import warnings
+from byteways.record.physical import judged, judged_all
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
+from byteways.run.conduct.recording import measured
 from byteways.topology.model import Device, Link, Topology
 from scripts.unpack_examples import recorded
 from tests.changed import replace
@@ -349,8 +349,8 @@ def _raw(name: str) -> float:
 
 def test_every_shipped_link_has_a_limit_or_a_reason() -> None:
     """Catches a link whose signalling rate is below its data rate, and a missing one without a word."""
-    from byteways.machines import library
-    from byteways.machines.topology import topology_of
+    from byteways.simulate import library
+    from byteways.simulate.topology import topology_of
     from byteways.topology.capacity import links_between
 
     known: Mapping[str, float | None] = {}

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.link_changes import link_changes
-from byteways.machines.library import load
-from byteways.machines.topology import topology_of
+from byteways.explain.two_runs.link_changes import link_changes
+from byteways.record.record import Record
 from byteways.report.node.changes import draw_changes
-from byteways.results.record import Record
+from byteways.simulate.library import load
+from byteways.simulate.topology import topology_of
 from tests.changed import replace
 from tests.report.run_builder import Builder
 from tests.unit.test_comparison import Rate, compared, pairs_run

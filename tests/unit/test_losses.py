@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.losses import Losses
+from byteways.run.conduct.losses import Losses
 
 
 def case(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
-from byteways.results.run_folder import JOURNAL
+from byteways.record.run_folder import JOURNAL
 from tests.unit.test_comparison import folder_of, pairs_run
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.machine_names import devices_of, gpus, machine
-from byteways.topology.tree import MachineSpec
+from byteways.explain.results.machine_names import devices_of, gpus, machine
+from byteways.topology.sysfs_writer import MachineSpec
 from tests.machines import amd
 from tests.unit import machines
 

@@ -11,13 +11,13 @@ import jsonschema
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.machines import load, load_text, names, sheet
-from byteways.machines.faults import GRAMMAR, check_faults, check_rank_faults
-from byteways.machines.model import Fact
-from byteways.machines.schema import TABLES
-from byteways.machines.topology import topology_of
 from byteways.plan.toml_files import read_toml
-from byteways.results.schema import texts
+from byteways.record.schema import texts
+from byteways.simulate import load, load_text, names, sheet
+from byteways.simulate.faults import GRAMMAR, check_faults, check_rank_faults
+from byteways.simulate.model import Fact
+from byteways.simulate.schema import TABLES
+from byteways.simulate.topology import topology_of
 
 WANTED = (
     "crusher-mi250x",

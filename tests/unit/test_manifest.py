@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.results.manifest import finish, topology_digest
+from byteways.record.manifest import finish, topology_digest
 from byteways.settings import recorded_environment
 
 

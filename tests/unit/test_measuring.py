@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run import measuring
-from byteways.run.measuring import Measurer, _first_gpus
+from byteways.run.work import measuring
+from byteways.run.work.measuring import Measurer, _first_gpus
 
 SIZES = (1 << 20, 3 << 20)
 
@@ -142,9 +142,11 @@ def test_what_is_added_to_an_outcome(
     energy: bool, status: str, noticed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches energy of what was not asked for or is corrupt, and empty fields of health."""
-    monkeypatch.setattr("byteways.run.measuring.outcome_of", lambda *_: {"status": status, "warnings": []})
-    monkeypatch.setattr("byteways.run.measuring.misplaced", lambda *_: [])
-    monkeypatch.setattr("byteways.run.measuring.on_other_pages", lambda *_: [])
+    monkeypatch.setattr(
+        "byteways.run.work.measuring.outcome_of", lambda *_: {"status": status, "warnings": []}
+    )
+    monkeypatch.setattr("byteways.run.work.measuring.misplaced", lambda *_: [])
+    monkeypatch.setattr("byteways.run.work.measuring.on_other_pages", lambda *_: [])
     told = {"gpu0": {"ecc": 1}} if noticed else {}
     measurer = object.__new__(Measurer)
     fake: Any = measurer

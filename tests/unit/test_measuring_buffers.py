@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run import measuring
-from byteways.run.exporter import ExporterLost
-from byteways.run.health import devices_of
-from byteways.run.measuring import Measurer, _flow_options, _partner, _twins, _unsupported
+from byteways.run.work import measuring
+from byteways.run.work.exporter import ExporterLost
+from byteways.run.work.health import devices_of
+from byteways.run.work.measuring import Measurer, _flow_options, _partner, _twins, _unsupported
 
 MIB = 1 << 20
 ERRORS: Any = {

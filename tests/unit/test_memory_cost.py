@@ -6,18 +6,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.memory_cost import costs, dearest, pay_offs, pools, registering, topic
-from byteways.analyse.subjects.memory_kinds import topic as kinds_topic
-from byteways.analyse.summary import cells
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects.memory_cost import costs, dearest, pay_offs, pools, registering, topic
+from byteways.explain.subjects.memory_kinds import topic as kinds_topic
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.legality import refusal
 from byteways.plan.memory_steps import held_bytes
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
-from byteways.results.record import Record
-from byteways.results.times import Times
-from byteways.results.warnings import Warning
+from byteways.record.record import Record
+from byteways.record.times import Times
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report.few_records import in_rounds
 from tests.unit import machines

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.memory_cost import dearest, pay_offs, registering, topic
-from byteways.analyse.summary import cells
-from byteways.analyse.topic import Topic
-from byteways.results.record import Record
-from byteways.results.warnings import Warning
+from byteways.explain.display.topic import Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects.memory_cost import dearest, pay_offs, registering, topic
+from byteways.record.record import Record
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report.few_records import GIB, MIB, Fixture, flow, in_rounds, record
 

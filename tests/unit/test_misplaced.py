@@ -9,7 +9,7 @@ import pytest
 from byteways.aliases import ALIASES, SUITES
 from byteways.cli.usage import _OPTIONS, _VERBS
 from byteways.plan import suite
-from byteways.plan.misplaced import OF_QUESTION, OF_RUN, advice, placed
+from byteways.plan.misplaced_words import OF_QUESTION, OF_RUN, advice, placed
 from tests.cli.called import byteways
 
 

@@ -6,11 +6,11 @@ from itertools import combinations
 
 import pytest
 
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.missing_links import missing_link, missing_pairs
-from byteways.analyse.summary import Run
-from byteways.machines.library import load
-from byteways.machines.topology import topology_of
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Run
+from byteways.explain.subjects.missing_links import missing_link, missing_pairs
+from byteways.simulate.library import load
+from byteways.simulate.topology import topology_of
 from byteways.topology.model import Topology
 from tests.changed import replace
 

@@ -13,9 +13,9 @@ import model_error
 import published_values as published
 import simulated_messages
 import simulated_programs
-from byteways.machines import load
-from byteways.machines.model import Fit
 from byteways.plan.case import Buffer
+from byteways.simulate import load
+from byteways.simulate.model import Fit
 from byteways.studies.values import Value
 from message_figures import Messages
 from model_error import Prediction

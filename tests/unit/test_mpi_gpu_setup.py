@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.mpi_gpu_setup import MpiGpuSetup
+from byteways.run.work.mpi_gpu_setup import MpiGpuSetup
 
 
 class NativeError(Exception):

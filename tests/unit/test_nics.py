@@ -9,7 +9,7 @@ import pytest
 
 from byteways.topology.model import Nic, Topology
 from byteways.topology.nics import SLINGSHOT, nic_class, nic_of, route_to_nic
-from byteways.topology.tree import NicSpec
+from byteways.topology.sysfs_writer import NicSpec
 from tests.machines import amd, synthetic
 
 

@@ -6,14 +6,14 @@ import io
 import re
 from pathlib import Path
 
-from byteways.analyse.finding import Finding
-from byteways.analyse.findings import findings
-from byteways.analyse.node_matrix import NodeMatrix, node_matrix
-from byteways.analyse.results_index import Index
-from byteways.analyse.title import results
 from byteways.cli.node_text import print_node
 from byteways.cli.terminal import console
-from byteways.results.run_folder import RunFolder
+from byteways.explain.best.title import results
+from byteways.explain.claims.finding import Finding
+from byteways.explain.findings import findings
+from byteways.explain.node_matrix import NodeMatrix, node_matrix
+from byteways.explain.results.index import Index
+from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import GB, MIB, Builder

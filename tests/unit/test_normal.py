@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 import learn_normal
-from byteways.analyse.checks.check import Check, Question, checked
-from byteways.analyse.checks.learning import learned
-from byteways.analyse.checks.normal import Normal, read_normal
-from byteways.analyse.checks.normal_reference import against_normal
-from byteways.analyse.checks.setting import METHOD_CHANGES, setting_of, since
-from byteways.analyse.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, Judged
-from byteways.analyse.results_index import Index
-from byteways.analyse.summary import NOT_RANKED
 from byteways.errors import BytewaysError
-from byteways.results.run_folder import RunFolder
+from byteways.explain.checks.check import Check, Question, checked
+from byteways.explain.checks.learning import learned
+from byteways.explain.checks.normal import Normal, read_normal
+from byteways.explain.checks.normal_reference import against_normal
+from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, Judged
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import NOT_RANKED
+from byteways.explain.two_runs.setting import METHOD_CHANGES, setting_of, since
+from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import KIB, MIB, Builder
@@ -288,13 +288,13 @@ def test_damaged_files(tmp_path: Path, text: str, cause: str) -> None:
 
 def test_the_shipped_file_is_current() -> None:
     """Catches recorded runs or published values that were added, or read otherwise, and a file of before."""
-    shipped = (ROOT / "src/byteways/analyse/checks/normal.json").read_text(encoding="utf-8")
+    shipped = (ROOT / "src/byteways/explain/checks/normal.json").read_text(encoding="utf-8")
     assert learn_normal.text() == shipped, "run .venv/bin/python scripts/learn_normal.py"
 
 
 def test_the_benchmark_starts_as_documented() -> None:
     """Catches a benchmark that finds its modules in the tests alone."""
-    path = Path(__file__).parents[2] / "benchmarks" / "normal.py"
+    path = Path(__file__).parents[2] / "validation" / "normal.py"
     words = [sys.executable, "-c", f"import runpy; runpy.run_path({str(path)!r})"]
     subprocess.run(words, check=True, capture_output=True, timeout=120, env={**os.environ, "PYTHONPATH": ""})
 

@@ -12,7 +12,7 @@ from byteways.doctor.devices import check_odd_ones
 from byteways.topology import nccl_xml
 from byteways.topology.discovery import discover
 from byteways.topology.model import Device, Link, Topology
-from byteways.topology.odd_ones import odd_ones
+from byteways.topology.outliers import odd_ones
 from tests.machines import amd, synthetic
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.results.run_folder import RunFolder
+from byteways.explain.findings import findings
+from byteways.record.run_folder import RunFolder
 from byteways.topology.routes import route
 from tests.report import sample_run
 from tests.unit import machines

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.run import opening, probe
-from byteways.run.opening import open_machine, topology_of
-from byteways.run.probe import PROBE_TIMEOUT_S, Probe, lost_probe, probe_with
-from byteways.run.process import WorkerLost
+from byteways.run.conduct import opening, probe
+from byteways.run.conduct.opening import open_machine, topology_of
+from byteways.run.conduct.probe import PROBE_TIMEOUT_S, Probe, lost_probe, probe_with
+from byteways.run.conduct.process import WorkerLost
 from tests.unit import machines
 
 CAPABILITIES = machines.two_cores()[1]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.results.record import FIELDS
-from byteways.run.health import HealthMonitor, throttle_names
-from byteways.run.outcome import misplaced, on_other_pages, outcome_of
+from byteways.record.record import FIELDS
+from byteways.run.work.health import HealthMonitor, throttle_names
+from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
 
 
 def measurement(flows: int = 1, **fields: Any) -> Any:

@@ -120,7 +120,7 @@ def test_sdist_has_sources_and_no_tests(sdist: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = {"LICENSE", "README.md", "CMakeLists.txt", "pyproject.toml", "native/core/error.hpp"}
     assert wanted <= names
-    elsewhere = (".ci/", ".venv/", "benchmarks/", "build/", "examples/", "tests/")
+    elsewhere = (".ci/", ".venv/", "benchmarks/", "build/", "examples/", "tests/", "validation/")
     assert not [name for name in names if name.startswith(elsewhere)]
     assert sdist.stat().st_size < 2e6
 
@@ -146,7 +146,7 @@ def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
     assert "Simulated" in run(fresh / "byteways", *simulated, cwd=tmp_path, path=str(fresh))
     assert (tmp_path / "R" / "report.html").exists()
     shutil.rmtree(tmp_path / "R")
-    run(fresh / "python", "-m", "byteways.results.schema", tmp_path, cwd=tmp_path)
+    run(fresh / "python", "-m", "byteways.record.schema", tmp_path, cwd=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "machine.schema.json",
         "record.schema.json",

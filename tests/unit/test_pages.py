@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.subjects.pages import ON_DEMAND, PREFETCH, ZERO_COPY, way_of
-from byteways.analyse.summary import cells
-from byteways.analyse.topic import Topic
-from byteways.analyse.topics import topics
-from byteways.plan.moving import LANDS_ELSEWHERE
-from byteways.results.run_folder import RunFolder
+from byteways.explain.display.topic import Topic
+from byteways.explain.findings import findings
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects.pages import ON_DEMAND, PREFETCH, ZERO_COPY, way_of
+from byteways.explain.topics import topics
+from byteways.plan.managed_pages import LANDS_ELSEWHERE
+from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 
 KIB, MIB, GIB = sample_run.KIB, sample_run.MIB, sample_run.GIB

@@ -12,7 +12,7 @@ import pytest
 
 from byteways.cli import main
 from byteways.cli.frame import VERBS
-from byteways.run.process import WorkerProcess
+from byteways.run.conduct.process import WorkerProcess
 from byteways.settings import module_command
 from byteways.start import without_current_directory
 from tests.faults.harness import FAKE

@@ -14,8 +14,8 @@ from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.planner import Plan
 from byteways.plan.suite import load
-from byteways.results.run_folder import PLAN
-from byteways.run import plan_file
+from byteways.record.run_folder import PLAN
+from byteways.run.conduct import plan_file
 
 SUITE = load("quick")
 

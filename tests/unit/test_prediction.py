@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.analyse.bottlenecks import explanations
-from byteways.analyse.findings import findings
-from byteways.analyse.prediction import Predictions, _rates, even_shares, predictions
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import contention as together
-from byteways.analyse.subjects.contention import plots
-from byteways.analyse.summary import cells
+from byteways.explain.bottlenecks.bottlenecks import explanations
+from byteways.explain.bottlenecks.prediction import Predictions, _rates, even_shares, predictions
+from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects import contention as together
+from byteways.explain.subjects.contention import plots
 from byteways.plan.case import Buffer, Flow
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from byteways.topology.capacity import maximum_flow
 from tests.report import sample_run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.private_folder import PREFIX, PrivateFolder
+from byteways.run.shared.private_folder import PREFIX, PrivateFolder
 
 
 def folders(base: Path) -> list[str]:
@@ -20,7 +20,8 @@ def folders(base: Path) -> list[str]:
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     """Would catch /tmp filling up with folders of killed runs, and one removed that is still in use."""
     program = (
-        "import os, sys; from pathlib import Path; from byteways.run.private_folder import PrivateFolder;"
+        "import os, sys; from pathlib import Path;"
+        "from byteways.run.shared.private_folder import PrivateFolder;"
         "folder = PrivateFolder(Path(sys.argv[1])); (folder.path / 'socket').write_text('');"
         "os.kill(os.getpid(), 9)"
     )

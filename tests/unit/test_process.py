@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.run import process
-from byteways.run.private_folder import private_folder
-from byteways.run.process import (
+from byteways.run.conduct import process
+from byteways.run.conduct.process import (
     SOCKET_PATH_LIMIT,
     WorkerLost,
     _shortened,
@@ -23,6 +22,7 @@ from byteways.run.process import (
     out_of_memory_kills,
     process_state,
 )
+from byteways.run.shared.private_folder import private_folder
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from importlib import resources
 
 import pytest
 
-from byteways.results.simulated import worded
+from byteways.record.simulation_mark import worded
 from byteways.studies import names
 from byteways.studies.claim_file import bare, digest
 from byteways.studies.reading import load

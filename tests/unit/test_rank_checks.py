@@ -16,13 +16,21 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.ranks import layout
-from byteways.run import rank_faults
-from byteways.run.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
-from byteways.run.local_ranks import first_ended
-from byteways.run.process import WorkerLost, WorkerProcess
-from byteways.run.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
-from byteways.run.rank_faults import DEVICE, EXECUTOR, Watch, blamed, blamed_for, culprits_of, with_place
-from byteways.run.rank_places import local_name, own_place
+from byteways.run.conduct.process import WorkerLost, WorkerProcess
+from byteways.run.conduct.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
+from byteways.run.shared import rank_faults
+from byteways.run.shared.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
+from byteways.run.shared.rank_faults import (
+    DEVICE,
+    EXECUTOR,
+    Watch,
+    blamed,
+    blamed_for,
+    culprits_of,
+    with_place,
+)
+from byteways.run.shared.rank_places import local_name, own_place
+from byteways.run.work.local_ranks import first_ended
 from byteways.topology.model import Topology
 from tests.unit.test_ranks import host
 
@@ -192,7 +200,7 @@ def test_the_line_of_a_dry_run_is_the_one_that_starts_the_ranks() -> None:
     few, many = Job(launcher, 1), Job(launcher, 4096)
     assert few.line().startswith("A='x y' B=1 'mpi exec' -n 1 ")
     assert many.line().startswith("A='x y' B=1 C=2 'mpi exec' -n 4096 --more ")
-    assert few.line().endswith("byteways.run.rank_worker --ranks 1")
+    assert few.line().endswith("byteways.run.work.rank_worker --ranks 1")
     assert shlex.split(few.line())[2:] == few.command()[few.command().index("--") + 1 :]
 
 

@@ -11,8 +11,8 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.ranks import layout, order_mistake, twins_of
 from byteways.plan.suite import parse
-from byteways.run.launchers import Job, Launcher, job_for
-from byteways.run.options import Options
+from byteways.run.shared.launchers import Job, Launcher, job_for
+from byteways.run.shared.options import Options
 from tests.unit.test_ranks import host
 
 GPUS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsize = "1MiB"\n'

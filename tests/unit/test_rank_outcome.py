@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.results.record import FIELDS
-from byteways.run.rank_outcome import outcome_of_ranks
+from byteways.record.record import FIELDS
+from byteways.run.work.rank_outcome import outcome_of_ranks
 from tests.unit.test_outcome import measurement
 
 SIZE = 1 << 20

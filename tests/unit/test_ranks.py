@@ -17,12 +17,12 @@ from byteways.plan.planner import make_plan
 from byteways.plan.rank_sweep import size_in_blocks
 from byteways.plan.ranks import default_ranks, layout, oversubscribed
 from byteways.plan.suite import parse
-from byteways.run.launchers import Job, Launcher, find_launcher
-from byteways.run.process import process_state
-from byteways.run.rank_ends import own_ends
-from byteways.run.rank_faults import blamed
-from byteways.run.rank_outcome import bus_factor
-from byteways.run.rank_worker import wrong_with
+from byteways.run.conduct.process import process_state
+from byteways.run.shared.launchers import Job, Launcher, find_launcher
+from byteways.run.shared.rank_faults import blamed
+from byteways.run.work.rank_ends import own_ends
+from byteways.run.work.rank_outcome import bus_factor
+from byteways.run.work.rank_worker import wrong_with
 from byteways.topology.model import Capabilities, Device, Offer, Topology
 
 YES = Offer(True)

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.prediction import predictions
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import messages, rank_memories, rank_pairs
-from byteways.analyse.tables import tables
-from byteways.analyse.topics import topics
-from byteways.analyse.words import describe
 from byteways.cli.progress import describe as progress_of
+from byteways.explain.bottlenecks.prediction import predictions
+from byteways.explain.findings import findings
+from byteways.explain.results.case_names import describe
+from byteways.explain.results.index import Index
+from byteways.explain.subjects import messages, rank_memories, rank_pairs
+from byteways.explain.tables import tables
+from byteways.explain.topics import topics
 from byteways.plan.case import Case
+from byteways.record.run_folder import RunFolder
 from byteways.report.page import from_run
 from byteways.report.render import render
-from byteways.results.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import run_builder
 from tests.report.rank_runs import HOST, send, together, trip

@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies import fitting
 from byteways.errors import BytewaysError
+from byteways.explain.studies import fitting
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.suite import parse
 from byteways.plan.toml_files import read_toml
-from byteways.results import manifest, samples
-from byteways.results.samples import SamplesFile
-from byteways.run import exporter, process, rank_measuring, rank_worker, simulated_ranks
-from byteways.run.process import WorkerLost, WorkerProcess
-from byteways.run.protocol import Channel, ConnectionClosed
-from byteways.run.rank_worker import Job, RankWorker
+from byteways.record import manifest, samples
+from byteways.record.samples import SamplesFile
+from byteways.run.conduct import process
+from byteways.run.conduct.process import WorkerLost, WorkerProcess
+from byteways.run.shared.protocol import Channel, ConnectionClosed
+from byteways.run.work import exporter, rank_measuring, rank_worker, simulated_ranks
+from byteways.run.work.rank_worker import Job, RankWorker
 
 
 def test_a_word_with_two_meanings_in_a_suite() -> None:
@@ -109,7 +110,7 @@ def test_the_exporter_opens_what_a_worker_does(
     opened: list[Any] = []
     core: Any = SimpleNamespace(Session=lambda **how: opened.append(how))
     monkeypatch.setattr("byteways.settings.kernel_cache", lambda: cache)
-    monkeypatch.setattr("byteways.run.library_paths.library_directories", lambda: ["/lib"])
+    monkeypatch.setattr("byteways.run.shared.library_paths.library_directories", lambda: ["/lib"])
     exporter._opened(core)
     assert opened == [{"library_directories": ["/lib"], "kernel_cache": told}]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Case
-from byteways.results.record import Record
-from byteways.results.record_check import Checker, wrong
-from byteways.results.record_parts import wrong_part
+from byteways.record.record import Record
+from byteways.record.record_check import Checker, wrong
+from byteways.record.record_parts import wrong_part
 from tests.changed import replace
 from tests.report.few_records import GB, flow, record
 

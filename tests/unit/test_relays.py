@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.subjects.routes import gains, route_tables
-from byteways.analyse.summary import cells
 from byteways.errors import BytewaysError
+from byteways.explain.findings import findings
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects.routes import gains, route_tables
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import footprint
 from byteways.plan.legality import refusal
 from byteways.plan.peaks import peak
 from byteways.plan.relays import Paths, paths_of
 from byteways.plan.suite import parse
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 from tests.unit import machines
 

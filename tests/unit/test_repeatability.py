@@ -9,7 +9,15 @@ from statistics import median
 
 import pytest
 
-from byteways.analyse.repeatability import Rounds, Spread, _digamma, _trigamma, for_many, spreads, student
+from byteways.explain.results.repeatability import (
+    Rounds,
+    Spread,
+    _digamma,
+    _trigamma,
+    for_many,
+    spreads,
+    student,
+)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.residency import OFF_HOST, Pages, _moved_bytes, _seen, about_pages, pages_of
+from byteways.run.work.residency import OFF_HOST, Pages, _moved_bytes, _seen, about_pages, pages_of
 
 MIB = 2**20
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.analyse.resources import resources
+from byteways.explain.bottlenecks.resources import resources
 from tests.unit.test_prediction import host_machine, predicted
 
 GPUS = [f"gpu{number}" for number in range(4)]

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.best import best_map
-from byteways.analyse.findings import findings
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.rows import rivals, topic
-from byteways.analyse.summary import cells
+from byteways.explain.best.best_interfaces import best_map
+from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects.rows import rivals, topic
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.legality import refusal
-from byteways.plan.rows import Rows, rows_of
-from byteways.results.run_folder import RunFolder
+from byteways.plan.pitched_rows import Rows, rows_of
+from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 from tests.unit import machines
 

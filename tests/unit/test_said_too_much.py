@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.analyse.claim import TIE
-from byteways.analyse.compare import compare
-from byteways.analyse.finding import finding
-from byteways.analyse.findings import told_apart
-from byteways.analyse.headline import Lead
-from byteways.analyse.phrases import differ, with_span
-from byteways.analyse.ranking import rank
-from byteways.analyse.subjects.odd_pairs import odd_of
-from byteways.analyse.subjects.transfers import _basis
-from byteways.analyse.summary import Cell, cells, pool
-from byteways.analyse.wording import alike, beside, no_difference, part_kept, ratio_between, tie
-from byteways.analyse.wording_answers import answer, doubt
-from byteways.analyse.wording_rankings import better_way, margin, named_way
-from byteways.results.record import Record
-from byteways.results.warnings import Warning
+from byteways.explain.best.headline import Lead
+from byteways.explain.best.ranking import rank
+from byteways.explain.best.wording_answers import answer, doubt
+from byteways.explain.best.wording_rankings import better_way, margin, named_way
+from byteways.explain.claims.claim import TIE
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import finding
+from byteways.explain.claims.phrases import differ, with_span
+from byteways.explain.claims.wording import alike, beside, no_difference, part_kept, ratio_between, tie
+from byteways.explain.findings import told_apart
+from byteways.explain.results.summary import Cell, cells, pool
+from byteways.explain.subjects.odd_pairs import odd_of
+from byteways.explain.subjects.transfers import _basis
+from byteways.record.record import Record
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report.few_records import GB, GIB, flow, in_rounds, record
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.results.samples import Samples, SamplesFile, encode, of_outcome
+from byteways.record.samples import Samples, SamplesFile, encode, of_outcome
 
 KEYS = st.tuples(st.sampled_from(["a", "b", "é"]), st.integers(0, 3))
 LINES = st.lists(

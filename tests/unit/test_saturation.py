@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.subjects import saturation as topic_of
-from byteways.analyse.subjects.saturation import Saturation, saturations
-from byteways.analyse.summary import cells
-from byteways.analyse.tables import tables
-from byteways.results.run_folder import RunFolder
+from byteways.explain.findings import findings
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects import saturation as topic_of
+from byteways.explain.subjects.saturation import Saturation, saturations
+from byteways.explain.tables import tables
+from byteways.record.run_folder import RunFolder
 from tests.report.run_builder import MIB, Builder, topology
 
 BETWEEN = [("gpu0:device", "gpu1:device", "gpu0")]

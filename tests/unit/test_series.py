@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.subjects.series import changes
-from byteways.analyse.summary import cells
-from byteways.analyse.topics import topics
+from byteways.explain.findings import findings
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects.series import changes
+from byteways.explain.topics import topics
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.results.run_folder import RunFolder
-from byteways.run.execution import Repetition, repetition_of
-from byteways.run.options import Options
+from byteways.record.run_folder import RunFolder
+from byteways.run.conduct.execution import Repetition, repetition_of
+from byteways.run.shared.options import Options
 from byteways.units import format_duration, parse_duration
 from tests.changed import replace
 from tests.report import sample_run

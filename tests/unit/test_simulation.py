@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.machines import library
-from byteways.run.simulation import Simulation, simulation_of
+from byteways.run.conduct.simulation import Simulation, simulation_of
+from byteways.simulate import library
 
 
 @pytest.mark.parametrize("name", library.names())

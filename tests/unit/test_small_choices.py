@@ -9,31 +9,31 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.resources import _gpus, _memories
-from byteways.analyse.selection import label_order
-from byteways.analyse.studies.numbers import size_of
-from byteways.analyse.studies.scope import scope
-from byteways.analyse.subjects import loaded, saturation, submission
-from byteways.analyse.subjects.memory_kinds import _varies
-from byteways.analyse.wording import least_gain
 from byteways.errors import BytewaysError
+from byteways.explain.bottlenecks.resources import _gpus, _memories
+from byteways.explain.claims.wording import least_gain
+from byteways.explain.results.selection import label_order
+from byteways.explain.studies.numbers import size_of
+from byteways.explain.studies.scope import scope
+from byteways.explain.subjects import loaded, saturation, submission
+from byteways.explain.subjects.memory_kinds import _varies
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.flow_sets import _by_memory
 from byteways.plan.limits import excess_of_pages
 from byteways.plan.options import CHUNK_BYTES
-from byteways.results import samples as samples_module
-from byteways.results.journal_lines import JournalLines
-from byteways.results.manifest import topology_changes, topology_digest
-from byteways.results.physical import judged
-from byteways.results.run_folder import RunFolder
-from byteways.results.samples import SamplesFile
-from byteways.run.conductor import deadline_s
-from byteways.run.execution import repetition_of
-from byteways.run.options import Options
-from byteways.run.outcome import misplaced
-from byteways.run.process import SOCKET_PATH_LIMIT
-from byteways.run.protocol import Channel, ConnectionClosed
-from byteways.run.simulated_ranks import SimulatedRanks
+from byteways.record import samples as samples_module
+from byteways.record.journal_lines import JournalLines
+from byteways.record.manifest import topology_changes, topology_digest
+from byteways.record.physical import judged
+from byteways.record.run_folder import RunFolder
+from byteways.record.samples import SamplesFile
+from byteways.run.conduct.conductor import deadline_s
+from byteways.run.conduct.execution import repetition_of
+from byteways.run.conduct.process import SOCKET_PATH_LIMIT
+from byteways.run.shared.options import Options
+from byteways.run.shared.protocol import Channel, ConnectionClosed
+from byteways.run.work.outcome import misplaced
+from byteways.run.work.simulated_ranks import SimulatedRanks
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import flow, record
@@ -246,7 +246,7 @@ def test_figures_without_a_place(
 ) -> None:
     """Catches a figure said to be possible where no device has its place: names alone do for a matrix."""
     place = SimpleNamespace(devices=None, named=named, why="no such link", reason="no such link")
-    monkeypatch.setattr("byteways.analyse.studies.scope.locate", lambda study, topology: {"p": place})
+    monkeypatch.setattr("byteways.explain.studies.scope.locate", lambda study, topology: {"p": place})
     study: Any = SimpleNamespace(figures=[SimpleNamespace(kind=kind, places=("p",), locator="Fig. 1")])
     found = scope(study, machines.h200x4()[0])
     assert (found.possible == ("Fig. 1",)) == possible

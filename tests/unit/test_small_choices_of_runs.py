@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.prediction import LEAST_TOGETHER, _together_long
-from byteways.analyse.repeatability import Spread
-from byteways.analyse.summary import Cell, Group
+from byteways.explain.bottlenecks.prediction import LEAST_TOGETHER, _together_long
+from byteways.explain.results.repeatability import Spread
+from byteways.explain.results.summary import Cell, Group
 from byteways.plan.case import Buffer
 from byteways.plan.flow_sets import of_some_gpus
-from byteways.results import manifest
-from byteways.results.stragglers import stragglers
-from byteways.run.simulated_ranks import _without_effect
+from byteways.record import manifest
+from byteways.record.stragglers import stragglers
+from byteways.run.work.simulated_ranks import _without_effect
 from tests.unit import machines
 
 

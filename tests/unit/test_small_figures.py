@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 from msgspec.structs import force_setattr
 
-from byteways.analyse.obstacles import _excess
-from byteways.analyse.resources import Resource
-from byteways.analyse.studies.checks import _quotient
-from byteways.analyse.subjects.collectives import time_of
-from byteways.analyse.wording import by_factor, difference, faster, keeps_speed, slower
+from byteways.explain.bottlenecks.resources import Resource
+from byteways.explain.claims.wording import by_factor, difference, faster, keeps_speed, slower
+from byteways.explain.results.obstacles import _excess
+from byteways.explain.studies.checks import _quotient
+from byteways.explain.subjects.collectives import time_of
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, LINK_EFFICIENCY, Estimator
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.suite import load
-from byteways.results.journal_lines import MOST_LINE_BYTES, JournalLines
-from byteways.results.physical import with_caches
-from byteways.results.record_check import wrong
-from byteways.results.samples import SamplesFile, of_outcome
-from byteways.results.warnings import Warning
-from byteways.run.interruption import Interruption
-from byteways.run.measuring import _exports
-from byteways.run.options import Options
+from byteways.record.journal_lines import MOST_LINE_BYTES, JournalLines
+from byteways.record.physical import with_caches
+from byteways.record.record_check import wrong
+from byteways.record.samples import SamplesFile, of_outcome
+from byteways.record.warnings import Warning
+from byteways.run.conduct.interruption import Interruption
+from byteways.run.shared.options import Options
+from byteways.run.work.measuring import _exports
 from tests.changed import replace
 from tests.report.few_records import flow, record
 from tests.unit import machines

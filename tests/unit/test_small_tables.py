@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies import topic as study_topic
-from byteways.analyse.studies.outcome import FigureOutcome
-from byteways.analyse.studies.rows import Row
-from byteways.analyse.subjects import calls, memory_kinds, saturation, series, stream
-from byteways.analyse.subjects.concurrency import _together
-from byteways.analyse.summary import cells
-from byteways.results import warnings
-from byteways.results.run_folder import RunFolder
+from byteways.explain.results.summary import cells
+from byteways.explain.studies import topic as study_topic
+from byteways.explain.studies.outcome import FigureOutcome
+from byteways.explain.studies.rows import Row
+from byteways.explain.subjects import calls, memory_kinds, saturation, series, stream
+from byteways.explain.subjects.concurrency import _together
+from byteways.record import warnings
+from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import run_builder
 from tests.report.run_builder import GIB, MIB, Builder

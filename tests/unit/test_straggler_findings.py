@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from byteways.analyse.finding import Finding
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.stragglers import MANY, named
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
-from byteways.results.times import Times
-from byteways.results.warnings import Warning
+from byteways.explain.claims.finding import Finding
+from byteways.explain.results.index import Index
+from byteways.explain.subjects.stragglers import MANY, named
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
+from byteways.record.times import Times
+from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report import rank_runs
 

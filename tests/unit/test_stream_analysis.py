@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.findings import findings
-from byteways.analyse.selection import unidirectional
-from byteways.analyse.subjects import stream as topic_of
-from byteways.analyse.subjects.stream import other_count, place, scans, thread_maps
-from byteways.analyse.summary import cells
-from byteways.analyse.tables import tables
-from byteways.results.run_folder import RunFolder
+from byteways.explain.findings import findings
+from byteways.explain.results.selection import unidirectional
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects import stream as topic_of
+from byteways.explain.subjects.stream import other_count, place, scans, thread_maps
+from byteways.explain.tables import tables
+from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report.run_builder import GB, GIB, MIB, Builder, topology
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.analyse.studies.cells import Sheet
-from byteways.analyse.studies.fitting import FITTED, HELD_OUT, NEITHER, Fitting, fitting_of
-from byteways.analyse.studies.outcome import compare, outcome_of
-from byteways.analyse.studies.places import locate
-from byteways.analyse.studies.verdicts import UNTESTED
 from byteways.errors import BytewaysError
-from byteways.machines import names as machine_names
+from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER, Fitting, fitting_of
+from byteways.explain.studies.outcome import compare, outcome_of
+from byteways.explain.studies.places import locate
+from byteways.explain.studies.value_lookup import Sheet
+from byteways.explain.studies.verdicts import UNTESTED
 from byteways.plan.case import Case, Flow
-from byteways.results.record import Record
+from byteways.record.record import Record
+from byteways.simulate import names as machine_names
 from byteways.studies import names, split
 from byteways.studies.reading import load
 from byteways.studies.study import Study

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies.claims import Verdict, judge
-from byteways.analyse.studies.fitting import FITTED, HELD_OUT, NEITHER
-from byteways.analyse.studies.verdicts import ASSUMED, BUILT_IN, CLOSE, HOLDS, UNTESTED
-from byteways.analyse.studies.verdicts import FAILS_HERE as FAILS
+from byteways.explain.studies.claims import Verdict, judge
+from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER
+from byteways.explain.studies.verdicts import ASSUMED, BUILT_IN, CLOSE, HOLDS, UNTESTED
+from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
 from byteways.studies.study import Check, Claim
 from tests.unit.study_sheet import CHECKS, GIB, KIB, MIB, SHEET, FakeLine, FakePlace, FakeSheet, verdict
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.studies.outcome import compare
-from byteways.analyse.studies.topic import topic_of
-from byteways.analyse.studies.verdicts import UNTESTED
-from byteways.results.run_folder import JOURNAL, MANIFEST, RunFolder
+from byteways.explain.studies.outcome import compare
+from byteways.explain.studies.topic import topic_of
+from byteways.explain.studies.verdicts import UNTESTED
+from byteways.record.run_folder import JOURNAL, MANIFEST, RunFolder
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies.verdicts import FAILS_HERE as FAILS
-from byteways.analyse.studies.verdicts import HOLDS, UNTESTED
+from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
+from byteways.explain.studies.verdicts import HOLDS, UNTESTED
 from tests.unit.study_sheet import verdict
 
 QUAD, ALL = "copy@quad/1GiB", "copy@*/1GiB"

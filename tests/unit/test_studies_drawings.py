@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.picture import Picture, Stroke
-from byteways.analyse.studies.beside import check_beside, check_definitions, check_machines
-from byteways.analyse.studies.outcome import StudyOutcome, compare
-from byteways.analyse.studies.pictures import colours_of, pictures
-from byteways.analyse.studies.topic import topic_of
-from byteways.analyse.topic import Exhibit
 from byteways.errors import BytewaysError
+from byteways.explain.display.picture import Picture, Stroke
+from byteways.explain.display.topic import Exhibit
+from byteways.explain.studies.outcome import StudyOutcome, compare
+from byteways.explain.studies.pictures import colours_of, pictures
+from byteways.explain.studies.topic import topic_of
+from byteways.explain.studies.two_machines import check_beside, check_definitions, check_machines
 from byteways.plan.case import Case, Flow
-from byteways.results.record import Record
+from byteways.record.record import Record
 from byteways.studies import names
 from byteways.studies.drawing import methods_of
 from byteways.studies.reading import load

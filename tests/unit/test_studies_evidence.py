@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies.cells import Sheet
-from byteways.analyse.studies.hardware import products
-from byteways.analyse.studies.outcome import compare
-from byteways.analyse.studies.topic import topic_of
-from byteways.analyse.studies.verdicts import DIFFERS, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
-from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
-from byteways.results.warnings import Warning
+from byteways.explain.studies.hardware import products
+from byteways.explain.studies.outcome import compare
+from byteways.explain.studies.topic import topic_of
+from byteways.explain.studies.value_lookup import Sheet
+from byteways.explain.studies.verdicts import DIFFERS, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
+from byteways.record.warnings import Warning
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
 from tests.changed import replace

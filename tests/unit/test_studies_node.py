@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies.claims import Verdict, judge
-from byteways.analyse.studies.outcome import compare
-from byteways.analyse.studies.verdicts import BUILT_IN, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
-from byteways.results.record import Record
+from byteways.explain.studies.claims import Verdict, judge
+from byteways.explain.studies.outcome import compare
+from byteways.explain.studies.verdicts import BUILT_IN, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
+from byteways.record.record import Record
 from byteways.studies.reading import load
 from byteways.studies.study import Check, Claim
 from byteways.topology.facts import FACTS

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from byteways.analyse.studies.cells import Sheet
-from byteways.analyse.studies.claims import judge
-from byteways.analyse.studies.outcome import FigureOutcome, compare
-from byteways.analyse.studies.rows import Row
-from byteways.analyse.studies.scope import scope
-from byteways.analyse.studies.topic import topic_of
-from byteways.analyse.studies.verdicts import FAILS_HERE, HOLDS, UNTESTED
-from byteways.analyse.topic import Table
+from byteways.explain.display.topic import Table
+from byteways.explain.studies.claims import judge
+from byteways.explain.studies.outcome import FigureOutcome, compare
+from byteways.explain.studies.rows import Row
+from byteways.explain.studies.scope import scope
+from byteways.explain.studies.topic import topic_of
+from byteways.explain.studies.value_lookup import Sheet
+from byteways.explain.studies.verdicts import FAILS_HERE, HOLDS, UNTESTED
 from byteways.plan.case import Case, Flow
-from byteways.results.record import Record
+from byteways.record.record import Record
 from byteways.studies.reading import load
 from byteways.studies.study import Study
 from tests.changed import replace

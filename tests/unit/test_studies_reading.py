@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.studies.figures import part_of
 from byteways.cli import main
 from byteways.errors import BytewaysError
+from byteways.explain.studies.figures import part_of
 from byteways.studies.reading import load
 from byteways.studies.study import Line
 from byteways.studies.values import read_values

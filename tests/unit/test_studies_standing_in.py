@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.studies.outcome import compare
-from byteways.analyse.studies.verdicts import HOLDS, UNTESTED
 from byteways.errors import BytewaysError
+from byteways.explain.studies.outcome import compare
+from byteways.explain.studies.verdicts import HOLDS, UNTESTED
 from byteways.studies.reading import load, read
 from tests.unit.study_runs import flow_case, record, run
 

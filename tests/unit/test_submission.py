@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.submission import submitting, topic
-from byteways.analyse.summary import cells
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects.submission import submitting, topic
 from byteways.plan.case import Case, Flow
 from byteways.plan.legality import refusal
-from byteways.results.run_folder import RunFolder
+from byteways.record.run_folder import RunFolder
 from byteways.topology.model import Capabilities, Offer
 from tests.changed import replace
 from tests.report import sample_run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.analyse.suspects import missing_links, parts_of, suspect
-from byteways.results.record import Record
+from byteways.explain.two_runs.suspects import missing_links, parts_of, suspect
+from byteways.record.record import Record
 from byteways.topology.model import Topology
 from tests.changed import replace
 from tests.report import sample_run

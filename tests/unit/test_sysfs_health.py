@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.health import HealthMonitor
+from byteways.run.work.health import HealthMonitor
 from byteways.topology.sysfs_health import SysfsHealth, SysfsReading
 from tests.machines.synthetic import write
 

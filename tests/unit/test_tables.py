@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.analyse.best import best_map
-from byteways.analyse.curves import over_size
-from byteways.analyse.grids import inside_gpu, latency_tables, matrices
-from byteways.analyse.obstacles import Reason, of_equal_devices, warning_groups
-from byteways.analyse.results_index import Index
-from byteways.analyse.selection import broadest_size
-from byteways.analyse.summary import cells
-from byteways.analyse.tables import patterns
-from byteways.results.warnings import Warning
+from byteways.explain.best.best_interfaces import best_map
+from byteways.explain.display.curves import over_size
+from byteways.explain.display.grids import inside_gpu, latency_tables, matrices
+from byteways.explain.results.index import Index
+from byteways.explain.results.obstacles import Reason, of_equal_devices, warning_groups
+from byteways.explain.results.selection import broadest_size
+from byteways.explain.results.summary import cells
+from byteways.explain.tables import patterns
+from byteways.record.warnings import Warning
 from tests.report import sample_run
 from tests.report.few_records import Fixture
 

@@ -10,9 +10,9 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.plan.suite import load
-from byteways.results.record import SCHEMA_VERSION
-from byteways.run import taking_up
-from byteways.run.options import Options
+from byteways.record.record import SCHEMA_VERSION
+from byteways.run.conduct import resume
+from byteways.run.shared.options import Options
 
 SUITE = load("quick")
 FOLDER = Path("/runs/a")
@@ -37,8 +37,8 @@ def missing(
     plan = SimpleNamespace(cases=[SimpleNamespace(key=(name[0], int(name[1]))) for name in cases.split()])
     records: Any = [SimpleNamespace(case_id=name[0], round=int(name[1])) for name in recorded.split()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(taking_up.plan_file, "read", lambda folder, suite: plan)
-        _, left = taking_up._missing(FOLDER, manifest(planned=planned), Options(for_s=for_s), records)
+        patch.setattr(resume.plan_file, "read", lambda folder, suite: plan)
+        _, left = resume._missing(FOLDER, manifest(planned=planned), Options(for_s=for_s), records)
     return [f"{case.key[0]}{case.key[1]}" for case in left]
 
 
@@ -75,46 +75,42 @@ def test_a_repeated_suite_may_have_grown(planned: int) -> None:
 
 def test_options_are_those_of_the_run() -> None:
     """Catches a run of another version, another suite or damaged options that is continued."""
-    assert taking_up._asked(FOLDER, manifest(options={"rounds": 2}), None) == Options(rounds=2)
-    assert taking_up._asked(FOLDER, manifest(), SUITE) == Options()
+    assert resume._asked(FOLDER, manifest(options={"rounds": 2}), None) == Options(rounds=2)
+    assert resume._asked(FOLDER, manifest(), SUITE) == Options()
     for told, suite, said in (
         (manifest(schema_version=1), None, "was written by an earlier version"),
         (manifest(suite={"text": "other"}), SUITE, "cannot be resumed"),
         (manifest(options={"colour": 3}), None, "is damaged"),
     ):
         with pytest.raises(BytewaysError, match=said):
-            taking_up._asked(FOLDER, told, suite)
+            resume._asked(FOLDER, told, suite)
 
 
 def test_what_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches figures of two drivers, versions or machines in one run, and a change that is not named."""
     now = {"driver": "a", "code": "b", "method_version": 3, "host_loops": "l", "topology": "t"}
-    monkeypatch.setattr(taking_up.manifests, "fingerprint", lambda *_: now)
-    monkeypatch.setattr(taking_up.manifests, "topology_changes", lambda *_: ["gpu1 is new", "cpu0: cores"])
+    monkeypatch.setattr(resume.manifests, "fingerprint", lambda *_: now)
+    monkeypatch.setattr(resume.manifests, "topology_changes", lambda *_: ["gpu1 is new", "cpu0: cores"])
     topology: Any = SimpleNamespace(to_json=dict)
     probed: Any = SimpleNamespace(capabilities=None, method_version=3)
-    assert taking_up._changes(manifest(), topology, probed) == []
+    assert resume._changes(manifest(), topology, probed) == []
     for name in ("driver", "code", "method_version", "host_loops"):
         monkeypatch.setitem(now, name, "new")
-        assert taking_up._changes(manifest(), topology, probed) == [
+        assert resume._changes(manifest(), topology, probed) == [
             f"{name}: {manifest()['fingerprint'][name]} became new"
         ]
         monkeypatch.undo()
-        monkeypatch.setattr(taking_up.manifests, "fingerprint", lambda *_: now)
-        monkeypatch.setattr(
-            taking_up.manifests, "topology_changes", lambda *_: ["gpu1 is new", "cpu0: cores"]
-        )
+        monkeypatch.setattr(resume.manifests, "fingerprint", lambda *_: now)
+        monkeypatch.setattr(resume.manifests, "topology_changes", lambda *_: ["gpu1 is new", "cpu0: cores"])
     monkeypatch.setitem(now, "topology", "u")
-    assert taking_up._changes(manifest(), topology, probed) == ["topology: gpu1 is new; cpu0: cores"]
+    assert resume._changes(manifest(), topology, probed) == ["topology: gpu1 is new; cpu0: cores"]
 
 
 def test_another_simulation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a run continued on another machine model."""
-    monkeypatch.setattr(taking_up, "recorded_simulation", lambda *_: "recorded")
-    monkeypatch.setattr(
-        taking_up, "simulation_changes", lambda own, asked: [f"{own}, {asked}"] if asked else []
-    )
-    assert taking_up._recorded(FOLDER, manifest(), None) == "recorded"  # type: ignore[comparison-overlap]
+    monkeypatch.setattr(resume, "recorded_simulation", lambda *_: "recorded")
+    monkeypatch.setattr(resume, "simulation_changes", lambda own, asked: [f"{own}, {asked}"] if asked else [])
+    assert resume._recorded(FOLDER, manifest(), None) == "recorded"  # type: ignore[comparison-overlap]
     with pytest.raises(BytewaysError) as caught:
-        taking_up._recorded(FOLDER, manifest(), "other")  # type: ignore[arg-type]
+        resume._recorded(FOLDER, manifest(), "other")  # type: ignore[arg-type]
     assert caught.value.cause == "recorded, other"

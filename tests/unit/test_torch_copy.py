@@ -10,8 +10,8 @@ from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import plan
 from byteways.plan.suite import load
-from byteways.run import capabilities
-from byteways.run.torch_measuring import (
+from byteways.run.work import capabilities
+from byteways.run.work.torch_measuring import (
     MOST_HOLD_NS,
     MOST_MISSES,
     RESOLUTION_NS,

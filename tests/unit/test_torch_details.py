@@ -11,9 +11,9 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Case, Flow
-from byteways.run import torch_measuring
-from byteways.run.protocol import Unavailable
-from byteways.run.torch_measuring import MULTIPLIER, POISON, TorchMeasurer, _Run
+from byteways.run.shared.protocol import Unavailable
+from byteways.run.work import torch_measuring
+from byteways.run.work.torch_measuring import MULTIPLIER, POISON, TorchMeasurer, _Run
 from tests.unit.fake_torch import FakeTorch
 from tests.unit.test_torch_copy import MIB, UUIDS, outcome, request
 

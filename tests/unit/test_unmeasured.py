@@ -9,10 +9,10 @@ import pytest
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.planner import plan
-from byteways.results.record import WANT_OF_TIME, Record
-from byteways.run.launchers import INSTALL_MPI
-from byteways.run.recording import unmeasured
-from byteways.run.unmeasured import HUGE_PAGES_ON, Lacks, check_some, mostly_skipped
+from byteways.record.record import WANT_OF_TIME, Record
+from byteways.run.conduct.recording import unmeasured
+from byteways.run.conduct.skipped_cases import HUGE_PAGES_ON, Lacks, check_some, mostly_skipped
+from byteways.run.shared.launchers import INSTALL_MPI
 from byteways.topology.model import Capabilities, Offer
 from tests.unit.planning import MEMCPY, suite, two_cores
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Case
-from byteways.results import version1
+from byteways.record import version1
 
 ENDS = {"source": "gpu0:device", "destination": "gpu0:device", "executor": "gpu0"}
 

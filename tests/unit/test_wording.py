@@ -8,7 +8,14 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "byteways"
 #: What compares in its own words what somebody else says, and the words themselves.
-EXEMPT = ("analyse/studies/", "analyse/subjects/study.py", "analyse/wording")
+EXEMPT = (
+    "explain/studies/",
+    "explain/subjects/study.py",
+    "explain/claims/wording",
+    "explain/best/wording",
+    "explain/two_runs/wording",
+    "explain/checks/wording",
+)
 COMPARES = re.compile(
     r"\b(fastest|slowest|faster|slower|quicker|as fast|as slow|times as|cannot be told|no intervals?|"
     r"outperforms?|beats|wins|longer|shorter|dearest|cheapest|least energy|significant|leads with|"
@@ -36,7 +43,7 @@ def literals(path: Path) -> list[str]:
 def test_only_wording_compares() -> None:
     """Catches "fastest", "twice as fast", "no intervals overlap" typed where no claim bears it out."""
     found = []
-    for room in ("analyse", "report", "cli"):
+    for room in ("explain", "report", "cli"):
         for path in sorted((PACKAGE / room).rglob("*.py")):
             name = path.relative_to(PACKAGE).as_posix()
             if not name.startswith(EXEMPT):
@@ -48,7 +55,7 @@ def test_factors_are_told_of_claims_alone() -> None:
     """Catches "7 times" of two medians that nobody compared."""
     found = [
         path.name
-        for path in sorted((PACKAGE / "analyse" / "subjects").rglob("*.py"))
+        for path in sorted((PACKAGE / "explain" / "subjects").rglob("*.py"))
         if re.search(r"\btimes\(", path.read_text(encoding="utf-8"))
     ]
     assert found == []
@@ -59,7 +66,7 @@ def test_only_one_module_compares_values() -> None:
     compares = re.compile(r"\.low\s*[<>]=?\s*\w+(\.\w+)*\.high|\.high\s*[<>]=?\s*\w+(\.\w+)*\.low")
     found = [
         path.name
-        for path in sorted((PACKAGE / "analyse").rglob("*.py"))
+        for path in sorted((PACKAGE / "explain").rglob("*.py"))
         if path.name != "compare.py" and compares.search(path.read_text(encoding="utf-8"))
     ]
     assert found == []

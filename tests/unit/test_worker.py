@@ -19,10 +19,10 @@ from byteways import _core
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES
-from byteways.run.arena import Arena
-from byteways.run.host_memory import host_memory_bytes
-from byteways.run.library_paths import library_directories
-from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.run.conduct.process import WorkerLost, WorkerProcess
+from byteways.run.shared.host_memory import host_memory_bytes
+from byteways.run.shared.library_paths import library_directories
+from byteways.run.work.buffer_pool import Arena
 from byteways.settings import check_settings, gpus_wanted, isas_of, kernel_cache, worker_command
 from byteways.topology.model import Capabilities
 
@@ -138,7 +138,7 @@ def test_more_memory_than_there_is(worker: WorkerProcess) -> None:
 def test_worker_imports_the_standard_library_only() -> None:
     """Would catch a heavy import on the way of every worker of every rank."""
     program = (
-        "import sys, byteways.run.worker, byteways.run.measuring, byteways.run.capabilities;"
+        "import sys, byteways.run.work.worker, byteways.run.work.measuring, byteways.run.work.capabilities;"
         "heavy = ('rich', 'typer', 'plotly', 'jinja2', 'numpy', 'msgspec');"
         "print([m for m in sys.modules if m.split('.')[0] in heavy])"
     )

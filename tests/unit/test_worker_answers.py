@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from byteways.results.warnings import Warning
-from byteways.run import capabilities, measuring, worker
-from byteways.run.protocol import ConnectionClosed, Unavailable
-from byteways.run.worker import Worker
+from byteways.record.warnings import Warning
+from byteways.run.shared.protocol import ConnectionClosed, Unavailable
+from byteways.run.work import capabilities, measuring, worker
+from byteways.run.work.worker import Worker
 
 BUSY = Warning("host-busy", 0.5, 0.1, "wait")
 

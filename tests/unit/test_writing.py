@@ -26,11 +26,11 @@ OTHERS = {
     ("cli/__init__.py", "os.open"): "/dev/null instead of standard output",
     ("cli/terminal.py", "os.open"): "/dev/null instead of a closed stream",
     ("cli/terminal.py", "os.fdopen"): "standard output that Python left closed",
-    ("run/worker.py", "write_text"): "/proc/self/oom_score_adj",
-    ("topology/tree.py", "write_text"): "the sysfs of a machine model in a private temporary folder",
-    ("topology/tree.py", "symlink_to"): "the same",
-    ("run/appended.py", "os.fdopen"): "a descriptor of writing.open_appended()",
-    ("run/process.py", "os.fdopen"): "a descriptor of writing.open_appended()",
+    ("run/work/worker.py", "write_text"): "/proc/self/oom_score_adj",
+    ("topology/sysfs_writer.py", "write_text"): "the sysfs of a machine model in a private temporary folder",
+    ("topology/sysfs_writer.py", "symlink_to"): "the same",
+    ("run/conduct/append_only_file.py", "os.fdopen"): "a descriptor of writing.open_appended()",
+    ("run/conduct/process.py", "os.fdopen"): "a descriptor of writing.open_appended()",
 }
 _WRITE_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
 _ALWAYS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "link_to", "mkstemp"}

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t kFailureOffset = 3456;  // in the shared scratch page
 // Far longer than ranks start apart on a busy machine, shorter than the limit for a hanging worker
-// (run/conductor.py: at least 20 s).
+// (run/conduct/conductor.py: at least 20 s).
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;
 constexpr unsigned kDirectWarp = 64;  // of AMD; NVIDIA's is half of it
 constexpr unsigned kBlocksOfMultiprocessor = 2;

@@ -18,13 +18,13 @@ from byteways.json_text import json_text
 from byteways.units import parse_size
 
 if TYPE_CHECKING:
-    from byteways.analyse.answers import Answer, NoAnswer
+    from byteways.explain.best.answers import Answer, NoAnswer
     from byteways.plan.case import PlannedCase
     from byteways.plan.question import Question
-    from byteways.results.run_folder import RunFolder
-    from byteways.run.interruption import Interruption
-    from byteways.run.limit import Limit
-    from byteways.run.simulation import Simulation
+    from byteways.record.run_folder import RunFolder
+    from byteways.run.conduct.interruption import Interruption
+    from byteways.run.conduct.simulation import Simulation
+    from byteways.run.conduct.time_limit import Limit
     from byteways.topology.model import Topology
 
 _END = "a device, a glob (gpu*), 'host', a UUID or a PCI address."
@@ -61,7 +61,7 @@ def best(
     ] = None,
 ) -> int:
     """Say which way is best for a size between two devices: from a run, or measured now."""
-    from byteways.analyse.answers import answers
+    from byteways.explain.best.answers import answers
     from byteways.plan.question import check_ends, question
 
     check_ends(source, destination)
@@ -82,7 +82,7 @@ def _check_no_machine(run: Path, words: Sequence[str]) -> None:
     """Raises BytewaysError if a machine model is named as the run."""
     if run.exists():
         return
-    from byteways.machines import names
+    from byteways.simulate import names
 
     if str(run) in names():
         hint = f"byteways best {shlex.join(words)} --machine {run}"
@@ -123,8 +123,8 @@ def _print(
     left_out: Sequence[str] = (),
 ) -> None:
     """Prints an answer a line, or JSON; a simulated run is marked above. Hints go to standard error."""
-    from byteways.analyse.answers import NoAnswer
-    from byteways.results.simulated import is_simulated, mark_of
+    from byteways.explain.best.answers import NoAnswer
+    from byteways.record.simulation_mark import is_simulated, mark_of
 
     if as_json:
         outcome = {
@@ -147,14 +147,14 @@ def _print(
 
 def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) -> int:
     """Measures the question and answers it, on a real machine within LIMIT_S."""
-    from byteways.analyse.answers import answers, left_out
+    from byteways.explain.best.answers import answers, left_out
     from byteways.plan.budget import BudgetError
     from byteways.plan.question import LIMIT_S
-    from byteways.results.simulated import worded
-    from byteways.run.conductor import Interrupted
-    from byteways.run.limit import Limit
-    from byteways.run.private_folder import private_folder
-    from byteways.run.simulation import simulation_of
+    from byteways.record.simulation_mark import worded
+    from byteways.run.conduct.conductor import Interrupted
+    from byteways.run.conduct.simulation import simulation_of
+    from byteways.run.conduct.time_limit import Limit
+    from byteways.run.shared.private_folder import private_folder
 
     began = time.monotonic()
     simulation = simulation_of(machine, None)
@@ -195,11 +195,11 @@ def _measured(
     """
     from byteways.cli.progress import Progress, stderr_screen
     from byteways.plan.question_suite import suite_of
-    from byteways.results.run_folder import MANIFEST, RunFolder
-    from byteways.run import plan_file
-    from byteways.run.conductor import Interrupted
-    from byteways.run.now import measure_now
-    from byteways.run.options import Options
+    from byteways.record.run_folder import MANIFEST, RunFolder
+    from byteways.run.conduct import plan_file
+    from byteways.run.conduct.conductor import Interrupted
+    from byteways.run.conduct.measure_from_python import measure_now
+    from byteways.run.shared.options import Options
 
     command_line = ["byteways", *sys.argv[1:]]
 
@@ -219,8 +219,8 @@ def _measured(
 
 def _topology(asked: Question, simulation: Simulation | None, limit: Limit) -> Topology:
     """Returns the machine's topology; a worker is asked for the order of GPUs only where it matters."""
-    from byteways.run.opening import topology_of
-    from byteways.run.probe import probe
+    from byteways.run.conduct.opening import topology_of
+    from byteways.run.conduct.probe import probe
     from byteways.topology.device_names import IDENTIFIER
     from byteways.topology.discovery import discover
 

@@ -16,7 +16,7 @@ from byteways.system_errors import cannot_write
 from byteways.writing import write_named
 
 if TYPE_CHECKING:
-    from byteways.analyse.checks.check import Check
+    from byteways.explain.checks.check import Check
 
 #: Most rows that are printed without --all.
 MOST_ROWS = 30
@@ -77,7 +77,7 @@ def check(
     ] = None,
 ) -> int:
     """Judge each case of a run; exit with status 1 if any is LOW or MISSING."""
-    from byteways.analyse.checks.check import Question, checked
+    from byteways.explain.checks.check import Question, checked
 
     if learn:
         return _learn(runs, out)
@@ -105,8 +105,8 @@ def check(
 
 def _status(found: Check) -> int:
     """Returns the exit status: a run of which nothing can be judged has not passed."""
-    from byteways.analyse.checks.verdict import UNKNOWN
-    from byteways.analyse.wording_check import nothing_judged
+    from byteways.explain.checks.verdict import UNKNOWN
+    from byteways.explain.checks.wording_check import nothing_judged
 
     if found.verdict == UNKNOWN:
         raise nothing_judged(found)
@@ -114,8 +114,8 @@ def _status(found: Check) -> int:
 
 
 def _learn(runs: list[Path], out: Path | None) -> int:
-    from byteways.analyse.checks.learning import learned
-    from byteways.analyse.phrases import count
+    from byteways.explain.checks.learning import learned
+    from byteways.explain.claims.phrases import count
 
     if out is None:
         raise BytewaysError("--learn needs a file to write", hint="byteways check --learn RUN… --out FILE")
@@ -151,9 +151,9 @@ def _print_drain_line(found: Check) -> None:
 
 
 def _print(found: Check, every: bool) -> None:
-    from byteways.analyse.checks.verdict import HIGH
-    from byteways.analyse.wording_check import HEADINGS, reasons, row, summary, suspicion
     from byteways.cli.layout import Lines, Table, show
+    from byteways.explain.checks.verdict import HIGH
+    from byteways.explain.checks.wording_check import HEADINGS, reasons, row, summary, suspicion
 
     for mark in found.marks:
         echo(mark)

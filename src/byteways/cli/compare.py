@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.analyse.wording_comparison import FAIL_IF
 from byteways.cli.runs import Every, Mixed, opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.explain.two_runs.wording_comparison import FAIL_IF
 from byteways.json_text import json_text
-from byteways.plan.words import closest
+from byteways.plan.spelling import closest
 
 if TYPE_CHECKING:
-    from byteways.analyse.across_machines import ClassComparison, Row
-    from byteways.analyse.comparison import Comparison
-    from byteways.analyse.environments import Difference
     from byteways.cli.layout import Lines, Table
-    from byteways.results.run_folder import RunFolder
+    from byteways.explain.two_runs.across_machines import ClassComparison, Row
+    from byteways.explain.two_runs.comparison import Comparison
+    from byteways.explain.two_runs.environments import Difference
+    from byteways.record.run_folder import RunFolder
 
 CASE, LINK_CLASS = "case", "link-class"
 #: Most differing cases, differences of environment and failed cases that are printed without --all.
@@ -46,8 +46,8 @@ def compare(
     ] = False,
 ) -> int:
     """Compare runs: differences of the environment, then of the results, the largest first."""
-    from byteways.analyse.comparison import check, compare_runs
-    from byteways.analyse.wording_comparison import Condition
+    from byteways.explain.two_runs.comparison import check, compare_runs
+    from byteways.explain.two_runs.wording_comparison import Condition
 
     if by not in (CASE, LINK_CLASS):
         raise BytewaysError(f"unknown --by '{by}'", hint=closest(by, (CASE, LINK_CLASS)))
@@ -77,14 +77,14 @@ def compare(
 
 
 def _marks(folders: Sequence[RunFolder]) -> list[str]:
-    from byteways.results.simulated import mark_of
+    from byteways.record.simulation_mark import mark_of
 
     return [f"{folder.path}: {mark}" for folder in folders if (mark := mark_of(folder.manifest))]
 
 
 def _print(compared: Comparison, folders: Sequence[RunFolder], every: bool) -> None:
-    from byteways.analyse.wording_comparison import HEADINGS, row
     from byteways.cli.layout import Lines, Table, show
+    from byteways.explain.two_runs.wording_comparison import HEADINGS, row
 
     own = [_named(name, folders) for name in compared.names]
     for mark in _marks(own):
@@ -111,8 +111,8 @@ def _named(name: str, folders: Sequence[RunFolder]) -> RunFolder:
 
 
 def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> Table | Lines:
-    from byteways.analyse.environments import between_machines
     from byteways.cli.layout import Lines, Table
+    from byteways.explain.two_runs.environments import between_machines
 
     title = "differences of the environment"
     if not compared.environment:
@@ -127,8 +127,8 @@ def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> Table | Lin
 
 
 def _result(compared: Comparison, most: int) -> Iterator[str]:
-    from byteways.analyse.phrases import count
-    from byteways.analyse.wording_comparison import more, summary, suspicion
+    from byteways.explain.claims.phrases import count
+    from byteways.explain.two_runs.wording_comparison import more, summary, suspicion
 
     yield summary(compared)
     if said := suspicion(compared):
@@ -144,7 +144,7 @@ def _result(compared: Comparison, most: int) -> Iterator[str]:
 
 
 def _by_class(folders: Sequence[RunFolder], names: Sequence[str], as_json: bool) -> None:
-    from byteways.analyse.across_machines import compare_classes
+    from byteways.explain.two_runs.across_machines import compare_classes
 
     found = compare_classes(folders, names)
     if as_json:
@@ -166,7 +166,7 @@ def _print_classes(compared: ClassComparison) -> None:
 
 def _classes(compared: Comparison, folders: Sequence[RunFolder]) -> tuple[Row, ...]:
     """Returns the rows of two unlike machines by link class; none without transfers over known links."""
-    from byteways.analyse.across_machines import compare_classes
+    from byteways.explain.two_runs.across_machines import compare_classes
 
     try:
         (found,) = compare_classes([_named(name, folders) for name in compared.names], compared.names)
@@ -184,10 +184,10 @@ def _classes_as_data(compared: Comparison, folders: Sequence[RunFolder]) -> dict
 
 def _class_tables(rows: Sequence[Row], every: bool = True) -> list[Table | Lines]:
     """Returns a table for each kind of pair; of the largest size alone unless every row is asked for."""
-    from byteways.analyse.selection import KINDS
-    from byteways.analyse.summary import group_by
-    from byteways.analyse.wording_comparison import class_row
     from byteways.cli.layout import Table
+    from byteways.explain.results.selection import KINDS
+    from byteways.explain.results.summary import group_by
+    from byteways.explain.two_runs.wording_comparison import class_row
 
     columns = ("interface", "size", "first", "second", "second beside first")
     tables: list[Table | Lines] = []

@@ -25,8 +25,8 @@ from byteways.json_text import json_text
 from byteways.text import visible
 
 if TYPE_CHECKING:
-    from byteways.run.health_users import GpuUse
-    from byteways.run.probe import Probe
+    from byteways.run.conduct.probe import Probe
+    from byteways.run.shared.health_users import GpuUse
     from byteways.topology.model import Capabilities
     from byteways.topology.nvml import Nvml
 
@@ -72,8 +72,8 @@ def examine() -> tuple[list[Check], bool]:
     from byteways.doctor.host import check_host
     from byteways.doctor.libraries import OPTIONAL, check_libraries, check_optional
     from byteways.doctor.process import check_process
-    from byteways.run.health_host import HostMonitor
-    from byteways.run.mpi_library import mpi_report_found
+    from byteways.run.shared.health_host import HostMonitor
+    from byteways.run.shared.mpi_library import mpi_report_found
     from byteways.settings import kernel_cache
     from byteways.topology import nvml
     from byteways.topology.discovery import discover
@@ -103,7 +103,7 @@ def examine() -> tuple[list[Check], bool]:
 
 def gpu_users(capabilities: Capabilities, management: Nvml) -> dict[str, GpuUse]:
     """Returns other users of the probed GPUs by device; the probing worker has already exited."""
-    from byteways.run.health_users import GpuUsers
+    from byteways.run.shared.health_users import GpuUsers
 
     try:
         from byteways import _core
@@ -122,7 +122,7 @@ def gpu_users(capabilities: Capabilities, management: Nvml) -> dict[str, GpuUse]
 
 def start_worker() -> tuple[Probe | None, list[Check]]:
     """Probes with a worker, like a run. If it does not start, nothing can be measured."""
-    from byteways.run.probe import probe
+    from byteways.run.conduct.probe import probe
 
     try:
         found = probe()

@@ -34,9 +34,9 @@ def export(
     ] = False,
 ) -> int:
     """Export the results of a run as CSV, Parquet or JSON; column names carry the base units."""
-    from byteways.analyse.summary import shown
-    from byteways.results.exporters import FORMATS
-    from byteways.results.simulated import mark_of
+    from byteways.explain.results.summary import shown
+    from byteways.record.exporters import FORMATS
+    from byteways.record.simulation_mark import mark_of
 
     if format_name is None:
         ending = out.suffix[1:].lower() if out else ""

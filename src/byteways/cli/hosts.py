@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from byteways.cli.layout import Lines, Table, show
-from byteways.cli.measured import command_line, main_findings, print_ending, refuse_gpus
+from byteways.cli.measure_and_report import command_line, main_findings, print_ending, refuse_gpus
 from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.cli.terminal import echo, say
@@ -22,9 +22,10 @@ from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import DEFAULT_EACH, Meetings, PairRule
 from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
-from byteways.results.record import Record
-from byteways.results.run_folder import LOG, RunFolder
-from byteways.run.execution import check_new_folder
+from byteways.record.record import Record
+from byteways.record.run_folder import LOG, RunFolder
+from byteways.run.conduct.execution import check_new_folder
+from byteways.run.conduct.interruption import Interruption
 from byteways.run.hosts.execution import (
     HostsExecution,
     begin_between_hosts,
@@ -34,8 +35,7 @@ from byteways.run.hosts.execution import (
 from byteways.run.hosts.facts import ends_of
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import MODULE, find_hosts_launcher
-from byteways.run.interruption import Interruption
-from byteways.run.options import Options
+from byteways.run.shared.options import Options
 from byteways.units import format_duration, format_size
 
 #: Rounds and pairs of a round that a dry run prints; and pairs that progress names.

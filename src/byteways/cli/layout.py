@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from byteways.cli.terminal import console as terminal_console
 from byteways.cli.terminal import echo
-from byteways.results.simulated import worded
+from byteways.record.simulation_mark import worded
 
 if TYPE_CHECKING:
     from rich.console import Console

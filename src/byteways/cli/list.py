@@ -13,8 +13,6 @@ from byteways.cli.layout import Lines, Notes, Table, show
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
 from byteways.json_text import json_text
-from byteways.machines import load as load_machine
-from byteways.machines import names as machine_names
 from byteways.plan import vocabulary
 from byteways.plan.case import Case
 from byteways.plan.describe import options_text
@@ -23,10 +21,12 @@ from byteways.plan.folding import folded, names_text
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import executes, interface_offer, kind_of, memory_offer
 from byteways.plan.memory import OWNERS
-from byteways.plan.misplaced import OF_PROGRAM, advice
+from byteways.plan.misplaced_words import OF_PROGRAM, advice
 from byteways.plan.suite import load, names
 from byteways.plan.suite_types import Suite
-from byteways.run.simulation import Simulation, simulation_of
+from byteways.run.conduct.simulation import Simulation, simulation_of
+from byteways.simulate import load as load_machine
+from byteways.simulate import names as machine_names
 from byteways.studies import names as study_names
 from byteways.studies.reading import load as load_study
 from byteways.topology.model import Capabilities, Offer, Topology
@@ -110,8 +110,8 @@ def look(simulation: Simulation | None = None) -> Machine:
         found = simulation.probe().capabilities
         return Machine(simulation.topology(found.devices), found)
     try:
-        from byteways.run.opening import topology_of
-        from byteways.run.probe import probe
+        from byteways.run.conduct.opening import topology_of
+        from byteways.run.conduct.probe import probe
 
         probed = probe()
     except BytewaysError as error:

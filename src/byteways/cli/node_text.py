@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from byteways.cli.wrapping import wrapped
-from byteways.results.simulated import worded
+from byteways.record.simulation_mark import worded
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from byteways.analyse.node_matrix import NodeMatrix
+    from byteways.explain.node_matrix import NodeMatrix
 
 #: Up to this many columns rate and share stand side by side, and with more in two matrices.
 SIDE_BY_SIDE = 6
@@ -36,8 +36,8 @@ def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
     """Prints the matrix; of a node too wide for the console, how wide it is and how to see it."""
     from rich.text import Text
 
-    from byteways.analyse.phrases import listed
-    from byteways.analyse.standing import RULE
+    from byteways.explain.best.representative import RULE
+    from byteways.explain.claims.phrases import listed
     from byteways.units import format_size
 
     grids = _grids(matrix)
@@ -89,7 +89,7 @@ def _grids(matrix: NodeMatrix) -> list[tuple[str, list[Text]]]:
 
 def _even(matrix: NodeMatrix) -> str:
     """Returns what pairs reach of the peak, if those of a kind are nearly equal; else ''."""
-    from byteways.analyse.node_matrix import HOST
+    from byteways.explain.node_matrix import HOST
 
     if len(matrix.names) <= SIDE_BY_SIDE or any(pair not in matrix.shares for pair in matrix.cells):
         return ""
@@ -145,7 +145,7 @@ def _heads(names: Sequence[str]) -> list[str]:
 
 def _rate(matrix: NodeMatrix, pair: _Pair) -> str:
     """`392`, `38`, `7.1`: three characters where they can be; `38.2` where there is room."""
-    from byteways.analyse.phrases import supported
+    from byteways.explain.claims.phrases import supported
 
     cell = matrix.cells[pair]
     value = cell.value / 1e9
@@ -181,7 +181,7 @@ def _style(matrix: NodeMatrix, pair: _Pair) -> str:
 
 def _notes(matrix: NodeMatrix) -> list[str]:
     """Returns which way stands for which kind of pair, and what the marks mean."""
-    from byteways.analyse.selection import KINDS
+    from byteways.explain.results.selection import KINDS
 
     kinds: dict[str, list[str]] = {}
     for what, label in matrix.ways:

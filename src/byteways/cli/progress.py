@@ -14,8 +14,8 @@ from collections.abc import Callable
 from byteways.cli.screens import Screen, Status, Terminal
 from byteways.cli.terminal import say
 from byteways.plan.case import OF_ALL_RANKS, Case, PlannedCase
-from byteways.results.record import Record
-from byteways.run.interruption import Interruption
+from byteways.record.record import Record
+from byteways.run.conduct.interruption import Interruption
 from byteways.units import format_bandwidth, format_size, format_time
 
 REDRAW_S = 0.5

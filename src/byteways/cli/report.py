@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.cli.beside import BesideRun, check_pair, opened_beside
+from byteways.cli.beside_option import BesideRun, check_pair, opened_beside
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
@@ -15,7 +15,7 @@ from byteways.text import restored
 from byteways.writing import is_standard_output
 
 if TYPE_CHECKING:
-    from byteways.results.run_folder import RunFolder
+    from byteways.record.run_folder import RunFolder
     from byteways.studies.study import Study
 
 
@@ -47,8 +47,8 @@ def report(
     beside: BesideRun = None,
 ) -> int:
     """Write the report of a run again, or one page on two runs, and print where it is."""
+    from byteways.record.simulation_mark import mark_of
     from byteways.report import write_comparison, write_report
-    from byteways.results.simulated import mark_of
 
     if len(runs) > 2:
         raise BytewaysError(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.cli.beside import BesideRun, check_before, check_pair, opened_beside
-from byteways.cli.measured import command_line, measured
+from byteways.cli.beside_option import BesideRun, check_before, check_pair, opened_beside
+from byteways.cli.measure_and_report import command_line, measured
 from byteways.cli.run import default_folder, print_plan
 from byteways.cli.run_options import (
     AsJson,
@@ -31,22 +31,22 @@ from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
 from byteways.plan.planner import NoCaseError
-from byteways.results.run_folder import RunFolder, read_manifest
-from byteways.results.simulated import mark_of, model_of, subject, worded
-from byteways.run.conductor import Interrupted
-from byteways.run.dry_run import dry_plan
-from byteways.run.execution import Execution, begin, check_new_folder
-from byteways.run.interruption import Interruption
-from byteways.run.options import Options
-from byteways.run.simulation import Simulation, simulation_of
-from byteways.run.taking_up import missing_plan, take_up
+from byteways.record.run_folder import RunFolder, read_manifest
+from byteways.record.simulation_mark import mark_of, model_of, subject, worded
+from byteways.run.conduct.conductor import Interrupted
+from byteways.run.conduct.dry_run import dry_plan
+from byteways.run.conduct.execution import Execution, begin, check_new_folder
+from byteways.run.conduct.interruption import Interruption
+from byteways.run.conduct.resume import missing_plan, take_up
+from byteways.run.conduct.simulation import Simulation, simulation_of
+from byteways.run.shared.options import Options
 from byteways.settings import check_settings
 from byteways.studies.reading import load
 from byteways.studies.study import Study
 
 if TYPE_CHECKING:
-    from byteways.analyse.studies.outcome import StudyOutcome
     from byteways.cli.layout import Lines, Table
+    from byteways.explain.studies.outcome import StudyOutcome
     from byteways.topology.model import Topology
 
 
@@ -135,7 +135,7 @@ def _check_study(study: Study, folder: Path) -> None:
 
 def _not_here(study: Study, error: NoCaseError) -> BytewaysError:
     """Returns the error for a study with no possible case on this machine."""
-    from byteways.analyse.studies.scope import scope
+    from byteways.explain.studies.scope import scope
 
     return BytewaysError(
         f"no part of {study.key} can run on this machine",
@@ -202,7 +202,7 @@ class _Task:
 
 def _tell_scope(study: Study, topology: Topology) -> None:
     """Prints which figures of the study this machine can reproduce, if not all."""
-    from byteways.analyse.studies.scope import scope
+    from byteways.explain.studies.scope import scope
 
     here = scope(study, topology)
     if here.gone:
@@ -211,7 +211,7 @@ def _tell_scope(study: Study, topology: Topology) -> None:
 
 def _compared(study: Study, folder: Path, as_json: bool, beside: RunFolder | None) -> int:
     """Prints a finished run compared with the study."""
-    from byteways.analyse.studies.cells import Sheet
+    from byteways.explain.studies.value_lookup import Sheet
 
     run = opened_run(folder)
     if not Sheet(study, run).any():
@@ -233,8 +233,8 @@ def _print(
     report: Path | None,
     beside: RunFolder | None,
 ) -> None:
-    from byteways.analyse.studies.outcome import compare, to_json
     from byteways.cli.layout import show
+    from byteways.explain.studies.outcome import compare, to_json
 
     outcome: StudyOutcome = compare(study, run, beside)
     if not as_json:
@@ -257,8 +257,8 @@ def _print(
 
 def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
     """Returns the tables of the report's section for the terminal, worded for a simulated run if needed."""
-    from byteways.analyse.studies.topic import topic_of
     from byteways.cli.layout import Lines, Table
+    from byteways.explain.studies.topic import topic_of
 
     def said(text: str) -> str:
         return worded(text, bool(outcome.mark))

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from byteways.cli.measured import command_line, measured, print_outcome
+from byteways.cli.measure_and_report import command_line, measured, print_outcome
 from byteways.cli.run_options import (
     AllDevices,
     AsJson,
@@ -36,16 +36,16 @@ from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
 from byteways.plan.suite import load
 from byteways.plan.suite_types import Suite
-from byteways.results.run_folder import RunFolder, read_manifest
-from byteways.results.simulated import mark_of
-from byteways.run.conductor import Interrupted
-from byteways.run.dry_run import DryRun, dry_plan
-from byteways.run.execution import Execution, begin, check_new_folder
+from byteways.record.run_folder import RunFolder, read_manifest
+from byteways.record.simulation_mark import mark_of
+from byteways.run.conduct.conductor import Interrupted
+from byteways.run.conduct.dry_run import DryRun, dry_plan
+from byteways.run.conduct.execution import Execution, begin, check_new_folder
+from byteways.run.conduct.interruption import Interruption
+from byteways.run.conduct.resume import missing_plan, take_up
+from byteways.run.conduct.simulation import Simulation, simulation_of
 from byteways.run.hosts.execution import is_between_hosts
-from byteways.run.interruption import Interruption
-from byteways.run.options import Options
-from byteways.run.simulation import Simulation, simulation_of
-from byteways.run.taking_up import missing_plan, take_up
+from byteways.run.shared.options import Options
 from byteways.settings import check_settings
 
 

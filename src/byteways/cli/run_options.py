@@ -14,7 +14,7 @@ from byteways.errors import BytewaysError
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.rule import PairRule
 from byteways.plan.ranks import MOST_RANKS
-from byteways.run.options import Options
+from byteways.run.shared.options import Options
 from byteways.units import parse_duration
 
 Only = Annotated[

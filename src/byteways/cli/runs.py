@@ -10,7 +10,7 @@ import typer
 from byteways.cli.terminal import say
 
 if TYPE_CHECKING:
-    from byteways.results.run_folder import RunFolder
+    from byteways.record.run_folder import RunFolder
 
 
 Mixed = Annotated[
@@ -25,7 +25,7 @@ def opened_run(path: Path) -> RunFolder:
     Raises:
         BytewaysError: The folder is not a run, or its records are missing.
     """
-    from byteways.analyse.progress import notices, opened
+    from byteways.explain.results.progress import notices, opened
 
     run = opened(path)
     for notice in notices(run):

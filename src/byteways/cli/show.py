@@ -9,23 +9,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.cli.opening import hanging, print_findings, print_headline, print_title, print_verdict, rendered
+from byteways.cli.overview import (
+    hanging,
+    print_findings,
+    print_headline,
+    print_title,
+    print_verdict,
+    rendered,
+)
 from byteways.cli.runs import opened_run
 from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import echo, echo_rendered
 from byteways.json_text import json_text
 from byteways.plan.interfaces import figure_of
-from byteways.results.record import Record
-from byteways.results.simulated import is_simulated, mark_of, model_of, subject
-from byteways.results.unusable import verdict_on_gpus
+from byteways.record.record import Record
+from byteways.record.simulation_mark import is_simulated, mark_of, model_of, subject
+from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from byteways.analyse.grids import Grid
-    from byteways.analyse.results_index import Index
-    from byteways.analyse.tables import PatternRow, Tables
+    from byteways.explain.display.grids import Grid
+    from byteways.explain.results.index import Index
+    from byteways.explain.tables import PatternRow, Tables
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print every result as JSON.")] = False,
 ) -> int:
     """Show the figures of a run: findings, matrices, latency, patterns, warnings, and what was skipped."""
-    from byteways.analyse.progress import progress
+    from byteways.explain.results.progress import progress
 
     folder = opened_run(run)
     view = View(
@@ -88,13 +95,13 @@ def _kept(
 
 
 def _as_data(view: View) -> dict[str, Any]:
-    from byteways.analyse.environments import carriers
-    from byteways.analyse.findings import findings
-    from byteways.analyse.headline import best_first, headline
-    from byteways.analyse.obstacles import not_measured, warning_groups
-    from byteways.analyse.results_index import Index
-    from byteways.analyse.summary import Cell
-    from byteways.analyse.topics import topics
+    from byteways.explain.best.headline import best_first, headline
+    from byteways.explain.findings import findings
+    from byteways.explain.results.index import Index
+    from byteways.explain.results.obstacles import not_measured, warning_groups
+    from byteways.explain.results.summary import Cell
+    from byteways.explain.topics import topics
+    from byteways.explain.two_runs.environments import carriers
 
     def figures(cell: Cell) -> dict[str, Any]:
         record = cell.record
@@ -141,10 +148,10 @@ def _as_data(view: View) -> dict[str, Any]:
 
 
 def _print(view: View, progress: str) -> None:
-    from byteways.analyse.findings import findings
-    from byteways.analyse.results_index import Index
-    from byteways.analyse.subjects.routes import route_tables
-    from byteways.analyse.tables import tables
+    from byteways.explain.findings import findings
+    from byteways.explain.results.index import Index
+    from byteways.explain.subjects.routes import route_tables
+    from byteways.explain.tables import tables
     from byteways.report.second_process import MANY_RECORDS, computed_beside
 
     mark, index = mark_of(view.manifest), Index(view)
@@ -175,7 +182,7 @@ def _print(view: View, progress: str) -> None:
 
 
 def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
-    from byteways.analyse.environments import carriers
+    from byteways.explain.two_runs.environments import carriers
     from byteways.report.numbers import moment
 
     manifest = view.manifest
@@ -219,7 +226,7 @@ def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
 
 
 def _print_topics(console: Console, index: Index, mark: str) -> None:
-    from byteways.analyse.topics import topics
+    from byteways.explain.topics import topics
 
     for topic in topics(index, index.cells):
         for part in topic.tables:

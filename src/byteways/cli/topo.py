@@ -19,9 +19,9 @@ from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.json_text import json_text
 from byteways.plan.device_sample import MOST_DEVICES
-from byteways.results.run_folder import read_manifest
-from byteways.results.simulated import mark_of
-from byteways.run.simulation import simulation_of
+from byteways.record.run_folder import read_manifest
+from byteways.record.simulation_mark import mark_of
+from byteways.run.conduct.simulation import simulation_of
 from byteways.settings import gpus_wanted
 from byteways.system_errors import unusable
 from byteways.topology import nccl_xml, nccl_xml_writer
@@ -83,7 +83,7 @@ def this_machine() -> Topology:
 
     GPUs that no runtime opens are shown, too, unless the user wants none.
     """
-    from byteways.run.probe import probe
+    from byteways.run.conduct.probe import probe
     from byteways.topology.discovery import discover
 
     unopened = gpus_wanted()

@@ -61,7 +61,7 @@ def explained(error: Any, words: Sequence[str], options_of_run: Callable[[], set
 
 def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callable[[], set[str]]) -> str:
     """Returns the hint for an unknown verb or option that other tools have; empty for others."""
-    from byteways.plan.misplaced import OF_PROGRAM, OF_QUESTION, OF_RUN, placed
+    from byteways.plan.misplaced_words import OF_PROGRAM, OF_QUESTION, OF_RUN, placed
 
     if found := re.match(r"no such command '(.+)'", message):
         word = found[1]
@@ -105,9 +105,9 @@ def _filter(option: str, words: Sequence[str], where: str) -> str:
 
 def _extra(word: str, where: str) -> str:
     """Returns the hint for a word too many: a machine, or for `run` another suite or another's word."""
-    from byteways.machines import names as machines
-    from byteways.plan.misplaced import placed
+    from byteways.plan.misplaced_words import placed
     from byteways.plan.suite import names as suites
+    from byteways.simulate import names as machines
 
     if word in machines():
         return f"{where} --machine {word}"

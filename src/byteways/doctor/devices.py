@@ -8,11 +8,11 @@ from typing import Any
 
 from byteways.doctor.check import Check
 from byteways.plan.memory import VARIANTS
-from byteways.run.health_users import GpuUse
+from byteways.run.shared.health_users import GpuUse
 from byteways.topology import nvml
 from byteways.topology.model import Capabilities, Offer, Topology
 from byteways.topology.nvml import ManagementDevice
-from byteways.topology.odd_ones import odd_ones
+from byteways.topology.outliers import odd_ones
 
 #: Name of MPS's daemons, truncated by the kernel to 15 characters.
 MPS_PROCESS = "nvidia-cuda-mps"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from byteways.doctor.check import Check
 from byteways.plan.footprint import ROTATED_CACHES
-from byteways.run.health_host import HostLoad, control_groups
-from byteways.run.host_memory import host_memory_bytes
-from byteways.run.unmeasured import HUGE_PAGES_ON
+from byteways.run.conduct.skipped_cases import HUGE_PAGES_ON
+from byteways.run.shared.health_host import HostLoad, control_groups
+from byteways.run.shared.host_memory import host_memory_bytes
 from byteways.topology.model import Topology
 from byteways.topology.sysfs_cpu import parse_cpu_list, read_text
 from byteways.units import format_size

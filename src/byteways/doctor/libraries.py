@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from byteways.doctor.check import Check
-from byteways.topology.unusable import VENDORS
+from byteways.topology.unusable_gpus import VENDORS
 
 #: Optional libraries and the cases that need them.
 OPTIONAL = {

@@ -1,0 +1,1 @@
+"""Turns a suite and a machine into cases (pure)."""

@@ -106,7 +106,7 @@ WARM_UP_OPERATIONS = 8
 VERIFICATION_SHARE = 0.4
 #: Window of a pointer chase (native/timing/window.cpp), and the factor by which load may lengthen it.
 CHASE_WINDOW_S = 20e-3
-#: Sustained load of an energy measurement (run/energy.py).
+#: Sustained load of an energy measurement (run/work/energy.py).
 ENERGY_S = 3.0
 #: Start of a worker including the probe, and context and kernels per GPU; later workers do not probe.
 START_S, START_GPU_S = 0.5, 0.9

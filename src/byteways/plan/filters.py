@@ -16,9 +16,9 @@ from byteways.plan.case import Case
 from byteways.plan.filter_keys import KEYS, WORDS, is_key, values_of
 from byteways.plan.interfaces import OPTIONS
 from byteways.plan.memory import MEMORIES
-from byteways.plan.misplaced import advice, placed
+from byteways.plan.misplaced_words import advice, placed
 from byteways.plan.sizes import size_filter
-from byteways.plan.words import closest
+from byteways.plan.spelling import closest
 from byteways.topology.device_names import IDENTIFIER, with_names
 from byteways.topology.model import Topology
 

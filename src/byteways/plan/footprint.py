@@ -17,8 +17,8 @@ from byteways.plan.interfaces import (
 )
 from byteways.plan.memory import is_managed
 from byteways.plan.memory_steps import PAGE_BYTES, held_bytes
+from byteways.plan.pitched_rows import moves_rows, rows_of
 from byteways.plan.relays import paths_there
-from byteways.plan.rows import moves_rows, rows_of
 from byteways.topology.model import Capabilities
 
 #: Rotations are rounded up to this size, so that cases of most sizes can share buffers.

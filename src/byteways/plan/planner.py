@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 
 from byteways.errors import BytewaysError
 from byteways.plan import bounds
-from byteways.plan.asked_sizes import of_asked_sizes
 from byteways.plan.budget import Load, Wanted, within
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.estimate import Estimator
-from byteways.plan.fallback import instead
 from byteways.plan.filters import only_filter, sizes_filter
+from byteways.plan.hosts.all_hosts import is_of_all, refusal_of_all
 from byteways.plan.hosts.templates import between_hosts
-from byteways.plan.hosts.together import is_of_all, refusal_of_all
 from byteways.plan.legality import refusal
 from byteways.plan.link_classes import LinkClass
+from byteways.plan.memory_fallback import instead
 from byteways.plan.ranks import default_ranks, layout
+from byteways.plan.requested_sizes import of_asked_sizes
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, expand
 from byteways.plan.unmatched import nothing_matches

@@ -11,8 +11,8 @@ from byteways.aliases import AmbiguousError, called, meanings, translated
 from byteways.errors import BytewaysError
 from byteways.plan.case import PATTERNS
 from byteways.plan.memory import MEMORIES
-from byteways.plan.misplaced import OF_QUESTION, advice, placed
-from byteways.plan.words import closest
+from byteways.plan.misplaced_words import OF_QUESTION, advice, placed
+from byteways.plan.spelling import closest
 from byteways.units import format_size, parse_size
 
 PROCESS, RANKS = "process", "ranks"

@@ -14,12 +14,12 @@ from byteways.plan.flow_sets import GPUS, HALVES
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
 from byteways.plan.memory import MEMORIES
 from byteways.plan.sizes import expand_sizes
+from byteways.plan.spelling import closest
 from byteways.plan.suite_options import check_products, environment_of, options_of, transfers_of
 from byteways.plan.suite_table import Table, kind_of_value
 from byteways.plan.suite_types import LEAST_RANKED, BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
 from byteways.plan.variables import runtimes
-from byteways.plan.words import closest
 
 PAIRS = ("all", "near", "per-link-class", "first")
 SAME_DEVICE = ("only", "never", "also")

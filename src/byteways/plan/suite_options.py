@@ -9,10 +9,10 @@ from typing import Any
 
 from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality.request import Mistake, Request, mistake
+from byteways.plan.spelling import closest
 from byteways.plan.suite_table import Table, kind_of_value
 from byteways.plan.suite_types import Sweep
 from byteways.plan.transfer_sets import EXAMPLE, TransferSet, parse_transfers
-from byteways.plan.words import closest
 
 _GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")
 _NUMBERS = re.compile(r"^\d+(,\d+)+$")

@@ -8,8 +8,8 @@ from typing import Any, NoReturn, TypeVar
 
 from byteways.aliases import ALIASES, AmbiguousError, ends, meanings, translated
 from byteways.errors import BytewaysError
+from byteways.plan.spelling import closest
 from byteways.plan.suite_types import Origin
-from byteways.plan.words import closest
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from byteways.plan.legality import executes, kind_of
 from byteways.plan.link_classes import Assigned, LinkClass, representatives
 from byteways.plan.memory import MEMORIES, OF_LIBRARIES, OWNERS
 from byteways.plan.ranks import Rank
+from byteways.plan.spelling import closest
 from byteways.plan.suite_types import BufferGlob, Sweep
-from byteways.plan.words import closest
 from byteways.topology.model import Topology
 
 #: Value of an axis: options and environment variables have different types.

@@ -13,8 +13,8 @@ from typing import Any
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan import toml_bounds
-from byteways.plan.misplaced import advice
-from byteways.plan.words import closest
+from byteways.plan.misplaced_words import advice
+from byteways.plan.spelling import closest
 from byteways.system_errors import not_read
 
 #: Python 3.10 has no TOML parser; tomli has the same interface.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from byteways.results.run_folder import RunFolder
+    from byteways.record.run_folder import RunFolder
 
 #: The file of a comparison in the folder of the second run.
 COMPARED = "compared.html"
@@ -27,11 +27,11 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
     Raises:
         BytewaysError: The folder is not a run, its records are missing, or the file cannot be written.
     """
-    from byteways.analyse.progress import opened
+    from byteways.explain.results.progress import opened
+    from byteways.record.run_folder import REPORT
     from byteways.report.page import from_run
     from byteways.report.render import packed_library, packed_records, render
     from byteways.report.second_process import MANY_RECORDS, computed_beside
-    from byteways.results.run_folder import REPORT
 
     folder = opened(run) if isinstance(run, Path) else run
     path = out or folder.path / REPORT
@@ -62,7 +62,7 @@ def write_comparison(
     Raises:
         BytewaysError: The runs cannot be compared (`compare_runs`), or the file cannot be written.
     """
-    from byteways.analyse.comparison import compare_runs
+    from byteways.explain.two_runs.comparison import compare_runs
     from byteways.report.compared import from_comparison
     from byteways.report.render import render_compared
 

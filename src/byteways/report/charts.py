@@ -12,8 +12,8 @@ from math import log10
 from statistics import median
 from typing import Any
 
-from byteways.analyse.curves import Family, Mark, Point, Scaling, Series
-from byteways.analyse.topic import Plot
+from byteways.explain.display.curves import Family, Mark, Point, Scaling, Series
+from byteways.explain.display.topic import Plot
 from byteways.report.axes import count_axis, log_axis, size_axis
 from byteways.units import format_bandwidth, format_size
 

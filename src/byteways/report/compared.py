@@ -6,23 +6,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from byteways.analyse.compared import Pair, moved
-from byteways.analyse.comparison import Comparison
-from byteways.analyse.environments import Difference
-from byteways.analyse.link_changes import LinkChange, link_changes
-from byteways.analyse.machine_names import machine
-from byteways.analyse.phrases import count
-from byteways.analyse.results_index import Index
-from byteways.analyse.selection import broadest_size, concurrent, label_order, unidirectional
-from byteways.analyse.summary import Run
-from byteways.analyse.wording_comparison import change, headline, interval, row, summary, suspicion, values
+from byteways.explain.claims.phrases import count
+from byteways.explain.results.index import Index
+from byteways.explain.results.machine_names import machine
+from byteways.explain.results.selection import broadest_size, concurrent, label_order, unidirectional
+from byteways.explain.results.summary import Run
+from byteways.explain.two_runs.comparison import Comparison
+from byteways.explain.two_runs.environments import Difference
+from byteways.explain.two_runs.link_changes import LinkChange, link_changes
+from byteways.explain.two_runs.paired_cases import Pair, moved
+from byteways.explain.two_runs.wording_comparison import (
+    change,
+    headline,
+    interval,
+    row,
+    summary,
+    suspicion,
+    values,
+)
+from byteways.record.simulation_mark import is_simulated, mark_of, subject, worded
 from byteways.report.charts import Chart
 from byteways.report.node.changes import draw_changes
 from byteways.report.node.drawing import Drawing
 from byteways.report.numbers import moment
 from byteways.report.views import contention, curve_changes, hierarchy
 from byteways.report.views.changed import Changed
-from byteways.results.simulated import is_simulated, mark_of, subject, worded
 from byteways.units import format_size
 
 #: Cases in the table of the page; all are in `byteways compare --all`.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from byteways.analyse.claim import Operand
-from byteways.analyse.finding import Finding
-from byteways.analyse.summary import Cell
-from byteways.analyse.tables import Tables
+from byteways.explain.claims.claim import Operand
+from byteways.explain.claims.finding import Finding
+from byteways.explain.results.summary import Cell
+from byteways.explain.tables import Tables
 from byteways.report.explore import question
 
 #: How a link names the part of the page.

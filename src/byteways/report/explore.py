@@ -1,6 +1,6 @@
 """Data of the part of the page that answers "which way from here to there, at this size?".
 
-The page selects and shows; every comparison is made here, by the claims of analyse/compare.py.
+The page selects and shows; every comparison is made here, by the claims of explain/claims/compare.py.
 """
 
 from __future__ import annotations
@@ -12,21 +12,15 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
-from byteways.analyse.claim import LEADS, TIE
-from byteways.analyse.phrases import supported
-from byteways.analyse.ranking import Ranking, rank
-from byteways.analyse.results_index import Index
-from byteways.analyse.selection import (
-    broadest_size,
-    concurrent,
-    kind,
-    label_order,
-    unidirectional,
-)
-from byteways.analyse.standing import standing, stands
-from byteways.analyse.summary import Cell, group_by
-from byteways.analyse.variants import Variant
-from byteways.analyse.wording import ALIKE, LEADER, NOT_RANKED, alike, less
+from byteways.explain.best.ranking import Ranking, rank
+from byteways.explain.best.representative import standing, stands
+from byteways.explain.claims.claim import LEADS, TIE
+from byteways.explain.claims.phrases import supported
+from byteways.explain.claims.wording import ALIKE, LEADER, NOT_RANKED, alike, less
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import broadest_size, concurrent, kind, label_order, unidirectional
+from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.variants import Variant
 from byteways.plan.memory import MEMORIES
 from byteways.topology.routes import route
 from byteways.units import format_size
@@ -219,7 +213,8 @@ def _orders(
 ) -> list[list[Any]]:
     """Returns the ways of each pair and size in their order: [from, to, size, mode, cells, verdicts, stands].
 
-    `stands` has the cell that stands for the pair (analyse/standing.py) of all ways, of reads and of writes.
+    `stands` has the cell that stands for the pair (explain/best/representative.py) of all ways, of reads and
+    of writes.
     """
     found = []
     for (mode, size), some in group_by(cells, lambda cell: (_mode(cell), cell.record.size_bytes)).items():

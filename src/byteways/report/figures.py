@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from byteways.analyse.grids import Grid
-from byteways.analyse.summary import Cell
-from byteways.analyse.words import describe
+from byteways.explain.display.grids import Grid
+from byteways.explain.results.case_names import describe
+from byteways.explain.results.summary import Cell
 from byteways.report.numbers import UNITS, cell_number, number, peaks_of, percent_number
 from byteways.units import format_size
 

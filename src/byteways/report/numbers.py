@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from math import ceil, log10
 
-from byteways.analyse.grids import Grid
-from byteways.analyse.summary import Cell
+from byteways.explain.display.grids import Grid
+from byteways.explain.results.summary import Cell
 from byteways.units import format_bandwidth
 
 UNITS = {"bandwidth": "GB/s", "latency": "ns"}

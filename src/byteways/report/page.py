@@ -7,25 +7,27 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
 
-from byteways.analyse import curves
-from byteways.analyse.finding import Finding
-from byteways.analyse.findings import findings
-from byteways.analyse.headline import Gap, Lead, headline
-from byteways.analyse.machine_names import machine
-from byteways.analyse.obstacles import Reason, WarningGroup
-from byteways.analyse.phrases import rate
-from byteways.analyse.picture import Chip
-from byteways.analyse.progress import notices
-from byteways.analyse.ranking import Ranking
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.routes import route_tables
-from byteways.analyse.subjects.study import repeated
-from byteways.analyse.summary import Cell, Run, gpu_caches
-from byteways.analyse.tables import Tables, tables
-from byteways.analyse.title import results
-from byteways.analyse.topic import Table
-from byteways.analyse.topics import topics
-from byteways.analyse.wording_rankings import tied_interfaces
+from byteways.explain.best.headline import Gap, Lead, headline
+from byteways.explain.best.ranking import Ranking
+from byteways.explain.best.title import results
+from byteways.explain.best.wording_rankings import tied_interfaces
+from byteways.explain.claims.finding import Finding
+from byteways.explain.claims.phrases import rate
+from byteways.explain.display import curves
+from byteways.explain.display.picture import Chip
+from byteways.explain.display.topic import Table
+from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
+from byteways.explain.results.machine_names import machine
+from byteways.explain.results.obstacles import Reason, WarningGroup
+from byteways.explain.results.progress import notices
+from byteways.explain.results.summary import Cell, Run, gpu_caches
+from byteways.explain.subjects.routes import route_tables
+from byteways.explain.subjects.study import repeated
+from byteways.explain.tables import Tables, tables
+from byteways.explain.topics import topics
+from byteways.record.simulation_mark import mark_of, subject, worded
+from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.report import charts
 from byteways.report.about import devices, facts, method
 from byteways.report.charts import Chart
@@ -38,8 +40,6 @@ from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
 from byteways.report.pictures import of_picture
 from byteways.report.views import VIEWS
-from byteways.results.simulated import mark_of, subject, worded
-from byteways.results.unusable import verdict_on_gpus
 from byteways.units import format_size
 
 

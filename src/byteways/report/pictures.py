@@ -7,7 +7,7 @@ from itertools import chain
 from math import log10
 from typing import Any
 
-from byteways.analyse.picture import BAND, Label, Panel, Picture, Spot, Stroke
+from byteways.explain.display.picture import BAND, Label, Panel, Picture, Spot, Stroke
 from byteways.report.axes import log_axis, size_axis
 from byteways.report.charts import HATCH, SYMBOLS, Chart, plain, short
 

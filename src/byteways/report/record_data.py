@@ -1,6 +1,6 @@
 """All records for the table of the page and its downloads: column by column, each value once.
 
-The columns are those of `byteways export` (results/columns.py), with figures to six significant digits. What
+The columns are those of `byteways export` (record/columns.py), with figures to six significant digits. What
 a record has beyond them follows as `extra` columns, which the table shows for a selected row only.
 """
 
@@ -19,9 +19,9 @@ from typing import Any
 
 import msgspec
 
-from byteways.results import columns
-from byteways.results.journal_lines import USUAL
-from byteways.results.record import FIELDS, Record
+from byteways.record import columns
+from byteways.record.journal_lines import USUAL
+from byteways.record.record import FIELDS, Record
 
 #: Significant digits of figures: a result is known to 0.1 % at best.
 DIGITS = 6
@@ -45,7 +45,7 @@ _ENCODE, _DECODE = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
 def record_data(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
     """Returns manifest and columns.
 
-    A column has its `name`, its `kind` (results/columns.py), and one of `all` (the value of all rows),
+    A column has its `name`, its `kind` (record/columns.py), and one of `all` (the value of all rows),
     `of` and `at` (distinct values, and the index of each row's), `each` (the value of each row), or `floats`
     (little-endian numbers of 32 bits in base 64; NaN means missing). The other values are JSON text already.
     With `rows`, `at` has an index for each case or for each combination of usual values, and the table's
@@ -120,7 +120,7 @@ def _distinct(
 
 
 def _identity(record: Record) -> Hashable:
-    """Which objects the usual fields have: rounds of a case share them (results/journal_lines.py)."""
+    """Which objects the usual fields have: rounds of a case share them (record/journal_lines.py)."""
     return tuple(map(id, _usual(record)))
 
 
@@ -135,7 +135,7 @@ class _Column:
 
     Args:
         name: Its name.
-        kind: Its kind (results/columns.py); '': that of its first value.
+        kind: Its kind (record/columns.py); '': that of its first value.
     """
 
     def __init__(self, name: str, kind: str = "") -> None:
@@ -236,7 +236,7 @@ def _kind(value: Any) -> str:
 
 
 class _Texts:
-    """JSON text of values that records share (results/journal_lines.py)."""
+    """JSON text of values that records share (record/journal_lines.py)."""
 
     def __init__(self) -> None:
         self._known: dict[int, str] = {}  # by identity: the records keep the values

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from byteways.analyse.standing import RULE
-from byteways.analyse.summary import Run, shown
-from byteways.analyse.wording_comparison import HEADINGS
+from byteways.explain.best.representative import RULE
+from byteways.explain.results.summary import Run, shown
+from byteways.explain.two_runs.wording_comparison import HEADINGS
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart
 from byteways.report.compared import ComparedPage

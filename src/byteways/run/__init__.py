@@ -1,0 +1,1 @@
+"""Measures: conductor, workers, several hosts, and what they share."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from byteways._core import Device, Session
 
-#: The number of hosts in a sheet (machines/sheet.py); 0 in models of one host.
+#: The number of hosts in a sheet (simulate/sheet.py); 0 in models of one host.
 _HOSTS = re.compile(r"^hosts\t(\d+)$", re.MULTILINE)
 
 

@@ -2,7 +2,7 @@
 
 `study.toml` describes the work, the cases that correspond to its methods and places, and its figures.
 `suite.toml` is the suite that measures them. `published.csv` has its values, `claims.toml` its claims with a
-check each. study.py defines these; byteways.analyse.studies compares a run with them.
+check each. study.py defines these; byteways.explain.studies compares a run with them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from byteways.plan.words import closest
+from byteways.plan.spelling import closest
 from byteways.studies.reference import number_of
 from byteways.studies.shapes import (
     FIGURES,

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.spelling import closest
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.toml_files import read_toml
-from byteways.plan.words import closest
 from byteways.studies import names, part_files
 from byteways.studies.claim_file import read_claims, wrong_claims
 from byteways.studies.figure_file import read_figure, wrong_in

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from byteways.plan.words import closest
+from byteways.plan.spelling import closest
 
 
 @dataclass(frozen=True)

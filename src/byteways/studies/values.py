@@ -1,6 +1,6 @@
 """Published values: one row per measurement of others, used by comparisons and to check machine models.
 
-benchmarks/published/README.md defines the columns. A study's `published.csv` has two more: `machine`, the
+validation/published/README.md defines the columns. A study's `published.csv` has two more: `machine`, the
 model of the measured system, and `statistic`.
 """
 

@@ -35,7 +35,7 @@ from byteways.topology.foreign_numbers import (
 from byteways.topology.kfd import pci_model
 from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
 from byteways.topology.model import Device, Link, Topology
-from byteways.topology.odd_ones import with_odd_ones
+from byteways.topology.outliers import with_odd_ones
 from byteways.topology.sysfs_pcie import GPU_VENDORS, PcieLink, canonical_address, is_gpu, parse_link
 from byteways.topology.xgmi import xgmi_link
 

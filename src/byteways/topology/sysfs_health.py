@@ -20,7 +20,7 @@ _HEADER, _METRICS_VERSION, _REASONS_AT = struct.Struct("<HBB"), (1, 3), 112
 _REASONS = struct.Struct("<Q")
 _NOT_TOLD = 0xFFFFFFFFFFFFFFFF
 #: Ranges of those bits (amdgpu_smu.h), and the corresponding bit in records
-#: (results.warnings.THROTTLE_REASONS).
+#: (record.warnings.THROTTLE_REASONS).
 _REASON_RANGES = ((0, 16, 0x04), (16, 32, 0x08), (32, 56, 0x40))
 
 
@@ -111,7 +111,7 @@ def _temperature(hwmon: Path) -> int | None:
 
 
 def _throttle_reasons(path: Path) -> int | None:
-    """Returns bits of results.warnings.THROTTLE_REASONS; None for other versions of the table."""
+    """Returns bits of record.warnings.THROTTLE_REASONS; None for other versions of the table."""
     data = b""
     with contextlib.suppress(OSError):
         data = path.read_bytes()

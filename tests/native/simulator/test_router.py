@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.machines import load, names, sheet
-from byteways.machines.topology import topology_of
+from byteways.simulate import load, names, sheet
+from byteways.simulate.topology import topology_of
 from byteways.topology.routes import nodes_of, route
 from tests.native import simulated as sim
 

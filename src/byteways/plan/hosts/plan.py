@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from byteways.errors import BytewaysError
-from byteways.plan.asked_sizes import of_asked_sizes
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import only_filter, sizes_filter
+from byteways.plan.hosts.all_hosts import is_of_all, of_group, refusal_of_all
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.places import RankOfHost, seats_of, within_one_host
 from byteways.plan.hosts.rule import Group, Meetings, PairRule, Tournament
 from byteways.plan.hosts.templates import templates
-from byteways.plan.hosts.together import is_of_all, of_group, refusal_of_all
 from byteways.plan.legality import refusal
 from byteways.plan.rank_sweep import with_sizes
 from byteways.plan.ranks import layout
+from byteways.plan.requested_sizes import of_asked_sizes
 from byteways.plan.suite_types import Suite
 from byteways.plan.unmatched import nothing_matches
 from byteways.topology.model import Capabilities, Topology

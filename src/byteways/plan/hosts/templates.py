@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 
 from byteways.plan import bounds
 from byteways.plan.case import Buffer, Case, Flow, with_ranks_of_hosts
+from byteways.plan.hosts.all_hosts import is_of_all, of_group, templates_of_all
 from byteways.plan.hosts.places import FIRST, SECOND
-from byteways.plan.hosts.together import is_of_all, of_group, templates_of_all
 from byteways.plan.interfaces import figure_of
 from byteways.plan.legality import kind_of
 from byteways.plan.memory import MEMORIES, OWNERS

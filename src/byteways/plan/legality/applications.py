@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from byteways.plan.applications import OF_GPUS, OF_PEERS, bytes_of_ends, columns_of
+from byteways.plan.legality.context import Question
 from byteways.plan.legality.executors import own_gpu_refusal
-from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
 from byteways.plan.memory import is_device, is_managed, is_plain
 from byteways.plan.variables import runtime_of

@@ -6,10 +6,10 @@ import itertools
 
 from byteways.plan import memory_steps
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.legality.question import Question
+from byteways.plan.legality.context import Question
 from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
+from byteways.plan.managed_pages import moving_refusal
 from byteways.plan.memory import is_managed, is_plain
-from byteways.plan.moving import moving_refusal
 from byteways.plan.options import LAUNCH
 from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
 from byteways.topology.model import HOST, PLAIN_COPY

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.legality.question import Question
+from byteways.plan.legality.context import Question
 from byteways.plan.legality.reach import TABLE, because, buffer_refusal, kind_of, reach_refusal
 from byteways.plan.legality.request import too_many_threads
 from byteways.plan.memory import is_managed

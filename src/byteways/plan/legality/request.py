@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES, OPTIONS, WORD_BYTES, is_memory_step
 from byteways.plan.options import ACCESS_BYTES, MOST_ACCESSES, MOST_BLOCK_THREADS
+from byteways.plan.pitched_rows import moves_rows, rows_of_options
 from byteways.plan.relays import via_mistake
-from byteways.plan.rows import moves_rows, rows_of_options
 
 
 @dataclass(frozen=True)

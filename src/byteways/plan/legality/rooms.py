@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from byteways.plan.footprint import footprint, managed_bytes, usable
-from byteways.plan.legality.question import Question
+from byteways.plan.legality.context import Question
 from byteways.plan.legality.reach import kind_of
 from byteways.topology.model import Capabilities, Topology
 from byteways.units import format_size

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from byteways.plan.case import Case
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, is_memory_step
 from byteways.plan.legality import applications, calls, executors, rooms
-from byteways.plan.legality.question import Question
+from byteways.plan.legality.context import Question
 from byteways.plan.legality.request import mistake
 from byteways.topology.model import Capabilities, Topology
 

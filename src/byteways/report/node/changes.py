@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2
 
-from byteways.analyse.compared import Pair
-from byteways.analyse.link_changes import LinkChange, SharedChange
-from byteways.analyse.wording import alike
-from byteways.analyse.wording_comparison import change, values
+from byteways.explain.claims.wording import alike
+from byteways.explain.two_runs.link_changes import LinkChange, SharedChange
+from byteways.explain.two_runs.paired_cases import Pair
+from byteways.explain.two_runs.wording_comparison import change, values
 from byteways.report.node.boxes import WIDTH
 from byteways.report.node.drawing import Drawing, Node, Stroke, arranged, facts_of, line_of
 from byteways.report.node.lines import Labels, Line

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.phrases import gb, percent
-from byteways.analyse.subjects.missing_links import missing_pairs
-from byteways.analyse.summary import Cell
+from byteways.explain.claims.phrases import gb, percent
+from byteways.explain.results.summary import Cell
+from byteways.explain.subjects.missing_links import missing_pairs
 from byteways.report.node.boxes import WIDTH, Arrangement, Box, layered
 from byteways.report.node.lines import Labels, Line, arc, around, between_layers, straight
 from byteways.report.node.rates import LinkRate, gb_per_s

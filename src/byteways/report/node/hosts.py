@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from byteways.analyse.phrases import percent
-from byteways.analyse.results_index import Index
-from byteways.analyse.selection import device_order
-from byteways.analyse.subjects.messages import is_latency, messages
-from byteways.analyse.summary import Cell
+from byteways.explain.claims.phrases import percent
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import device_order
+from byteways.explain.results.summary import Cell
+from byteways.explain.subjects.messages import is_latency, messages
 from byteways.report.node.boxes import HEIGHT, MARGIN, WIDTH, Box
 from byteways.report.node.drawing import THINNEST, Drawing, Node, Stroke, shade_of
 from byteways.report.node.lines import Labels, straight

@@ -1,16 +1,16 @@
-"""What each link reached by the rule of analyse/standing.py, and whether something is wrong with it."""
+"""What each link reached by the rule of best/representative.py, and whether something is wrong with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.finding import Finding
-from byteways.analyse.phrases import percent, supported
-from byteways.analyse.results_index import Index
-from byteways.analyse.standing import standing
-from byteways.analyse.summary import Cell
-from byteways.analyse.wording import OUTLIER_LINK
+from byteways.explain.best.representative import standing
+from byteways.explain.claims.finding import Finding
+from byteways.explain.claims.phrases import percent, supported
+from byteways.explain.claims.wording import OUTLIER_LINK
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import nodes_of, route
 from byteways.units import format_bandwidth, format_size

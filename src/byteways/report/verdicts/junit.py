@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from byteways.analyse.checks.verdict import UNKNOWN, CheckedCases, Judged
-from byteways.analyse.wording_check import sentence, summary, suspicion
+from byteways.explain.checks.verdict import UNKNOWN, CheckedCases, Judged
+from byteways.explain.checks.wording_check import sentence, summary, suspicion
 
 #: Characters that XML 1.0 does not allow, whatever their encoding.
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from byteways.analyse.checks.verdict import CheckedCases, Judged
+from byteways.explain.checks.verdict import CheckedCases, Judged
 
 _Samples = Iterable[tuple[dict[str, str], float]]
 

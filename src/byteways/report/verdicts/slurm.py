@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from byteways.analyse.checks.verdict import CheckedCases
-from byteways.analyse.wording_check import drain_reason
+from byteways.explain.checks.verdict import CheckedCases
+from byteways.explain.checks.wording_check import drain_reason
 
 
 def drain_line(check: CheckedCases, node: str) -> str:

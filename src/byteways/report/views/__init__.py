@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from byteways.analyse.results_index import Index
+from byteways.explain.results.index import Index
 from byteways.report.charts import Chart
 from byteways.report.views import applications, best_way, contention, first_touch, hierarchy
 

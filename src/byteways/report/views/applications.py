@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.applications import (
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.subjects.applications import (
     EXCHANGE,
     ITERATION,
     applications,
@@ -14,7 +15,6 @@ from byteways.analyse.subjects.applications import (
     timed_of,
     title_of,
 )
-from byteways.analyse.summary import Cell, group_by
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_bars
 from byteways.units import short_time

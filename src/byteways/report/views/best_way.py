@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from byteways.analyse.phrases import rate
-from byteways.analyse.ranking import Ranking, rank
-from byteways.analyse.results_index import Index
-from byteways.analyse.selection import APART, KINDS, kind, unidirectional
-from byteways.analyse.summary import Cell, group_by
-from byteways.analyse.wording import ALIKE
-from byteways.analyse.wording_rankings import margin, tied_interfaces
+from byteways.explain.best.ranking import Ranking, rank
+from byteways.explain.best.wording_rankings import margin, tied_interfaces
+from byteways.explain.claims.phrases import rate
+from byteways.explain.claims.wording import ALIKE
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import APART, KINDS, kind, unidirectional
+from byteways.explain.results.summary import Cell, group_by
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart, plain
 from byteways.units import format_size

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from byteways.analyse.compared import Pair
-from byteways.analyse.wording import alike
-from byteways.analyse.wording_comparison import change, interval, values
+from byteways.explain.claims.wording import alike
+from byteways.explain.two_runs.paired_cases import Pair
+from byteways.explain.two_runs.wording_comparison import change, interval, values
 from byteways.report.charts import Chart
 
 #: What the series of both runs are called.

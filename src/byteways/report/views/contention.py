@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.analyse.compared import Pair, most_changed
-from byteways.analyse.phrases import count, gb, percent
-from byteways.analyse.prediction import Together, predictions
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.contention import shortened
-from byteways.analyse.summary import group_by
-from byteways.analyse.wording import ALIKE, UNDECIDED
+from byteways.explain.bottlenecks.prediction import Together, predictions
+from byteways.explain.claims.phrases import count, gb, percent
+from byteways.explain.claims.wording import ALIKE, UNDECIDED
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import group_by
+from byteways.explain.subjects.contention import shortened
+from byteways.explain.two_runs.paired_cases import Pair, most_changed
 from byteways.plan.case import PATTERNS
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_bars

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from byteways.analyse.compared import Pair, most_changed, moved
-from byteways.analyse.results_index import Index
-from byteways.analyse.selection import APART, KINDS, kind, unidirectional
-from byteways.analyse.summary import group_by
-from byteways.analyse.variants import Variant
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import APART, KINDS, kind, unidirectional
+from byteways.explain.results.summary import group_by
+from byteways.explain.results.variants import Variant
+from byteways.explain.two_runs.paired_cases import Pair, most_changed, moved
 from byteways.report.charts import Chart, short
 from byteways.report.views.changed import Changed, counted, details, said
 from byteways.units import format_size

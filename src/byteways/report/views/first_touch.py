@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from byteways.analyse.grids import Grid, first_touch_tables
-from byteways.analyse.phrases import gb
-from byteways.analyse.results_index import Index
-from byteways.analyse.summary import Cell, group_by
+from byteways.explain.claims.phrases import gb
+from byteways.explain.display.grids import Grid, first_touch_tables
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, group_by
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_bars
 from byteways.units import format_size

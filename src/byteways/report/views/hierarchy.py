@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.analyse.compared import Pair, most_changed
-from byteways.analyse.results_index import Index
-from byteways.analyse.subjects.latency import levels_of_cpu, levels_of_gpus
-from byteways.analyse.summary import Cell, Group
-from byteways.analyse.wording import ALIKE, UNDECIDED
+from byteways.explain.claims.wording import ALIKE, UNDECIDED
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, Group
+from byteways.explain.subjects.latency import levels_of_cpu, levels_of_gpus
+from byteways.explain.two_runs.paired_cases import Pair, most_changed
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_dots
 from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said

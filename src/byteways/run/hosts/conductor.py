@@ -18,15 +18,15 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import Group, Meetings
-from byteways.results.record import Record
-from byteways.run.conductor import deadline_s, key_of
-from byteways.run.device_messages import TRIAL_LIMIT_S, DeviceMessages, trial
+from byteways.record.record import Record
+from byteways.run.conduct.conductor import deadline_s, key_of
+from byteways.run.conduct.journal import Entry, Journal, entry_of
+from byteways.run.conduct.library_memory_support import TRIAL_LIMIT_S, DeviceMessages, trial
+from byteways.run.conduct.process import WorkerLost
+from byteways.run.conduct.recording import unmeasured
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.recording import measured_between_hosts
-from byteways.run.journal import Entry, Journal, entry_of
-from byteways.run.process import WorkerLost
-from byteways.run.rank_faults import host_blamed
-from byteways.run.recording import unmeasured
+from byteways.run.shared.rank_faults import host_blamed
 
 #: Seconds between the ranks' patience with a pair and the conductor's with the ranks.
 MARGIN_S = 10.0

@@ -19,21 +19,21 @@ from byteways.plan.hosts.rule import PairRule
 from byteways.plan.planner import Plan
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
-from byteways.results import manifest as manifests
-from byteways.results.run_folder import HOSTS, MANIFEST, damaged_manifest, read_manifest
-from byteways.run import plan_file
-from byteways.run.conductor import Interrupted
-from byteways.run.execution import claim_folder, restore_folder, suite_json
+from byteways.record import manifest as manifests
+from byteways.record.run_folder import HOSTS, MANIFEST, damaged_manifest, read_manifest
+from byteways.run.conduct import plan_file
+from byteways.run.conduct.conductor import Interrupted
+from byteways.run.conduct.execution import claim_folder, restore_folder, suite_json
+from byteways.run.conduct.journal import Journal
+from byteways.run.conduct.opening import topology_of
+from byteways.run.conduct.probe import Probe, probe
 from byteways.run.hosts.conductor import HostsConductor, HostsObserver
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import HostsLauncher, find_hosts_launcher
-from byteways.run.journal import Journal
-from byteways.run.opening import topology_of
-from byteways.run.options import Options
-from byteways.run.probe import Probe, probe
+from byteways.run.shared.options import Options
 from byteways.system_errors import cannot_write
 from byteways.topology.model import Topology
-from byteways.topology.unusable import unusable_here
+from byteways.topology.unusable_gpus import unusable_here
 from byteways.writing import write
 
 

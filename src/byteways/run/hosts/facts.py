@@ -11,7 +11,7 @@ from typing import Any
 
 from byteways import __version__
 from byteways.plan.legality import kind_of
-from byteways.results.code_version import code_digest
+from byteways.record.code_version import code_digest
 from byteways.topology.model import Topology
 from byteways.topology.nics import nic_of, rate_to_nic, route_to_nic
 

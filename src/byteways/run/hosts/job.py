@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
-from byteways.results.run_folder import LOG
+from byteways.record.run_folder import LOG
+from byteways.run.conduct.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
+from byteways.run.conduct.rank_checks import mpi_of
 from byteways.run.hosts.facts import placed, sharing, unfit, version
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 from byteways.run.hosts.reach import unreachable
 from byteways.run.hosts.states import states_on, stopped_on
-from byteways.run.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
-from byteways.run.rank_checks import mpi_of
-from byteways.run.rank_faults import stopped_among
+from byteways.run.shared.rank_faults import stopped_among
 
 #: More seconds for the ranks to connect, for each host: they may share cores and start one after the other.
 HELLO_HOST_S = 0.5

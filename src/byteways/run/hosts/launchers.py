@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from byteways.errors import BytewaysError
-from byteways.results.run_folder import HOSTS_OF_JOB
-from byteways.run.launchers import COUNT, Launcher, find_launcher
+from byteways.record.run_folder import HOSTS_OF_JOB
+from byteways.run.shared.launchers import COUNT, Launcher, find_launcher
 from byteways.settings import module_command
 from byteways.system_errors import cannot_write
 from byteways.writing import write
@@ -19,7 +19,7 @@ from byteways.writing import write
 HOST_FILE, HOST_LIST = "{hostfile}", "{hosts}"
 #: Placeholder for the number of ranks on each host.
 PER_HOST = "{ranks_per_host}"
-#: Words that place the ranks on the hosts, by name of the launcher (run/launchers.py).
+#: Words that place the ranks on the hosts, by name of the launcher (run/shared/launchers.py).
 WORDS = {
     "MPICH": ("-f", HOST_FILE, "-ppn", PER_HOST),
     "Intel MPI": ("-f", HOST_FILE, "-ppn", PER_HOST),
@@ -41,7 +41,7 @@ class HostsLauncher:
     def command(self, hosts: Sequence[str], file: Path) -> list[str]:
         """Returns the command that starts the ranks on each of `hosts`, which `file` lists."""
         program = [*module_command(MODULE), *self.worker_words(hosts)]
-        wrapper = [*module_command("byteways.run.launched"), "--parent", str(os.getpid()), "--"]
+        wrapper = [*module_command("byteways.run.work.launched"), "--parent", str(os.getpid()), "--"]
         return [*wrapper, *self.line(hosts, file, program)]
 
     def worker_words(self, hosts: Sequence[str]) -> list[str]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Buffer, Case
 from byteways.plan.hosts.rule import Group
 from byteways.plan.legality import kind_of
-from byteways.results import warnings
-from byteways.results.stragglers import stragglers
+from byteways.record import warnings
+from byteways.record.stragglers import stragglers
 from byteways.run.hosts.facts import ends_of, own_facts
-from byteways.run.rank_ends import Ends, device_of
-from byteways.run.rank_measuring import RankMeasurer
+from byteways.run.work.rank_ends import Ends, device_of
+from byteways.run.work.rank_measuring import RankMeasurer
 from byteways.units import short_time
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from byteways.places import folder_of_children, temporary_base, temporary_folder
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
+from byteways.safe_folders import folder_of_children, temporary_base, temporary_folder
 
 #: Seconds for a launcher to start a program that does nothing, and to end: in all, and for each host.
 LIMIT_S, LIMIT_HOST_S = 20.0, 0.2

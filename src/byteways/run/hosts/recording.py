@@ -7,9 +7,9 @@ from typing import Any
 
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import algorithm_sets_peak
-from byteways.results.record import FIELDS, Record
-from byteways.results.samples import Samples, of_outcome
-from byteways.run.recording import WORKER_STATUSES, asked
+from byteways.record.record import FIELDS, Record
+from byteways.record.samples import Samples, of_outcome
+from byteways.run.conduct.recording import WORKER_STATUSES, asked
 
 _FIELDS = {*FIELDS}
 #: Why no record between hosts has a physical limit.

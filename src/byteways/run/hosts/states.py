@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from byteways.places import temporary_folder
+from byteways.run.conduct.process import process_state
 from byteways.run.hosts.launchers import MODULE, HostsLauncher, write_host_file
 from byteways.run.hosts.reach import limit_s, output_of
-from byteways.run.process import process_state
+from byteways.safe_folders import temporary_folder
 from byteways.settings import module_command
 
 #: First word of a line that this program prints: launchers put words of their own between them.

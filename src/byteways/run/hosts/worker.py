@@ -26,15 +26,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
+from byteways.plan.hosts.all_hosts import is_of_all, of_group
 from byteways.plan.hosts.places import FIRST, SECOND
 from byteways.plan.hosts.rule import Group
-from byteways.plan.hosts.together import is_of_all, of_group
 from byteways.plan.ranks import layout
-from byteways.run.health_host import HostMonitor
 from byteways.run.hosts.facts import cores_of_rank, number_on_host, on_kernel, own_facts
 from byteways.run.hosts.measuring import HostMeasurer
-from byteways.run.protocol import Channel, ConnectionClosed
-from byteways.run.worker import die_with_parent, offer_to_oom_killer
+from byteways.run.shared.health_host import HostMonitor
+from byteways.run.shared.protocol import Channel, ConnectionClosed
+from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
 
 if TYPE_CHECKING:
     from byteways._core import Communicator, Mpi
@@ -190,7 +190,7 @@ def _connected(path: str) -> Channel | None:
 
 def _serve(path: str, per_host: int) -> None:
     from byteways import _core
-    from byteways.run.mpi_library import fields_of, open_mpi
+    from byteways.run.shared.mpi_library import fields_of, open_mpi
 
     try:
         mpi = open_mpi()

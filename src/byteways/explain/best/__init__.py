@@ -1,0 +1,1 @@
+"""Which interface is best: ranking, recommendation, answers, title."""

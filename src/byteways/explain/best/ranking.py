@@ -1,0 +1,149 @@
+"""Ranks the alternatives for one job: the best, and its comparison with each other one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from byteways.explain.claims.claim import TIE, Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.results.variants import Variant
+
+
+@dataclass(frozen=True)
+class Rival:
+    """An alternative compared with the best one; the claim's first side is the best."""
+
+    variant: Variant
+    group: Group
+    claim: Claim
+
+
+@dataclass(frozen=True)
+class Unranked:
+    """An alternative that cannot be compared: its batches are too short, or its rounds too few."""
+
+    variant: Variant
+    group: Group
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Alternatives for the same job over the same paths: the best, and its comparison with each other one."""
+
+    variant: Variant
+    group: Group
+    rivals: tuple[Rival, ...]  # by value, the greatest first
+    default: Rival | None = None  # the best with default settings, if the best of all needs others
+    elsewhere: tuple[Rival, ...] = ()  # measured on few of the paths, and faster there
+    unranked: tuple[Unranked, ...] = ()  # faster by their values
+
+    @property
+    def ties(self) -> tuple[Rival, ...]:
+        return tuple(one for one in self.rivals if not one.claim.leads)
+
+    @property
+    def slower(self) -> tuple[Rival, ...]:
+        return tuple(one for one in self.rivals if one.claim.leads)
+
+
+def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
+    """Ranks the alternatives among these cells, which must share kind of pair, link class and size.
+
+    An alternative must have been measured on at least half of the paths. None if no cell can be ranked.
+    """
+    members = [*members]
+    ways = _by_way(members)
+    if not ways:
+        return None
+    groups = _broad(ways)
+    first = _first(groups, len(ways))
+
+    def against(same: Variant, group: Group) -> Rival:
+        return Rival(same, group, compare(groups[first], group, kind=kind, ways=len(ways)))
+
+    rivals = [against(same, group) for same, group in groups.items() if same != first]
+    narrow = [against(same, pool(some)) for same, some in ways.items() if same not in groups]
+    rivals = sorted(rivals, key=lambda one: -one.group.value)
+    plain = [one for one in rivals if not _settings(one.variant)]
+    return Ranking(
+        first,
+        groups[first],
+        tuple(rivals),
+        plain[0] if _settings(first) and plain else None,
+        tuple(sorted((one for one in narrow if one.claim.trails), key=lambda one: -one.group.value)),
+        _unranked(members, ways, ways[first]),
+    )
+
+
+def _unranked(
+    members: Iterable[Cell], ways: Collection[Variant], best: Sequence[Cell]
+) -> tuple[Unranked, ...]:
+    """Returns the alternatives without any ranked cell whose value is above that of the best one over the
+    paths of both, the greatest first.
+    """
+    others = group_by((cell for cell in members if not cell.ranked), lambda cell: cell.variant)
+    found = []
+    for same, some in others.items():
+        paths = {cell.record.path for cell in some}
+        there = [cell for cell in best if cell.record.path in paths]
+        shared = {cell.record.path for cell in there}
+        here = [cell for cell in some if cell.record.path in shared]
+        if here and same not in ways and pool(here).value > pool(there).high:
+            found.append(Unranked(same, pool(here)))
+    return tuple(sorted(found, key=lambda one: -one.group.value))
+
+
+def best_of(members: Iterable[Cell]) -> Variant | None:
+    """Returns the best alternative of `rank`, without comparing it with each other one."""
+    ways = _by_way(members)
+    return _first(_broad(ways), len(ways)) if ways else None
+
+
+def _by_way(members: Iterable[Cell]) -> dict[Variant, list[Cell]]:
+    return group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
+
+
+def _broad(ways: Mapping[Variant, list[Cell]]) -> dict[Variant, Group]:
+    """Returns the alternatives that were measured on at least half of the paths."""
+    paths = {same: len({cell.record.path for cell in some}) for same, some in ways.items()}
+    widest = max(paths.values())
+    return {same: pool(some) for same, some in ways.items() if 2 * paths[same] >= widest}
+
+
+def _first(groups: Mapping[Variant, Group], ways: int) -> Variant:
+    """Returns the alternative of greatest value. If that is too noisy to lead one that the alternative with
+    the greatest lower bound leads, and the two tie, returns the latter.
+    """
+    greatest = max(groups, key=lambda same: groups[same].value)
+    steady = max(groups, key=lambda same: groups[same].low)
+
+    def leads(one: Variant, other: Variant) -> bool:
+        return compare(groups[one], groups[other], ways=ways).leads
+
+    if steady != greatest and not leads(greatest, steady):
+        others = (same for same in groups if same not in (greatest, steady))
+        if any(leads(steady, same) and not leads(greatest, same) for same in others):
+            greatest = steady
+    return _simplest(groups, greatest, ways)
+
+
+def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Variant:
+    """Returns an alternative with default settings among ties with the best of its interface and memory."""
+    if not _settings(first):
+        return first
+    plain = [
+        same
+        for same in groups
+        if not _settings(same)
+        and (same.interface, same.source, same.destination)
+        == (first.interface, first.source, first.destination)
+        and compare(groups[first], groups[same], ways=ways).verdict == TIE
+    ]
+    return max(plain, key=lambda same: groups[same].value, default=first)
+
+
+def _settings(same: Variant) -> bool:
+    """Whether it differs from a program's defaults."""
+    return bool(same.environment or same.options)

@@ -1,0 +1,122 @@
+"""The title of a run: what the links of its machine reach (its name: machine_names.py).
+
+Which results a title names is decided here, for the report and the terminal alike:
+
+1. of GPU pairs with a direct link, the best interface of each link class, the fastest class first;
+2. of host and GPU, the best interface over the nearest NUMA domain;
+3. without GPU pairs, copies within host memory;
+4. of a run between ranks alone, their messages.
+
+A share of the peak is named only where a link is the limit: what a package shares is memory, not a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from byteways.explain.best.headline import LARGE
+from byteways.explain.best.ranking import Ranking, rank
+from byteways.explain.best.wording_rankings import faster_elsewhere
+from byteways.explain.claims.phrases import SPREAD, listed, percent, rate, with_span
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import at_largest, broadest_size, is_plain, kind, limited_by_link
+from byteways.explain.results.summary import Group, group_by
+from byteways.units import format_size
+
+#: Part of a rate from which on the width of its interval is told with it.
+UNSURE = 0.2
+
+
+def results(index: Index) -> str:
+    """`GPU pairs over NVLink4 ×18 396 GB/s, 88 % of peak; host to GPU 55.4 GB/s, 88 % of peak`.
+
+    '' without any ranked result.
+    """
+    return "; ".join(_clauses(index)) or _messages(index)
+
+
+def _clauses(index: Index) -> Iterator[str]:
+    rankings = list(_rankings(index))
+    leads = [ranking.group for ranking in rankings]
+    direct = [lead for lead in leads if kind(lead.cells[0]) == "gpu-gpu" and not _routed(index, lead)]
+    if direct:
+        yield _pairs(index, sorted(direct, key=lambda lead: -lead.value))
+    for name, words in (("cpu-gpu", "host to GPU"), ("gpu-cpu", "GPU to host")):
+        near = [ranking for ranking in rankings if kind(ranking.group.cells[0]) == name]
+        if near:
+            yield f"{words} {_reached(index, near[0].group)}{_elsewhere(near[0])}"
+            return
+    within = [lead for lead in leads if kind(lead.cells[0]) == "cpu"]
+    if within and not direct:
+        yield f"copies in host memory {_reached(index, within[0])}"
+
+
+def _messages(index: Index) -> str:
+    """`messages between ranks 8.9 GB/s`; '' without any."""
+    cells = [cell for cell in index.between_ranks if cell.arrives]
+    ranking = rank(at_largest(cells, broadest_size(cells))) if cells else None
+    return f"messages between ranks {_reached(index, ranking.group)}" if ranking else ""
+
+
+def _pairs(index: Index, leads: Sequence[Group]) -> str:
+    """`GPU pairs over xGMI ×4, ×2, ×1 153, 76.3, 38.2 GB/s, 76 % of peak`; the fastest class first."""
+    classes = [index.link_class(lead.cells[0]) for lead in leads]
+    if len(leads) == 1:
+        over = f" over {classes[0]}" if classes[0] else ""
+        return f"GPU pairs{over} {_reached(index, leads[0])}"
+    rates = ", ".join(rate(lead) for lead in leads)
+    return f"GPU pairs over {_shortened(classes)}: {rates} GB/s{_shares(index, leads)}{_size(leads)}"
+
+
+def _shortened(classes: Sequence[str]) -> str:
+    """`xGMI ×4, ×2, ×1`: what all names begin with is written once."""
+    kinds = {name.rpartition(" ")[0] for name in classes}
+    if len(kinds) > 1 or "" in kinds:
+        return ", ".join(classes)
+    return f"{kinds.pop()} {', '.join(name.rpartition(' ')[2] for name in classes)}"
+
+
+def _shares(index: Index, leads: Sequence[Group]) -> str:
+    """`, 76 % of peak`, `, 44–87 % of peak`; '' unless links limit all of them."""
+    cells = [cell for lead in leads for cell in lead.cells]
+    if not all(limited_by_link(index.topology, cell) for cell in cells):
+        return ""
+    shares = sorted(cell.fraction or 0.0 for cell in cells)
+    if shares[-1] <= (1 + SPREAD) * shares[0]:
+        shares = [median(shares)]
+    ends = list(dict.fromkeys(percent(share).removesuffix(" %") for share in (shares[0], shares[-1])))
+    return f", {'–'.join(ends)} % of peak"
+
+
+def _elsewhere(ranking: Ranking) -> str:
+    """`, on cpu0>gpu0 alone kernel is faster still (1855 GB/s)`: faster, but on few paths."""
+    said = faster_elsewhere(ranking, " GB/s")
+    return f", {said}" if said else ""
+
+
+def _rankings(index: Index) -> Iterator[Ranking]:
+    """Yields the ways of each kind of pair and link class, at the broadest size (selection.py)."""
+    for name in ("gpu-gpu", "cpu-gpu", "gpu-cpu", "cpu"):
+        cells = [cell for cell in index.of_kind(name) if is_plain(index.topology, cell)]
+        for members in group_by(cells, index.link_class).values():
+            size = broadest_size(members)
+            ranking = rank(cell for cell in members if cell.record.size_bytes == size)
+            if ranking:
+                yield ranking
+
+
+def _routed(index: Index, lead: Group) -> bool:
+    return index.link_class(lead.cells[0]).startswith("routed")
+
+
+def _reached(index: Index, group: Group) -> str:
+    wide = group.high - group.low > UNSURE * group.value
+    told = with_span(group) if wide else rate(group)
+    return f"{told} GB/s{_shares(index, [group])}{_size([group])}"
+
+
+def _size(leads: Sequence[Group]) -> str:
+    """` at 1 MiB` where the size is too small for what a link can reach; '' otherwise."""
+    sizes = sorted({lead.cells[0].record.size_bytes for lead in leads})
+    return f" at {listed([format_size(size) for size in sizes])}" if sizes[0] < LARGE else ""

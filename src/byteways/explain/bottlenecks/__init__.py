@@ -1,0 +1,1 @@
+"""Predicts concurrent flows from single ones, and names the bottleneck of slower ones."""

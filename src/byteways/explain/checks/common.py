@@ -1,0 +1,119 @@
+"""What all checks share: what a run lacks, verdicts from claims, and the order of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from math import log
+
+from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, VERDICTS, Judged
+from byteways.explain.claims.claim import Claim
+from byteways.explain.results.case_names import describe as named
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.two_runs.comparison import FAILED, describe
+from byteways.explain.two_runs.suspects import parts_of
+from byteways.plan.interfaces import figure_of
+from byteways.record.record import WANT_OF_TIME, Record
+from byteways.topology.model import Topology
+from byteways.units import format_size
+
+
+def speed_of(claim: Claim, cell: Cell) -> tuple[float, tuple[float, float]]:
+    """Returns the first side's speed relative to the second's, with its interval; of times the inverse."""
+    if figure_of(cell.record.interface) == "bandwidth":
+        return claim.effect, (claim.low, claim.high)
+    low, high = (1 / end if end else float("inf") for end in (claim.high, claim.low))
+    return (1 / claim.effect if claim.effect else float("inf")), (low, high)
+
+
+def judged(cell: Cell, claim: Claim, tolerance: float, basis: str, topology: Topology) -> Judged:
+    """Returns the verdict of a claim whose first side is the checked result.
+
+    LOW and HIGH need a difference that the claim confirms and that exceeds the tolerance.
+    """
+    speed, interval = speed_of(claim, cell)
+    verdict = PASS
+    if claim.differ and speed <= 1 - tolerance:
+        verdict = LOW
+    elif claim.differ and speed >= 1 + tolerance:
+        verdict = HIGH
+    return replace(
+        unjudged(cell, "", topology),
+        verdict=verdict,
+        expected=claim.second.value,
+        speed=speed,
+        interval=interval,
+        basis=basis,
+        claim=claim,
+    )
+
+
+def unjudged(cell: Cell, reason: str, topology: Topology) -> Judged:
+    """Returns a case with a result and nothing to judge it by."""
+    record = cell.record
+    figure, parts = figure_of(record.interface), parts_of(record, topology)
+    return Judged(UNKNOWN, describe(cell), record.case_id, figure, cell.value, reason=reason, parts=parts)
+
+
+def failures(index: Index) -> list[Judged]:
+    """Returns the cases that failed in any round, or lack one, whatever the run is compared with."""
+    return [absent(record, index.topology, reason) for record, reason in _failed(index).values()]
+
+
+def sound(index: Index) -> list[Cell]:
+    """Returns the results of cases that failed in no round and lack none."""
+    failed = _failed(index)
+    return [cell for cell in index.cells if cell.record.case_id not in failed]
+
+
+def without_result(index: Index) -> Iterator[Record]:
+    """Yields a record of each case that has no result and did not fail: it was skipped."""
+    known = {cell.record.case_id for cell in index.cells} | {*_failed(index)}
+    cases = group_by(index.records, lambda record: record.case_id)
+    yield from (records[0] for case, records in cases.items() if case not in known)
+
+
+def _failed(index: Index) -> dict[str, tuple[Record, str]]:
+    """Returns by case the first record that was tried and gave no result, or that was skipped although other
+    rounds ran: too many workers were lost meanwhile. Or that of a case of which a planned round has no
+    record: the reason then says so. A case that cannot run here is planned and recorded once, whatever the
+    number of rounds.
+    """
+    measured = {record.case_id for record in index.records if record.status == "measured"}
+    found: dict[str, tuple[Record, str]] = {}
+    for record in index.records:
+        gave_up = record.status == "skipped" and record.case_id in measured and not left_out(record)
+        if record.status in FAILED or record.beyond_limit or gave_up:
+            found.setdefault(record.case_id, (record, ""))
+    planned = int((index.manifest.get("suite") or {}).get("rounds") or 0)
+    for case, records in group_by(index.records, lambda record: record.case_id).items():
+        tried = any(record.status != "skipped" for record in records)
+        if tried and (lost := planned - len(records)) > 0:
+            has = "has" if lost == 1 else "have"
+            found.setdefault(case, (records[0], f"{lost} of {planned} rounds {has} no record"))
+    return found
+
+
+def left_out(record: Record) -> bool:
+    """Whether a case was left out for lack of time."""
+    return record.status == "skipped" and (record.reason or "").startswith(WANT_OF_TIME)
+
+
+def absent(record: Record, topology: Topology, reason: str = "") -> Judged:
+    """Returns the verdict on a case whose result is missing."""
+    if record.beyond_limit:
+        reason = "void: beyond a physical limit"
+    said = reason or f"{record.status}: {record.reason or 'no reason recorded'}"
+    case = f"{named(record)}, {format_size(record.size_bytes)}"
+    return Judged(MISSING, case, record.case_id, reason=said, parts=parts_of(record, topology))
+
+
+def ordered(cases: Iterable[Judged]) -> tuple[Judged, ...]:
+    """Returns the cases by verdict, the largest differences first."""
+
+    def key(one: Judged) -> tuple[int, float]:
+        away = abs(log(one.speed)) if one.speed and one.speed < float("inf") else 0.0
+        return VERDICTS.index(one.verdict), -away
+
+    return tuple(sorted(cases, key=key))

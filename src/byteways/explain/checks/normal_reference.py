@@ -1,0 +1,151 @@
+"""Checks a run against what is normal: results of the same setting on machines like this one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from byteways.errors import BytewaysError
+from byteways.explain.checks.common import (
+    absent,
+    failures,
+    judged,
+    left_out,
+    ordered,
+    sound,
+    unjudged,
+    without_result,
+)
+from byteways.explain.checks.machines import links_of, same_machine
+from byteways.explain.checks.normal import Normal
+from byteways.explain.checks.verdict import MISSING, Judged
+from byteways.explain.claims.compare import beside
+from byteways.explain.claims.phrases import count
+from byteways.explain.results.index import Index
+from byteways.explain.results.machine_names import devices_of
+from byteways.explain.results.summary import NOT_RANKED, Cell, group_by
+from byteways.explain.subjects.missing_links import missing_pairs
+from byteways.explain.two_runs.comparison import gpus
+from byteways.explain.two_runs.setting import setting_of, since
+
+
+def against_normal(
+    run: Index,
+    normal: Normal,
+    names: tuple[str, str],
+    *,
+    tolerance: float,
+    allow_missing: bool = False,
+    mixed: bool = False,
+    own: bool = False,
+    least_rounds: bool = True,
+) -> tuple[tuple[Judged, ...], tuple[str, ...]]:
+    """Judges every case of a run; all claims hold simultaneously.
+
+    Args:
+        run: The run to check.
+        normal: What is normal.
+        names: What run and reference are called.
+        tolerance: Least relative difference that is LOW or HIGH.
+        allow_missing: Whether cases that machines of this shape have may be missing.
+        mixed: Whether a simulated run may be judged by measured results, or the reverse.
+        own: Whether it was learned of the user's own machines, of which all parts and cases must be there.
+        least_rounds: Whether results of fewer than three rounds stay UNKNOWN.
+
+    Returns:
+        The verdicts, the worst first; and sentences about them.
+
+    Raises:
+        BytewaysError: One is simulated and the other measured.
+    """
+    if normal.simulated != run.simulated and not mixed:
+        kinds = ["simulated" if one else "measured" for one in (run.simulated, normal.simulated)]
+        hint = "--mixed judges it all the same; --against RUN compares with a healthy run of the same machine"
+        raise BytewaysError(
+            "simulated and measured results are not compared unasked",
+            cause=f"{names[0]}: {kinds[0]}, {names[1]}: {kinds[1]}",
+            hint=hint,
+        )
+    results = sound(run)
+    found = {cell.record.case_id: setting_of(run, cell.record) for cell in results}
+    known = [cell for cell in results if not _obstacle(cell, found, normal, least_rounds)]
+    places = (place for place, one in enumerate(normal.machines) if same_machine(one.uuids, one.name, run))
+    itself = next(places, None) if own else None
+    cases: list[Judged] = []
+    for cell in results:
+        if reason := _obstacle(cell, found, normal, least_rounds):
+            cases.append(unjudged(cell, reason, run.topology))
+            continue
+        reference = normal.reference(str(found[cell.record.case_id]), itself)
+        claim = beside(cell, reference, kind="check", comparisons=len(known))
+        cases.append(judged(cell, claim, tolerance, reference.name, run.topology))
+    cases += failures(run)
+    cases += _unmeasured(run, normal)
+    cases += _lost_links(run)
+    if own:
+        lost = list(_lost_parts(run, normal))
+        cases += lost
+        if not lost and not allow_missing:
+            cases += _never_planned(run, normal)
+    single = sum(one.basis.startswith("1 machine") for one in cases)
+    alone = f"{count(single, 'case')} of {len(cases)} {'is' if single == 1 else 'are'}"
+    note = f"{alone} judged by one machine alone, within a wide range" if single else ""
+    return ordered(cases), (note,) if note else ()
+
+
+def _obstacle(cell: Cell, keys: Mapping[str, str | None], normal: Normal, least_rounds: bool) -> str:
+    """Returns why a result cannot be judged; '' if it can."""
+    record = cell.record
+    key = keys[record.case_id]
+    if key is None or key not in normal.settings:
+        return "no reference for such a machine or case"
+    if least_rounds and not cell.ranked:
+        return NOT_RANKED
+    one = normal.settings[key]
+    if record.counts != one.counts:
+        return f"other count: {record.counts} and {one.counts}"
+    if one.timed_by is not None and record.timed_by != one.timed_by:
+        return f"other timer: {record.timed_by} and {one.timed_by}"
+    if record.method_version < since(record):
+        return f"measured by method {record.method_version}; comparable since {since(record)}"
+    return ""
+
+
+def _unmeasured(run: Index, normal: Normal) -> Iterator[Judged]:
+    """Yields cases that the run could not measure, and that machines with such devices and links can."""
+    for record in without_result(run):
+        if setting_of(run, record) in normal.settings and not left_out(record):
+            yield absent(record, run.topology)
+
+
+def _lost_links(run: Index) -> Iterator[Judged]:
+    """Yields pairs of GPUs without the link that joins all others."""
+    for a, b in missing_pairs(run.topology):
+        parts = frozenset({a, b, f"{a}-{b}"})
+        yield Judged(MISSING, f"link {a}-{b}", reason="such a link joins all other GPUs", parts=parts)
+
+
+def _lost_parts(run: Index, normal: Normal) -> Iterator[Judged]:
+    """Yields GPUs and links that the same machine had, or all machines that were learned from."""
+    same = [one for one in normal.machines if same_machine(one.uuids, one.name, run)]
+    shapes = [(one.gpus, one.links) for one in same or normal.machines]
+    if any(shape != shapes[0] for shape in shapes):
+        return
+    had_gpus, had_links = shapes[0]
+    for had, has in ((had_gpus, gpus(run.topology)), (had_links, links_of(run.topology))):
+        for name, number in had.items():
+            if (lost := number - has.get(name, 0)) > 0:
+                reason = "the reference's machines have them"
+                yield Judged(MISSING, f"{lost} of {number} {devices_of(name)}", reason=reason)
+
+
+def _never_planned(run: Index, normal: Normal) -> Iterator[Judged]:
+    """Yields settings of which the run has fewer cases than its suite has on the reference's machines."""
+    suite = str(run.manifest["suite"].get("name"))
+    records = [some[0] for some in group_by(run.records, lambda record: record.case_id).values()]
+    here = Counter(setting_of(run, record) for record in records)
+    for key, setting in normal.settings.items():
+        lost = setting.suites.get(suite, 0) - here[key]
+        if lost > 0:
+            reason = f"the run lacks {lost} of {setting.suites[suite]} such cases"
+            yield Judged(MISSING, key, reason=reason)

@@ -1,0 +1,310 @@
+"""Compares results: the only place that makes comparative claims.
+
+A claim is data: the two results, their settings, the number of paths and how many agree, and the effect with
+its simultaneous interval. Sentences are rendered from claims only (wording.py).
+
+A lead must be at least 1 % and exceed an interval corrected for the number of comparisons (Šidák); otherwise
+the claim is a tie. Results must share path, size, cache state, pattern, byte count and timing, except what a
+caller names. Over several paths, a lead requires that most paths lead and none trails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import exp, log, sqrt
+from statistics import fmean, median, stdev
+
+from byteways.explain.claims.claim import (
+    LEADS,
+    MIXED,
+    NOT_COMPARED,
+    READ,
+    TIE,
+    TRAILS,
+    Claim,
+    Reference,
+    cells_of,
+)
+from byteways.explain.results.families import comparisons_within, pairs_of
+from byteways.explain.results.repeatability import (
+    CONFIDENCE,
+    LEAST_ROUNDS,
+    Rounds,
+    Spread,
+    exceeded,
+    for_many,
+    spreads,
+    student,
+)
+from byteways.explain.results.summary import Cell, Group, group_by
+from byteways.plan.interfaces import figure_of
+from byteways.plan.options import TIMING
+
+#: Least relative difference for a lead, however certain a smaller one is.
+LEAD = 0.01
+#: The same if samples are unsteady, so that intervals are too narrow.
+MISJUDGED_LEAD = 0.1
+#: Widest half of an interval of logarithms: a factor of 10^43, which says nothing and is still a number.
+WIDEST = 100.0
+
+
+#: Fields that must be equal unless a caller declares them different. Timings between ranks are other loops:
+#: back to back, from a common start, or those of OSU's programs.
+_LIKE: Mapping[str, Callable[[Cell], object]] = {
+    **{name: READ[name] for name in ("size", "cache", "counts", "pattern")},
+    "timing": lambda cell: cell.record.options.get(TIMING.name, TIMING.default),
+}
+
+
+def path_of(cell: Cell) -> Hashable:
+    return cell.record.path
+
+
+def compare(
+    first: Cell | Group,
+    second: Cell | Group,
+    *,
+    kind: str = "difference",
+    ways: int = 2,
+    comparisons: int | None = None,
+    across: Iterable[str] = (),
+    match: Callable[[Cell], Hashable] | None = path_of,
+    names: tuple[str, str] = ("", ""),
+    quantity: str = "",
+) -> Claim:
+    """Compares two results, path by path if they have several.
+
+    Args:
+        first: The subject of the claim.
+        second: The result it is compared with.
+        kind: The kind of claim.
+        ways: Number of alternatives: the interval holds for all pairs of them simultaneously, and at least
+            for those of the family of the two results (families.py).
+        comparisons: The number of comparisons itself, whatever the families.
+        across: Elements of `_LIKE` in which the two differ intentionally.
+        match: Key that pairs results of first and second; None compares every one with every one.
+        names: Names of both, instead of descriptions of their settings.
+        quantity: The metric, if not that of the interface.
+    """
+    ones, others = cells_of(first), cells_of(second)
+    across = frozenset(across)
+    if match is None:
+        pairs = [(one, other) for one in ones for other in others]
+    else:
+        partners = group_by(others, match)
+        pairs = [(one, other) for one in ones for other in partners.get(match(one), ())]
+    pairs = [(one, other) for one, other in pairs if one is not other]
+    if comparisons is None:
+        within = [] if quantity else [comparisons_within(*pair) for pair in pairs]
+        comparisons = max([pairs_of(ways), *within])
+    ranked = [(one, other) for one, other in pairs if one.ranked and other.ranked]
+    reason = _obstacle(pairs, ranked, across)
+    effects = [] if reason else [_effect(one, other, comparisons) for one, other in ranked]
+    return _claim(first, second, (kind, quantity, comparisons), effects, reason, names)
+
+
+def summed(parts: Sequence[Cell]) -> Cell:
+    """Returns the sum of results: the flows of a concurrent case, each measured alone."""
+    first, total = parts[0], sum(part.value for part in parts)
+    squares = [(part.value / total * part.spread.of_median(part.rounds)) ** 2 for part in parts]
+    whole = sum(squares)
+    degrees = (square**2 / part.spread.freedom for square, part in zip(squares, parts, strict=True))
+    one_round = Spread(1.0, 1.0).of_median(first.rounds)
+    shared = any(part.spread.shared for part in parts)
+    spread = Spread(sqrt(whole) / one_round, whole**2 / sum(degrees), shared)
+    low, high = spread.interval(total, first.rounds)
+    return replace(first, value=total, low=low, high=high, spread=spread, sum_of=tuple(parts))
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """The ratio of one pair of results, with its interval."""
+
+    ratio: float
+    low: float
+    high: float
+    least: float  # smaller relative differences do not count
+
+    @property
+    def leads(self) -> bool:
+        return self.low > 1 and self.ratio >= 1 + self.least
+
+    @property
+    def trails(self) -> bool:
+        return self.high < 1 and self.ratio * (1 + self.least) <= 1
+
+
+def _effect(one: Cell, other: Cell, comparisons: int) -> _Effect:
+    least = MISJUDGED_LEAD if one.misjudged or other.misjudged else LEAD
+    if one.value <= 0 or other.value <= 0:
+        return _Effect(1.0, 0.0, 2.0, least)
+    deviation, freedom = _of_ratio(one, other)
+    half = student(for_many(comparisons), freedom) * deviation
+    ratio = log(one.value / other.value)
+    return _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+
+
+def _of_ratio(one: Cell, other: Cell) -> tuple[float, float]:
+    """Returns the standard deviation of the logarithm of the ratio, and its degrees of freedom."""
+    parts = [(cell.spread.of_median(cell.rounds) ** 2, cell.spread.freedom) for cell in (one, other)]
+    total = sum(square for square, _ in parts)
+    if one.spread.shared and other.spread.shared:  # nearly the same estimate: count it once
+        return sqrt(total), min(degrees for _, degrees in parts)
+    # Welch and Satterthwaite
+    return sqrt(total), total**2 / sum(square**2 / degrees for square, degrees in parts)
+
+
+def compare_all(pairs: Sequence[tuple[Cell, Cell]], *, kind: str = "difference") -> list[Claim]:
+    """Compares many pairs of results of equal cases, so that all claims hold simultaneously.
+
+    Holm's step-down procedure (S. Holm, Scand. J. Stat. 6, 1979) with Šidák's levels: the pair with the
+    smallest probability under equality is compared as one of n, the next as one of n - 1, and so on until one
+    is no difference; all further pairs have its interval. It controls the probability of any false difference
+    whatever else differs, since each named case is acted upon by itself.
+
+    Args:
+        pairs: Results with their counterparts; both may be ranked.
+        kind: The kind of claim.
+    """
+    chances = [_chance(one, other) for one, other in pairs]
+    claims: dict[int, Claim] = {}
+    left, open_ = len(pairs), True
+    for place in sorted(range(len(pairs)), key=chances.__getitem__):
+        claims[place] = compare(*pairs[place], kind=kind, comparisons=left)
+        open_ = open_ and chances[place] < for_many(left)
+        left -= open_
+    return [claims[place] for place in range(len(pairs))]
+
+
+def beside(cell: Cell, reference: Reference, *, kind: str, comparisons: int) -> Claim:
+    """Compares a result with what is expected of it.
+
+    The interval contains the variation between the rounds of the result and that of the reference (Welch and
+    Satterthwaite), and holds for `comparisons` simultaneously.
+    """
+    own, expected = cell.spread.of_median(cell.rounds) ** 2, reference.deviation**2
+    total = own + expected
+    freedom = total**2 / (own**2 / cell.spread.freedom + expected**2 / reference.freedom)
+    half = min(student(for_many(comparisons), freedom) * sqrt(total), WIDEST)
+    ratio = log(cell.value / reference.value)
+    least = MISJUDGED_LEAD if cell.misjudged else LEAD
+    effect = _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+    around = min(student(1 - CONFIDENCE, reference.freedom) * reference.deviation, WIDEST)
+    low, high = reference.value * exp(-around), reference.value * exp(around)
+    other = replace(cell, value=reference.value, low=low, high=high)
+    return _claim(cell, other, (kind, "", comparisons), [effect], "", ("", reference.name))
+
+
+def _chance(one: Cell, other: Cell) -> float:
+    """Returns the probability of a ratio as far from 1 as this one if both results are equal."""
+    if one.value <= 0 or other.value <= 0:
+        return 1.0
+    deviation, freedom = _of_ratio(one, other)
+    return exceeded(abs(log(one.value / other.value)) / deviation, freedom)
+
+
+def unsteady(claim: Claim) -> bool:
+    """Whether a tie is due to unsteady samples although the intervals show a lead."""
+    lead = max(claim.effect, 1 / claim.effect) if claim.effect > 0 else 1.0
+    return not claim.differ and lead >= 1 + LEAD and not claim.low <= 1 <= claim.high
+
+
+def _obstacle(
+    pairs: Sequence[tuple[Cell, Cell]], ranked: Sequence[tuple[Cell, Cell]], across: frozenset[str]
+) -> str:
+    """Returns why two results cannot be compared; '' if they can."""
+    if not pairs:
+        return "no path in common"
+    if not ranked:
+        few = any(cell.rounds < LEAST_ROUNDS for pair in pairs for cell in pair)
+        return "measured in too few rounds" if few else "measured with a warning that voids a comparison"
+    unlike = [
+        what
+        for what, read in _LIKE.items()
+        if what not in across and any(read(one) != read(other) for one, other in ranked)
+    ]
+    if unlike:
+        return f"of different {' and '.join(unlike)}"
+    return ""
+
+
+def _claim(
+    first: Cell | Group,
+    second: Cell | Group,
+    what: tuple[str, str, int],
+    effects: Sequence[_Effect],
+    reason: str,
+    names: tuple[str, str],
+) -> Claim:
+    kind, quantity, comparisons = what
+    agree = sum(effect.leads for effect in effects)
+    against = sum(effect.trails for effect in effects)
+    by_rate = figure_of(cells_of(first)[0].record.interface) == "bandwidth"
+    return Claim(
+        kind,
+        _verdict(len(effects), agree, against),
+        quantity or ("bandwidth" if by_rate else "latency"),
+        (first, second),
+        names,
+        _middle([effect.ratio for effect in effects]) if effects else 1.0,
+        _middle([effect.low for effect in effects]) if effects else 0.0,
+        _middle([effect.high for effect in effects]) if effects else 0.0,
+        comparisons,
+        len(effects),
+        agree,
+        against,
+        reason,
+    )
+
+
+def _middle(values: Sequence[float]) -> float:
+    """Returns the median; that of one value, the usual number, is itself."""
+    return values[0] if len(values) == 1 else median(values)
+
+
+def _verdict(pairs: int, agree: int, against: int) -> str:
+    if not pairs:
+        return NOT_COMPARED
+    if agree and against:
+        return MIXED
+    if 2 * agree > pairs:
+        return LEADS
+    return TRAILS if 2 * against > pairs else TIE
+
+
+def moved(series: Sequence[tuple[Cell, Sequence[float]]]) -> list[Claim]:
+    """Tests whether the last third of each series of rounds differs from its first third.
+
+    The standard deviation of a round is estimated from successive differences (J. von Neumann, Ann. Math.
+    Stat. 12, 1941), which slow changes hardly affect, and pooled over like cases. Intervals hold for all
+    series simultaneously.
+    """
+    cases = [_successive(values) for _, values in series]
+    claims = []
+    for (cell, values), spread in zip(series, spreads(cases), strict=True):
+        third = max(len(values) // 3, 1)
+        late, early = values[-third:], values[:third]
+        ratio = fmean(log(value) for value in late) - fmean(log(value) for value in early)
+        half = student(for_many(len(series)), spread.freedom) * spread.deviation * sqrt(2 / third)
+        least = MISJUDGED_LEAD if cell.misjudged else LEAD
+        effect = _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+        last, first = (
+            replace(cell, value=value, low=value * exp(-half), high=value * exp(half))
+            for value in (exp(fmean(map(log, late))), exp(fmean(map(log, early))))
+        )
+        names = "last third", "first third"
+        claims.append(_claim(last, first, ("moved", "", len(series)), [effect], "", names))
+    return claims
+
+
+def _successive(values: Sequence[float]) -> Rounds:
+    """Returns pseudo-rounds whose variance is half the mean square of successive differences."""
+    steps = [log(b / a) for a, b in pairwise(values)]
+    deviation = sqrt(fmean(step**2 for step in steps) / 2)
+    # Overlapping differences are worth two thirds as many independent values.
+    worth = max(2 * len(steps) // 3, 1)
+    signs = [(-1.0) ** number for number in range(worth + 1)]
+    scale = deviation / stdev(signs)
+    return Rounds(tuple(exp(scale * sign) for sign in signs), 0.0, ("series",))

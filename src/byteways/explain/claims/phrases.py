@@ -1,0 +1,136 @@
+"""Words and numbers of sentences without comparison: rates, shares, spans, interfaces.
+
+Numbers show only digits that their interval supports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, log10
+
+from byteways.explain.claims.claim import Operand, operand
+from byteways.explain.results.summary import Cell, Group
+from byteways.explain.results.variants import Variant
+from byteways.plan.memory import is_device
+from byteways.units import three_digits
+
+#: Results over paths that differ by more than this fraction are shown as a range.
+SPREAD = 0.03
+#: Greater factors are shown as "more than".
+GREATEST_FACTOR = 1000.0
+#: Significant digits of a rate, and of a difference or factor.
+RATE, DIFFERENCE = 3, 2
+
+
+def gb(bytes_per_s: float) -> str:
+    """'394', '55.4', '2094': GB/s with three digits."""
+    return three_digits(bytes_per_s / 1e9)
+
+
+def percent(fraction: float) -> str:
+    """'88 %', '0.6 %'."""
+    value = 100 * fraction
+    return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.2g} %"
+
+
+def times(factor: float) -> str:
+    """'3.9 times', '12 times', 'more than 1000 times'."""
+    if factor > GREATEST_FACTOR:
+        return f"more than {GREATEST_FACTOR:.0f} times"
+    return f"{factor:.0f} times" if factor >= 9.95 else f"{factor:.2g} times"
+
+
+def supported(value: float, low: float, high: float, digits: int = RATE) -> str:
+    """Formats a number with digits down to a tenth of its interval's half-width, at most `digits`."""
+    half = max(high - value, value - low) / 10
+    place = ceil(log10(half)) if half > 0 else -9
+    leading = ceil(log10(abs(value))) if value else 0
+    place = min(max(place, min(leading - digits, 0)), leading - 1)
+    rounded = round(value / 10.0**place) * 10.0**place
+    text = f"{rounded:.{max(-place, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def listed(parts: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """'1 pair', '12 pairs'."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def rate(result: Cell | Group | Operand) -> str:
+    """'394' in GB/s, or '197 to 395' if the paths differ."""
+    one = result if isinstance(result, Operand) else operand(result)
+    if differ(one):
+        return f"{gb(one.least)} to {gb(one.most)}"
+    return supported(one.value / 1e9, one.low / 1e9, one.high / 1e9)
+
+
+def differ(result: Cell | Group | Operand) -> bool:
+    """Whether its paths differ so much that a range stands for them: no path need have the median."""
+    one = result if isinstance(result, Operand) else operand(result)
+    return one.most > (1 + SPREAD) * one.least
+
+
+def of_peak(result: Cell | Group) -> str:
+    """' (88 % of 450)'; empty if the peak is unknown or differs between paths, or the paths differ."""
+    if not result.peak or differ(result):
+        return ""
+    return f" ({percent(result.value / result.peak)} of {gb(result.peak)})"
+
+
+def span(result: Cell | Group) -> str:
+    """'393–395', the repeatability interval in GB/s."""
+    low, high = gb(result.low), gb(result.high)
+    return low if low == high else f"{low}–{high}"
+
+
+def with_span(result: Cell | Group) -> str:
+    """'13.7 (5.4–13.9)', in GB/s."""
+    value, around = rate(result), span(result)
+    return value if value == around or differ(result) else f"{value} ({around})"
+
+
+def marked(title: str, *results: Cell | Group) -> str:
+    """Appends data warnings to the sentence: '… (noisy)', '… (noisy: 2 of 12 results)'."""
+    cells = [
+        cell for result in results for cell in (result.cells if isinstance(result, Group) else (result,))
+    ]
+    parts = []
+    doubts = [cell.doubts for cell in cells]
+    for word in dict.fromkeys(word for words in doubts for word in words):
+        carry = sum(word in words for words in doubts)
+        parts.append(f"{word}: {carry} of {len(cells)} results" if 3 * carry < len(cells) else word)
+    return f"{title} ({', '.join(parts)})" if parts else title
+
+
+#: How sentences say which device issues a transfer.
+ACCESS = {
+    "read": " issued by the destination",
+    "write": " issued by the source",
+    "remote": " issued by a third device",
+}
+
+
+def way(same: Variant) -> str:
+    """`copy issued by the source`, `copy with pinned memory (blocks=8)`: interface with settings.
+
+    Between host memory and a GPU the GPU issues the transfer, so the direction implies the access.
+    """
+    text = same.interface
+    one_gpu_end = is_device(same.source) != is_device(same.destination)
+    if not one_gpu_end or same.managed:
+        text += ACCESS.get(same.access, "")
+    if same.host_memory:
+        text += f" with {same.host_memory} memory"
+    warm = "warm" if same.cache == "warm" else ""
+    rest = [part for part in (same.options, same.environment, warm) if part]
+    return f"{text} ({', '.join(rest)})" if rest else text
+
+
+def sentence(words: str) -> str:
+    """Capitalises the first letter, and leaves all others unchanged."""
+    return f"{words[:1].upper()}{words[1:]}"

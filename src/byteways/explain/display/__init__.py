@@ -1,0 +1,1 @@
+"""Tables, charts and pictures as plain data, which `show` and the report render."""

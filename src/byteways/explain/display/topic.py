@@ -1,0 +1,110 @@
+"""A topic: tables and plots on one question, a section of the report and of `byteways show`, as data.
+
+A function in explain/subjects builds each topic from the records. Report and terminal render all topics
+alike, so a new topic needs neither template nor printer. A topic without data is not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from byteways.explain.display.picture import Chip, Picture
+from byteways.explain.results.summary import Cell, Run
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under headings.
+
+    `numeric` lists the columns of numbers, which are right-aligned and have their unit in the heading.
+    `heat` has the fraction of the greatest value for every comparable cell (0 to 1), None for other cells.
+    `bands` has a word for every cell of ratios: within, above or below 1 by more than is drawn as a band.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[int, ...] = ()
+    note: str = ""
+    heat: tuple[tuple[float | None, ...], ...] = ()
+    bands: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        assert all(len(row) == len(self.headings) for row in self.rows)
+        assert not self.heat or [len(row) for row in self.heat] == [len(row) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class PlotPoint:
+    """`low`..`high`: the 95 % interval of `y`, or the range over rounds. `text` is the tooltip."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """`published`: values of a source, drawn as markers without a line; not measured by this run."""
+
+    label: str
+    points: tuple[PlotPoint, ...]
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A reference line: a peak, or the size of a cache."""
+
+    label: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Lines on common axes, in the units of their labels. `x_sizes`: x is in bytes."""
+
+    title: str
+    caption: str
+    x_label: str
+    y_label: str
+    lines: tuple[Line, ...]
+    x_sizes: bool = False
+    x_log: bool = False
+    y_log: bool = False
+    levels: tuple[Mark, ...] = ()  # of y
+    places: tuple[Mark, ...] = ()  # of x
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure of a publication: its verdicts, its pictures or matrices, and its values as tables."""
+
+    anchor: str
+    title: str
+    chips: tuple[Chip, ...]
+    pictures: tuple[Picture, ...]
+    matrices: tuple[Table, ...]
+    values: tuple[Table, ...]  # shown folded
+    tables: tuple[Table, ...]  # of the topic, which it shows: its values, or its matrices in another form
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One question and its answer. `anchor` is its URL fragment: lower case, digits, hyphens."""
+
+    anchor: str
+    title: str
+    lead: str
+    tables: tuple[Table, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    #: On a page these show some of the tables, which a terminal prints in their place.
+    exhibits: tuple[Exhibit, ...] = ()
+    chips: tuple[Chip, ...] = ()
+
+
+#: Builds a topic from a run and its cells; returns None if the run has no data for it.
+Builder = Callable[[Run, Sequence[Cell]], Topic | None]

@@ -1,0 +1,131 @@
+"""The node as one small matrix: what each pair of devices reaches, by the rule of representative.py.
+
+Between GPUs and the host memory nearest to each; between NUMA domains without a GPU; between ranks where
+nothing was measured within one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from byteways.explain.best.representative import by_one_way, standing
+from byteways.explain.claims.finding import Finding
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import (
+    KINDS,
+    broadest_size,
+    by_nearest,
+    kind,
+    label_order,
+    limited_by_link,
+)
+from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.subjects.messages import is_latency, messages
+
+#: Row and column of the host memory nearest to each GPU.
+HOST = "host"
+#: Stands for the kind of pair where nothing was measured within one process.
+BETWEEN_RANKS = "Between ranks"
+
+
+@dataclass(frozen=True)
+class NodeMatrix:
+    """What each pair reaches; pairs without a result are left out of `cells`."""
+
+    sizes: tuple[int, ...]  # bytes; one, unless a kind of pair was not measured at that size
+    names: tuple[str, ...]  # of rows (sources) and columns (destinations)
+    cells: Mapping[tuple[str, str], Cell]
+    shares: Mapping[tuple[str, str], float]  # of the nominal peak, where a link is the limit
+    odd: frozenset[tuple[str, str]]  # pairs that a finding calls outliers among equal links
+    ways: tuple[tuple[str, str], ...]  # kind of pair (of KINDS, or BETWEEN_RANKS), label of its way
+    faster: tuple[str, ...] = ()  # sentences on ways that few pairs have, and are faster there
+
+
+def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
+    """Returns the matrix; None without bandwidth between two different devices.
+
+    Args:
+        index: The run.
+        findings: Its findings, which mark outliers.
+    """
+    found = index.once(standing)
+    cells = _of_devices(index, found.cells) if found else {}
+    if not cells:
+        return _of_ranks(index, findings)
+    ways = {(kind(cell), cell.variant.label()): None for cell in cells.values()}
+    sizes = {cell.record.size_bytes for cell in cells.values()}
+    faster = found.faster if found else ()
+    return replace(_matrix(index, findings, sizes, cells, ways), faster=faster)
+
+
+def _of_devices(index: Index, found: Mapping[tuple[str, str], Cell]) -> dict[tuple[str, str], Cell]:
+    """Returns the results between GPUs and the host memory nearest to each; without GPUs, of all pairs."""
+    gpus = bool(index.topology.names("gpu"))
+    cells: dict[tuple[str, str], Cell] = {}
+    for (source, destination), cell in found.items():
+        if gpus and not any(end.startswith("gpu") for end in (source, destination)):
+            continue
+        if by_nearest(cell, index.topology):
+            first, second = (HOST if gpus and end.startswith("cpu") else end for end in (source, destination))
+            cells[first, second] = cell
+    return cells
+
+
+def _of_ranks(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
+    """Returns the matrix of messages between ranks; None without any."""
+    sent = [
+        cell
+        for cell in messages(index.cells)
+        if cell.record.pattern == "unidirectional" and not is_latency(cell)
+    ]
+    if not sent:
+        return None
+    size = broadest_size(sent)
+    sent = [cell for cell in sent if cell.record.size_bytes == size]
+    cells: dict[tuple[str, str], Cell] = {}
+    for alike in group_by(sent, lambda cell: (kind(cell), _class(index, cell))).values():
+        cells |= by_one_way(alike, lambda cell: (cell.source.place, cell.destination.place))
+    ways = {(BETWEEN_RANKS, cell.variant.label()): None for cell in cells.values()}
+    return _matrix(index, findings, {size}, cells, ways)
+
+
+def _matrix(
+    index: Index,
+    findings: Iterable[Finding],
+    sizes: Iterable[int],
+    cells: Mapping[tuple[str, str], Cell],
+    ways: Iterable[tuple[str, str]],
+) -> NodeMatrix:
+    names = sorted({end for pair in cells for end in pair}, key=_order)
+    shares = {
+        pair: cell.fraction
+        for pair, cell in cells.items()
+        if cell.fraction is not None and limited_by_link(index.topology, cell)
+    }
+    return NodeMatrix(
+        tuple(sorted(sizes)), tuple(names), cells, shares, _odd(findings, cells), _ordered(ways)
+    )
+
+
+def _ordered(ways: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Returns the ways by kind of pair in the order of KINDS."""
+    kinds = [*KINDS]
+    return tuple(sorted(ways, key=lambda way: kinds.index(way[0]) if way[0] in kinds else len(kinds)))
+
+
+def _order(name: str) -> tuple[object, ...]:
+    """Sort key: by rank, then by device; the host comes last."""
+    before, _, device = name.rpartition("/")
+    return name == HOST, int(before or 0), *label_order(device)
+
+
+def _class(index: Index, cell: Cell) -> str:
+    known = {*index.topology.names()}
+    return index.link_class(cell) if {cell.source.device, cell.destination.device} <= known else ""
+
+
+def _odd(findings: Iterable[Finding], cells: Mapping[tuple[str, str], Cell]) -> frozenset[tuple[str, str]]:
+    claims = (claim for one in findings for claim in one.claims if claim.kind == "odd" and claim.trails)
+    paths = {path for claim in claims for path in claim.first.paths}
+    return frozenset(pair for pair, cell in cells.items() if cell.record.path in paths)

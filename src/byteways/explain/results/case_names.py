@@ -1,0 +1,36 @@
+"""Names of cases in messages and tables."""
+
+from __future__ import annotations
+
+from byteways.plan.case import OF_ALL_RANKS
+from byteways.plan.interfaces import INTERFACES
+from byteways.record.record import Record
+
+
+def describe(record: Record) -> str:
+    """Describes a case: `copy unidirectional gpu0:device > gpu1:device, read`."""
+    if INTERFACES[record.interface].buffers == "one":
+        return f"{record.interface} by {record.executor} through {record.source}"
+    if INTERFACES[record.interface].partner:
+        cores = [f"core {record.options[key]}" for key in ("core", "partner_core") if key in record.options]
+        return f"{record.interface} {' and '.join([record.path, *cores])} over {_words(record)}"
+    if record.pattern == "unidirectional":
+        second = record.flows[0].get("second_source") if record.flows else None
+        sources = f"{record.source} and {second}" if second else record.source
+        by = f" by {record.executor}" * (record.access == "remote")
+        return f"{record.interface} {sources} > {record.destination}, {record.access}{by}"
+    if record.pattern in OF_ALL_RANKS:  # these paths begin with the pattern
+        name = "" if record.interface == record.pattern else f"{record.interface} "
+        return f"{name}{group_of(record)}"
+    return f"{record.interface} {record.pattern} {record.path}, {record.access}"
+
+
+def group_of(record: Record) -> str:
+    """Describes a collective and its ranks: `allreduce of 0-3/cpu0`."""
+    pattern, _, members = record.path.partition(":")
+    return f"{pattern} of {members}"
+
+
+def _words(record: Record) -> str:
+    """Describes the buffers of both sides, once if they are of one kind."""
+    return " and ".join(dict.fromkeys((record.source, record.destination)))

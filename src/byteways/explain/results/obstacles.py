@@ -1,0 +1,147 @@
+"""Warnings and unmeasured cases of a run, grouped for tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from byteways.explain.claims.phrases import listed
+from byteways.explain.results.case_names import describe
+from byteways.explain.results.selection import device_order
+from byteways.explain.results.summary import group_by
+from byteways.record.record import Record
+from byteways.record.warnings import Warning
+from byteways.units import format_bandwidth, format_size, format_time
+
+
+def _percent(part: float) -> str:
+    """'3.2 %', '188 %', '-75 %'."""
+    value = 100 * part
+    return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.2g} %"
+
+
+#: Formats of a warning's values; default: plain numbers.
+FIGURES: Mapping[str, Callable[[float], str]] = {
+    "noisy": _percent,
+    "drift": _percent,
+    "placement": lambda value: f"{100 * value:.3g} %",
+    "serialised": format_bandwidth,
+    "unexpected-path": lambda value: format_size(round(value)),
+    "ungated": lambda value: "gated" if value else "not gated",
+    "gate-slows": format_time,
+    "short-batch": _percent,
+    "clock-drop": lambda value: f"{value:.0f} MHz",
+    "host-busy": _percent,
+    "steal": _percent,
+    "cpu-throttled": lambda value: f"{value:.3g} s",
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Cases with the same status and reason."""
+
+    status: str
+    reason: str
+    count: int
+    example: str
+    interfaces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WarningGroup:
+    id: str
+    advice: str
+    count: int
+    example: str
+    observed: str
+    required: str
+
+
+def not_measured(records: Iterable[Record]) -> list[Reason]:
+    """Groups cases without a value by displayed status and reason, the gravest status first."""
+    rest = [record for record in records if record.status != "measured"]
+    grouped = group_by(rest, lambda record: (record.told_status, record.reason or "no reason was given"))
+    reasons = [
+        Reason(
+            status,
+            reason,
+            len({record.case_id for record in same}),
+            describe(same[0]),
+            tuple(dict.fromkeys(record.interface for record in same)),
+        )
+        for (status, reason), same in grouped.items()
+    ]
+    return sorted(reasons, key=_gravity)
+
+
+def _gravity(reason: Reason) -> tuple[int, int]:
+    """Sort key: by status, the gravest first, then by number of cases."""
+    order = ("corrupt", "failed", "lost", "timeout", "skipped", "left out")
+    return order.index(reason.status), -reason.count
+
+
+#: A device in the text of a reason.
+_DEVICE = re.compile(r"\b(?:gpu|cpu)\d+\b")
+
+
+def of_equal_devices(reasons: Iterable[Reason]) -> list[Reason]:
+    """Merges reasons that differ in one device alone: `… on gpu0: …; the same for gpu1 and gpu2`.
+
+    They are sorted again, by status and number of cases.
+    """
+    found = []
+    for same in group_by(reasons, _but_for_device).values():
+        first, others = same[0], same[1:]
+        devices = sorted((_DEVICE.findall(one.reason)[0] for one in others), key=device_order)
+        found.append(
+            replace(
+                first,
+                reason=f"{first.reason}; the same for {listed(devices)}" if others else first.reason,
+                count=sum(one.count for one in same),
+                interfaces=tuple(dict.fromkeys(name for one in same for name in one.interfaces)),
+            )
+        )
+    return sorted(found, key=_gravity)
+
+
+def _but_for_device(reason: Reason) -> tuple[str, str]:
+    devices = {*_DEVICE.findall(reason.reason)}
+    told = _DEVICE.sub(lambda device: device[0].rstrip("0123456789"), reason.reason)
+    return reason.status, told if len(devices) == 1 else reason.reason
+
+
+def _excess(warning: Warning) -> float:
+    """Returns by what factor a warning's value is off; 0 without two numbers."""
+    observed, required = warning.observed, warning.required
+    if not isinstance(observed, (int, float)) or not isinstance(required, (int, float)):
+        return 0.0
+    low, high = sorted((abs(observed), abs(required)))
+    return high / low if low else 0.0
+
+
+def warning_groups(records: Iterable[Record]) -> list[WarningGroup]:
+    """Groups warnings by id, most frequent first, each with its worst example."""
+    given = [(warning, record) for record in records for warning in record.warnings]
+    groups = []
+    for name, same in group_by(given, lambda pair: pair[0].id).items():
+        warning, record = max(same, key=lambda pair: _excess(pair[0]))
+        count = len({record.case_id for _, record in same})
+        groups.append(
+            WarningGroup(
+                name,
+                warning.advice,
+                count,
+                describe(record),
+                _figure(name, warning.observed),
+                _figure(name, warning.required),
+            )
+        )
+    return sorted(groups, key=lambda group: -group.count)
+
+
+def _figure(warning: str, value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return FIGURES[warning](value) if warning in FIGURES else f"{value:.4g}"

@@ -1,0 +1,38 @@
+"""The result of a check, and the range that a check accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from byteways.explain.studies.references import Cell
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of a check on the available values.
+
+    `cells` are the values that decide it. `final`: missing values could not change the result.
+    """
+
+    holds: bool | None  # None: too close to call, an interval contains a bound
+    detail: str
+    cells: tuple[Cell, ...]
+    final: bool = False
+    notes: tuple[str, ...] = ()  # how the values differ from what the source measured
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The accepted range of a check: `about` and `within`, or `at_least` and `at_most`."""
+
+    least: float
+    most: float
+    words: str
+
+    def holds(self, intervals: Iterable[tuple[float, float]]) -> bool | None:
+        """Whether all intervals lie in the range; None if one overlaps a bound and none lies outside."""
+        found = list(intervals)
+        if any(high < self.least or low > self.most for low, high in found):
+            return False
+        return all(self.least <= low and high <= self.most for low, high in found) or None

@@ -1,0 +1,267 @@
+"""Evaluate the checks of a claim: each tests a condition on values and reports the values that decide it.
+
+Every value has an interval. A check holds (or fails) only if it does so for all numbers within the intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from byteways.explain.studies.check_result import Finding, Wanted
+from byteways.explain.studies.curve_checks import linear, reaches
+from byteways.explain.studies.node_checks import node, refused
+from byteways.explain.studies.references import Cell, UntestableError, cells, unlike
+from byteways.explain.studies.value_lookup import Sheet
+from byteways.plan.legality import kind_of
+from byteways.studies.reference import FASTEST, number_of, unit_of
+
+
+def _unit(check: Mapping[str, Any]) -> str:
+    """Returns the check's `unit`, or the unit of the number it names."""
+    if "unit" in check:
+        return str(check["unit"])
+    for key in ("about", "at_least", "at_most", "level"):
+        if unit := unit_of(check.get(key)):
+            return unit
+    return "GB/s"
+
+
+def wanted(check: Mapping[str, Any]) -> Wanted:
+    """Builds the range from `about` and `within` (relative; default 10 %), or `at_least` and `at_most`."""
+    of_peak = check.get("unit") == "of peak"
+
+    def said(value: object) -> str:
+        return f"{100 * value:g} %" if of_peak and isinstance(value, float | int) else str(value)
+
+    if "about" in check:
+        about, within = number_of(check["about"]), float(check.get("within", 0.1))
+        words = f"{said(check['about'])} ± {100 * within:g} %"
+        return Wanted(about * (1 - within), about * (1 + within), words)
+    least = number_of(check["at_least"]) if "at_least" in check else float("-inf")
+    most = number_of(check["at_most"]) if "at_most" in check else float("inf")
+    words = " and ".join(
+        f"{name.replace('_', ' ')} {said(check[name])}" for name in ("at_least", "at_most") if name in check
+    )
+    return Wanted(least, most, words)
+
+
+def _text(number: float, unit: str) -> str:
+    if unit == "of peak":
+        return f"{100 * number:.1f} %"
+    digits = 0 if abs(number) >= 1000 else 1 if abs(number) >= 100 else 2
+    return f"{number:.{digits}f} {unit}"
+
+
+def _summary(found: Sequence[tuple[str, float]], text: Callable[[float], str]) -> str:
+    """Returns one value, or the lowest and highest of several, with their names."""
+    if len(found) == 1:
+        return f"{text(found[0][1])} ({found[0][0]})"
+    ordered = sorted(found, key=lambda one: one[1])
+    ends = (ordered[0], ordered[-1])
+    return f"{len(found)} values from " + " to ".join(f"{text(number)} ({name})" for name, number in ends)
+
+
+def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """Every value of `of` lies in the accepted range or, with `published = true`, near the published one."""
+    unit = _unit(check)
+    found = cells(check["of"], sheet, unit)
+    notes = unlike(check, sheet, found)
+    if check.get("published"):
+        return _as_published(check, found, unit, notes)
+    aim = wanted(check)
+    if unit == "GB/s" and aim.least == float("-inf"):
+        peaks = [cell.peak / 1e9 for cell in found if cell.peak]
+        if len(peaks) == len(found) and max(peaks) <= aim.most:
+            raise UntestableError(f"the links here allow no more: {_text(max(peaks), unit)}")
+    said = _summary([(cell.name, cell.number) for cell in found], lambda number: _text(number, unit))
+    holds = aim.holds(cell.interval for cell in found)
+    return Finding(holds, f"{said}; expected {aim.words}", tuple(found), holds is False, notes)
+
+
+def _as_published(
+    check: Mapping[str, Any], found: Sequence[Cell], unit: str, notes: tuple[str, ...]
+) -> Finding:
+    """Values within a relative tolerance of the published ones."""
+    known = [(cell, cell.published) for cell in found if cell.published]
+    if not known:
+        raise UntestableError("the source has no value for this machine's configuration")
+    within = float(check.get("within", 0.1))
+    ratios = [(cell, cell.number / published) for cell, published in known]
+    if len(known) == 1:
+        (cell, published) = known[0]
+        said = f"{_text(cell.number, unit)}, {ratios[0][1]:.3g} × the published {_text(published, unit)}"
+        said += f" ({cell.name})"
+    else:
+        named = [(cell.name, ratio) for cell, ratio in ratios]
+        said = _summary(named, lambda number: f"{number:.3g} × published")
+    intervals = [(cell.low / published, cell.high / published) for cell, published in known]
+    holds = Wanted(1 - within, 1 + within, "").holds(intervals)
+    decided = tuple(cell for cell, _ in known)
+    return Finding(holds, f"{said}; expected ± {100 * within:g} %", decided, holds is False, notes)
+
+
+def _pairs(check: Mapping[str, Any], sheet: Sheet, unit: str) -> list[tuple[Cell, Cell]]:
+    """Pairs values of `of` with values of `to`: one each, or by equal place and size, or by equal size."""
+    left, right = cells(check["of"], sheet, unit), cells(check["to"], sheet, unit)
+    if len(left) == len(right) == 1:
+        return [(left[0], right[0])]
+    by_both = {(cell.place, cell.size_bytes): cell for cell in right}
+    found = [
+        (cell, by_both[cell.place, cell.size_bytes])
+        for cell in left
+        if (cell.place, cell.size_bytes) in by_both
+    ]
+    if not found and len({cell.place for cell in right}) == 1:
+        by_size = {cell.size_bytes: cell for cell in right}
+        found = [(cell, by_size[cell.size_bytes]) for cell in left if cell.size_bytes in by_size]
+    if not found:
+        raise UntestableError("this run has no two comparable values")
+    return found
+
+
+def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """`of` over `to` lies in the accepted range: for every pair, or the extreme one (`most`, `least`)."""
+    unit = _unit({key: check[key] for key in check if key == "unit"})
+    pairs = [pair for pair in _pairs(check, sheet, unit) if pair[1].number]
+    if not pairs:
+        raise UntestableError("the value to compare with is zero here")
+    aim = wanted(check)
+    over = check.get("over", "all")
+    intervals = [_quotient(one, other) for one, other in pairs]
+    if over in ("most", "least"):
+        pick = max if over == "most" else min
+        pairs = [pick(pairs, key=lambda pair: pair[0].number / pair[1].number)]
+        intervals = [(pick(low for low, _ in intervals), pick(high for _, high in intervals))]
+    ratios = [
+        (f"{one.name} to {other.line}, {other.place}", one.number / other.number) for one, other in pairs
+    ]
+    said = _summary(ratios, lambda number: f"{number:.3g}×")
+    lead = {"most": "at most ", "least": "at least "}.get(over, "")
+    holds = aim.holds(intervals)
+    decided = tuple(cell for pair in pairs for cell in pair)
+    fastest = any(str(check[name]).find(FASTEST) >= 0 for name in ("of", "to"))
+    final = holds is False and over == "all" and not fastest
+    detail = f"{lead}{said}; expected {aim.words}"
+    return Finding(holds, detail, decided, final, unlike(check, sheet, decided))
+
+
+def _gap(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """The difference between the two values of `of` over that between the two of `to` lies in the range."""
+    unit = _unit({key: check[key] for key in check if key == "unit"})
+    four = [cells(reference, sheet, unit) for name in ("of", "to") for reference in check[name]]
+    if any(len(some) != 1 for some in four):
+        raise UntestableError("this run has several values of one side of a difference")
+    (one, other), (whole, base) = ((four[0][0], four[1][0]), (four[2][0], four[3][0]))
+    decided = (one, other, whole, base)
+    notes, aim = unlike(check, sheet, decided), wanted(check)
+    gap, total = one.number - other.number, whole.number - base.number
+    said = f"{_text(gap, unit)} of {_text(total, unit)} ({one.name}, less {other.name}, in {whole.name})"
+    least, most = whole.low - base.high, whole.high - base.low
+    if most <= 0:  # there is no difference to explain
+        return Finding(False, f"{said}; expected {aim.words} of a positive difference", decided, True, notes)
+    if least <= 0:
+        return Finding(None, f"{said}; expected {aim.words}", decided, notes=notes)
+    ends = [
+        gap_end / total_end
+        for gap_end in (one.low - other.high, one.high - other.low)
+        for total_end in (least, most)
+    ]
+    holds = aim.holds([(min(ends), max(ends))])
+    detail = f"{said}, {100 * gap / total:.3g} %; expected {aim.words}"
+    return Finding(holds, detail, decided, holds is False, notes)
+
+
+def _quotient(one: Cell, other: Cell) -> tuple[float, float]:
+    """Returns the interval of `one` over `other`; exactly 1 if both are the same value."""
+    return (1.0, 1.0) if one == other else (one.low / other.high, one.high / other.low)
+
+
+def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """Values that differ only in `over` (`place`, `line` or `size`) lie within `at_most` of each other.
+
+    With `across` (`cpu` or `gpu`), the places must include two such devices; else the check is untestable.
+    """
+    over = check["over"]
+    found = cells(check["of"], sheet, _unit({key: check[key] for key in check if key == "unit"}))
+    compared = _groups(found, over, sheet)
+    if not compared:
+        why = "; ".join(unlike(check, sheet, found))
+        raise UntestableError(f"it needs two {over}s, and this run has one{': ' + why if why else ''}")
+    across = check.get("across")
+    ends = {cell.place: sheet.located[cell.place].devices or () for cell in found}
+    if across and all(len(_devices(group, ends, across)) < 2 for group in compared):
+        what = {"cpu": "NUMA domains", "gpu": "GPUs"}[across]
+        raise UntestableError(f"it needs two {what}, and this run's values come from one")
+    worst, least, most = 0.0, found[0], found[0]
+    for group in compared:
+        low, high = (pick(group, key=lambda cell: cell.number) for pick in (min, max))
+        if high.number / low.number - 1 >= worst:
+            worst, least, most = high.number / low.number - 1, low, high
+    decided = tuple(cell for group in compared for cell in group)
+    said = f"{len(decided)} values differ by at most {100 * worst:.1f} % ({most.name} over {least.name})"
+    limit = float(check["at_most"])
+    holds = Wanted(float("-inf"), limit, "").holds(map(_difference, compared))
+    detail = f"{said}; expected at most {100 * limit:g} %"
+    return Finding(holds, detail, decided, holds is False, unlike(check, sheet, found))
+
+
+def _difference(group: Sequence[Cell]) -> tuple[float, float]:
+    """Returns the interval of the relative difference between the highest and the lowest value."""
+    least = max(cell.low for cell in group) / min(cell.high for cell in group)
+    most = max(cell.high for cell in group) / min(cell.low for cell in group)
+    return max(0.0, least - 1), most - 1
+
+
+def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
+    """Groups values that differ only in `over`; only groups of two or more."""
+    groups: dict[tuple[str | int, ...], list[Cell]] = {}
+    first: dict[tuple[str, ...], str] = {}
+    for cell in found:
+        # Places of the source that map to the same devices here count as one place.
+        ends = sheet.located[cell.place].devices or ()
+        if over == "place" and first.setdefault(ends, cell.place) != cell.place:
+            continue
+        parts: dict[str, str | int] = {"line": cell.line, "place": cell.place, "size": cell.size_bytes}
+        groups.setdefault(tuple(parts[name] for name in parts if name != over), []).append(cell)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _devices(group: Iterable[Cell], ends: Mapping[str, tuple[str, ...]], kind: str) -> set[str]:
+    """Returns the devices of a kind at the places of these values."""
+    return {name for cell in group for name in ends[cell.place] if kind_of(name) == kind}
+
+
+def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """Each value exceeds the next by at least `margin` (relative; default 0)."""
+    unit, margin = str(check.get("unit", "GB/s")), float(check.get("margin", 0.0))
+    found = [cells(reference, sheet, unit) for reference in check["of"]]
+    row = [min(some, key=lambda cell: cell.number) for some in found[:-1]]
+    row.append(max(found[-1], key=lambda cell: cell.number))
+    ends = [(min(cell.low for cell in some), min(cell.high for cell in some)) for some in found[:-1]]
+    ends.append((max(cell.low for cell in found[-1]), max(cell.high for cell in found[-1])))
+    leads = [(one[0] / other[1], one[1] / other[0]) for one, other in pairwise(ends)]
+    holds = Wanted(math.nextafter(1 + margin, math.inf), float("inf"), "").holds(leads)
+    said = " > ".join(f"{_text(cell.number, unit)} ({cell.line}, {cell.place})" for cell in row)
+    if holds is not True:
+        said = said.replace(" > ", ", ")
+    apart = f", each by {100 * margin:g} % at least" if margin else ""
+    notes = unlike(check, sheet, [cell for some in found for cell in some])
+    return Finding(
+        holds, f"{said}; expected in this decreasing order{apart}", tuple(row), holds is False, notes
+    )
+
+
+CHECKS: Mapping[str, Callable[[Mapping[str, Any], Sheet], Finding]] = {
+    "value": _value,
+    "ratio": _ratio,
+    "gap": _gap,
+    "spread": _spread,
+    "order": _order,
+    "reaches": reaches,
+    "linear": linear,
+    "node": node,
+    "refused": refused,
+}

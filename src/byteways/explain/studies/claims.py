@@ -1,0 +1,150 @@
+"""Judge whether a source's claims hold on the measured machine: one verdict per claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from byteways.explain.studies.check_result import Finding
+from byteways.explain.studies.checks import CHECKS
+from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER, Fitting
+from byteways.explain.studies.references import UntestableError, gaps, listed
+from byteways.explain.studies.value_lookup import Sheet
+from byteways.explain.studies.verdicts import ASSUMED, BUILT_IN, CLOSE, CONTRADICTED, FAILS, HOLDS, UNTESTED
+from byteways.studies.study import Check, Claim
+
+#: Number of reasons for missing values that a verdict lists.
+REASONS = 2
+#: States in order of precedence: the first one present decides. _ALL: all checks must hold; _ANY: one of
+#: several readings is enough.
+_ALL = (FAILS, UNTESTED, CLOSE, ASSUMED, HOLDS, BUILT_IN)
+_ANY = (HOLDS, BUILT_IN, ASSUMED, UNTESTED, CLOSE, FAILS)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a claim. `detail` names the values behind it, or says why the claim cannot be tested."""
+
+    claim: Claim
+    verdict: str  # one of VERDICTS
+    detail: str
+    notes: tuple[str, ...] = ()  # how the values differ from what the source measured
+
+    @property
+    def contradicted(self) -> bool:
+        return self.verdict in CONTRADICTED
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The result of one check; `state` is one of _ALL."""
+
+    state: str
+    detail: str
+    notes: tuple[str, ...] = ()
+
+
+def judge(claim: Claim, sheet: Sheet, fitting: Fitting | None = None) -> Verdict:
+    """Returns the verdict on a claim.
+
+    A claim stays untested if the run lacks a value that the study requests here, unless the available values
+    contradict the claim whatever the missing one is.
+
+    Args:
+        fitting: Of a machine model with numbers fitted to the claim's source. A claim that holds there counts
+            as a test only if it rests on held-out values.
+    """
+    if reason := sheet.hardware.elsewhere(claim):
+        return Verdict(claim, UNTESTED, f"because {reason}")
+    whole = _all([_part(check, claim, sheet, fitting) for check in claim.checks])
+    if whole.state != FAILS:
+        lead = "because " if whole.state == UNTESTED else ""
+        return Verdict(claim, whole.state, lead + whole.detail, whole.notes)
+    verdict, notes = sheet.hardware.contradicted(claim)
+    return Verdict(claim, verdict, whole.detail, tuple(dict.fromkeys((*whole.notes, *notes))))
+
+
+def _part(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> _Part:
+    if check.readings:
+        return _any([_part(reading, claim, sheet, fitting) for reading in check.readings])
+    found = _leaf(check, claim, sheet, fitting)
+    detail = f"{check.note}: {found.detail}" if check.note else found.detail
+    return _Part(found.state, detail, found.notes)
+
+
+def _all(parts: Sequence[_Part]) -> _Part:
+    """Combines checks that must all hold: the deciding ones first, then the others with their states."""
+    state = next(one for one in _ALL if any(part.state == one for part in parts))
+    deciding = list(dict.fromkeys(part.detail for part in parts if part.state == state))
+    rest = [f"{part.state}: {part.detail}" for part in parts if part.state != state]
+    return _Part(state, " · ".join([*deciding, *rest]), _notes(parts))
+
+
+def _any(parts: Sequence[_Part]) -> _Part:
+    """Combines alternative readings: the first that holds, or all of them if none does."""
+    state = next(one for one in _ANY if any(part.state == one for part in parts))
+    those = [part for part in parts if part.state == state]
+    if state in (HOLDS, BUILT_IN, ASSUMED):
+        those = those[:1]
+    return _Part(state, ", or ".join(part.detail for part in those), _notes(those))
+
+
+def _notes(parts: Sequence[_Part]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for part in parts for note in part.notes))
+
+
+def _leaf(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> _Part:
+    """Evaluates a single check."""
+    try:
+        finding = CHECKS[check.kind](check.keys, sheet)
+    except UntestableError as reason:
+        return _Part(UNTESTED, str(reason))
+    if not finding.final:
+        count, reasons = gaps(check.keys, sheet)
+        if count:
+            figures = "a value it needs is" if count == 1 else f"{count} values it needs are"
+            return _Part(UNTESTED, f"{figures} missing: {listed(reasons, REASONS)}")
+    notes = (*finding.notes, *_assumed(finding))
+    if finding.holds is None:
+        widest = max(cell.half_width for cell in finding.cells)
+        return _Part(CLOSE, f"{finding.detail}; values are known to ± {100 * widest:.2g} %", notes)
+    guessed = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.guessed)
+    # If the check holds, `_fitted` reports more; on the source's own GPUs a failure contradicts the model.
+    known = fitting is not None if finding.holds else sheet.hardware.own(claim)
+    if guessed and not known:
+        why = f"the model assumes all parameters behind {listed(list(guessed), REASONS)}"
+        return _Part(ASSUMED if finding.holds else UNTESTED, f"{why}: {finding.detail}")
+    if not finding.holds:
+        return _Part(FAILS, finding.detail, notes)
+    if fitting is not None:
+        return _fitted(claim.id, finding, sheet, fitting, notes)
+    return _Part(HOLDS, finding.detail, notes)
+
+
+def _assumed(finding: Finding) -> tuple[str, ...]:
+    """Returns a note naming the values of a machine model that rest on assumed parameters."""
+    found = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.assumed)
+    return (f"assumed parameters of the model are behind {listed(list(found), REASONS)}",) if found else ()
+
+
+def _fitted(claim: str, finding: Finding, sheet: Sheet, fitting: Fitting, notes: tuple[str, ...]) -> _Part:
+    """Judges a check that holds on a model with numbers fitted to the source."""
+    if not fitting.known or fitting.assumed_from(claim):
+        return _Part(BUILT_IN, finding.detail, notes)
+    study = sheet.study
+    sides: dict[str, list[str]] = {}
+    for cell in finding.cells:
+        side = fitting.side(sheet.published(study.lines[cell.line], study.places[cell.place]))
+        sides.setdefault(side, []).append(f"{cell.line} at {cell.place}")
+    unknown = list(dict.fromkeys(sides.get(NEITHER, ())))
+    if unknown and fitting.predicts(claim) and not any(cell.guessed for cell in finding.cells):
+        note = f"; the model was not fitted to {listed(unknown, REASONS)}, and the claim was held out"
+        return _Part(HOLDS, finding.detail + note, notes)
+    if unknown:
+        why = f"the model has assumed {listed(unknown, REASONS)}, and no published value was held out"
+        return _Part(ASSUMED, f"{why}: {finding.detail}")
+    if HELD_OUT not in sides:
+        return _Part(BUILT_IN, finding.detail, notes)
+    fitted = list(dict.fromkeys(sides.get(FITTED, ())))
+    note = f"; the model is fitted to {listed(fitted, REASONS)}; the rest was held out" if fitted else ""
+    return _Part(HOLDS, finding.detail + note, notes)

@@ -1,0 +1,76 @@
+"""Compare the run's hardware with a claim's source: decides what a contradicted claim says about which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from byteways.explain.studies.verdicts import DIFFERS, FAILS_HERE, NOT_REPRODUCED
+from byteways.record.simulation_mark import is_simulated, model_of
+from byteways.simulate import load as load_model
+from byteways.simulate.topology import topology_of
+from byteways.studies.study import Claim, Study
+from byteways.topology.model import Topology
+
+#: Product names within the GPU names that runtimes report: MI250X, H200, A100.
+_PRODUCT = re.compile(r"\b[A-Z]{1,3}\d{2,4}[A-Z]?\b")
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """The GPUs of a run, compared with those of a study."""
+
+    study: Study
+    topology: Topology
+    manifest: Mapping[str, Any]
+
+    @cached_property
+    def _here(self) -> frozenset[str]:
+        return products(self.topology)
+
+    def elsewhere(self, claim: Claim) -> str:
+        """Returns why a claim about one machine is not tested on this one; '' if it is."""
+        if not claim.machine:
+            return ""
+        there = products_of_model(claim.machine)
+        if there & self._here:
+            return ""
+        return f"the statement is about {named(there)}, and this machine has {named(self._here)}"
+
+    def has(self, model: str) -> bool:
+        """Whether this machine has the GPUs of a machine model."""
+        return bool(products_of_model(model) & self._here)
+
+    def own(self, claim: Claim) -> bool:
+        """Whether this machine has the GPUs that the claim is about."""
+        return self.has(claim.machine or self.study.models[0])
+
+    def contradicted(self, claim: Claim) -> tuple[str, tuple[str, ...]]:
+        """Returns the verdict on a claim that the values contradict, and notes on this machine."""
+        if not self.own(claim):
+            return DIFFERS, ()
+        if not is_simulated(self.manifest):
+            return FAILS_HERE, ()
+        here, own = model_of(self.manifest), claim.machine or self.study.models[0]
+        other = f"the statement is about {own}, and {here} is another system with such GPUs"
+        return NOT_REPRODUCED, () if here == own else (other,)
+
+
+def products(topology: Topology) -> frozenset[str]:
+    """Returns the product names of the GPUs; the full name if no product is recognised."""
+    names = {topology.device(name).model for name in topology.names("gpu")}
+    return frozenset(word for name in names for word in _PRODUCT.findall(name.upper()) or [name])
+
+
+@cache
+def products_of_model(model: str) -> frozenset[str]:
+    """Returns the product names of the GPUs of a machine model."""
+    return products(topology_of(load_model(model)))
+
+
+def named(found: frozenset[str]) -> str:
+    """Returns product names as text."""
+    return " and ".join(sorted(found)) or "no GPU"

@@ -1,0 +1,88 @@
+"""The cases of a run or a suite, indexed so that those of a study's line are found by devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from byteways.plan.case import Case, Flow
+from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.record.record import Record
+from byteways.studies.study import Line
+
+#: Options that change how a case is timed, not what it does; cases with and without them are comparable.
+_TIMING_OPTIONS = OF_ALL
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A case, with its record if the run has one."""
+
+    case: Case
+    record: Record | None = None
+
+
+class Entries:
+    """Cases indexed by line and devices."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._all = list(entries)
+        self._by_flow: dict[tuple[str, ...], list[Entry]] = {}
+        for entry in self._all:
+            key = _flow_key(entry.case.interface, entry.case.pattern, entry.case.flows[0])
+            self._by_flow.setdefault(key, []).append(entry)
+
+    def of(
+        self, line: Line, devices: tuple[str, ...], environment: dict[str, str], ranks: int = 0
+    ) -> list[Entry]:
+        """Returns the cases of a line on these devices; `ranks`: of so many, whose first has the devices."""
+        if line.together:
+            return self._all_at_once(line, frozenset(devices))
+        return [
+            entry
+            for ends in line.ends
+            for entry in self._by_flow.get(_flow_key(line.interface, line.pattern, ends.flow(devices)), ())
+            if entry.case.environment == environment
+            and _same_options(entry.case, line)
+            and _same_cache(entry.case, line)
+            and ranks in (0, len(entry.case.ranks))
+        ]
+
+    def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[Entry]:
+        """Returns cases in which exactly these GPUs exchange data with the host, or run on its arrays."""
+        alone = "unidirectional" if line.pattern == "fan-out" else "bidirectional"
+        pattern = alone if len(gpus) == 1 else line.pattern
+        memory = line.ends[0].source.partition(":")[2]
+        return [
+            entry
+            for entry in self._all
+            if (entry.case.interface, entry.case.pattern) == (line.interface, pattern)
+            and _gpus(entry.case) == gpus
+            and all(memory in (flow.source.memory, flow.destination.memory) for flow in entry.case.flows)
+            and _same_options(entry.case, line)
+            and not entry.case.environment
+        ]
+
+
+def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, ...]:
+    # Which rank has a device is ours to choose: sources name devices.
+    ends = ">".join(str(replace(end, rank=None)) for end in (flow.source, flow.destination))
+    return interface, pattern, ends, str(flow.second_source), flow.executor, str(flow.partner)
+
+
+def _gpus(case: Case) -> frozenset[str]:
+    ends = (
+        name for flow in case.flows for name in (flow.source.device, flow.destination.device, flow.executor)
+    )
+    return frozenset(device for device in ends if device.startswith("gpu"))
+
+
+def _same_options(case: Case, line: Line) -> bool:
+    asked = {name: value for name, value in case.options.items() if name not in _TIMING_OPTIONS}
+    wanted = {name: value for name, value in line.options.items() if name not in _TIMING_OPTIONS}
+    return asked == wanted
+
+
+def _same_cache(case: Case, line: Line) -> bool:
+    """Compares the cache setting; ignored for one-buffer interfaces, whose working set decides."""
+    return case.cache == line.cache or INTERFACES[case.interface].buffers == "one"

@@ -1,0 +1,136 @@
+"""Figures that are matrices: published values, ours, and ours over published, each rows × columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from byteways.explain.display.picture import BAND
+from byteways.explain.display.topic import Table
+from byteways.explain.studies.outcome import FigureOutcome
+from byteways.explain.studies.references import listed
+from byteways.explain.studies.rows import Row
+from byteways.units import format_size
+
+#: Decimals of all values of a matrix, by the least.
+DECIMALS = ((1000.0, 0), (100.0, 1), (0.0, 2))
+#: Head of the first column, by what rows and columns are.
+_PAIRS, _SIZES, _PLACES = "from \\ to", "method", "method \\ place"
+
+
+def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[Table]:
+    """Returns the matrices of a figure for which there are values; `title` begins their titles.
+
+    Args:
+        one: The figure.
+        title: Of the figure; '' where it stands above them.
+        drawn: Order rows and leave the diagonal out as the source's picture does.
+    """
+    told = _of_one_system(one.rows)
+    corner, key = _axes(one)
+    known = [row for row in told if row.published is not None or row.ours is not None]
+    sources, targets = (list(dict.fromkeys(key(row)[side] for row in known)) for side in (0, 1))
+    if corner == _SIZES:
+        targets = list(
+            dict.fromkeys(key(row)[1] for row in sorted(known, key=lambda row: row.size_bytes or 0))
+        )
+    if drawn and one.figure.drawing.rows == "upwards":
+        sources.reverse()
+    kinds: tuple[tuple[str, Callable[[Row], float | None], str], ...] = (
+        ("published", lambda row: row.published, one.figure.unit),
+        ("measured", lambda row: row.ours, one.figure.unit),
+        ("measured over published", lambda row: row.ratio, ""),
+    )
+    tables = []
+    for what, pick, unit in kinds:
+        found = {key(row): value for row in known if (value := pick(row)) is not None}
+        if drawn and not one.figure.drawing.diagonal:
+            found = {pair: value for pair, value in found.items() if pair[0] != pair[1]}
+        if not found:
+            continue
+        # A source that prints few of the values has no use for rows and columns without any.
+        whole = drawn and 2 * len(found) > len(known)
+        shown = [name for name in sources if whole or any(pair[0] == name for pair in found)]
+        across = [name for name in targets if whole or any(pair[1] == name for pair in found)]
+        numbers = [[found.get((source, target)) for target in across] for source in shown]
+        name = f"{what}, {unit}" if unit else what
+        note = "; ".join(_derived(told) if what == "published" else one.notes if what == "measured" else ())
+        heading = f"{title}, {name}" if title else name
+        least = min(found.values()) if corner == _SIZES else 0.0  # values of a map differ little
+        tables.append(_table(heading, (corner, *across), shown, numbers, unit, note, least))
+    return tables
+
+
+def _axes(one: FigureOutcome) -> tuple[str, Callable[[Row], tuple[str, str]]]:
+    """Returns the head of the first column, and what gives the row and the column of a value."""
+    if one.figure.kind == "map":
+        return _SIZES, lambda row: (row.line, format_size(row.size_bytes or 0))
+    if one.figure.kind == "grid":
+        return _PAIRS, lambda row: _ends(row.line.rpartition(", ")[2], " > ")
+    if all(">" in row.place for row in one.rows) and len(one.figure.lines) == 1:
+        return _PAIRS, lambda row: _ends(row.place.rpartition(" ")[2], ">")
+    return _PLACES, lambda row: (row.line, row.place)
+
+
+def _ends(pair: str, between: str) -> tuple[str, str]:
+    source, _, target = pair.partition(between)
+    return source, target
+
+
+def _table(
+    title: str,
+    headings: tuple[str, ...],
+    sources: Sequence[str],
+    numbers: Sequence[Sequence[float | None]],
+    unit: str,
+    note: str,
+    least: float,
+) -> Table:
+    """Returns a matrix of `numbers` [source, target], shaded from `least` to the greatest of them."""
+    values = [value for row in numbers for value in row if value is not None]
+    rows = tuple(
+        (source, *("–" if value is None else _said(value, unit, min(values)) for value in row))
+        for source, row in zip(sources, numbers, strict=True)
+    )
+    span = max(values) - least
+    heat = tuple(
+        (None, *(None if value is None else (value - least) / (span or 1.0) for value in row))
+        for row in numbers
+    )
+    bands = tuple(("", *("" if value is None else _band(value) for value in row)) for row in numbers)
+    columns = tuple(range(1, len(headings)))
+    return Table(title, headings, rows, columns, note, heat, () if unit else bands)
+
+
+def _band(ratio: float) -> str:
+    if abs(ratio - 1) <= BAND:
+        return "within"
+    return "above" if ratio > 1 else "below"
+
+
+def _said(value: float, unit: str, lowest: float) -> str:
+    """Formats a value with as many decimals as all of the matrix have, whose least is `lowest`."""
+    if not unit:
+        return f"{value:.2f}"
+    if unit == "of peak":
+        return f"{value:.3f}"
+    return f"{value:.{next(digits for least, digits in DECIMALS if lowest >= least)}f}"
+
+
+def _of_one_system(rows: Sequence[Row]) -> list[Row]:
+    """Returns the rows without published values of other systems than the first: a matrix is of one."""
+    system = next((row.system for row in rows if row.published is not None), "")
+    own = {(row.line, row.place, row.size_bytes) for row in rows if row.system == system}
+    kept = [row for row in rows if row.system == system or (row.line, row.place, row.size_bytes) not in own]
+    return [
+        row if row.system == system else replace(row, published=None, ratio=None, derived="") for row in kept
+    ]
+
+
+def _derived(rows: Sequence[Row]) -> list[str]:
+    """Lists the published values of a matrix that are derived from printed ones, and how."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.derived:
+            found.setdefault(row.derived, []).append(row.place)
+    return [f"derived, {how}: {listed(places)}" for how, places in found.items()]

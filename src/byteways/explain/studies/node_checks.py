@@ -1,0 +1,51 @@
+"""Checks that need no value of a run: numbers of the node, and what a runtime refuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from byteways.explain.studies.check_result import Finding
+from byteways.explain.studies.references import UntestableError, outcomes
+from byteways.explain.studies.value_lookup import Sheet
+from byteways.studies.reference import number_of
+from byteways.topology.facts import BYTES, FACTS
+from byteways.units import format_size, parse_size
+
+
+def node(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """A number of this machine's topology is as required; without `within`, exactly. Nothing is measured."""
+    fact = FACTS[check["fact"]]
+    notes: tuple[str, ...] = ()
+    if fact.between is None:
+        assert fact.of is not None
+        number, what = fact.of(sheet.run.topology), fact.says
+    else:
+        located = sheet.located[check["at"]]
+        if located.devices is None:
+            raise UntestableError(located.reason)
+        one, other = located.devices[:2]
+        number, what = fact.between(sheet.run.topology, one, other), f"{fact.says} from {one} to {other}"
+        notes = (f"{check['at']} is {located.note}",) if located.note else ()
+    if number is None:
+        raise UntestableError(f"this machine does not report one number: {what}")
+    as_number = parse_size if fact.unit == BYTES else number_of
+    bounds = {name: as_number(str(check[name])) for name in ("about", "at_least", "at_most") if name in check}
+    within = float(check.get("within", 0.0))
+    least = bounds["about"] * (1 - within) if "about" in bounds else bounds.get("at_least", -math.inf)
+    most = bounds["about"] * (1 + within) if "about" in bounds else bounds.get("at_most", math.inf)
+    said = " and ".join(f"{name.replace('_', ' ')} {check[name]}".removeprefix("about ") for name in bounds)
+    told = format_size(int(number)) if fact.unit == BYTES else f"{number:.6g} {fact.unit}".rstrip()
+    detail = f"{told} ({what}); expected {said}{f' ± {100 * within:g} %' if within else ''}"
+    return Finding(least <= number <= most, detail, (), True, notes)
+
+
+def refused(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """Every case of `of` was refused, by the plan or by the runtime, for a reason that contains `reason`."""
+    told = check["of"] if isinstance(check["of"], list) else [check["of"]]
+    found = [one for reference in told for one in outcomes(reference, sheet)]
+    other = [(name, why) for name, why in found if check["reason"].lower() not in why.lower()]
+    name, why = (other or found)[0]
+    detail = f"{why or 'it ran'} ({name}); expected: {check['reason']}"
+    return Finding(not other, detail, (), True)

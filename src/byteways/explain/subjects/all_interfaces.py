@@ -1,0 +1,103 @@
+"""Copies, kernels, memory of other processes, MPI, NCCL and RCCL on one chart per pattern and kind of pair.
+
+Interfaces within a process and libraries between ranks have tables of their own, as they are not alternatives
+to each other; here their bandwidths stand side by side, for equal devices and memories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from byteways.explain.display.topic import Line, Plot, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import APART, KINDS, between_ranks, kind, uses_ipc
+from byteways.explain.results.summary import Cell, Run, group_by, pool
+from byteways.explain.subjects.ranks import is_wide, library, point
+from byteways.plan.interfaces import counts_as_stream, figure_of
+from byteways.plan.options import STAGING
+from byteways.plan.pitched_rows import moves_rows
+
+LEAD = (
+    "Every interface that moves the same bytes between the same devices: copies and kernels of one process, "
+    "the same on memory of another process (IPC), and messages of MPI, NCCL and RCCL between processes. One "
+    "chart for each pattern, kind of pair and memory; medians over the paths of one class."
+)
+#: Patterns that a single process and two ranks both have.
+PATTERNS = ("unidirectional", "bidirectional")
+#: Options whose values have lines of their own; results with others are in the tables only.
+_OPTIONS = (STAGING.name,)
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic; None unless a process and ranks moved the same bytes."""
+    index = Index.of(run)
+    plots = [
+        _plot(index, some)
+        for some in group_by(filter(_is_plain, found), lambda cell: _bytes_moved(index, cell)).values()
+        if len({between_ranks(cell) for cell in some}) > 1
+    ]
+    drawn = sorted(filter(None, plots), key=lambda plot: plot.title)
+    return Topic("all-interfaces", "All interfaces by pattern", LEAD, (), tuple(drawn)) if drawn else None
+
+
+def _is_plain(cell: Cell) -> bool:
+    """Whether it is the bandwidth of contiguous bytes, with default settings."""
+    record = cell.record
+    return (
+        record.pattern in PATTERNS
+        and record.interface not in APART
+        and figure_of(record.interface) == "bandwidth"
+        and not counts_as_stream(record.interface)
+        and not moves_rows(record.interface)
+        and not record.environment
+        and not {*record.options} - {*_OPTIONS}
+        and all(end.first_touch in (None, end.device) for end in (cell.source, cell.destination))
+    )
+
+
+def _bytes_moved(index: Index, cell: Cell) -> tuple[Hashable, ...]:
+    memories = tuple(_memory(end.memory) for end in (cell.source, cell.destination))
+    return cell.record.pattern, kind(cell), index.link_class(cell), *memories
+
+
+def _memory(name: str) -> str:
+    """Memory of another process is the same device memory there."""
+    return "device" if name == "ipc" else name
+
+
+def _plot(index: Index, cells: Sequence[Cell]) -> Plot | None:
+    """Returns bandwidth over size, a line per interface with two sizes; None unless both sides have one."""
+    lines: list[Line] = []
+    sides: set[bool] = set()
+    for label, some in sorted(group_by(cells, _label).items(), key=lambda entry: _order(entry[1][0])):
+        sizes = group_by(some, lambda cell: cell.record.size_bytes)
+        if len(sizes) > 1:
+            lines.append(Line(label, tuple(point(pool(same), size) for size, same in sorted(sizes.items()))))
+            sides.add(between_ranks(some[0]))
+    if len(sides) < 2:
+        return None
+    wide = is_wide(each for line in lines for each in line.points)
+    title = _title(index, cells[0])
+    both = " Rates are the sum of both directions." if cells[0].record.pattern == "bidirectional" else ""
+    caption = f"Medians with their 95 % intervals.{both}"
+    return Plot(title, caption, "size", "GB/s", tuple(lines), x_sizes=True, y_log=wide)
+
+
+def _title(index: Index, cell: Cell) -> str:
+    memories = dict.fromkeys(_memory(end.memory) for end in (cell.source, cell.destination))
+    memory = f"{' > '.join(memories)} memory"
+    place = KINDS[kind(cell)]
+    parts = cell.record.pattern.capitalize(), place[0].lower() + place[1:], index.link_class(cell), memory
+    return ", ".join(part for part in parts if part)
+
+
+def _label(cell: Cell) -> str:
+    label = cell.variant.label(memory=False, access=not between_ranks(cell))
+    if between_ranks(cell):
+        return library(cell) + label.removeprefix(cell.record.interface)
+    return f"{label}, IPC" if uses_ipc(cell) else label
+
+
+def _order(cell: Cell) -> tuple[object, ...]:
+    """One process first, then memory of another process, then libraries."""
+    return between_ranks(cell), uses_ipc(cell), _label(cell)

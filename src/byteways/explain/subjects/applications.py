@@ -1,0 +1,218 @@
+"""Application patterns: time of an iteration and of its exchange by transport and memory, what the best
+choice gains over host staging, and the gains of schieffer2025, section 7, beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from byteways.explain.claims.claim import NOT_COMPARED, Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import percent, supported
+from byteways.explain.claims.wording import longer
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, Part, Run, group_by
+from byteways.explain.subjects.collectives import members_of, ranks_of
+from byteways.explain.subjects.ranks import note_of, time_said, us_figure
+from byteways.plan.applications import fell_back
+from byteways.plan.interfaces import APPLICATIONS
+from byteways.plan.legality import kind_of
+from byteways.plan.options import TIMED, TRANSPORT
+from byteways.studies.applications import Choice, Gain, gains
+from byteways.units import format_size
+
+LEAD = (
+    "Patterns of communication that stand for CloverLeaf (halo) and Quicksilver (particles), not for their "
+    "physics. An iteration is a pass over a rank's data, the exchange with its neighbours, and the sum of "
+    "one word of every rank; every word is compared with what a single rank computes. The exchange is also "
+    "timed alone: packing, messages and unpacking."
+)
+BEST = 466.0
+#: Host staging, as codes do it whose MPI takes no memory of GPUs: what other choices are compared with.
+NAIVE = "mpi-staged"
+ITERATION, EXCHANGE = TIMED.words
+_NOT_OF_THE_PROBLEM = (TRANSPORT.name, TIMED.name)
+
+
+def applications(found: Iterable[Cell]) -> list[Cell]:
+    """Returns the results of application patterns."""
+    return [cell for cell in found if cell.record.pattern in APPLICATIONS]
+
+
+def transport_of(cell: Cell) -> str:
+    return str(cell.record.options.get(TRANSPORT.name, TRANSPORT.default))
+
+
+def timed_of(cell: Cell) -> str:
+    return str(cell.record.options.get(TIMED.name, TIMED.default))
+
+
+def choice_of(cell: Cell) -> Choice:
+    return Choice(transport_of(cell), cell.variant.source, cell.variant.destination)
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic; None if the run has no such results."""
+    problems = group_by(applications(found), problem)
+    if not problems:
+        return None
+    tables = [_table(members) for members in problems.values()]
+    beside = _beside_published(applications(found))
+    return Topic("applications", "Application patterns", LEAD, (*tables, *([beside] if beside else [])))
+
+
+def problem(cell: Cell) -> Hashable:
+    """What results of one table share: all but transport, memory, settings and what is timed."""
+    options = {name: value for name, value in cell.record.options.items() if name not in _NOT_OF_THE_PROBLEM}
+    executor = kind_of(cell.record.executor)
+    return cell.record.pattern, ranks_of(cell), cell.record.size_bytes, executor, str(sorted(options.items()))
+
+
+def title_of(cell: Cell) -> str:
+    """What results of one table have in common, for people."""
+    what = "a field" if cell.record.pattern == "halo" else "particles"
+    parts = [
+        f"{cell.record.pattern} of {ranks_of(cell)} ranks",
+        f"{format_size(cell.record.size_bytes)} of {what} per rank",
+        "on CPUs" if kind_of(cell.record.executor) == "cpu" else "on GPUs",
+        *_settings(cell),
+    ]
+    return ", ".join(parts)
+
+
+def _settings(cell: Cell) -> list[str]:
+    """Returns the options of the problem that are not left out."""
+    told = cell.variant.options.split(" ")
+    return [one for one in told if one and one.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
+
+
+def _table(members: Sequence[Cell]) -> Table:
+    """Returns a row per transport, memory and setting: both times, and their ratio."""
+    rows = []
+    fallen: dict[str, None] = {}
+    for (choice, environment), some in group_by(members, _row_of).items():
+        timed = {timed_of(cell): cell for cell in some}
+        whole, part = timed.get(ITERATION), timed.get(EXCHANGE)
+        rows.append(
+            (
+                choice.transport,
+                choice.data,
+                choice.messages,
+                environment,
+                *("" if cell is None else us_figure(_time(cell), cell) for cell in (whole, part)),
+                percent(part.value / whole.value) if whole and part and whole.value else "",
+            )
+        )
+        fallen |= dict.fromkeys(
+            reason for cell in some if (reason := fell_back(cell.record.engine_evidence or ""))
+        )
+    headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
+    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+
+
+def _row_of(cell: Cell) -> tuple[Choice, str]:
+    return choice_of(cell), cell.variant.environment
+
+
+def _time(cell: Cell) -> Part:
+    return Part(cell.value, cell.low, cell.high)
+
+
+def _beside_published(found: Sequence[Cell]) -> Table | None:
+    """Returns the gains of section 7, here and as published; None if the run has none of both sides."""
+    rows = []
+    claims = [(gain, *told) for gain in gains() for told in _gains_here(gain, found)]
+    for gain, claim, cell in claims:
+        own = supported(claim.effect, claim.low, claim.high)
+        middle = (gain.low + gain.high) / 2
+        seconds = " → ".join(f"{value:g} s" for value in gain.seconds)
+        size = ", ".join((format_size(cell.record.size_bytes), *_settings(cell)))
+        rows.append(
+            (
+                gain.says,
+                size,
+                own,
+                f"{claim.low:.3g} to {claim.high:.3g}",
+                gain.published,
+                f"{claim.effect / middle:.2f}",
+                seconds,
+                gain.locator,
+            )
+        )
+    if not rows:
+        return None
+    headings = (
+        *("what", "size", "ratio here", "interval", "published", "here / published"),
+        *("published times", "where"),
+    )
+    note = "the ratio of the time before to the time after; published on four MI300A, of whole runs"
+    return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
+
+
+def _gains_here(gain: Gain, found: Sequence[Cell]) -> Iterator[tuple[Claim, Cell]]:
+    """Yields the same ratio at each size that has both sides, under equal settings."""
+    fitting = [
+        cell
+        for cell in found
+        if (cell.record.pattern, timed_of(cell)) == (gain.pattern, gain.timed)
+        and gain.size_bytes in (None, cell.record.size_bytes)
+        and gain.crossing in (None, cell.record.options.get("crossing"))
+        and not cell.variant.environment
+        and not fell_back(cell.record.engine_evidence or "")
+    ]
+    for members in group_by(fitting, problem).values():
+        sides = {choice_of(cell): cell for cell in members}
+        before, after = sides.get(gain.before), sides.get(gain.after)
+        if before and after:
+            claim = compare(before, after, kind="published-gain", match=_size, names=("before", "after"))
+            if claim.verdict != NOT_COMPARED:
+                yield claim, before
+
+
+def _size(cell: Cell) -> Hashable:
+    return cell.record.size_bytes
+
+
+def best_over_staging(index: Index) -> Iterator[Finding]:
+    """Compares the fastest choice of transport and memory with host staging, for each problem."""
+    as_asked = [
+        cell for cell in applications(index.between_ranks) if not fell_back(cell.record.engine_evidence or "")
+    ]
+    for some in group_by(as_asked, _timed_problem).values():
+        naive = [
+            cell
+            for cell in some
+            if choice_of(cell) == Choice(NAIVE, "device", "device") and not cell.variant.environment
+        ]
+        best = min(some, key=lambda cell: cell.value)
+        if not naive or best is naive[0]:
+            continue
+        names = said(naive[0]), said(best)
+        claim = compare(naive[0], best, kind=TRANSPORT.name, ways=len(some), match=_size, names=names)
+        if not claim.leads:
+            continue
+        what = f"{best.record.pattern} of {ranks_of(best)} ranks, {format_size(best.record.size_bytes)}"
+        times = [time_said(_time(cell)) for cell in (naive[0], best)]
+        title = (
+            f"{what}, {timed_of(best)}: {names[0]} takes {longer(claim)} {names[1]}: {times[0]} vs {times[1]}"
+        )
+        detail = (
+            f"Ranks {members_of(best)}; out of {len(some)} choices of transport, memory and settings. The "
+            "pattern stands for an application's communication, not for the application."
+        )
+        yield finding(title, detail, BEST, (naive[0], best), (claim,))
+
+
+def _timed_problem(cell: Cell) -> Hashable:
+    return problem(cell), timed_of(cell)
+
+
+def said(cell: Cell) -> str:
+    """'mpi-staged', 'xccl with registered > device memory'."""
+    choice = choice_of(cell)
+    plain = choice.data == choice.messages == "device"
+    ends = dict.fromkeys((choice.data, choice.messages))
+    parts = [choice.transport if plain else f"{choice.transport} with {' > '.join(ends)} memory"]
+    return ", ".join(filter(None, (*parts, cell.variant.environment)))

@@ -1,0 +1,319 @@
+"""Collectives: time and bus bandwidth over size, one table per group of ranks and timing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
+
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import rate
+from byteways.explain.display.topic import Line, Plot, Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import label_order
+from byteways.explain.results.summary import Cell, Part, Run, group_by
+from byteways.explain.subjects import collective_ways
+from byteways.explain.subjects.ranks import (
+    MARK,
+    gb_figure,
+    is_wide,
+    library,
+    memory,
+    note_of,
+    plain_us,
+    point,
+    settings,
+    time_said,
+    us_figure,
+    versions,
+)
+from byteways.plan.case import Case
+from byteways.plan.interface_rows import BARRIER
+from byteways.plan.interfaces import COLLECTIVES
+from byteways.plan.options import TIMING
+from byteways.plan.osu import OSU, osu_bytes
+from byteways.units import format_size
+
+LEAD = "Operations of all ranks, each table by one library; the time is that of the last rank."
+#: Table notes: what each timing means.
+TIMINGS = {
+    "pipelined": "Pipelined: operations follow each other without a pause",
+    "isolated": "Isolated: one operation at a time, each from a common start of all ranks",
+    OSU: "As OSU's programs: the mean of a fixed number of calls, with an untimed barrier after each, and of "
+    "that the mean over all ranks; sizes are those that the programs print",
+}
+BUS = (
+    "Bus bandwidth as nccl-tests defines it: size over time, times a factor that depends on the operation "
+    "and the number of ranks"
+)
+#: Sizes that differ by no more than this share of the larger are in one row.
+SAME_ROW = 0.01
+#: The collective that findings report.
+TOLD = "allreduce"
+
+COLLECTIVE = 422.0
+
+
+def collectives(found: Iterable[Cell]) -> list[Cell]:
+    """Returns the collectives that move data."""
+    return [cell for cell in found if cell.record.pattern in COLLECTIVES]
+
+
+def barriers(found: Iterable[Cell]) -> list[Cell]:
+    """Returns the barriers."""
+    return [cell for cell in found if cell.record.pattern == BARRIER]
+
+
+def timing(cell: Cell) -> str:
+    """How operations follow each other: `pipelined` or `isolated`."""
+    return str(cell.record.options.get(TIMING.name, TIMING.default))
+
+
+def size_of(cell: Cell) -> int:
+    """The size in bytes by which tables name it: that of OSU's program where it is timed as that does."""
+    return (
+        osu_bytes(Case.from_json(cell.record.definition)) if timing(cell) == OSU else cell.record.size_bytes
+    )
+
+
+def members_of(cell: Cell) -> str:
+    """The participating ranks: `0-3/cpu0`."""
+    return cell.record.path.partition(":")[2]
+
+
+def ranks_of(cell: Cell) -> int:
+    """The number of participating ranks."""
+    return len(Case.from_json(cell.record.definition).ranks)
+
+
+def time_of(cell: Cell) -> Part:
+    """Returns the time of one operation in ns with the value's interval, over the rounds it comes from."""
+    time_ns = cell.time_ns
+    if cell.record.pattern == BARRIER or time_ns is None:
+        return Part(cell.value, cell.low, cell.high)
+    return Part(time_ns, time_ns * cell.value / cell.high, time_ns * cell.value / cell.low)
+
+
+def _alike(cell: Cell) -> tuple[str, str, str, str, str]:
+    """Returns the grouping key of a table; different libraries and timings never share one."""
+    return library(cell), members_of(cell), memory(cell), timing(cell), settings(cell, TIMING.name)
+
+
+def _order(alike: tuple[str, str, str, str, str]) -> tuple[object, ...]:
+    name, ranks, where, how, others = alike
+    return name, label_order(ranks), where, TIMING.words.index(how), others
+
+
+def _waits_alike(cell: Cell) -> Hashable:
+    """Returns the key that matches barriers to collectives; without memory: barriers have none."""
+    return library(cell), members_of(cell), timing(cell), cell.variant.environment
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of collectives and barriers; None if the run has none."""
+    moving, waiting = collectives(found), group_by(barriers(found), _waits_alike)
+    if not moving and not waiting:
+        return None
+    tables: list[Table] = collective_ways.tables(moving)
+    plots: list[Plot] = []
+    groups = group_by(moving, _alike)
+    for alike in sorted(groups, key=_order):
+        members = groups[alike]
+        title = ", ".join(part for part in alike if part)
+        waited = waiting.get(_waits_alike(members[0]), [])
+        tables += [*_tables(title, members, waited), *_choices(title, members)]
+        plots += _plot(title, members)
+    plots += _comparisons(moving)
+    beside = {_waits_alike(cell) for cell in moving}
+    if alone := [cell for key, cells in waiting.items() if key not in beside for cell in cells]:
+        tables.append(_barriers(alone))
+    return Topic("collectives", "Collectives", LEAD, tuple(tables), tuple(plots))
+
+
+def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list[Table]:
+    """Builds tables of times and bus bandwidths, a row per size and a column per pattern."""
+    rows = _rows_of([size_of(cell) for cell in members])
+    at = {(rows[size_of(cell)], cell.record.pattern): cell for cell in members}
+    patterns = [pattern for pattern in COLLECTIVES if any(pattern == told for _, told in at)]
+    sizes = sorted({*rows.values()})
+    times, rates, shares = [], [], []
+    most = max(cell.value for cell in members)
+    for size in sizes:
+        row = [at.get((size, pattern)) for pattern in patterns]
+        named = format_size(size)
+        times.append((named, *("" if cell is None else us_figure(time_of(cell), cell) for cell in row)))
+        rates.append((named, *("" if cell is None else gb_figure(cell) for cell in row)))
+        shares.append((None, *(None if cell is None else cell.value / most for cell in row)))
+    headings, figures = ("size", *patterns), tuple(range(len(patterns) + 1))
+    barriers_us = [us_figure(time_of(cell), cell) for cell in waited]
+    told = (f"a barrier takes {value} µs" for value in barriers_us)
+    note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], versions(members), *told)
+    return [
+        Table(f"{title}: time, µs", headings, tuple(times), figures, note),
+        *_extremes(title, at, sizes, patterns),
+        Table(
+            f"{title}: bus bandwidth, GB/s",
+            headings,
+            tuple(rates),
+            figures,
+            note_of(rates, BUS, versions(members)),
+            tuple(shares),
+        ),
+    ]
+
+
+def _extremes(
+    title: str, at: Mapping[tuple[int, str], Cell], sizes: Sequence[int], patterns: Sequence[str]
+) -> list[Table]:
+    """Builds tables of the fastest and the slowest rank, if the ranks timed their calls themselves."""
+    tables = []
+    for said, choose in (("min", min), ("max", max)):
+        rows = [
+            (format_size(size), *(_of_ranks(at.get((size, pattern)), choose) for pattern in patterns))
+            for size in sizes
+        ]
+        if any(text for row in rows for text in row[1:]):
+            figures = tuple(range(len(patterns) + 1))
+            headings = ("size", *patterns)
+            name = f"{title}: {said} over ranks, µs"
+            tables.append(Table(name, headings, tuple(rows), figures, note_of(rows)))
+    return tables
+
+
+def _of_ranks(cell: Cell | None, choose: Callable[[Iterable[float]], float]) -> str:
+    """The time of the rank that `choose` takes, in µs: the median over the rounds; empty if unknown."""
+    told = [
+        [rank["time_ns"] for rank in record.ranks or () if "time_ns" in rank]
+        for record in (cell.records if cell else ())
+    ]
+    if cell is None or not told or not all(told):
+        return ""
+    return plain_us(median(map(choose, told))) + MARK * bool(cell.warning_ids)
+
+
+def _choices(title: str, members: Sequence[Cell]) -> list[Table]:
+    """Builds the table of what the library chose, if its log says so of any size."""
+    rows = _rows_of([size_of(cell) for cell in members])
+    told = {(rows[size_of(cell)], cell.record.pattern): _choice(cell) for cell in members}
+    patterns = [
+        pattern for pattern in COLLECTIVES if any(told.get((size, pattern)) for size in rows.values())
+    ]
+    if not patterns:
+        return []
+    lines = [
+        (format_size(size), *(told.get((size, pattern), "") for pattern in patterns))
+        for size in sorted({*rows.values()})
+    ]
+    sources = [(cell.record.library_choice or {}).get("source") for cell in members]
+    note = "; ".join(dict.fromkeys(f"by {source}" for source in sources if source))
+    return [Table(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
+
+
+def _choice(cell: Cell) -> str:
+    """`Ring, LL128, 16 channels`; empty if unknown."""
+    choice = cell.record.library_choice or {}
+    if choice.get("algorithm") is None:
+        return ""
+    channels = choice.get("channels")
+    counted = "" if channels is None else f", {channels} channel{'s' * (channels != 1)}"
+    return f"{choice['algorithm']}, {choice['protocol']}{counted}"
+
+
+def _rows_of(sizes: Iterable[int]) -> dict[int, int]:
+    """Returns the size that names the table row of each size.
+
+    Patterns in blocks round a size down to a multiple of the number of ranks: 1 MiB is 1048560 bytes for 3.
+    """
+    rows: dict[int, int] = {}
+    row = 0
+    for size in sorted(set(sizes), reverse=True):
+        if row - size > SAME_ROW * row or not row:
+            row = size
+        rows[size] = row
+    return rows
+
+
+def _barriers(waited: Sequence[Cell]) -> Table:
+    """Builds the table of barriers that do not appear next to collectives."""
+    rows = [
+        (members_of(cell), timing(cell), settings(cell, TIMING.name), us_figure(time_of(cell), cell))
+        for cell in sorted(waited, key=lambda cell: (label_order(members_of(cell)), timing(cell)))
+    ]
+    headings = ("ranks", "timing", "settings", "time, µs")
+    return Table("Barrier", headings, tuple(rows), (3,), note_of(rows))
+
+
+def _plot(title: str, members: Sequence[Cell]) -> list[Plot]:
+    """Plots bus bandwidth over size, a line for each pattern with at least two sizes."""
+    by_pattern = group_by(members, lambda cell: cell.record.pattern)
+    lines = [
+        _line(pattern, by_pattern[pattern]) for pattern in COLLECTIVES if len(by_pattern.get(pattern, [])) > 1
+    ]
+    return [_drawn(title, lines)] if lines else []
+
+
+def _comparisons(moving: Sequence[Cell]) -> list[Plot]:
+    """Plots each operation that several libraries carry out among as many ranks, one line per library."""
+    plots = []
+    alike = group_by(moving, lambda cell: (cell.record.pattern, ranks_of(cell), timing(cell)))
+    for (pattern, ranks, how), some in alike.items():
+        groups = group_by(some, _alike)
+        groups = {key: cells for key, cells in groups.items() if len(cells) > 1}
+        if len({name for name, *_ in groups}) > 1:
+            lines = [_line(_worked_on(key, groups), groups[key]) for key in sorted(groups, key=_order)]
+            plots.append(_drawn(f"{pattern} of {ranks} ranks, {how}", lines))
+    return plots
+
+
+def _worked_on(alike: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> str:
+    """`NCCL, device memory, warm`, with the ranks where others differ in nothing else."""
+    name, ranks, *rest = alike
+    same = [one for one in others if (one[0], *one[2:]) == (name, *rest)]
+    where, _, settings_ = rest
+    return ", ".join(part for part in (name, ranks * (len(same) > 1), where, settings_) if part)
+
+
+def _line(label: str, members: Sequence[Cell]) -> Line:
+    return Line(label, tuple(point(cell, cell.record.size_bytes) for cell in _by_size(members)))
+
+
+def _drawn(title: str, lines: Sequence[Line]) -> Plot:
+    caption = "Bus bandwidth as nccl-tests defines it, with its 95 % interval."
+    wide = is_wide(each for line in lines for each in line.points)
+    return Plot(title, caption, "size", "bus bandwidth, GB/s", tuple(lines), x_sizes=True, y_log=wide)
+
+
+def _by_size(cells: Sequence[Cell]) -> list[Cell]:
+    return sorted(cells, key=lambda cell: cell.record.size_bytes)
+
+
+def allreduce(index: Index) -> Iterator[Finding]:
+    """Reports the time of the smallest and the bus bandwidth of the largest size, for most ranks."""
+    told = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == TOLD]
+    waiting = group_by(barriers(index.between_ranks), _waits_alike)
+    for some in group_by(told, _but_members).values():
+        most = max(map(ranks_of, some))
+        widest = [cell for cell in some if ranks_of(cell) == most]
+        for members in group_by(widest, members_of).values():
+            yield _finding(members, most, waiting.get(_waits_alike(members[0]), []))
+
+
+def _but_members(cell: Cell) -> tuple[str, ...]:
+    name, _, *others = _alike(cell)
+    return name, *others
+
+
+def _finding(members: Sequence[Cell], ranks: int, waited: Sequence[Cell]) -> Finding:
+    ordered = _by_size(members)
+    first, last = ordered[0], ordered[-1]
+    how = ", ".join(filter(None, (timing(first), memory(first), settings(first, TIMING.name))))
+    title = (
+        f"{library(first)} {TOLD} of {ranks} ranks, {how}: {time_said(time_of(first))} at "
+        f"{format_size(first.record.size_bytes)}"
+    )
+    if last is not first:
+        title += f"; bus bandwidth {rate(last)} GB/s at {format_size(last.record.size_bytes)}"
+    detail = f"Ranks {members_of(first)}."
+    for cell in waited:
+        detail += f" A barrier takes {time_said(time_of(cell))}."
+    ends = [first] if last is first else [first, last]
+    return finding(title, detail, COLLECTIVE, [*ends, *waited])

@@ -1,0 +1,316 @@
+"""Contention: how total bandwidth grows with the number of GPUs, filled package by package or spread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from byteways.explain.bottlenecks.bottlenecks import Bottleneck, Explanation, explanations
+from byteways.explain.bottlenecks.prediction import HELD_BACK, Predictions, Together, predictions
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import count, gb, listed, percent, rate
+from byteways.explain.claims.wording import all_as_predicted
+from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.plan.case import PATTERNS
+from byteways.topology.model import Topology
+from byteways.topology.packages import packed, spread
+from byteways.units import format_size
+
+LEAD = (
+    "Each concurrent case is predicted from its flows measured alone and from the links (maximum flow "
+    "with fixed routes); under fair sharing of links the prediction can be lower. A case that stays below"
+    " it has a bottleneck: the smallest set of shared resources whose load is the same wherever they "
+    "limit the flows."
+)
+NOTHING = "unexplained"
+#: Label of a gap seen in one case only: many bottlenecks could explain it.
+ONCE = "undetermined (one case)"
+#: Maximum number of equally likely bottlenecks that a table cell lists.
+MOST_NAMES = 3
+#: Maximum number of devices that a path lists before they are counted instead.
+MOST_DEVICES = 3
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic; None without a concurrent case whose flows were also measured alone."""
+    index = Index.of(run)
+    predicted = index.once(predictions)
+    if not predicted.cases:
+        return None
+    explained = index.once(_explanations)
+    tables = [table for table in (_bottlenecks(explained), _cases(index, predicted, explained)) if table.rows]
+    drawn = plots(run.topology, predicted.cases)
+    return Topic("together", "Contention", LEAD, tuple(tables), drawn)
+
+
+def _explanations(index: Index) -> list[Explanation]:
+    return explanations(index.topology, index.once(predictions))
+
+
+def named(names: Sequence[str]) -> str:
+    """`the link gpu0>gpu1`, or several equally likely ones: `… or …`."""
+    more = len(names) - MOST_NAMES
+    return " or ".join(names[:MOST_NAMES]) + (f" or {count(more, 'other')}" if more > 0 else "")
+
+
+def shortened(path: str) -> str:
+    """Replaces long device lists in a path by counts: `4 NUMA domains>8 GPUs`."""
+
+    def counted(match: re.Match[str]) -> str:
+        names = match[0].split(",")
+        if len(names) <= MOST_DEVICES:
+            return match[0]
+        return count(len(names), "GPU" if names[0].startswith("gpu") else "NUMA domain")
+
+    return re.sub(r"(?:[cg]pu\d+,)+[cg]pu\d+", counted, path)
+
+
+def _bottlenecks(explained: Sequence[Explanation]) -> Table:
+    rows = []
+    for explanation in explained:
+        for one in explanation.bottlenecks:
+            example, record = one.example, one.example.cell.record
+            rows.append(
+                (
+                    named(one.names),
+                    gb(one.bytes_per_s),
+                    f"{record.interface}, {format_size(record.size_bytes)}",
+                    str(len(one.cases)),
+                    f"{shortened(record.path)}: {gb(example.cell.value)} instead of {gb(example.even)}",
+                )
+            )
+    headings = ("bottleneck", "measured limit, GB/s", "interface, size", "cases", "example, GB/s")
+    note = "“or” joins resources that this run cannot tell apart"
+    if any(one.resource.hidden for each in explained for one in each.bottlenecks):
+        note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
+    return Table("Bottlenecks", headings, tuple(rows), (1, 3), note)
+
+
+def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
+    """Builds the table of cases; equal cases share a row with the one farthest below its prediction."""
+    groups = group_by(
+        predicted.cases,
+        lambda case: (
+            PATTERNS.index(case.cell.record.pattern),
+            case.setting,
+            case.cell.record.access,
+            len(case.flows),
+            tuple(sorted(flow.path[:3] + flow.path.rpartition(">")[2][:3] for flow in case.flows)),
+            index.link_classes(case.cell),
+        ),
+    )
+    sizes = sorted({case.cell.record.size_bytes for case in predicted.cases})
+    rows = []
+    for _, same in sorted(groups.items(), key=lambda item: _order(item[1][0])):
+        worst = min(same, key=lambda case: case.kept)
+        record = worst.cell.record
+        size = f", {format_size(record.size_bytes)}" * (len(sizes) > 1)
+        rows.append(
+            (
+                record.pattern,
+                f"{record.interface}, {record.access}{size}",
+                shortened(record.path),
+                str(len(same)),
+                gb(sum(worst.alone)),
+                gb(worst.most),
+                gb(worst.cell.value),
+                percent(worst.cell.value / worst.most),
+                "; ".join([*_reasons(worst, explained), *worst.cell.doubts]),
+            )
+        )
+    headings = (
+        *("pattern", "interface", "path", "cases", "alone", "predicted", "measured", "ratio"),
+        "limited by, remarks",
+    )
+    note = (
+        "GB/s in total; of equivalent cases, the one farthest below prediction. ‘Limited by’ names what holds"
+        f" back a case at least {percent(1 - HELD_BACK)} below fair sharing, where it is identified"
+    )
+    if predicted.lacking:
+        note += (
+            f"; {count(predicted.lacking, 'case')} could not be predicted, as a flow was not measured alone"
+        )
+    one = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
+    return Table(f"Predicted vs measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
+
+
+def _order(case: Together) -> tuple[object, ...]:
+    record = case.cell.record
+    return PATTERNS.index(record.pattern), record.interface, -record.size_bytes, len(case.flows), record.path
+
+
+def _reasons(case: Together, explained: Sequence[Explanation]) -> list[str]:
+    """Returns the reasons why a case stays below the sum of its single flows, predicted or not."""
+    if case.held_back:
+        names = [one.names[0] for each in explained for one in each.of(case)]
+        alone = any(each.unexplained == (case,) and not each.bottlenecks for each in explained)
+        return names or [ONCE if alone else NOTHING]
+    if case.even < HELD_BACK * case.most:
+        return [f"as predicted: fair sharing of links gives {gb(case.even)}"]
+    if case.limits and case.most < HELD_BACK * sum(case.alone):
+        kept = ", ".join(case.limits[:MOST_NAMES])
+        return [f"as predicted: {kept}" + (", …" if len(case.limits) > MOST_NAMES else "")]
+    return []
+
+
+TITLES = {
+    "fan-out": "From the host to 2 … n GPUs concurrently",
+    "fan-in": "From 2 … n GPUs to the host concurrently",
+    "fan-bidirectional": "Between the host and 2 … n GPUs, both directions concurrently",
+}
+CAPTION = (
+    "Sum over all flows. Packed: fill one package and NUMA domain before the next. Spread: use all of "
+    "them first. Predicted: fair sharing, from single-flow rates and links."
+)
+#: Minimum number of GPU counts for a line.
+LEAST_POINTS = 2
+#: Predictions within this relative difference are drawn as one line.
+ALIKE = 0.01
+
+
+def plots(topology: Topology, cases: Sequence[Together]) -> tuple[Plot, ...]:
+    """Returns a plot per direction, at the largest size of each interface."""
+    found = []
+    for pattern, title in TITLES.items():
+        fans = [case for case in cases if case.cell.record.pattern == pattern and _gpus(case)]
+        lines: list[Line] = []
+        for interface, same in group_by(fans, lambda case: case.cell.record.interface).items():
+            size = max(case.cell.record.size_bytes for case in same)
+            of_size = [case for case in same if case.cell.record.size_bytes == size]
+            lines += _lines(topology, f"{interface}, {format_size(size)}", of_size)
+        if lines:
+            found.append(Plot(title, CAPTION, "concurrent GPUs", "GB/s in total", tuple(lines)))
+    return tuple(found)
+
+
+def _gpus(case: Together) -> frozenset[str]:
+    """Returns the GPUs of a host-GPU case; empty if a flow is not between host and GPU."""
+    ends = [{flow.source.device, flow.destination.device} for flow in case.flows]
+    gpus = [{end for end in both if end.startswith("gpu")} for both in ends]
+    if any(len(both) != 2 or len(one) != 1 for both, one in zip(ends, gpus, strict=True)):
+        return frozenset()
+    return frozenset().union(*gpus)
+
+
+def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Line]:
+    """Returns measured lines in both orders of GPUs (merged if they select the same GPUs) and predictions."""
+    by_gpus = {_gpus(case): case for case in cases}
+    orders = {"packed": packed(topology), "spread": spread(topology)}
+    chosen = {
+        name: [case for count in range(2, len(order) + 1) if (case := by_gpus.get(frozenset(order[:count])))]
+        for name, order in orders.items()
+    }
+    if chosen["packed"] == chosen["spread"]:
+        del chosen["spread"]
+    lines = []
+    foreseen: list[float] = []  # of the first order; an equal prediction of the other is not drawn
+    for name, same in chosen.items():
+        if len(same) < LEAST_POINTS:
+            continue
+        order = f", {name}" if len(chosen) > 1 else ""
+        lines.append(Line(f"{label}{order}", tuple(_measured(case) for case in same)))
+        even = [case.even for case in same]
+        if not foreseen or any(abs(a / b - 1) > ALIKE for a, b in zip(even, foreseen, strict=False)):
+            lines.append(Line(f"{label}{order}, predicted", tuple(_predicted(case) for case in same)))
+        foreseen = foreseen or even
+    return lines
+
+
+def _measured(case: Together) -> PlotPoint:
+    cell = case.cell
+    text = f"{cell.record.path}: {gb(cell.value)} GB/s"
+    return PlotPoint(len(_gpus(case)), cell.value / 1e9, cell.low / 1e9, cell.high / 1e9, text)
+
+
+def _predicted(case: Together) -> PlotPoint:
+    even = case.even / 1e9
+    text = f"{case.cell.record.path}: {gb(case.even)} GB/s predicted"
+    return PlotPoint(len(_gpus(case)), even, even, even, text)
+
+
+NAMED, UNEXPLAINED, AS_PREDICTED = 505.0, 455.0, 300.0
+#: Minimum number of cases for the finding that all match their predictions.
+LEAST_PREDICTED = 4
+#: Extra importance of a resource that the topology does not show.
+HIDDEN = 20.0
+
+
+def bottlenecks(index: Index) -> Iterator[Finding]:
+    predicted, explained = index.once(predictions), index.once(_explanations)
+    same = group_by(
+        [one for each in explained for one in each.bottlenecks],
+        lambda one: one.resource.hidden or one.resource.name,
+    )
+    yield from map(_named, same.values())
+    unexplained = [case for each in explained for case in each.unexplained]
+    if unexplained:
+        yield _unexplained(unexplained)
+    if not predicted.held_back and len(predicted.cases) >= LEAST_PREDICTED:
+        yield from _as_predicted(predicted)
+
+
+def _named(same: Sequence[Bottleneck]) -> Finding:
+    """Reports one shared resource, with its limit by interface, or by direction if it is hidden."""
+    most = min(same, key=lambda one: (-len(one.cases), one.example.kept))
+    example, record = most.example, most.example.cell.record
+    title = (
+        f"Shared bottleneck: {most.names[0]} ({gb(most.bytes_per_s)} GB/s in total); "
+        f"{record.interface} {shortened(record.path)} reaches {rate(example.cell)}; "
+        f"single-flow rates predict {gb(example.even)}"
+    )
+    detail = f"{format_size(record.size_bytes)}."
+    if len(most.names) > 1:
+        detail += f" Could equally be {named(most.names[1:])}."
+    if most.resource.hidden:
+        detail += " It may be a PCIe switch: the topology shows none there."
+    cases = len({case.cell.record.case_id for one in same for case in one.cases})
+    detail += f" Explains {count(cases, 'case')} below prediction."
+    others = [
+        f"{gb(one.bytes_per_s)} by {one.example.cell.record.interface}"
+        + (
+            f" at {format_size(size)}"
+            if (size := one.example.cell.record.size_bytes) != record.size_bytes
+            else ""
+        )
+        + (f" ({one.resource.name.rpartition(', ')[2]})" if one.resource.hidden else "")
+        for one in same
+        if one is not most and gb(one.bytes_per_s) != gb(most.bytes_per_s)
+    ]
+    if others:
+        detail += f" Other limits: {listed(others)}."
+    importance = NAMED + (HIDDEN if most.resource.hidden else 0.0) + 10 * (1 - example.kept)
+    claims = [case.claim for one in same for case in one.cases]
+    return finding(title, detail, importance, (example.cell,), claims)
+
+
+def _unexplained(cases: Sequence[Together]) -> Finding:
+    worst = min(cases, key=lambda case: (bool(case.cell.doubts), case.kept))
+    record = worst.cell.record
+    title = (
+        f"{record.pattern} {record.interface} reaches {rate(worst.cell)}; single-flow rates and links "
+        f"predict {gb(worst.even)} GB/s; "
+        + (
+            "the bottleneck is not identified"
+            if len(cases) > 1
+            else "one case is not enough to find the bottleneck"
+        )
+    )
+    detail = f"{shortened(record.path)}, {format_size(record.size_bytes)}."
+    if len(cases) > 1:
+        detail += f" Seen in {count(len(cases), 'case')} of this run."
+    return finding(title, detail, UNEXPLAINED, (worst.cell,), [case.claim for case in cases])
+
+
+def _as_predicted(predicted: Predictions) -> Iterator[Finding]:
+    """Reports that all cases reach their predictions; nothing if one does not, although not significantly."""
+    cases = predicted.cases
+    ratios = sorted(case.kept for case in cases)
+    if ratios[0] < HELD_BACK:
+        return
+    title = f"{all_as_predicted(len(cases), predicted.lacking)} perform as predicted from single-flow rates"
+    least, most = (f"{100 * ratio:.0f}" for ratio in (ratios[0], ratios[-1]))
+    share = f"{least} %" if least == most else f"Between {least} and {most} %"
+    detail = f"{share} of the prediction from single-flow rates and links."
+    yield finding(title + " and links", detail, AS_PREDICTED, (), [case.claim for case in cases])

@@ -1,0 +1,269 @@
+"""Energy per gigabyte, by the devices' own counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import hypot
+from statistics import fmean, median
+from typing import Any
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import count, listed, way
+from byteways.explain.claims.wording import least_energy
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.case_names import describe
+from byteways.explain.results.index import Index
+from byteways.explain.results.repeatability import Rounds, Spread, spreads
+from byteways.explain.results.rounds import NORMAL_95
+from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.units import format_size, three_digits
+
+#: Lower bound of the energy per GB, so that its logarithm exists when idle power cancels nearly all.
+_LEAST_JOULES = 1e-6
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Medians over the rounds of a case; `cell` holds joules per GB as its value and interval."""
+
+    cell: Cell
+    watts: float
+    idle_watts: float
+    bytes_per_s: float
+    duration_s: float
+    updates: int
+    counted: tuple[str, ...]
+    not_counted: tuple[str, ...]
+
+    @property
+    def joules_per_gb(self) -> float:
+        return self.cell.value
+
+    @property
+    def low(self) -> float:
+        return self.cell.low
+
+    @property
+    def high(self) -> float:
+        return self.cell.high
+
+
+def energies(found: Sequence[Cell]) -> list[Energy]:
+    """Returns the energy of every case that has energy measurements, in order of first appearance."""
+    told = []
+    for cell in found:
+        fields = [record.energy for record in cell.records if record.energy and "reason" not in record.energy]
+        if fields:
+            told.append((cell, fields))
+    cases = [_rounds(cell, fields) for cell, fields in told]
+    return [
+        Energy(
+            _as_cell(cell, fields, spread),
+            median(float(field["watts"]) for field in fields),
+            median(float(field["idle_watts"]) for field in fields),
+            median(float(field["bytes_per_s"]) for field in fields),
+            min(float(field["duration_s"]) for field in fields),
+            min(int(field["counter_updates"]) for field in fields),
+            tuple(fields[0]["counted"]),
+            tuple(fields[0]["not_counted"]),
+        )
+        for (cell, fields), spread in zip(told, spreads(cases), strict=True)
+    ]
+
+
+def _rounds(cell: Cell, fields: Sequence[Mapping[str, Any]]) -> Rounds:
+    """Returns joules per GB of each round; spreads are pooled by interface, else over the run."""
+    costs = tuple(max(float(field["joules_per_GB"]), _LEAST_JOULES) for field in fields)
+    within = fmean(
+        (high - low) / 2 / NORMAL_95 / cost
+        for cost, (low, high) in zip(costs, map(_interval, fields), strict=True)
+    )
+    return Rounds(costs, within, (("energy", cell.record.interface), ("energy",)))
+
+
+def _as_cell(cell: Cell, fields: Sequence[Mapping[str, Any]], spread: Spread) -> Cell:
+    cost = median(float(field["joules_per_GB"]) for field in fields)
+    low, high = spread.interval(cost, len(fields)) if len(fields) > 1 else _interval(fields[0])
+    records = tuple(record for record in cell.records if record.energy and "reason" not in record.energy)
+    return replace(cell, records=records, value=cost, low=low, high=high, spread=spread)
+
+
+def _interval(field: Mapping[str, Any]) -> tuple[float, float]:
+    """Returns the interval in joules per GB.
+
+    Older records have none: it is then estimated with an error of one counter step at either end.
+    """
+    if "joules_per_GB_ci95" in field:
+        low, high = field["joules_per_GB_ci95"]
+        return float(low), float(high)
+    cost, steps = float(field["joules_per_GB"]), max(int(field["counter_updates"]) - 1, 1)
+    # The idle device was observed for at least as many counter steps.
+    watts = hypot(float(field["watts"]), float(field["idle_watts"])) / steps
+    half = watts / (float(field["bytes_per_s"]) / 1e9)
+    return cost - half, cost + half
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """Why cases have no energy measurement."""
+
+    reason: str
+    cells: tuple[Cell, ...]
+
+
+def unmeasured(found: Sequence[Cell]) -> list[Unmeasured]:
+    """Returns the reasons why no round of a case has the requested energy, the most frequent first."""
+    told = []
+    for cell in found:
+        asked = [record.energy for record in cell.records if record.energy]
+        if asked and all("reason" in field for field in asked):
+            told.append((str(asked[0]["reason"]), cell))
+    reasons = group_by(told, lambda each: each[0])
+    return sorted(
+        (Unmeasured(reason, tuple(cell for _, cell in some)) for reason, some in reasons.items()),
+        key=lambda each: -len(each.cells),
+    )
+
+
+LEAD = (
+    "Energy per gigabyte from the energy counters of the devices at both ends, minus their idle energy. "
+    "Operations repeat until two seconds and 20 updates of every counter have passed, or ten seconds; "
+    "both are listed. For STREAM kernels a gigabyte is one read or written, for others one that arrives. "
+    "Devices without a counter are listed as not counted."
+)
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of energy; None if the run requested none."""
+    asked = [cell for cell in found if any(record.energy for record in cell.records)]
+    if not asked:
+        return None
+    measured = energies(asked)
+    headings = (
+        *("case", "size", "J/GB", "95 % interval", "W", "idle, W", "GB/s", "seconds", "steps"),
+        *("counted", "not counted"),
+    )
+    rows = tuple(
+        (
+            describe(one.cell.record),
+            format_size(one.cell.record.size_bytes),
+            three_digits(one.joules_per_gb),
+            f"{three_digits(one.low)} to {three_digits(one.high)}",
+            f"{one.watts:.0f}",
+            f"{one.idle_watts:.0f}",
+            three_digits(one.bytes_per_s / 1e9),
+            f"{one.duration_s:.2g}",
+            str(one.updates),
+            ", ".join(one.counted),
+            ", ".join(one.not_counted) or "–",
+        )
+        for one in measured
+    )
+    tables = [Table("", headings, rows, tuple(range(1, 9)))] if rows else []
+    if reasons := unmeasured(asked):
+        listed = tuple((each.reason, str(len(each.cells))) for each in reasons)
+        tables.append(Table("Cases without an energy result", ("reason", "cases"), listed, (1,)))
+    return Topic("energy", "Energy", LEAD, tuple(tables))
+
+
+#: Ranks above bandwidth findings: only runs that request energy have it.
+ENERGY = 640.0
+#: Low importance: a missing measurement is not a result.
+NO_ENERGY = 90.0
+
+
+def energy(index: Index) -> Iterator[Finding]:
+    """Reports for each path the interface with the least energy per GB, at the largest size."""
+    by_path = group_by(
+        [one for one in energies(index.ranked) if one.cell.ranked],
+        # STREAM counts bytes read and written, copies count bytes that arrive: not comparable.
+        lambda one: (one.cell.record.source, one.cell.record.destination, one.cell.record.counts),
+    )
+    for of_path in by_path.values():
+        size = max(one.cell.record.size_bytes for one in of_path)
+        same = [one for one in of_path if one.cell.record.size_bytes == size]
+        if len({one.cell.record.interface for one in same}) > 1:
+            yield _ranked(same)
+
+
+def _ranked(same: Sequence[Energy]) -> Finding:
+    """Reports the interface with the least energy if its lead is significant; otherwise names the ties."""
+    first = min(same, key=lambda one: one.joules_per_gb)
+    beside = {id(one): _beside(one, first, len(same)) for one in same if one is not first}
+    mine = first.cell.record.interface
+    ties, more = [_named([first, *_tied(same, beside, mine)])], []
+    for interface, ways in group_by(same, lambda one: one.cell.record.interface).items():
+        if interface == mine:
+            continue
+        least = min(ways, key=lambda one: one.joules_per_gb)
+        tied = _tied(ways, beside, interface)
+        if tied:
+            ties.append(_named(tied))
+        else:
+            more.append(beside[id(least)])
+    record = first.cell.record
+    between = f"from {record.source} to {record.destination}"
+    level = [claim for claim in beside.values() if not claim.leads]
+    title = least_energy(between, ties, first.joules_per_gb, more, level)
+    missing = f"; not counted: {listed(first.not_counted)}" if first.not_counted else ""
+    ordered = sorted(same, key=lambda one: one.joules_per_gb)
+    detail = (
+        f"{listed([_figure(one) for one in ordered])}. "
+        f"{format_size(record.size_bytes)}; counters of {listed(first.counted)}{missing}; idle subtracted; "
+        f"at least {min(one.duration_s for one in same):.1f} s and "
+        f"{min(one.updates for one in same)} steps."
+    )
+    return finding(title, detail, ENERGY, [one.cell for one in ordered], beside.values())
+
+
+def _beside(one: Energy, first: Energy, ways: int) -> Claim:
+    names = way(one.cell.variant), way(first.cell.variant)
+    return compare(one.cell, first.cell, kind="energy", ways=ways, quantity="energy", names=names)
+
+
+def _tied(ways: Sequence[Energy], beside: Mapping[int, Claim], interface: str) -> list[Energy]:
+    """Returns the variants of an interface without a significant difference from the best."""
+    return [
+        one
+        for one in ways
+        if one.cell.record.interface == interface and id(one) in beside and not beside[id(one)].leads
+    ]
+
+
+def _named(ways: Sequence[Energy]) -> str:
+    """Names one interface with the settings that these variants share."""
+    variants = [one.cell.variant for one in ways]
+
+    def common(part: str) -> str:
+        found = {getattr(same, part) for same in variants}
+        return str(found.pop()) if len(found) == 1 else ""
+
+    parts = ("access", "options", "environment", "cache")
+    return way(replace(variants[0], **{part: common(part) for part in parts}))
+
+
+def _figure(one: Energy) -> str:
+    """'copy 0.453 J (0.39 to 0.51)'."""
+    interval = f"{three_digits(one.low)} to {three_digits(one.high)}"
+    return f"{way(one.cell.variant)} {three_digits(one.joules_per_gb)} J ({interval})"
+
+
+def no_energy(index: Index) -> Iterator[Finding]:
+    """Reports in one sentence all cases whose requested energy is unavailable."""
+    reasons = unmeasured(index.cells)
+    if not reasons:
+        return
+    cases = count(sum(len(each.cells) for each in reasons), "case")
+    measured = energies(index.cells)
+    title = (
+        f"No energy result for {cases}: {reasons[0].reason}"
+        if len(reasons) == 1
+        else f"No energy result for {cases}"
+    )
+    told = [f"{each.reason} ({count(len(each.cells), 'case')})" for each in reasons]
+    detail = "" if len(reasons) == 1 else f"{'; '.join(told)}. "
+    detail += "Their other results are unaffected." if measured else "This run has no energy results."
+    yield Finding(title, detail, NO_ENERGY)

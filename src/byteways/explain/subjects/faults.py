@@ -1,0 +1,237 @@
+"""Problems: corruption and failures first, then results with warnings, then skipped cases."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import count, gb, listed, percent, rate
+from byteways.explain.results.blamed_ranks import blamed_names
+from byteways.explain.results.case_names import describe
+from byteways.explain.results.index import Index
+from byteways.explain.results.obstacles import Reason, not_measured
+from byteways.explain.results.repeatability import LEAST_ROUNDS
+from byteways.explain.results.summary import group_by
+from byteways.record.record import Record
+from byteways.record.warnings import CLOCK_DROP, THROTTLE_REASONS
+from byteways.units import format_size
+
+CORRUPT, BEYOND_LIMIT, FAILED, DAMAGED, WRONG_WAY, THROTTLED, ABOVE_PEAK, WARNED, FEW_ROUNDS, SKIPPED = (
+    1000.0,
+    950.0,
+    900.0,
+    890.0,
+    700.0,
+    650.0,
+    120.0,
+    110.0,
+    105.0,
+    100.0,
+)
+
+#: Warnings that void the meaning of a result, with the finding's title.
+GRAVE = {
+    "unexpected-path": "Link counters do not match the bytes moved in {cases}",
+    "page-size": "The memory is on pages of another size than its kind means in {cases}",
+}
+
+_DEVICE = re.compile(r"\b[cg]pu\d+\b")
+
+
+def corruption(index: Index) -> Iterator[Finding]:
+    corrupt = [record for record in index.records if record.status == "corrupt"]
+    if not corrupt:
+        return
+    record = corrupt[0]
+    where = [_place(record)] if record.corruption else []
+    detail = " ".join(
+        [f"First: {describe(record)}.", *where, "Do not trust results on this path until this is explained."]
+    )
+    yield Finding(f"Data arrived corrupt in {count(len(corrupt), 'measurement')}", detail, CORRUPT)
+
+
+def _place(record: Record) -> str:
+    bad = record.corruption or {}
+    return (
+        f"Offset {bad.get('first_offset_bytes')}: expected {bad.get('expected')}, got {bad.get('got')}; "
+        f"{count(bad.get('bad_words') or 0, 'wrong word')} on {bad.get('path', record.path)}."
+    )
+
+
+def failures(index: Index) -> Iterator[Finding]:
+    reasons = [
+        reason for reason in not_measured(index.records) if reason.status in ("failed", "lost", "timeout")
+    ]
+    if not reasons:
+        return
+    total = sum(reason.count for reason in reasons)
+    statuses = group_by(reasons, lambda reason: reason.status)
+    words = {"failed": "failed", "lost": "lost its worker", "timeout": "timed out"}
+    parts = [f"{sum(reason.count for reason in same)} {words[status]}" for status, same in statuses.items()]
+    detail = " ".join(f"{reason.example}: {reason.reason}." for reason in reasons[:3])
+    title = f"{count(total, 'case')} without a result: {listed(parts)}{_at_fault(index)}"
+    yield Finding(title, detail, FAILED)
+
+
+def _at_fault(index: Index) -> str:
+    """Returns `, 6 of them through rank 1 (gpu1 on node7)`: the rank that most of the reasons name."""
+    tried = [record for record in index.records if record.status in ("failed", "lost", "timeout")]
+    names = Counter(name for some in blamed_names(index.manifest, tried).values() for name in some)
+    if not names:
+        return ""
+    (name, number), *_ = names.most_common(1)
+    return f", {number} of them through {name}"
+
+
+def damaged(index: Index) -> Iterator[Finding]:
+    lines = index.damaged_lines
+    if not lines:
+        return
+    title = f"{count(lines, 'line')} of measurements.jsonl could not be read"
+    recorded = {(record.case_id, record.round) for record in index.records}
+    if len(recorded) < index.manifest.get("planned", 0):
+        detail = "Their cases are missing; `byteways run --resume` measures them again."
+    else:
+        detail = "Every case still has a record: those cases were measured again."
+    yield Finding(title, detail, DAMAGED)
+
+
+def grave_warnings(index: Index) -> Iterator[Finding]:
+    for group in index.warning_groups:
+        if group.id in GRAVE:
+            figures = f" (observed {group.observed}, required {group.required})" if group.observed else ""
+            title = GRAVE[group.id].format(cases=count(group.count, "case"))
+            yield Finding(title, f"For example {group.example}{figures}. {group.advice}", WRONG_WAY)
+
+
+def throttled(index: Index) -> Iterator[Finding]:
+    """Reports throttled GPUs by name: their results are below what the hardware can do."""
+    held = [
+        (record, warning)
+        for record in index.records
+        for warning in record.warnings
+        if warning.id in ("throttled", "clock-drop")
+    ]
+    if not held:
+        return
+    devices = Counter(device for record, _ in held for device in _throttled_devices(record))
+    cases = len({(record.case_id, record.round) for record, _ in held})
+    who = (
+        f": {listed([f'{device} ({number})' for device, number in devices.most_common(4)])}"
+        if devices
+        else ""
+    )
+    record, warning = held[0]
+    title = f"GPU clocks were throttled in {count(cases, 'measurement')}{who}"
+    figures = f"{warning.id}, observed {warning.observed}, required {warning.required}"
+    yield Finding(title, f"For example {describe(record)} ({figures}). {warning.advice}", THROTTLED)
+
+
+def _throttled_devices(record: Record) -> list[str]:
+    """Returns the devices whose readings show throttling; empty without readings."""
+    found = []
+    dropped = any(warning.id == "clock-drop" for warning in record.warnings)
+    for device, readings in (record.health or {}).items():
+        before, after = readings.get("before") or {}, readings.get("after") or {}
+        clocks = [reading.get("memory_clock_mhz") or 0 for reading in (before, after)]
+        slower = dropped and 0 < clocks[1] < (1 - CLOCK_DROP) * clocks[0]
+        if slower or any((after.get("throttle_reasons") or 0) & bit for bit in THROTTLE_REASONS):
+            found.append(device)
+    return found
+
+
+def beyond_limit(index: Index) -> Iterator[Finding]:
+    """Reports results beyond a physical limit: they are void, so no other finding quotes them."""
+    if not index.void:
+        return
+    record = index.void[0]
+    title = f"{count(len(index.void), 'result')} beyond the physical limit: void and not ranked"
+    warning = next(one for one in record.warnings if one.id == "beyond-limit")
+    detail = f"For example {describe(record)}, {format_size(record.size_bytes)}. {warning.advice}"
+    yield Finding(title, detail, BEYOND_LIMIT)
+
+
+def few_rounds(index: Index) -> Iterator[Finding]:
+    """Reports results with too few rounds, which comparisons exclude."""
+    few = [cell for cell in index.cells if cell.rounds < LEAST_ROUNDS]
+    if not few:
+        return
+    title = f"{len(few)} of {count(len(index.cells), 'result')} measured in fewer than {LEAST_ROUNDS} rounds"
+    detail = (
+        "They are in the tables but not ranked, because differences between rounds are unknown. "
+        "Allow more time (--budget)."
+    )
+    yield Finding(title, detail, FEW_ROUNDS)
+
+
+def above_peak(index: Index) -> Iterator[Finding]:
+    beyond = [cell for cell in index.quotable if cell.peak and cell.low > cell.peak]
+    if not beyond:
+        return
+    worst = max(beyond, key=lambda cell: cell.fraction or 0)
+    figures = count(len(beyond), "result")
+    title = f"{figures} above the nominal peak: {describe(worst.record)} reaches {rate(worst)} GB/s"
+    detail = (
+        f"That is {percent(worst.fraction or 0)} of {gb(worst.peak or 0)} GB/s ({worst.record.peak_source}). "
+        "Either the bytes did not cross that link (caches), or this machine's peak differs."
+    )
+    yield finding(title, detail + _overlap(worst.record), ABOVE_PEAK, (worst,))
+
+
+def _overlap(record: Record) -> str:
+    """Notes that flows overlapped less than half the time, so that the sum of their rates is too high."""
+    together, whole = record.window_ns, record.end_to_end_ns
+    if together is None or not whole or 2 * together >= whole:
+        return ""
+    share = percent(max(together, 0.0) / whole)
+    return f" The flows overlapped for only {share} of the time, so the sum overstates the links' rate."
+
+
+def warned(index: Index) -> Iterator[Finding]:
+    own = {
+        "serialised",
+        "throttled",
+        "clock-drop",
+        "straggler",
+        "beyond-limit",
+        *GRAVE,
+    }  # these have their own findings
+    groups = [group for group in index.warning_groups if group.id not in own]
+    if not groups:
+        return
+    ids = {warning.id for warning in groups}
+    touched = [cell for cell in index.cells if ids & set(cell.warning_ids)]
+    parts = [f"{group.id} ({group.count})" for group in groups]
+    first = groups[0]
+    figures = f" (observed {first.observed}, required {first.required})" if first.observed else ""
+    verb = "carries" if len(touched) == 1 else "carry"
+    title = f"{len(touched)} of {count(len(index.cells), 'result')} {verb} a warning: {listed(parts)}"
+    yield Finding(title, f"For example {first.example}{figures}. {first.advice}", WARNED)
+
+
+def skipped(index: Index) -> Iterator[Finding]:
+    yield from _not_tried(index, "skipped", "skipped")
+
+
+def left_out(index: Index) -> Iterator[Finding]:
+    yield from _not_tried(index, "left out", "left out for lack of time")
+
+
+def _not_tried(index: Index, status: str, words: str) -> Iterator[Finding]:
+    reasons = [reason for reason in not_measured(index.records) if reason.status == status]
+    if not reasons:
+        return
+    total = sum(reason.count for reason in reasons)
+    # Reasons that differ only in the device count as one.
+    alike = list(group_by(reasons, lambda reason: _DEVICE.sub("*", reason.reason)).values())
+    alike.sort(key=lambda same: -sum(reason.count for reason in same))
+    detail = " ".join(_one_reason(same) for same in alike[:4])
+    more = f" And {count(len(alike) - 4, 'more reason')}." if len(alike) > 4 else ""
+    yield Finding(f"{count(total, 'case was', 'cases were')} {words}", detail + more, SKIPPED)
+
+
+def _one_reason(same: list[Reason]) -> str:
+    more = f" (and {count(len(same) - 1, 'more reason')} like it)" if len(same) > 1 else ""
+    return f"{count(sum(reason.count for reason in same), 'case')}: {same[0].reason}{more}."

@@ -1,0 +1,53 @@
+"""The first message between two ranks beside later ones: what set-up and registration of memory cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import Any
+
+from byteways.explain.claims.phrases import listed
+from byteways.explain.display.topic import Table
+from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.subjects.ranks import plain_us
+from byteways.plan.interfaces import figure_of
+from byteways.units import format_size
+
+#: What may be new, and how the table says so.
+NEW = {"memory": "buffers", "connection": "connection"}
+NOTE = (
+    "the first operation of a case, until the last rank has ended it: a round trip, or a message with its "
+    "acknowledgement; later: a round trip, or a message among those in flight"
+)
+#: Kinds of operation, by the metric of the interface.
+_KINDS = {"latency": "round trip", "bandwidth": "message"}
+
+
+def tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
+    """Yields a table of first and later times, if a case began with something new."""
+    rows = []
+    by_size = group_by(members, lambda cell: (cell.record.size_bytes, _kind(cell), cell.record.pattern))
+    for (size, kind, pattern), cells in sorted(by_size.items()):
+        told = [use for cell in cells for use in _first_uses(cell)]
+        later = [cell for cell in cells if cell.time_ns is not None]
+        if not told or not later:
+            continue
+        first_ns = median(use["time_ns"] for use in told)
+        later_ns = median(cell.time_ns or 0.0 for cell in later)
+        new = [said for name, said in NEW.items() if any(use.get(name) == "new" for use in told)]
+        rows.append(
+            (format_size(size), f"{kind}, {pattern}", plain_us(first_ns), plain_us(later_ns), listed(new))
+        )
+    if rows:
+        headings = ("size", "operation", "first, µs", "later, µs", "new")
+        yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), NOTE)
+
+
+def _kind(cell: Cell) -> str:
+    return _KINDS.get(figure_of(cell.record.interface), "call")
+
+
+def _first_uses(cell: Cell) -> list[dict[str, Any]]:
+    """The first uses of the rounds that began with something new."""
+    found = [record.first_use for record in cell.records if record.first_use]
+    return [use for use in found if "new" in (use.get("memory"), use.get("connection"))]

@@ -1,0 +1,211 @@
+"""Host memory: effect of memory kind, first touch, threads, non-temporal stores and NUMA distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import median
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, cpu_threads, finding
+from byteways.explain.claims.phrases import rate, sentence, way, with_span
+from byteways.explain.claims.wording import difference, faster, no_difference, percents_slower, slower
+from byteways.explain.display.grids import first_touch_tables
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import KINDS, broadest_size, largest_common_size
+from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.results.variants import Variant
+from byteways.units import format_size
+
+MEMORY, FIRST_TOUCH, THREADS, STREAMING, FAR, INSIDE = 430.0, 425.0, 394.0, 393.0, 392.0, 391.0
+
+#: Ratios between memory kinds below this are irrelevant in practice.
+FACTOR = 1.05
+
+#: Engines as sentences name them; unknown engines explain nothing.
+MOVED_BY = {
+    "copy-engine": "a copy engine",
+    "kernel": "a kernel",
+    "cpu": "the CPU",
+    "staged": "the driver through a staging buffer",
+}
+
+
+def memory_kinds(index: Index) -> Iterator[Finding]:
+    """Compares host memory kinds with equal interface, settings and paths, for each kind of pair."""
+    for name, lead in KINDS.items():
+        members = [cell for cell in index.of_kind(name) if cell.variant.host_memory and cell.stays]
+        alike = group_by(members, lambda cell: (_but_memory(cell.variant), index.link_class(cell)))
+        found = [candidate for some in alike.values() if (candidate := _memories(some))]
+        if not found:
+            continue
+        # Prefer default settings, then the largest difference.
+        claim, fast, slow, claims = max(found, key=lambda one: (not _settings(one[1]), one[0].gain))
+        inside = name in ("cpu", "cpu-cpu")
+        title = f"{lead}, {difference(claim)}"
+        detail = f"{way(_but_memory(fast.cells[0].variant))}, {format_size(fast.cells[0].record.size_bytes)}."
+        detail += _engines(claim, fast, slow)
+        yield finding(title, detail, INSIDE if inside else MEMORY, (fast, slow), claims)
+
+
+def _but_memory(same: Variant) -> Variant:
+    return replace(same, source="device", destination="device")
+
+
+def _settings(group: Group) -> bool:
+    same = group.cells[0].variant
+    return bool(same.options or same.environment)
+
+
+def _memories(members: list[Cell]) -> tuple[Claim, Group, Group, list[Claim]] | None:
+    """Returns the claim with the largest lead between two memory kinds, both groups, and all claims made."""
+    by_size = group_by(members, lambda cell: cell.record.size_bytes)
+    size = max(by_size, key=lambda s: (len({cell.variant.host_memory for cell in by_size[s]}), s))
+    groups = {
+        memory: pool(same)
+        for memory, same in group_by(by_size[size], lambda cell: cell.variant.host_memory).items()
+    }
+    found = []
+    for first, fast in groups.items():
+        for last, slow in groups.items():
+            if first != last:
+                names = f"{first} memory", last
+                claim = compare(fast, slow, kind="memory", ways=len(groups), names=names)
+                if claim.leads and claim.effect >= FACTOR:
+                    found.append((claim, fast, slow))
+    if not found:
+        return None
+    return *max(found, key=lambda one: one[0].gain), [one[0] for one in found]
+
+
+def _engines(claim: Claim, fast: Group, slow: Group) -> str:
+    """Explains a difference by the engines if the two are known to differ."""
+    engines = fast.cells[0].record.engine, slow.cells[0].record.engine
+    if None in engines or engines[0] == engines[1] or any(engine not in MOVED_BY for engine in engines):
+        return ""
+    fast_by, slow_by = (MOVED_BY[str(engine)] for engine in engines)
+    first = claim.first.name
+    return f" {first[:1].upper()}{first[1:]} is moved by {fast_by}, {claim.second.name} by {slow_by}."
+
+
+def first_touch(index: Index) -> Iterator[Finding]:
+    """Reports the memory kind for which first touch matters most."""
+    found: list[tuple[Claim, Cell, Cell]] = []
+    for grid in first_touch_tables(index.ranked):
+        for row in grid.rows:
+            known = [
+                (cell, touch) for cell, touch in zip(row.cells, grid.columns, strict=True) if cell is not None
+            ]
+            if len(known) < 2:
+                continue
+            fast, fast_touch = max(known, key=lambda item: item[0].value)
+            slow, slow_touch = min(known, key=lambda item: item[0].value)
+            names = f"{row.label} first touched by {fast_touch}", f"by {slow_touch}"
+            claim = compare(fast, slow, kind="first touch", ways=len(known), names=names)
+            if claim.leads and claim.effect >= FACTOR:
+                found.append((claim, fast, slow))
+    if not found:
+        return
+    claim, fast, slow = max(found, key=lambda one: one[0].gain)
+    record = fast.record
+    title = f"First touch matters: on {record.executor}, {difference(claim)}"
+    detail = f"{way(fast.variant)} by {record.executor}, {record.path}, {format_size(record.size_bytes)}."
+    yield finding(title, detail, FIRST_TOUCH, (fast, slow), [one[0] for one in found])
+
+
+def threads(index: Index) -> Iterator[Finding]:
+    """Compares many threads with one within a NUMA domain."""
+    members = index.of_kind("cpu")
+    one = [cell for cell in members if cell.record.interface == "memcpy"]
+    many = [cell for cell in members if cell.record.interface == "memcpy-mt"]
+    pair = _best_pair(many, one, largest_common_size(one + many))
+    if pair is None:
+        return
+    many_cell, one_cell = pair
+    used = cpu_threads(many_cell.record)
+    if used is None or used < 2:
+        return
+    where = f"{format_size(many_cell.record.size_bytes)}, {many_cell.record.path}, {many_cell.source.memory}."
+    claim = compare(many_cell, one_cell, kind="threads", names=(f"{used} threads", "one"))
+    if claim.leads:
+        title = f"{used} threads copy {faster(claim)} one"
+    elif claim.trails:
+        title = f"{used} threads copy {slower(claim)} than one"
+    else:
+        title = sentence(no_difference((f"{used} threads", "one"), [claim]).removesuffix(","))
+    title += f": {with_span(many_cell)} vs {with_span(one_cell)} GB/s"
+    yield finding(title, where, THREADS, (many_cell, one_cell), [claim])
+
+
+def streaming(index: Index) -> Iterator[Finding]:
+    """Compares non-temporal with regular stores on one core."""
+    members = index.of_kind("cpu")
+    plain = [cell for cell in members if cell.record.interface == "memcpy"]
+    stream = [cell for cell in members if cell.record.interface == "memcpy-stream"]
+    pair = _best_pair(stream, plain, largest_common_size(plain + stream))
+    if pair is None:
+        return
+    streamed, ordinary = pair
+    names = "non-temporal stores", "regular stores"
+    claim = compare(streamed, ordinary, kind="stores", names=names)
+    if not claim.differ:
+        return
+    verb = f"{faster(claim)} regular stores" if claim.leads else f"{slower(claim)} than regular stores"
+    title = (
+        f"Non-temporal stores are {verb} at {format_size(streamed.record.size_bytes)}: "
+        f"{rate(streamed)} vs {rate(ordinary)} GB/s"
+    )
+    # Why is not measured: whether a store reads the line first depends on the processor.
+    reason = " Non-temporal stores can avoid the read for ownership." if claim.leads else ""
+    detail = f"{way(streamed.variant)} on {streamed.record.path}.{reason}"
+    yield finding(title, detail, STREAMING, (streamed, ordinary), [claim])
+
+
+def _best_pair(first: list[Cell], second: list[Cell], size: int | None) -> tuple[Cell, Cell] | None:
+    """Returns the fastest of `first` at this size with its match in `second`; None if either is missing."""
+    chosen = [cell for cell in first if cell.record.size_bytes == size]
+    if not chosen:
+        return None
+    fast = max(chosen, key=lambda cell: cell.value)
+    ends = fast.record.source, fast.record.destination, size
+    for cell in second:
+        if (cell.record.source, cell.record.destination, cell.record.size_bytes) == ends:
+            return fast, cell
+    return None
+
+
+def far_memory(index: Index) -> Iterator[Finding]:
+    """Compares remote with local NUMA memory by the same interface, over all pairs of domains."""
+    near = group_by(index.of_kind("cpu"), _key)
+    found: list[tuple[Claim, Group, Group]] = []
+    for far in group_by(index.of_kind("cpu-cpu"), lambda cell: _key(cell)[:2]).values():
+        size = broadest_size(far)
+        away = [cell for cell in far if cell.record.size_bytes == size and _key(cell) in near]
+        if away:
+            own = [near[_key(cell)][0] for cell in {_key(cell): cell for cell in away}.values()]
+            both = pool(away), pool(own)
+            names = "another NUMA domain", "the same domain"
+            claim = compare(*both, kind="NUMA", match=lambda cell: cell.source.device, names=names)
+            if claim.trails:
+                found.append((claim, *both))
+    if not found:
+        return
+    claim, away_, own_ = max(found, key=lambda one: (one[1].cells[0].record.size_bytes, one[0].gain))
+    alone = {cell.source.device: cell for cell in own_.cells}
+    kept = [cell.value / alone[cell.source.device].value for cell in away_.cells]
+    worst = away_.cells[kept.index(min(kept))]
+    title = (
+        f"Copies to another NUMA domain are {percents_slower(claim, kept)}: "
+        f"{worst.record.interface} reaches {rate(worst)} GB/s on {worst.record.path}, "
+        f"{rate(alone[worst.source.device])} within {worst.source.device}"
+    )
+    detail = f"{format_size(worst.record.size_bytes)}, {way(worst.variant)}."
+    if len(kept) > 1:
+        detail += f" Over {len(kept)} paths the median keeps {100 * median(kept):.0f} % of the local rate."
+    yield finding(title, detail, FAR, (away_, own_), [one[0] for one in found])
+
+
+def _key(cell: Cell) -> tuple[object, ...]:
+    same = replace(cell.variant, access="")
+    return same, cell.record.interface, cell.record.size_bytes, cell.source.device

@@ -1,0 +1,260 @@
+"""Interference: how much a concurrent transfer slows the measured flow, and the reverse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import listed, sentence
+from byteways.explain.claims.wording import keeps_speed, longer_by, no_difference, not_slowed, shorter_during
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.case_names import describe
+from byteways.explain.results.index import Index
+from byteways.explain.results.rounds import UNSETTLED
+from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.subjects.loaded import APART, disturber, in_window
+from byteways.plan.interfaces import figure_of
+from byteways.units import format_size, short_time, three_digits
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """A measured flow with one concurrent transfer.
+
+    `own` is the slowdown of the measured flow relative to running alone, `others` that of the transfer (None
+    if that was not measured alone). Both mean interference only if the flows ran `together`, in one window.
+    """
+
+    cell: Cell
+    alone: Cell
+    beside: str
+    load_bytes_per_s: float
+    load_alone: Cell | None
+    claim: Claim  # on time: with the transfer versus alone
+
+    @property
+    def own(self) -> float:
+        if figure_of(self.cell.record.interface) == "bandwidth":
+            return self.alone.value / self.cell.value
+        return self.cell.value / self.alone.value
+
+    @property
+    def together(self) -> bool:
+        return in_window(self.cell)
+
+    @property
+    def others(self) -> float | None:
+        if self.load_alone is None or self.load_bytes_per_s <= 0:
+            return None
+        return self.load_alone.value / self.load_bytes_per_s
+
+    @property
+    def sure(self) -> bool:
+        """Whether the measured flow is significantly slower."""
+        return self.claim.leads
+
+    @property
+    def free(self) -> bool:
+        """Whether the measured flow is equally fast within the intervals."""
+        return self.claim.equal
+
+
+def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
+    """Returns all cases of a flow with one transfer by another interface, in order of first appearance.
+
+    Pointer chases under load have their own curves (loaded.py).
+    """
+    beside_another = [cell for cell in found if _beside_another(cell)]
+    if not beside_another:
+        return []
+    alone = {_key(cell.record, cell.record.flows[0]): cell for cell in found if _single(cell)}
+    pairs = []
+    for cell in beside_another:
+        record = cell.record
+        measured, other = record.flows
+        same = alone.get(_key(record, measured))
+        if same is None or other.get("interface") is None:
+            continue
+        beside = disturber(record.flows, record.interface)
+        names = (f"during {beside}", "alone")
+        across = ("pattern", "counts")
+        claim = compare(cell, same, kind="interference", across=across, match=None, names=names)
+        if figure_of(record.interface) == "bandwidth":
+            claim = claim.turned()
+        load_alone = alone.get(_key(record, other))
+        pairs.append(Slowdown(cell, same, beside, cell.load.value, load_alone, claim))
+    return pairs
+
+
+def _beside_another(cell: Cell) -> bool:
+    record = cell.record
+    two = record.pattern == "interference" and len(record.flows) == 2
+    return two and record.interface != "pointer-chase"
+
+
+def _single(cell: Cell) -> bool:
+    return cell.record.pattern == "unidirectional" and len(cell.record.flows) == 1
+
+
+def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
+    """Identifies a flow across cases, with settings that it inherits from its record."""
+    own = flow.get("interface")
+    options = record.options if own is None else flow.get("options") or {}
+    return (
+        own or record.interface,
+        flow["source"],
+        flow["destination"],
+        flow["executor"],
+        flow.get("size_bytes") or record.size_bytes,
+        record.cache if own is None else "cold",
+        json.dumps(options, sort_keys=True) if options else "",
+        json.dumps(record.environment, sort_keys=True) if record.environment else "",
+    )
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of flows with transfers by other interfaces; None if the run has none."""
+    pairs = slowdowns(found)
+    if not pairs:
+        return None
+    headings = (
+        *("measured", "concurrent transfer", "alone", "concurrent", "time, × alone"),
+        *("transfer alone, GB/s", "concurrent, GB/s", "time, × alone"),
+    )
+    note = (
+        "Both rates are from the window in which both ran. “time, × alone”: run time with the other "
+        "divided by run time alone; in parentheses where the intervals overlap."
+    )
+    lead = (
+        "Arithmetic and memory-bound kernels alone, then concurrently with a transfer: how much each slows "
+        "the other down."
+    )
+    tables = []
+    if rows := tuple(_row(pair) for pair in pairs if pair.together):
+        tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), note))
+    if apart := [pair for pair in pairs if not pair.together]:
+        tables.append(_apart(apart))
+    return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
+
+
+def _apart(pairs: Sequence[Slowdown]) -> Table:
+    """Builds the table of pairs that shared no measurement window."""
+    headings = (
+        *("measured", "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
+        *("over the whole run, GB/s", "why"),
+    )
+    note = "The two did not overlap, so these times and rates show each by itself, not a slowdown."
+    rows = tuple(_row_apart(pair) for pair in pairs)
+    return Table("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
+
+
+def _row_apart(pair: Slowdown) -> tuple[str, ...]:
+    records = pair.cell.records
+    whole = median(sum((record.end_to_end_bytes_per_s or {}).values()) for record in records)
+    # Older records repeat the rate of the whole run here.
+    own = all(record.directions != record.end_to_end_bytes_per_s for record in records)
+    why = [UNSETTLED[each] for each in sorted(APART & set(pair.cell.warning_ids), reverse=True)]
+    return (
+        *_what(pair),
+        _figure(pair.alone),
+        _figure(pair.cell),
+        _alone(pair),
+        three_digits(pair.load_bytes_per_s / 1e9) if own else "–",
+        three_digits(whole / 1e9),
+        ", ".join(why) or "no overlap",
+    )
+
+
+def _what(pair: Slowdown) -> tuple[str, str]:
+    record = pair.alone.record
+    return f"{describe(record)}, {format_size(record.size_bytes)}", pair.beside
+
+
+def _alone(pair: Slowdown) -> str:
+    return three_digits(pair.load_alone.value / 1e9) if pair.load_alone else "not measured"
+
+
+def _row(pair: Slowdown) -> tuple[str, ...]:
+    own = f"{pair.own:.2f}" if pair.own < 10 else f"{pair.own:.0f}"
+    return (
+        *_what(pair),
+        _figure(pair.alone),
+        _figure(pair.cell),
+        own if pair.sure else f"({own})",
+        _alone(pair),
+        three_digits(pair.load_bytes_per_s / 1e9),
+        "–" if pair.others is None else f"{pair.others:.2f}",
+    )
+
+
+def _figure(cell: Cell) -> str:
+    if figure_of(cell.record.interface) == "bandwidth":
+        return f"{three_digits(cell.value / 1e9)} GB/s"
+    return short_time(cell.value)
+
+
+COSTS, UNTOLD = 700.0, 300.0
+#: Number of transfers that a title names; the table has all.
+NAMED = 3
+
+
+def transfer_costs(index: Index) -> Iterator[Finding]:
+    """Reports for each measured flow the slowdown by every concurrent transfer."""
+    pairs = slowdowns(index.ranked)
+    for same in group_by(pairs, lambda pair: pair.alone.record.case_id).values():
+        yield _cost(same)
+
+
+def _cost(pairs: Sequence[Slowdown]) -> Finding:
+    what = _named(pairs[0].alone)
+    ranked = sorted((pair for pair in pairs if pair.together), key=lambda pair: -pair.own)
+    costly = [pair for pair in ranked if pair.sure]
+    spared = [pair for pair in ranked if pair.free]
+    free = [pair.beside for pair in spared]
+    quicker = [pair for pair in ranked if pair.claim.trails]
+    unsure = [pair for pair in ranked if not (pair.sure or pair.free or pair.claim.trails)]
+    named = costly or spared
+    if costly:
+        parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in costly]
+        more = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED else []
+        title = f"Slowdown of {what[0].lower() + what[1:]} during {listed([*parts[:NAMED], *more])}"
+    elif free:
+        title = f"{what} {keeps_speed([pair.claim for pair in spared])} during {listed(free)}"
+        free = []
+    else:
+        told = no_difference(("alone", "during transfers"), [pair.claim for pair in unsure]) if unsure else ""
+        none = "no slowdown during transfers" if ranked else "no transfer ran at the same time"
+        title = f"{what}: {told.removesuffix(',') or none}"
+    detail = f"{not_slowed([pair.claim for pair in spared])} during {listed(free)}. " if free else ""
+    if unsure and named:
+        names = ("alone", f"during {listed([pair.beside for pair in unsure])}")
+        told = no_difference(names, [pair.claim for pair in unsure])
+        detail += f"{sentence(told.removesuffix(','))}. "
+    if quicker:
+        told = shorter_during([pair.beside for pair in quicker], [pair.claim for pair in quicker])
+        detail += f"{told}. "
+    if apart := [pair.beside for pair in pairs if not pair.together]:
+        detail += f"No overlap with {listed(apart)}, so no result. "
+    own = [(pair, pair.others) for pair in ranked if pair.others is not None]
+    if own:
+        kept = [f"{pair.beside}: {100 / factor:.0f} %" for pair, factor in own]
+        detail += f"The transfers keep (medians): {listed(kept)}."
+    figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
+    claims = [pair.claim for pair in pairs if pair.together]
+    return finding(title, detail.strip(), COSTS if named else UNTOLD, figures, claims)
+
+
+def _named(cell: Cell) -> str:
+    """'Arithmetic on gpu0', 'A memory-bound kernel on gpu0'."""
+    record = cell.record
+    if record.interface == "compute":
+        return f"Arithmetic on {record.executor}"
+    if record.access == "local":
+        return f"Memory-bound {record.interface} on {record.executor}"
+    return f"{record.interface} {record.path} by {record.executor}"

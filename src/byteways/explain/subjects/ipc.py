@@ -1,0 +1,177 @@
+"""Memory of another process, opened by its IPC handle, beside the same transfers within one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from byteways.explain.claims.claim import TIE, Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import listed, rate
+from byteways.explain.claims.wording import beside, difference, tie
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import KINDS, kind, uses_ipc, within_a_process
+from byteways.explain.results.summary import Cell, Group, Part, Run, group_by, pool
+from byteways.explain.results.variants import Variant
+from byteways.explain.subjects.ranks import gb_figure, note_of, us_figure
+from byteways.plan.interfaces import figure_of
+from byteways.units import format_size
+
+LEAD = (
+    "The same transfers on memory that another process allocated and exported. The GPU opens it by its IPC "
+    "handle before anything is timed. Messages of MPI, NCCL and RCCL between processes of a host use such "
+    "memory, so these rates bound theirs."
+)
+IPC = 461.0
+#: What the two sides of a comparison are called.
+_NAMES = ("memory of another process (IPC)", "memory of the same process")
+
+
+@dataclass(frozen=True)
+class _Same:
+    """What two results share, but for the process whose memory it is."""
+
+    place: str
+    variant: Variant
+    pattern: str
+
+    @property
+    def said(self) -> str:
+        label = self.variant.label(memory=False)
+        return label if self.pattern == "unidirectional" else f"{label}, {self.pattern}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Results of one size, on memory of another process and on that of one process."""
+
+    same: _Same
+    size_bytes: int
+    opened: Group
+    own: Group
+    claim: Claim
+
+    @property
+    def is_time(self) -> bool:
+        return figure_of(self.same.variant.interface) != "bandwidth"
+
+
+def _one_process(memory: str) -> str:
+    return "device" if memory == "ipc" else memory
+
+
+def _same(index: Index, cell: Cell) -> _Same:
+    told = cell.variant
+    variant = Variant(
+        told.interface,
+        told.access,
+        _one_process(told.source),
+        _one_process(told.destination),
+        told.cache,
+        told.options,
+        told.environment,
+    )
+    return _Same(_place(index, cell), variant, cell.record.pattern)
+
+
+def _place(index: Index, cell: Cell) -> str:
+    """`Between GPUs, NVLink4 ×18`; a single buffer is at one end, the GPU that accesses it at the other."""
+    if cell.source != cell.destination:
+        between, wires = KINDS[kind(cell)], index.link_class(cell)
+    else:
+        wires = index.class_between(cell.record.executor, cell.source.device)
+        between = KINDS["gpu-gpu" if wires else "gpu"]
+    return f"{between}, {wires}" if wires else between
+
+
+def pairs(index: Index, found: Iterable[Cell]) -> list[Pair]:
+    """Returns each result on another process's memory with its counterpart, by transfer and size."""
+    opened = [cell for cell in found if uses_ipc(cell)]
+    wanted = {(_same(index, cell), cell.record.size_bytes, cell.record.path) for cell in opened}
+    own = group_by(
+        (cell for cell in found if opened and within_a_process(cell)),
+        lambda cell: (_same(index, cell), cell.record.size_bytes, cell.record.path),
+    )
+    ways = len({same for same, _, _ in wanted}) + 1
+    pairs = []
+    for (same, size), some in group_by(
+        opened, lambda cell: (_same(index, cell), cell.record.size_bytes)
+    ).items():
+        members = [cell for cell in some if (same, size, cell.record.path) in own]
+        others = [one for cell in members for one in own[same, size, cell.record.path]]
+        if members:
+            sides = pool(members), pool(others)
+            claim = compare(*sides, kind="ipc", ways=ways, names=_NAMES)
+            pairs.append(Pair(same, size, *sides, claim))
+    return pairs
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of memory of other processes; None if the run has none with a counterpart."""
+    index = Index.of(run)
+    alike = group_by(pairs(index, found), lambda pair: (pair.same.place, pair.is_time))
+    if not alike:
+        return None
+    tables = tuple(_table(place, members) for (place, _), members in alike.items())
+    return Topic("ipc", "Memory of another process (IPC)", LEAD, tables)
+
+
+def _table(place: str, members: Sequence[Pair]) -> Table:
+    unit = "µs" if members[0].is_time else "GB/s"
+    rows = [
+        (
+            pair.same.said,
+            format_size(pair.size_bytes),
+            _figure(pair.own, pair.is_time),
+            _figure(pair.opened, pair.is_time),
+            beside(pair.claim),
+        )
+        for pair in sorted(members, key=lambda pair: (pair.same.said, pair.size_bytes))
+    ]
+    headings = (
+        "transfer",
+        "size",
+        f"one process, {unit}",
+        f"opened by IPC, {unit}",
+        "IPC beside one process",
+    )
+    return Table(place, headings, tuple(rows), (1, 2, 3), note_of(rows))
+
+
+def _figure(result: Group, is_time: bool) -> str:
+    if not is_time:
+        return gb_figure(result)
+    return us_figure(Part(result.value, result.low, result.high), result)
+
+
+def beside_one_process(index: Index) -> Iterator[Finding]:
+    """Compares at the largest size of each place; the greatest difference is in the title."""
+    rates = [pair for pair in pairs(index, index.quotable) if not pair.is_time]
+    for place, some in group_by(rates, lambda pair: pair.same.place).items():
+        size = max(pair.size_bytes for pair in some)
+        largest = [pair for pair in some if pair.size_bytes == size]
+        told = [pair for pair in largest if pair.claim.differ or pair.claim.verdict == TIE]
+        if not told:
+            continue
+        told.sort(key=lambda pair: (not pair.claim.differ, -pair.claim.gain))
+        first = told[0]
+        said = f"by {first.same.said}, {difference(first.claim)}" if first.claim.differ else _ties(told)
+        yield finding(
+            f"{place}, {format_size(size)}: {said}",
+            _beside(told),
+            IPC,
+            [side for pair in told for side in (pair.opened, pair.own)],
+            [pair.claim for pair in told],
+        )
+
+
+def _ties(told: Sequence[Pair]) -> str:
+    names = dict.fromkeys(pair.same.variant.interface for pair in told)
+    return f"{tie([pair.claim for pair in told], _NAMES)}, by {listed([*names])}"
+
+
+def _beside(told: Sequence[Pair]) -> str:
+    figures = [f"{pair.same.said} {rate(pair.opened)} and {rate(pair.own)}" for pair in told]
+    return f"GB/s, memory of another process first: {'; '.join(figures)}."

@@ -1,0 +1,156 @@
+"""The latency hierarchy: local, peer and host memory of a GPU, and the cache levels of a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import listed
+from byteways.explain.claims.wording import longer, multiple, no_difference
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import broadest_size, chases, device_order
+from byteways.explain.results.summary import Cell, Group, Part, gpu_caches, group_by, pool
+from byteways.explain.subjects.ranks import time_said
+from byteways.topology.model import Device
+from byteways.units import format_size
+
+GPU_LATENCY, CPU_LATENCY = 420.0, 393.5
+
+#: A working set represents a cache level if it fills at most this fraction of it: more would miss.
+FILLS = 0.75
+#: … and represents memory if it is at least this many times the last-level cache.
+BEYOND = 4
+
+
+def gpu_hierarchy(index: Index) -> Iterator[Finding]:
+    """Reports the latency of each memory; for several link classes, the nearest and the farthest."""
+    levels = levels_of_gpus(index)
+    if not levels:
+        return
+    nearest = levels[0][1]
+    claims = [
+        compare(group, nearest, kind="latency", ways=len(levels), match=_walker, names=(place, levels[0][0]))
+        for place, group in levels[1:]
+    ]
+    parts = [f"{levels[0][0]} {_time(nearest)}"]
+    for (place, group), claim in zip(levels[1:], claims, strict=True):
+        parts.append(f"{place} {_time(group)}" + (f" ({multiple(claim)})" if claim.leads else ""))
+    title = f"Load latency on a GPU: {listed(parts)}"
+    walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=device_order)
+    each = sorted({len({cell.record.executor for cell in group.cells}) for _, group in levels})
+    few = f"{each[0]} to " if len(each) > 1 else ""
+    who = f"median of {few}{each[-1]} GPUs" if each[-1] > 1 else f"measured on {listed(walkers)}"
+    size = levels[0][1].cells[0].record.size_bytes
+    detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
+    yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
+
+
+def levels_of_gpus(index: Index) -> list[tuple[str, Group]]:
+    """Returns each memory that GPUs reach with its latency, nearest first, at the most common working set."""
+    walks = [
+        cell
+        for cell in chases(index.ranked)
+        if cell.record.executor.startswith("gpu")
+        and (cell.source.device.startswith("cpu") or cell.source.memory == "device")
+    ]
+    if not walks:
+        return []
+    size = broadest_size(walks)
+    caches = gpu_caches(index)
+    by_place = group_by(
+        [cell for cell in walks if cell.record.size_bytes == size],
+        lambda cell: (_place(cell, caches.get(cell.record.executor, 0)), _links(index, cell)),
+    )
+    pooled = {key: pool(cells) for key, cells in by_place.items()}
+    levels = []
+    for place, keys in group_by(pooled, lambda key: key[0]).items():
+        keys.sort(key=lambda key: pooled[key].value)
+        ends = [keys[0], keys[-1]] if len(keys) > 1 else keys
+        levels += [(f"{place} ({key[1]})" if len(keys) > 1 else place, pooled[key]) for key in ends]
+    return sorted(levels, key=lambda item: item[1].value)
+
+
+def _walker(cell: Cell) -> str:
+    return cell.record.executor
+
+
+def _links(index: Index, cell: Cell) -> str:
+    """Returns the link class between executor and memory: its distance differs between GPUs."""
+    ends = cell.record.executor, cell.source.device
+    return index.class_between(*ends) if set(ends) <= set(index.topology.names()) else ""
+
+
+def _place(cell: Cell, cache_bytes: int) -> str:
+    """Names the memory or cache that the chase reaches; `cache_bytes`: executor's last-level cache or 0."""
+    owner = cell.source.device
+    if owner == cell.record.executor:
+        return "its own memory" if cell.record.size_bytes > cache_bytes else "its own caches"
+    return "a peer's memory" if owner.startswith("gpu") else f"{cell.source.memory} host memory"
+
+
+def cpu_caches(index: Index) -> Iterator[Finding]:
+    """Reports the load latency of each cache level of the CPU."""
+    executor, steps = levels_of_cpu(index)
+    if len(steps) < 2:
+        return
+    parts = [f"{_time(group)} {_over(name, group)}" for name, group in steps]
+    first, last = steps[0][1], steps[-1][1]
+    title = f"Load latency on {executor}: {listed(parts)}"
+    detail = "One dependent load, random cycle over the largest working set that each cache should hold; "
+    claim = compare(last, first, kind="latency", across=("size",), names=(steps[-1][0], steps[0][0]))
+    if claim.leads:
+        detail += f"the last takes {longer(claim)} the first."
+    else:
+        detail += f"{no_difference(('the first', 'the last'), [claim]).removesuffix(',')}."
+    yield finding(title, detail, CPU_LATENCY, [group for _, group in steps], [claim])
+
+
+def levels_of_cpu(index: Index) -> tuple[str, list[tuple[str, Group]]]:
+    """Returns the first NUMA domain with walks, and its caches and memory with their latency."""
+    walks = [
+        cell
+        for cell in chases(index.ranked)
+        if cell.record.executor == cell.source.device and cell.source.device.startswith("cpu")
+    ]
+    if not walks or walks[0].record.executor not in index.topology.names("cpu"):
+        return "", []
+    executor = walks[0].record.executor
+    own = [cell for cell in walks if cell.record.executor == executor]
+    return executor, cache_steps(index.topology.device(executor), own)
+
+
+def _time(group: Group) -> str:
+    """'421 ns', with the digits that the interval supports, as in the tables."""
+    return time_said(Part(group.value, group.low, group.high))
+
+
+def _over(name: str, group: Group) -> str:
+    """'over 1 MiB (L2: 2 MiB)': names the working set, as a core may not own the whole cache."""
+    return f"over {format_size(group.cells[0].record.size_bytes)} ({name})"
+
+
+def cache_steps(device: Device, walks: list[Cell]) -> list[tuple[str, Group]]:
+    """Returns level and latency of the largest working set that fits in each cache, then of memory.
+
+    Args:
+        device: A NUMA domain with its caches.
+        walks: Pointer chases of this device in its own memory; the most common memory kind is used.
+    """
+    by_memory = group_by(walks, lambda cell: (cell.source.memory, cell.record.cache))
+    same = max(by_memory.values(), key=len)
+    caches = sorted(
+        (cache for cache in device.caches if cache.kind != "instruction"), key=lambda cache: cache.level
+    )
+    steps: list[tuple[str, Group]] = []
+    smaller = 0
+    for cache in caches:
+        inside = [cell for cell in same if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]
+        if inside:
+            largest = max(inside, key=lambda cell: cell.record.size_bytes)
+            steps.append((f"L{cache.level}: {format_size(cache.size_bytes)}", pool([largest])))
+        smaller = cache.size_bytes
+    beyond = [cell for cell in same if cell.record.size_bytes >= BEYOND * smaller]
+    if beyond:
+        steps.append(("memory", pool([max(beyond, key=lambda cell: cell.record.size_bytes)])))
+    return steps

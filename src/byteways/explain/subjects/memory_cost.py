@@ -1,0 +1,405 @@
+"""Cost of allocation and registration, per call and per GiB; number of copies for registering to pay off."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare, summed
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import count, listed
+from byteways.explain.claims.wording import no_difference, slower_copies
+from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.plan.interfaces import is_memory_step
+from byteways.plan.memory import is_plain
+from byteways.units import format_size, format_time, short_time
+
+GIB = 2**30
+#: Label of a pay-off without a significant difference between the copies.
+NO_DIFFERENCE = "open"
+#: Least size for a cost per GiB: below it, the first page dominates.
+LEAST_FOR_GIB = GIB // 16
+
+
+@dataclass(frozen=True, order=True)
+class Step:
+    """An operation on one memory kind. `devices`: 'cpu0', or 'gpu1 of cpu0' if gpu1 executes it."""
+
+    interface: str
+    memory: str
+    devices: str
+    options: str
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of a step over ascending sizes.
+
+    `per_call_ns` is the cost at the smallest size. `per_gib_ns` is the increment per GiB from there to the
+    largest size: 0 without a significant difference, None if the largest size is too small.
+    """
+
+    step: Step
+    cells: tuple[Cell, ...]
+    per_call_ns: float
+    per_gib_ns: float | None
+
+
+@dataclass(frozen=True)
+class PayOff:
+    """Registering memory of one size, compared with the time it saves per copy.
+
+    `copies` is the number of copies after which registering and unregistering pay off; None if copies of
+    registered memory are not significantly shorter. If they are `longer`, registering never pays off.
+    """
+
+    path: str
+    size_bytes: int
+    step_ns: float  # registering plus unregistering
+    plain_ns: float  # one copy of pageable memory
+    registered_ns: float
+    copies: int | None
+    claim: Claim  # copies of registered versus pageable memory
+    cells: tuple[Cell, ...]  # all cells that these values come from
+
+    @property
+    def longer(self) -> bool:
+        """Whether copies of registered memory take longer."""
+        return self.claim.trails
+
+    @property
+    def said(self) -> str:
+        """'3', 'never', 'no significant difference'."""
+        if self.copies is not None:
+            return str(self.copies)
+        return "never" if self.longer else NO_DIFFERENCE
+
+
+def step_of(cell: Cell) -> Step:
+    """Returns the table row of a cell: everything but its size."""
+    record = cell.record
+    owner = cell.source.device
+    devices = owner if record.executor == owner else f"{record.executor} of {owner}"
+    words = " ".join(f"{name}={json.dumps(value)}" for name, value in sorted(record.options.items()))
+    return Step(record.interface, cell.source.memory, devices, words.replace('"', ""))
+
+
+def costs(found: Sequence[Cell]) -> list[Cost]:
+    """Returns the cost of every measured step, in order of first appearance."""
+    steps = [cell for cell in found if is_memory_step(cell.record.interface)]
+    result = []
+    for step, cells in group_by(steps, step_of).items():
+        ordered = sorted(cells, key=lambda cell: cell.record.size_bytes)
+        first, last = ordered[0], ordered[-1]
+        more = last.record.size_bytes - first.record.size_bytes
+        per_gib = None
+        if last.record.size_bytes >= LEAST_FOR_GIB and more:
+            grows = compare(last, first, kind="cost", across=("size",))
+            per_gib = (last.value - first.value) / more * GIB if grows.leads else 0.0
+        result.append(Cost(step, tuple(ordered), first.value, per_gib))
+    return result
+
+
+def pay_offs(found: Sequence[Cell]) -> list[PayOff]:
+    """Returns a pay-off for each host-GPU path and size with all four measurements."""
+    steps = {
+        (cell.record.interface, cell.source.device, cell.record.executor, cell.record.size_bytes): cell
+        for cell in found
+        if cell.record.interface in ("register", "unregister")
+        and cell.source.memory == "pageable"
+        and cell.record.options.get("touched", "yes") == "yes"
+    }
+    copies: dict[tuple[str, int, bool], Cell] = {}
+    for cell in found:
+        if cell.record.interface == "copy" and cell.record.pattern == "unidirectional" and _between(cell):
+            plain = is_plain(_host_end(cell)[1])
+            copies.setdefault((cell.record.path, cell.record.size_bytes, plain), cell)
+    result = []
+    for (path, size, plain), without in copies.items():
+        locked = copies.get((path, size, False))
+        if not plain or locked is None:
+            continue
+        cpu, gpu = _host_end(without)[0], _gpu_end(without)
+        register, unregister = (steps.get((name, cpu, gpu, size)) for name in ("register", "unregister"))
+        if register is None or unregister is None:
+            continue
+        result.append(_pay_off((register, unregister), without, locked))
+    return sorted(result, key=lambda each: (each.path, each.size_bytes))
+
+
+def _pay_off(steps: tuple[Cell, Cell], without: Cell, locked: Cell) -> PayOff:
+    path, size = without.record.path, without.record.size_bytes
+    step_ns = sum(step.value for step in steps)
+    plain_ns, registered_ns = size / without.value * 1e9, size / locked.value * 1e9
+    claim = compare(locked, without, kind="registering", names=("registered", "pageable"))
+    copies = math.ceil(step_ns / (plain_ns - registered_ns)) if claim.leads else None
+    figures = (*steps, without, locked)
+    return PayOff(path, size, step_ns, plain_ns, registered_ns, copies, claim, figures)
+
+
+def _between(cell: Cell) -> bool:
+    """Whether this is a default copy between pageable or registered host memory and GPU memory."""
+    memories = {_host_end(cell)[1], _gpu_memory(cell)}
+    kinds = sorted(end.device.rstrip("0123456789") for end in (cell.source, cell.destination))
+    plain = not cell.record.options and not cell.record.environment and cell.record.cache == "cold"
+    untouched = cell.source.first_touch is None and cell.destination.first_touch is None
+    known = memories in ({"pageable", "device"}, {"registered", "device"})
+    return kinds == ["cpu", "gpu"] and known and plain and untouched
+
+
+def _host_end(cell: Cell) -> tuple[str, str]:
+    end = cell.source if cell.source.device.startswith("cpu") else cell.destination
+    return end.device, end.memory
+
+
+def _gpu_end(cell: Cell) -> str:
+    return (cell.source if cell.source.device.startswith("gpu") else cell.destination).device
+
+
+def _gpu_memory(cell: Cell) -> str:
+    return (cell.source if cell.source.device.startswith("gpu") else cell.destination).memory
+
+
+_LEAD = (
+    "Time of the calls that allocate, release or open memory, by the host's clock; undoing them between "
+    "samples is not included. Per GiB: increment from the smallest to the largest size; “none” where "
+    "these two do not differ significantly."
+)
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of memory cost; None if the run measured none."""
+    steps = costs(found)
+    if not steps:
+        return None
+    paid = pay_offs(found)
+    tables = [_table(steps), *([_payoff_table(paid)] if paid else [])]
+    return Topic("memory-cost", "Allocation cost", _LEAD, tuple(tables), tuple(_plots(steps)))
+
+
+def _table(steps: Sequence[Cost]) -> Table:
+    sizes = sorted({cell.record.size_bytes for cost in steps for cell in cost.cells})
+    rows = []
+    for cost in steps:
+        by_size = {cell.record.size_bytes: cell for cell in cost.cells}
+        figures = [
+            short_time(by_size[size].value) + _mark(by_size[size]) if size in by_size else ""
+            for size in sizes
+        ]
+        per_gib = (
+            "" if cost.per_gib_ns is None else short_time(cost.per_gib_ns) if cost.per_gib_ns else "none"
+        )
+        step = cost.step
+        rows.append((step.interface, step.memory, step.devices, step.options, *figures, per_gib))
+    headings = ("step", "memory", "devices", "options", *(format_size(size) for size in sizes), "per GiB")
+    note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
+    return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
+
+
+def _mark(cell: Cell) -> str:
+    return "*" if cell.warning_ids else ""
+
+
+def _payoff_table(paid: Sequence[PayOff]) -> Table:
+    rows = tuple(
+        (
+            each.path,
+            format_size(each.size_bytes),
+            short_time(each.step_ns),
+            short_time(each.plain_ns),
+            short_time(each.registered_ns),
+            each.said,
+        )
+        for each in paid
+    )
+    headings = (
+        "path",
+        "size",
+        "register and unregister",
+        "copy of pageable",
+        "copy of registered",
+        "pays off after copies",
+    )
+    note = (
+        "Never: copies of registered memory take more time than of pageable memory. Open: the intervals "
+        "overlap."
+    )
+    return Table("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
+
+
+def _plots(steps: Sequence[Cost]) -> list[Plot]:
+    plots = []
+    for interface, some in group_by(steps, lambda cost: cost.step.interface).items():
+        lines = tuple(
+            Line(
+                ", ".join(part for part in (cost.step.memory, cost.step.devices, cost.step.options) if part),
+                tuple(
+                    PlotPoint(
+                        cell.record.size_bytes,
+                        cell.value / 1e3,
+                        cell.low / 1e3,
+                        cell.high / 1e3,
+                        f"{format_size(cell.record.size_bytes)}: {format_time(cell.value)}",
+                    )
+                    for cell in cost.cells
+                ),
+            )
+            for cost in some
+            if len(cost.cells) > 1
+        )
+        if lines:
+            plots.append(
+                Plot(
+                    f"{interface} vs size",
+                    "Time per call; the band is the 95 % interval.",
+                    "size",
+                    "µs",
+                    lines,
+                    x_sizes=True,
+                    x_log=True,
+                    y_log=True,
+                )
+            )
+    return plots
+
+
+#: Just below the fastest interface between GPUs: only runs that request memory cost have it.
+IMPORTANCE = 595.0
+
+
+def registering(index: Index) -> Iterator[Finding]:
+    """Reports after how many copies registering pays off, at the largest size of each direction."""
+    paid = pay_offs(index.ranked)
+    for direction, some in group_by(paid, lambda each: each.path.startswith("cpu")).items():
+        largest = max(each.size_bytes for each in some)
+        at_largest = [each for each in some if each.size_bytes == largest]
+        worst = max(at_largest, key=lambda each: each.copies or 10**9)
+        yield _sentence("to a GPU" if direction else "from a GPU", worst, some)
+
+
+def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
+    size = format_size(worst.size_bytes)
+    detail = (
+        f"{worst.path}: register and unregister take {short_time(worst.step_ns)}, a copy of pageable memory "
+        f"{short_time(worst.plain_ns)}, one of registered memory {short_time(worst.registered_ns)}"
+    )
+    never = {each.size_bytes: each.claim for each in some if each.longer}
+    if never:
+        sizes = " and ".join(format_size(size) for size in sorted(never))
+        detail += f"; {slower_copies(sizes, [*never.values()])}"
+    detail += "."
+    if worst.longer:
+        title = f"Registering {size} for copies {where} never pays off"
+    elif worst.copies is None:
+        told = no_difference(("registered", "pageable memory"), [worst.claim]).removesuffix(",")
+        title = f"Registering {size} for copies {where}: {told}"
+    else:
+        title = f"Registering {size} pays off after {count(worst.copies, 'copy', 'copies')} {where}"
+    return finding(title, detail, IMPORTANCE, worst.cells, [each.claim for each in some])
+
+
+def dearest(index: Index) -> Iterator[Finding]:
+    """Reports the highest and lowest allocation cost per GiB over all memory kinds.
+
+    Excludes address reservations (`touched=no`) and memory that a pool had kept.
+    """
+    made = [cost for cost in costs(index.ranked) if _has_pages(cost)]
+    ranked = sorted(made, key=lambda cost: -(cost.per_gib_ns or 0))
+    pair = _at_common_size(ranked[0], ranked[-1]) if len(ranked) > 1 else None
+    if pair is None:
+        return
+    named = dict(zip(map(id, ranked), _names(ranked), strict=True))
+    names = named[id(ranked[0])], named[id(ranked[-1])]
+    claim = compare(*pair, kind="allocation", ways=len(ranked), across=("path",), match=None, names=names)
+    if not claim.leads:
+        return
+    first, last = ranked[0], ranked[-1]
+    cheap = f"{short_time(last.per_gib_ns)}" if last.per_gib_ns else "no more than for the smallest size"
+    title = (
+        f"Allocation cost per GiB: {short_time(first.per_gib_ns or 0.0)} for {names[0]} memory, "
+        f"{cheap} for {names[1]}"
+    )
+    rest = [f"{named[id(cost)]} {short_time(cost.per_gib_ns)}" for cost in ranked[1:-1] if cost.per_gib_ns]
+    detail = f"In between: {listed(rest)}. " if rest else ""
+    detail += "Increment per GiB from the smallest to the largest size."
+    yield finding(title, detail, IMPORTANCE - 1, (first.cells[-1], last.cells[-1]), [claim])
+
+
+def _names(made: Sequence[Cost]) -> list[str]:
+    """Names each step by its memory, and by its devices where others have this memory, too."""
+    names = [_named(cost) for cost in made]
+    return [
+        f"{name} ({cost.step.devices})" if names.count(name) > 1 else name
+        for name, cost in zip(names, made, strict=True)
+    ]
+
+
+def _has_pages(cost: Cost) -> bool:
+    """Whether the step creates usable memory: neither a reservation nor reuse of a pool's memory."""
+    kept = "touched=no" in cost.step.options or "pool=kept" in cost.step.options
+    return cost.step.interface == "allocate" and not kept and cost.per_gib_ns is not None
+
+
+def _at_common_size(*steps: Cost) -> list[Cell] | None:
+    """Returns each step's cell at the largest size common to all; None without one."""
+    by_size = [{cell.record.size_bytes: cell for cell in cost.cells} for cost in steps]
+    common = set(by_size[0]).intersection(*by_size[1:])
+    return [cells[max(common)] for cells in by_size] if common else None
+
+
+def pools(index: Index) -> Iterator[Finding]:
+    """Reports what a pool that keeps freed memory saves over plain device memory, allocate plus free."""
+    steps = costs(index.ranked)
+    for device in dict.fromkeys(cost.step.devices for cost in steps if cost.step.memory == "pool"):
+        plain, kept = (
+            {cost.step.interface: cost for cost in steps if cost.step.devices == device and wanted(cost)}
+            for wanted in (_is_plain, _is_kept)
+        )
+        pair = [steps[name] for name in ("allocate", "free") for steps in (plain, kept) if name in steps]
+        if len(pair) == 4 and (alike := _at_common_size(*pair)):
+            yield _pool(device, (alike[0], alike[1]), (alike[2], alike[3]))
+            return
+
+
+def _is_plain(cost: Cost) -> bool:
+    return cost.step.memory == "device"
+
+
+def _is_kept(cost: Cost) -> bool:
+    return cost.step.memory == "pool" and "pool=kept" in cost.step.options
+
+
+def _pool(device: str, allocate: tuple[Cell, Cell], free: tuple[Cell, Cell]) -> Finding:
+    size = format_size(allocate[0].record.size_bytes)
+    plain, kept = (summed([allocate[side], free[side]]) for side in (0, 1))
+    claim = compare(plain, kept, kind="allocation", match=None, names=("device memory", "a kept pool"))
+    figures = (*allocate, *free)
+    each = [f"{short_time(allocate[side].value)} and {short_time(free[side].value)}" for side in (0, 1)]
+    detail = f"{device}. Allocate and free: device {each[0]}, kept pool {each[1]}."
+    if claim.leads:
+        title = (
+            f"A pool that keeps freed memory saves {short_time(plain.value - kept.value)} for each {size} "
+            f"allocated and freed: {short_time(kept.value)} instead of {short_time(plain.value)}"
+        )
+    elif claim.trails:
+        title = (
+            f"A pool that keeps freed memory costs {short_time(kept.value - plain.value)} for each {size} "
+            f"allocated and freed: {short_time(kept.value)} instead of {short_time(plain.value)}"
+        )
+    else:
+        told = no_difference((claim.first.name, claim.second.name), [claim])
+        title = f"Allocating {size}: {told.removesuffix(',')}"
+    return finding(title, detail, IMPORTANCE - 2, figures, [claim])
+
+
+def _named(cost: Cost) -> str:
+    words = [
+        word.partition("=")[2] for word in cost.step.options.split(" ") if word and word != "touched=yes"
+    ]
+    options = f" ({', '.join(words)})" if words else ""
+    return f"{cost.step.memory}{options}"

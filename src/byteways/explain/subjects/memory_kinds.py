@@ -1,0 +1,109 @@
+"""Memory kind × first touch × interface, by direction and end, as in schieffer2025, figures 6 and 7."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.selection import KINDS, kind, link_class, unidirectional
+from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.plan.case import Buffer
+from byteways.units import format_bandwidth, format_size
+
+#: Smaller tables would repeat other tables.
+LEAST_ROWS = 3
+#: Memory kinds of the end that is held fixed.
+_PLAIN = ("device", "pageable")
+_LEAD = (
+    "Bandwidth depends on how memory was allocated and which device touched its pages first. "
+    "Rows vary one end of the path; the other end is GPU device memory or pageable host memory. Columns "
+    "are interfaces with their executor. Medians over the paths of one kind and link class, cold caches, "
+    "GB/s."
+)
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic; None unless memory was first touched by a device other than its owner."""
+    plain = [
+        cell
+        for cell in unidirectional(found)
+        if cell.record.cache == "cold" and not cell.record.options and not cell.record.environment
+    ]
+    tables = []
+    over = group_by(plain, lambda cell: (kind(cell), link_class(run.topology, cell)))
+    for (pair, wires), members in over.items():
+        title = f"{KINDS[pair]}, {wires}" if wires else KINDS[pair]
+        for side in ("source", "destination"):
+            table = _table(title, side, [cell for cell in members if _varies(cell, side)])
+            if table is not None:
+                tables.append(table)
+    return (
+        Topic("memory-kinds", "Memory kind, first touch and interface", _LEAD, tuple(tables))
+        if tables
+        else None
+    )
+
+
+def _ends(cell: Cell, side: str) -> tuple[Buffer, Buffer]:
+    """Returns the varied end and the fixed end."""
+    ends = cell.source, cell.destination
+    return ends if side == "source" else ends[::-1]
+
+
+def _varies(cell: Cell, side: str) -> bool:
+    _, other = _ends(cell, side)
+    return other.memory in _PLAIN and other.first_touch in (None, other.device)
+
+
+def _table(title: str, side: str, members: Sequence[Cell]) -> Table | None:
+    if not members:
+        return None
+    size = max(cell.record.size_bytes for cell in members)
+    shown = [cell for cell in members if cell.record.size_bytes == size]
+    rows = group_by(shown, lambda cell: _row_of(cell, side))
+    touchers = {touch for _, touch in rows}
+    if len(rows) < LEAST_ROWS or len(touchers) < 2:
+        return None
+    columns = list(dict.fromkeys(_column_of(cell) for cell in shown))
+    values = {
+        (row, column): median(cell.value for cell in some if _column_of(cell) == column)
+        for row, some in rows.items()
+        for column in columns
+        if any(_column_of(cell) == column for cell in some)
+    }
+    best = {column: max(value for (_, name), value in values.items() if name == column) for column in columns}
+    body, heat = [], []
+    for row in rows:
+        figures = [values.get((row, column)) for column in columns]
+        texts = (
+            "" if figure is None else format_bandwidth(figure).removesuffix(" GB/s") for figure in figures
+        )
+        body.append((*row, *texts))
+        shares = (
+            None if figure is None else figure / best[column]
+            for figure, column in zip(figures, columns, strict=True)
+        )
+        heat.append((None, None, *shares))
+    return Table(
+        f"{title}, {format_size(size)}, by memory of the {side}",
+        (f"{side} memory", "first touch", *(f"{column}, GB/s" for column in columns)),
+        tuple(body),
+        tuple(range(2, 2 + len(columns))),
+        "A stronger shade is closer to the column's maximum.",
+        tuple(heat),
+    )
+
+
+def _row_of(cell: Cell, side: str) -> tuple[str, str]:
+    end, _ = _ends(cell, side)
+    if end.first_touch in (None, end.device):
+        return end.memory, "its owner"
+    kind_of_device = str(end.first_touch).rstrip("0123456789")
+    another = "another " if end.device.startswith(kind_of_device) else "a "
+    return end.memory, another + {"cpu": "CPU", "gpu": "GPU"}[kind_of_device]
+
+
+def _column_of(cell: Cell) -> str:
+    access = "" if cell.record.access == "local" else f" as {cell.record.access}"
+    return f"{cell.record.interface}{access}"

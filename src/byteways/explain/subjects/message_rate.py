@@ -1,0 +1,116 @@
+"""Messages of several pairs of ranks at once: messages per second and bandwidth, by the number of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import supported
+from byteways.explain.claims.wording import beside
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, Part, Run, group_by
+from byteways.explain.subjects.collectives import members_of, ranks_of
+from byteways.explain.subjects.ranks import (
+    AS_OSU,
+    MARK,
+    as_osu,
+    gb_figure,
+    library,
+    memory,
+    note_of,
+    settings,
+    versions,
+)
+from byteways.plan.interfaces import MULTI_PAIR
+from byteways.units import format_size
+
+LEAD = (
+    "The first half of the ranks sends, each to one rank of the second half, all at once, by MPI in windows, "
+    "as osu_mbw_mr does. The last pair to end sets the time."
+)
+RATE = 424.5
+
+
+def pairs_at_once(found: Iterable[Cell]) -> list[Cell]:
+    """Returns the results of several pairs at once."""
+    return [cell for cell in found if cell.record.pattern == MULTI_PAIR]
+
+
+def per_second(cell: Cell) -> Part:
+    """Returns the messages per second of all pairs together, with the value's interval."""
+    size = cell.record.size_bytes
+    return Part(cell.value / size, cell.low / size, cell.high / size)
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic; None if the run has no such messages."""
+    alike = group_by(pairs_at_once(found), _alike)
+    if not alike:
+        return None
+    tables: list[Table] = []
+    for key, members in alike.items():
+        tables += _tables(", ".join(filter(None, key)), members)
+    return Topic("message-rate", "Messages of several pairs at once", LEAD, tuple(tables))
+
+
+def _alike(cell: Cell) -> tuple[str, str, str]:
+    return library(cell), memory(cell), settings(cell)
+
+
+def _tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
+    """Yields messages per second and bandwidth, a row per size and a column per number of pairs."""
+    yield _table(f"{title}: million messages/s", members, _millions)
+    yield _table(f"{title}: GB/s of all pairs", members, gb_figure)
+
+
+def _table(title: str, members: Sequence[Cell], figure: Callable[[Cell], str]) -> Table:
+    counts = sorted({ranks_of(cell) for cell in members})
+    at = {(cell.record.size_bytes, ranks_of(cell)): cell for cell in members}
+    rows = [
+        (format_size(size), *(figure(cell) if (cell := at.get((size, count))) else "" for count in counts))
+        for size in sorted({size for size, _ in at})
+    ]
+    headings = ("size", *(_pairs(count // 2) for count in counts))
+    note = note_of(rows, AS_OSU * as_osu(members), versions(members))
+    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note)
+
+
+def _pairs(count: int) -> str:
+    return "1 pair" if count == 1 else f"{count} pairs"
+
+
+def _millions(cell: Cell) -> str:
+    return _supported(cell) + MARK * bool(cell.warning_ids)
+
+
+def _supported(cell: Cell) -> str:
+    told = per_second(cell)
+    return supported(told.value / 1e6, told.low / 1e6, told.high / 1e6)
+
+
+def message_rate(index: Index) -> Iterator[Finding]:
+    """Reports the rate of the smallest messages by most pairs, beside that of one pair."""
+    for some in group_by(pairs_at_once(index.between_ranks), _alike).values():
+        size = min(cell.record.size_bytes for cell in some)
+        smallest = {ranks_of(cell): cell for cell in some if cell.record.size_bytes == size}
+        most = smallest[max(smallest)]
+        pairs = ranks_of(most) // 2
+        title = (
+            f"{_pairs(pairs)} of ranks send{'s' * (pairs == 1)} {_supported(most)} million {library(most)} "
+            f"messages of {format_size(size)} per second"
+        )
+        detail = ", ".join(
+            part for part in (f"Ranks {members_of(most)}", memory(most), settings(most)) if part
+        )
+        alone = smallest.get(2)
+        if alone is None or alone is most:
+            yield finding(title, f"{detail}.", RATE, (most,))
+            continue
+        names = _pairs(pairs), "one pair"
+        claim = compare(most, alone, kind=MULTI_PAIR, match=lambda cell: cell.record.size_bytes, names=names)
+        detail += f". One pair alone: {_supported(alone)} million"
+        yield finding(
+            f"{title}; beside one pair: {beside(claim)}", f"{detail}.", RATE, (most, alone), (claim,)
+        )

@@ -1,0 +1,68 @@
+"""What several messages in flight gain over one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from byteways.explain.claims.claim import TIE
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import rate, sentence
+from byteways.explain.claims.wording import difference, tie
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.subjects.messages import lead_of, paths_of, setting_of, single_direction, window
+from byteways.explain.subjects.ranks import library, memory, where
+from byteways.units import format_size
+
+WINDOW_GAIN = 380.0
+
+
+def window_gain(index: Index) -> Iterator[Finding]:
+    """Compares many messages in flight with one, at the size with the largest difference."""
+    places = group_by(
+        single_direction(index), lambda cell: (library(cell), where(index, cell), *setting_of(cell))
+    )
+    for some in places.values():
+        alike = group_by(some, lambda cell: (cell.record.size_bytes, window(cell)))
+        sizes = dict.fromkeys(size for size, _ in alike)
+        pairs = {size: sides for size in sizes if (sides := _windows(alike, size)) is not None}
+        if pairs:
+            yield from _gain(lead_of(index, some[0], single_direction(index)), pairs)
+
+
+def _windows(
+    alike: Mapping[tuple[int, int | None], Sequence[Cell]], size: int
+) -> tuple[int, Group, Group] | None:
+    """Returns the widest window at a size, and the results with it and with one message; else None."""
+    widest = max((told for at, told in alike if at == size and told is not None), default=1)
+    if widest == 1 or (size, 1) not in alike:
+        return None
+    return widest, pool(alike[size, widest]), pool(alike[size, 1])
+
+
+def _gain(place: str, pairs: Mapping[int, tuple[int, Group, Group]]) -> Iterator[Finding]:
+    claims = {
+        size: compare(
+            many,
+            one,
+            kind="window",
+            ways=len(pairs) + 1,
+            names=(f"a window of {widest} messages", "a window of 1"),
+        )
+        for size, (widest, many, one) in pairs.items()
+    }
+    size = max(claims, key=lambda size: (claims[size].gain, size))
+    _, many, one = pairs[size]
+    claim, first = claims[size], many.cells[0]
+    lead = f"{place}, messages of {format_size(size)}"
+    if claim.differ:
+        title = f"{lead}: {difference(claim)}"
+    elif claim.verdict == TIE:
+        names = (claim.first.name, claim.second.name)
+        title = f"{lead}: {tie(claim, names)}, {rate(many)} and {rate(one)} GB/s"
+    else:  # some paths gain, others lose
+        return
+    told = [format_size(each) for each in claims]
+    detail = f"{sentence(paths_of(many))}, {memory(first)}; compared at {', '.join(told)}."
+    yield finding(title, detail, WINDOW_GAIN, (many, one), claims.values())

@@ -1,0 +1,354 @@
+"""MPI messages between two ranks: latency and bandwidth over size, gain from windows, plain copies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from byteways.explain.claims.claim import TIE
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import count, listed, rate, sentence, span
+from byteways.explain.claims.wording import difference, tie
+from byteways.explain.display.topic import Line, Plot, Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import between_ranks, by_ipc, label_order, unidirectional, uses_ipc
+from byteways.explain.results.summary import Cell, Group, Part, Run, group_by, pool
+from byteways.explain.subjects import first_use, rank_memories, rank_pairs
+from byteways.explain.subjects.ranks import (
+    AS_OSU,
+    as_osu,
+    gb_figure,
+    is_wide,
+    library,
+    memory,
+    note_of,
+    point,
+    settings,
+    time_said,
+    us_figure,
+    versions,
+    where,
+)
+from byteways.plan.case import OF_ALL_RANKS
+from byteways.plan.interfaces import INTERFACES, figure_of
+from byteways.plan.options import WINDOW
+from byteways.units import format_size
+
+LEAD = (
+    "Messages from one rank to another; each table and each line is of one library. Latency is half of a "
+    "round trip, one message at a time. Bandwidth by MPI is of messages in windows: the receiver "
+    "acknowledges a window before the sender starts the next. Bandwidth by NCCL or RCCL is of messages "
+    "enqueued back to back on both GPUs. Bidirectional is the sum of both directions."
+)
+#: From this number of paths of one class on, they share a table with their median.
+MOST_PATHS = 3
+#: The window in the evidence text of a record (native/interfaces/mpi/messages.cpp).
+_WINDOW = re.compile(r"windows of (\d+) message")
+#: Moves the same bytes inside one process, with one call or one launch.
+PLAIN = ("memcpy", "copy", "kernel")
+
+MESSAGE_LATENCY, MESSAGE_BANDWIDTH, BESIDE_COPY = 424.0, 423.0, 462.0
+
+
+def messages(found: Iterable[Cell]) -> list[Cell]:
+    """Returns the cells of messages between two ranks, bandwidth and ping-pong."""
+    return [cell for cell in found if between_ranks(cell) and cell.record.pattern not in OF_ALL_RANKS]
+
+
+def is_latency(cell: Cell) -> bool:
+    """Whether the value is the round trip of one message."""
+    return figure_of(cell.record.interface) == "latency"
+
+
+def half(result: Cell | Group) -> Part:
+    """Returns half of a round trip in ns, with its interval."""
+    return Part(result.value / 2, result.low / 2, result.high / 2)
+
+
+def window(cell: Cell) -> int | None:
+    """Returns the number of messages in flight from the case or its evidence; None if unknown."""
+    asked = cell.record.options.get("window")
+    told = _WINDOW.search(cell.record.engine_evidence or "")
+    return int(asked) if asked is not None else int(told[1]) if told else None
+
+
+def _one_way(cell: Cell) -> str:
+    """Returns the path of the first flow: the same for bandwidth and ping-pong."""
+    return cell.record.path.replace("<>", ">")
+
+
+def setting_of(cell: Cell) -> tuple[str, str]:
+    """Returns the settings that messages of one table share, except library and window."""
+    return memory(cell), _settled(cell)
+
+
+def _settled(cell: Cell) -> str:
+    """Returns the settings that a latency and the bandwidths beside it share: no latency has a window."""
+    return settings(cell, WINDOW.name)
+
+
+def _has_windows(cell: Cell) -> bool:
+    """Whether its messages are sent in windows at all."""
+    return WINDOW in INTERFACES[cell.record.interface].options
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of messages between ranks; None if the run has none."""
+    index = Index.of(run)
+    cells = messages(found)
+    if not cells:
+        return None
+    tables: list[Table] = []
+    plots: list[Plot] = []
+    places = _places(index, cells)
+    for members in places:
+        named = f"{library(members[0])}, {_title(index, members)}"
+        tables += [*_tables(named, members), *first_use.tables(named, members)]
+    tables += rank_pairs.matrices(cells)
+    tables += rank_memories.matrices(cells)
+    for title, some in group_by(places, lambda members: _title(index, members)).items():
+        members = [cell for place in some for cell in place]
+        plots += _plot(title, members, [*_plain(found, members), *_by_ipc(found, members)])
+    return Topic("messages", "Messages between ranks", LEAD, tuple(tables), tuple(plots))
+
+
+def _places(index: Index, cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Groups messages by path, or by link class if it has many paths."""
+    places = []
+    # Latency has no cache state of its own, and stands beside the bandwidth whatever that is measured with.
+    alike = group_by(cells, lambda cell: (library(cell), where(index, cell), _memories(cell)))
+    for members in alike.values():
+        by_path = group_by(members, _one_way)
+        many = len(by_path) > MOST_PATHS
+        for some in [members] if many else [by_path[path] for path in sorted(by_path, key=label_order)]:
+            for same in group_by(some, _settled).values():
+                latencies = [cell for cell in same if is_latency(cell)]
+                rates = group_by((cell for cell in same if not is_latency(cell)), memory)
+                places += [[*own, *latencies] for own in rates.values()] or [latencies]
+    return places
+
+
+def _title(index: Index, members: Sequence[Cell]) -> str:
+    """Names the ranks and the settings that the messages share, without the library."""
+    return ", ".join(part for part in (_ends(index, members), *setting_of(members[0])) if part)
+
+
+def _memories(cell: Cell) -> tuple[str, str]:
+    return cell.variant.source, cell.variant.destination
+
+
+def _ends(index: Index, members: Sequence[Cell]) -> str:
+    """`0/cpu0>1/cpu0`, or the kind of pair if there are many paths."""
+    paths = dict.fromkeys(map(_one_way, members))
+    if len(paths) <= MOST_PATHS:
+        return next(iter(paths))
+    between = where(index, members[0])
+    return f"{between[0].lower()}{between[1:]}, median of {count(len(paths), 'path')}"
+
+
+def _tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
+    """Yields a table for each window; each includes the latency, which has no window."""
+    rates = [cell for cell in members if not is_latency(cell)]
+    latency = [cell for cell in members if is_latency(cell)]
+    windows = group_by(rates, lambda cell: cell.record.options.get(WINDOW.name))
+    default = windows.pop(None, [])
+    if default or not rates:
+        sizes = {cell.record.size_bytes for cell in (*default, *latency)}
+        told = f"{title}, default window" if any(map(_has_windows, default)) else title
+        yield _table(told, sizes, (*default, *latency))
+    for asked, some in sorted(windows.items(), key=lambda item: int(item[0] or 0)):
+        sizes = {cell.record.size_bytes for cell in some}
+        yield _table(f"{title}, window of {asked}", sizes, (*some, *latency))
+
+
+def _table(title: str, sizes: Iterable[int], members: Sequence[Cell]) -> Table:
+    rows: list[tuple[str, ...]] = []
+    windows = any(map(_has_windows, members))
+    by_size = group_by(members, lambda cell: cell.record.size_bytes)
+    for size in sorted(sizes):
+        of = group_by(by_size[size], lambda cell: (is_latency(cell), cell.record.pattern))
+        trips, there, both = (
+            pool(of[key]) if key in of else None
+            for key in ((True, "unidirectional"), (False, "unidirectional"), (False, "bidirectional"))
+        )
+        rates = [cell for cell in by_size[size] if not is_latency(cell)]
+        in_flight = dict.fromkeys(str(told) for cell in rates if (told := window(cell)) is not None)
+        rows.append(
+            (
+                format_size(size),
+                us_figure(half(trips), trips) if trips else "",
+                gb_figure(there) if there else "",
+                gb_figure(both) if both else "",
+                ", ".join(in_flight),
+            )
+        )
+    headings = ("size", "latency, µs", "unidirectional, GB/s", "bidirectional, GB/s", "messages in a window")
+    shown = len(headings) if windows else len(headings) - 1
+    rows = [row[:shown] for row in rows]
+    note = note_of(rows, AS_OSU * as_osu(members), versions(members))
+    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
+
+
+def _plot(title: str, members: Sequence[Cell], plain: Sequence[Cell]) -> list[Plot]:
+    """Plots bandwidth over size of messages and of copies within one process."""
+    rates = [cell for cell in members if not is_latency(cell)]
+    lines = []
+    rates.sort(key=lambda cell: (cell.record.pattern != "unidirectional", WINDOW.name in cell.record.options))
+    for label, some in group_by([*rates, *plain], _label).items():
+        sizes = group_by(some, lambda cell: cell.record.size_bytes)
+        points = tuple(point(pool(same), size) for size, same in sorted(sizes.items()))
+        lines += [Line(label, points)] if len(points) > 1 else []
+    if not any(between_ranks(cell) for cell in members) or not lines:
+        return []
+    caption = "Medians with their 95 % intervals."
+    for opened, some in group_by(plain, uses_ipc).items():
+        names = dict.fromkeys(cell.record.interface for cell in some)
+        lead = "Into memory of another process (IPC)" if opened else "Within one process"
+        caption += f" {lead} the same bytes are moved by {listed([*names])}."
+    wide = is_wide(each for line in lines for each in line.points)
+    return [Plot(title, caption, "size", "GB/s", tuple(lines), x_sizes=True, y_log=wide)]
+
+
+def _label(cell: Cell) -> str:
+    label = cell.variant.label(memory=False, access=not between_ranks(cell))
+    if between_ranks(cell):
+        label = library(cell) + label.removeprefix(cell.record.interface)
+    if uses_ipc(cell):
+        label += ", IPC"
+    return f"{label}, sum of both directions" if cell.record.pattern == "bidirectional" else label
+
+
+def _plain(found: Iterable[Cell], members: Sequence[Cell]) -> list[Cell]:
+    """Returns single-process flows between the same devices and memories with equal cache state."""
+    wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
+    return [cell for cell in unidirectional(found) if _bytes_moved(cell) in wanted]
+
+
+def _by_ipc(found: Iterable[Cell], members: Sequence[Cell]) -> list[Cell]:
+    """Returns the same flows with one end in memory of another process."""
+    wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
+    return [
+        cell
+        for cell in by_ipc(found)
+        if (cell.source.device, cell.destination.device, "device", "device", cell.record.cache) in wanted
+    ]
+
+
+def _bytes_moved(cell: Cell) -> tuple[Hashable, ...]:
+    return cell.source.device, cell.destination.device, *_memories(cell), cell.record.cache
+
+
+def latency(index: Index) -> Iterator[Finding]:
+    """Reports the latency of the smallest message for each link class and memory."""
+    trips = [cell for cell in messages(index.between_ranks) if is_latency(cell)]
+    for some in _alike(index, trips).values():
+        size = min(cell.record.size_bytes for cell in some)
+        smallest = pool([cell for cell in some if cell.record.size_bytes == size])
+        first = smallest.cells[0]
+        lead = lead_of(index, first, trips)
+        time = time_said(half(smallest))
+        title = f"{lead}, an {library(first)} message of {format_size(size)} takes {time}"
+        detail = f"Half of a round trip, {paths_of(smallest)}, {memory(first)}{_with(first)}."
+        yield finding(title, detail, MESSAGE_LATENCY, (smallest,))
+
+
+def lead_of(index: Index, cell: Cell, others: Iterable[Cell]) -> str:
+    """Names where the ranks are, with the settings that distinguish these messages from others there."""
+    place = where(index, cell)
+    alike = [other for other in others if where(index, other) == place and library(other) == library(cell)]
+    differing = set(map(setting_of, alike))
+    told = (part for part in setting_of(cell) if part) if len(differing) > 1 else ()
+    return ", ".join((place, *told))
+
+
+def _alike(index: Index, cells: Iterable[Cell]) -> dict[tuple[str, str, Hashable], list[Cell]]:
+    """By library, where both ranks are and how the messages are sent: only these are pooled."""
+    return group_by(cells, lambda cell: (library(cell), where(index, cell), cell.variant))
+
+
+def paths_of(group: Group) -> str:
+    paths = len({cell.record.path for cell in group.cells})
+    return f"median of {count(paths, 'path')}" if paths > 1 else group.cells[0].record.path
+
+
+def _with(cell: Cell) -> str:
+    told = settings(cell)
+    return f", {told}" if told else ""
+
+
+def _by_size(cells: Sequence[Cell]) -> dict[int, Group]:
+    sizes = group_by(cells, lambda cell: cell.record.size_bytes)
+    return {size: pool(some) for size, some in sorted(sizes.items())}
+
+
+def single_direction(index: Index) -> list[Cell]:
+    return [
+        cell
+        for cell in messages(index.between_ranks)
+        if not is_latency(cell) and cell.record.pattern == "unidirectional"
+    ]
+
+
+def bandwidth(index: Index) -> Iterator[Finding]:
+    """Reports the highest bandwidth and the size with half of it (n½: R. Hockney, Parallel Comput. 10)."""
+    plain = [cell for cell in single_direction(index) if "window" not in cell.record.options]
+    for some in _alike(index, plain).values():
+        sizes = _by_size(some)
+        size, best = max(sizes.items(), key=lambda item: item[1].value)
+        middle = next(at for at, group in sizes.items() if 2 * group.value >= best.value)
+        first = best.cells[0]
+        lead = lead_of(index, first, plain)
+        title = f"{lead}, {library(first)} messages reach {rate(best)} GB/s at {format_size(size)}"
+        quoted = [best]
+        if min(sizes) < middle < size:  # else no size shows where it begins
+            title += f" and half of that at {format_size(middle)}"
+            quoted.append(sizes[middle])
+        detail = f"{sentence(paths_of(best))}, {memory(first)}{_with(first)}, interval {span(best)} GB/s."
+        yield finding(title, detail, MESSAGE_BANDWIDTH, quoted)
+
+
+def beside_copy(index: Index) -> Iterator[Finding]:
+    """Messages beside plain copies of the same memory, at the largest size that messages and copies have."""
+    sent = [cell for cell in single_direction(index) if "window" not in cell.record.options]
+    for some in _alike(index, sent).values():
+        # Only default copies; take them from all cells because `index.ranked` has no messages.
+        copies = [
+            cell
+            for cell in _plain(index.ranked, some)
+            if cell.record.interface in PLAIN and not settings(cell) and cell.stays
+        ]
+        common = {cell.record.size_bytes for cell in some} & {cell.record.size_bytes for cell in copies}
+        if not common:
+            continue
+        size = max(common)
+        ways = group_by(
+            [cell for cell in copies if cell.record.size_bytes == size], lambda cell: cell.variant
+        )
+        rising = sorted(map(pool, ways.values()), key=lambda group: group.value)
+        fastest = {group.cells[0].record.interface: group for group in rising}
+        plain = sorted(fastest.values(), key=lambda group: -group.value)
+        lead = f"{lead_of(index, some[0], sent)}, messages of {format_size(size)}"
+        yield from _beside(lead, _by_size(some)[size], plain, len(ways) + 1)
+
+
+def _beside(lead: str, sent: Group, plain: Sequence[Group], ways: int) -> Iterator[Finding]:
+    """The title tells of the fastest interface within one process, the detail of the others."""
+    first = sent.cells[0]
+    claims, told = [], []
+    for other in plain:
+        names = library(first), other.cells[0].record.interface
+        claim = compare(sent, other, kind="messages", ways=ways, match=_bytes_moved, names=names)
+        if claim.differ:
+            told.append(difference(claim))
+        elif claim.verdict == TIE:
+            told.append(f"{tie(claim, names)}, {rate(sent)} and {rate(other)} GB/s")
+        elif told:  # no one thing is true of all paths
+            continue
+        else:
+            return
+        claims.append(claim)
+    fastest = plain[0].cells[0].record
+    place = f"{fastest.interface} moves the same bytes within one process, {fastest.path}"
+    detail = "; ".join([f"{memory(first)}{_with(first)}", place, *told[1:]]) + "."
+    yield finding(f"{lead}: {told[0]}", sentence(detail), BESIDE_COPY, (sent, *plain), claims)

@@ -1,0 +1,333 @@
+"""Managed-memory migration: prefetch, on-demand migration and zero-copy, compared with explicit copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import count, listed, rate, way
+from byteways.explain.claims.wording import fastest_by_size, longer
+from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import APART, KINDS, kind, link_class, unidirectional
+from byteways.explain.results.summary import Cell, Group, Run, group_by, pool
+from byteways.plan.interfaces import INTERFACES, moves_pages
+from byteways.plan.managed_pages import LANDS_ELSEWHERE
+from byteways.plan.memory import is_managed
+from byteways.topology.model import Topology
+from byteways.units import format_bandwidth, format_size
+
+PREFETCH, ON_DEMAND, ZERO_COPY = "prefetch", "on demand", "zero-copy"
+#: The methods, in table order.
+WAYS = (PREFETCH, ON_DEMAND, ZERO_COPY)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One kind of pair, link class and size: the result of each method, and of explicit transfers.
+
+    `explicit` is the fastest interface between non-migrating memories on the same paths.
+    """
+
+    kind: str  # a key of selection.KINDS
+    wires: str
+    size_bytes: int
+    ways: dict[str, Group]
+    explicit: Group | None
+
+    @property
+    def paths(self) -> list[str]:
+        return list(dict.fromkeys(cell.record.path for group in self.ways.values() for cell in group.cells))
+
+    @property
+    def slow_down(self) -> Claim | None:
+        """Explicit copies versus prefetch, path by path; None if either is missing."""
+        if PREFETCH not in self.ways or self.explicit is None:
+            return None
+        names = self.explicit.cells[0].record.interface, PREFETCH
+        return compare(self.explicit, self.ways[PREFETCH], kind="prefetch", names=names)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """Each method compared with every other one."""
+        return [
+            compare(group, other, kind="pages", ways=len(self.ways), names=(name, rival))
+            for name, group in self.ways.items()
+            for rival, other in self.ways.items()
+            if rival != name
+        ]
+
+    @property
+    def fastest(self) -> str | None:
+        """The method significantly faster than all others; None if there is none."""
+        leading = [claim.first.name for claim in self.claims if claim.leads]
+        return next((name for name in self.ways if leading.count(name) == len(self.ways) - 1), None)
+
+    @property
+    def leads(self) -> list[Claim]:
+        """The claims that the fastest method leads; empty without a fastest one."""
+        return [claim for claim in self.claims if claim.first.name == self.fastest]
+
+
+def way_of(cell: Cell) -> str | None:
+    """Returns how pages reached the destination; None if the case concerns no page migration.
+
+    Pages that start on the executor neither migrate nor are accessed remotely.
+    """
+    record = cell.record
+    if moves_pages(record.interface):
+        return PREFETCH
+    by_touch = not INTERFACES[record.interface].by_call
+    if not by_touch or not is_managed(cell.source.memory) or record.executor == cell.source.device:
+        return None
+    if record.migrated_bytes is not None:
+        return ON_DEMAND if record.migrated_bytes else ZERO_COPY
+    return {"off": ZERO_COPY, "on-demand": ON_DEMAND}.get(str(record.options.get("migration")))
+
+
+def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
+    """Returns all combinations of pair kind, link class and size with managed pages, by first appearance."""
+    singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
+    ways = {id(cell): way for cell in singles if (way := way_of(cell)) is not None}
+    moving = [cell for cell in singles if id(cell) in ways]
+    plain = [cell for cell in singles if cell.stays and cell.record.interface not in APART]
+    plain_by_size = group_by(plain, lambda cell: cell.record.size_bytes)
+    places = group_by(moving, lambda cell: (kind(cell), link_class(topology, cell)))
+    answer = []
+    for (pair, wires), members in places.items():
+        paths = {cell.record.path for cell in members}
+        by_size = group_by(members, lambda cell: cell.record.size_bytes)
+        for size in sorted(by_size):
+            same = group_by(by_size[size], lambda cell: ways[id(cell)])
+            settled = [cell for cell in plain_by_size.get(size, ()) if cell.record.path in paths]
+            groups = {name: _fastest(same[name]) for name in WAYS if name in same}
+            answer.append(Compared(pair, wires, size, groups, _fastest(settled) if settled else None))
+    return answer
+
+
+def _fastest(cells: Sequence[Cell]) -> Group:
+    """Returns the fastest group of cells that differ only in the pair."""
+    groups = [pool(same) for same in group_by(cells, lambda cell: cell.variant).values()]
+    return max(groups, key=lambda group: group.value)
+
+
+EXPLICIT = "explicit copy"
+UNKNOWN = "unknown"
+#: Shown for missing values; columns with nothing else are omitted.
+NONE = "–"
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of managed memory; None if no case migrated or accessed managed pages."""
+    rows = compared(run.topology, found)
+    if not rows:
+        return None
+    places = list(group_by(rows, lambda one: (one.kind, one.wires)).values())
+    return Topic(
+        "pages",
+        "Managed-memory migration",
+        "Managed pages are prefetched, migrated on demand (on first touch) or accessed in place "
+        "(zero-copy), compared with the best explicit copy between memories that do not migrate. "
+        "Residency was queried from the system, not assumed.",
+        tuple(_table(sizes) for sizes in places),
+        tuple(_plot(sizes) for sizes in places if len(sizes) > 1),
+    )
+
+
+def _title(one: Compared) -> str:
+    return f"{KINDS[one.kind]}, {one.wires}" if one.wires else KINDS[one.kind]
+
+
+def _said(group: Group | None) -> str:
+    if group is None:
+        return NONE
+    doubts = sorted({word for cell in group.cells for word in cell.doubts})
+    return format_bandwidth(group.value) + (f" ({', '.join(doubts)})" if doubts else "")
+
+
+def _figure(group: Group | None) -> str:
+    """Formats GB/s, with a star if there are data warnings."""
+    if group is None:
+        return NONE
+    doubted = any(cell.doubts for cell in group.cells)
+    return format_bandwidth(group.value).removesuffix(" GB/s") + "*" * doubted
+
+
+def _table(sizes: Sequence[Compared]) -> Table:
+    rows = [
+        (
+            format_size(one.size_bytes),
+            *(_figure(one.ways.get(name)) for name in WAYS),
+            _figure(one.explicit),
+            one.explicit.cells[0].record.interface if one.explicit else NONE,
+            f"{one.slow_down.effect:.3g}" if one.slow_down and one.slow_down.pairs else NONE,
+            _moved(one),
+        )
+        for one in sizes
+    ]
+    headings = (
+        *("size", *(f"{name}, GB/s" for name in WAYS), f"{EXPLICIT}, GB/s", "by"),
+        *("prefetch takes, times", "migrated on demand"),
+    )
+    told = [index for index in range(len(headings)) if any(row[index] != NONE for row in rows)]
+    note = "Median over " + ", ".join(dict.fromkeys(path for one in sizes for path in one.paths)) + "."
+    groups = [group for one in sizes for group in (*one.ways.values(), one.explicit) if group is not None]
+    doubts = sorted({word for group in groups for cell in group.cells for word in cell.doubts})
+    if doubts:
+        note += f" * {', '.join(doubts)}."
+    if any(row[-1] == UNKNOWN for row in rows):
+        note += " Whether touched pages migrated is unknown: 'on demand' is the requested mode."
+    words = headings.index("by")
+    return Table(
+        _title(sizes[0]),
+        tuple(headings[index] for index in told),
+        tuple(tuple(row[index] for index in told) for row in rows),
+        tuple(place for place, index in enumerate(told) if index != words),
+        note,
+    )
+
+
+def _moved(one: Compared) -> str:
+    """Formats the observed bytes migrated per operation; above the size if pages are larger."""
+    group = one.ways.get("on demand")
+    told = {cell.record.migrated_bytes for cell in group.cells} if group is not None else set()
+    if not told:
+        return NONE
+    return UNKNOWN if None in told else format_size(max(value or 0 for value in told))
+
+
+def _plot(sizes: Sequence[Compared]) -> Plot:
+    lines = []
+    for name in (*WAYS, EXPLICIT):
+        points = []
+        for one in sizes:
+            group = one.explicit if name == EXPLICIT else one.ways.get(name)
+            if group is not None:
+                said = f"{name}, {format_size(one.size_bytes)}: {_said(group)}"
+                scaled = (group.value / 1e9, group.low / 1e9, group.high / 1e9)
+                points.append(PlotPoint(one.size_bytes, *scaled, said))
+        if points:
+            lines.append(Line(name, tuple(points)))
+    return Plot(
+        _title(sizes[0]),
+        "Bandwidth of one operation; each size uses separate regions.",
+        "bytes of one operation",
+        "GB/s",
+        tuple(lines),
+        x_sizes=True,
+        x_log=True,
+        y_log=True,
+    )
+
+
+PREFETCHING, CROSSOVER, LANDING = 565.0, 455.0, 115.0
+#: Maximum number of paths that a sentence names.
+_MOST_PATHS = 3
+#: The methods as sentences name them.
+_NAMES = {
+    PREFETCH: "prefetching",
+    ON_DEMAND: "migration on demand",
+    ZERO_COPY: "reaching the pages where they are (zero-copy)",
+}
+
+
+def _compared(index: Index) -> list[Compared]:
+    return compared(index.topology, index.ranked)
+
+
+def _by_place(index: Index) -> list[list[Compared]]:
+    found = index.once(_compared)
+    return list(group_by(found, lambda one: (one.kind, one.wires)).values())
+
+
+def _where(one: Compared, several: bool) -> str:
+    lead = KINDS[one.kind]
+    return f"{lead} ({one.wires})" if several and one.wires else lead
+
+
+def prefetching(index: Index) -> Iterator[Finding]:
+    """Compares the prefetch call with the fastest interface between non-migrating memories."""
+    found: list[tuple[Claim, str, Compared]] = []
+    for sizes in _by_place(index):
+        slow = [one for one in sizes if one.slow_down is not None]
+        if not slow or slow[-1].slow_down is None or not slow[-1].slow_down.leads:
+            continue
+        last, claim = slow[-1], slow[-1].slow_down
+        assert last.explicit is not None
+        title = (
+            f"Prefetching {last.ways[PREFETCH].cells[0].record.path} takes {longer(claim)} "
+            f"{way(last.explicit.cells[0].variant)}: {rate(last.ways[PREFETCH])} vs "
+            f"{rate(last.explicit)} GB/s at {format_size(last.size_bytes)}"
+        )
+        found.append((claim, title, last))
+    if found:
+        claim, title, last = max(found, key=lambda one: one[0].gain)
+        assert last.explicit is not None
+        detail = (
+            "The prefetch migrates the pages of one allocation, the copy fills a second one; residency "
+            "was queried after every timed batch."
+        )
+        results = last.ways[PREFETCH], last.explicit
+        yield finding(title, detail, PREFETCHING, results, [one[0] for one in found])
+
+
+def landing(index: Index) -> Iterator[Finding]:
+    """Reports prefetches that were skipped because their pages would land on another NUMA domain."""
+    told = [one for one in index.records if (one.reason or "").startswith(LANDS_ELSEWHERE)]
+    by_path = group_by(told, lambda record: record.path)
+    if not told:
+        return
+    more = len(by_path) - _MOST_PATHS
+    shown = listed([*list(by_path)[:_MOST_PATHS], *([f"{count(more, 'more path')}"] if more > 0 else [])])
+    title = f"Prefetches over {shown} were not run: their pages would land on another NUMA domain"
+    parts = []
+    for path, same in list(by_path.items())[:_MOST_PATHS]:
+        cases = count(len({record.case_id for record in same}), "case")
+        parts.append(f"{path} ({cases}): {same[0].reason}.")
+    yield Finding(title, " ".join(parts), LANDING)
+
+
+def crossover(index: Index) -> Iterator[Finding]:
+    """Reports the fastest method by size for each kind of pair, for the link class that comes first."""
+    places = _by_place(index)
+    kinds = [sizes[0].kind for sizes in places]
+    for place, sizes in enumerate(places):
+        if sizes[0].kind in kinds[:place]:
+            continue  # the report has the other classes
+        spans = _spans([one for one in sizes if len(one.ways) > 1])
+        if not spans:
+            continue
+        parts = [f"{_NAMES[name]} {_between(alike[0], alike[-1])}" for name, alike in spans]
+        claims = [one.leads for _, alike in spans for one in alike]
+        lead = _where(sizes[0], kinds.count(sizes[0].kind) > 1)
+        title = f"{lead}, {fastest_by_size(parts, claims)}"
+        at = spans[-1][1][-1]
+        detail = f"At {format_size(at.size_bytes)}: " + listed(
+            [f"{name} {rate(at.ways[name])} GB/s" for name in WAYS if name in at.ways]
+        )
+        others = [one.ways[name] for name, alike in spans for one in alike if one is not at]
+        results = [*at.ways.values(), *others]
+        yield finding(title, detail + ".", CROSSOVER, results, [claim for some in claims for claim in some])
+
+
+def _spans(sizes: Sequence[Compared]) -> list[tuple[str, list[Compared]]]:
+    """Returns runs of adjacent sizes with the same fastest method; sizes without one end a run."""
+    spans: list[tuple[str, list[Compared]]] = []
+    before: str | None = None
+    for one in sizes:
+        name = one.fastest
+        if name is not None and name == before:
+            spans[-1][1].append(one)
+        elif name is not None:
+            spans.append((name, [one]))
+        before = name
+    return spans
+
+
+def _between(least: Compared, most: Compared) -> str:
+    if least is most:
+        return f"at {format_size(least.size_bytes)}"
+    return f"from {format_size(least.size_bytes)} to {format_size(most.size_bytes)}"

@@ -1,0 +1,291 @@
+"""Ping-pong latency of one word: between GPUs by store and by poll, CPU and GPU, and cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import count, listed
+from byteways.explain.claims.wording import longer_by, no_difference
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import device_order
+from byteways.explain.results.summary import Cell, Group, Run, group_by, pool
+from byteways.plan.core_pairs import shared_cache
+from byteways.topology.model import Topology
+from byteways.units import format_time, short_time, three_digits
+
+
+def between_cores(found: Iterable[Cell]) -> list[Cell]:
+    """Returns ping-pongs between two named cores."""
+    return [cell for cell in _all(found) if "partner_core" in cell.record.options]
+
+
+def between_gpus(found: Iterable[Cell]) -> list[Cell]:
+    """Returns ping-pongs between GPUs or within one."""
+    return [cell for cell in _others(found) if _gpus(cell) == 2]
+
+
+def with_cpus(found: Iterable[Cell]) -> list[Cell]:
+    """Returns ping-pongs with at least one CPU side, without those between named cores."""
+    return [cell for cell in _others(found) if _gpus(cell) < 2]
+
+
+def between_kinds(found: Iterable[Cell]) -> list[Cell]:
+    """Returns ping-pongs between a CPU and a GPU."""
+    return [cell for cell in _others(found) if _gpus(cell) == 1]
+
+
+def between_cpus(found: Iterable[Cell]) -> list[Cell]:
+    """Returns ping-pongs between two different CPUs, without those between named cores."""
+    cpus = [cell for cell in _others(found) if _gpus(cell) == 0]
+    return [cell for cell in cpus if way(cell) != "within"]
+
+
+def _all(found: Iterable[Cell]) -> list[Cell]:
+    return [cell for cell in found if cell.record.interface == "ping-pong"]
+
+
+def _others(found: Iterable[Cell]) -> list[Cell]:
+    return [cell for cell in _all(found) if "partner_core" not in cell.record.options]
+
+
+def _gpus(cell: Cell) -> int:
+    return sum(device.startswith("gpu") for device in sides(cell))
+
+
+def sides(cell: Cell) -> tuple[str, str]:
+    """Returns executor and partner."""
+    return cell.record.executor, cell.record.flows[0]["partner"]
+
+
+def way(cell: Cell) -> str:
+    """Returns how the word crosses, by the memory that the executor writes and polls."""
+    executor, partner = sides(cell)
+    if executor == partner:
+        return "within"
+    ends = cell.source.device, cell.destination.device
+    return {(partner, executor): "by store", (executor, partner): "by poll"}.get(ends, "in one memory")
+
+
+#: A core: device name and core index.
+Core = tuple[str, int]
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of ping-pongs; None if the run has none."""
+    cores, gpus, mixed = between_cores(found), between_gpus(found), with_cpus(found)
+    if not (cores or gpus or mixed):
+        return None
+    tables = [
+        *_gpu_matrices(gpus),
+        *([_pairs(mixed)] if mixed else []),
+        *([_classes(cores, run.topology), _core_matrix(cores)] if cores else []),
+    ]
+    return Topic(
+        "ping-pong",
+        "Ping-pong latency",
+        "One word goes from one side to the other and back; both sides poll. Results are half of the "
+        "round trip. By store: each side writes to the other's memory and polls its own; by poll: the "
+        "reverse.",
+        tuple(tables),
+    )
+
+
+def _half(cell: Cell) -> float:
+    """Returns half the round trip in ns."""
+    return cell.value / 2
+
+
+def _gpu_matrices(members: Sequence[Cell]) -> list[Table]:
+    """Builds a matrix per method and memory kind; the diagonal of each holds ping-pongs within a GPU."""
+    within = [cell for cell in members if way(cell) == "within"]
+    tables = []
+    ways = group_by(
+        [cell for cell in members if way(cell) != "within"], lambda cell: (way(cell), cell.source.memory)
+    )
+    for (by, memory), some in sorted(ways.items(), reverse=True):
+        diagonal = [cell for cell in within if cell.source.memory == memory]
+        at = {sides(cell): _half(cell) for cell in (*some, *diagonal)}
+        names = sorted({name for pair in at for name in pair}, key=device_order)
+        tables.append(
+            _matrix(f"Between GPUs {by}, {memory} memory, one way, ns", "begins \\ answers", names, at)
+        )
+    return tables or ([_pairs(within)] if within else [])
+
+
+def _matrix(
+    title: str, corner: str, names: Sequence[str], at: dict[tuple[str, str], float], note: str = ""
+) -> Table:
+    greatest = max(at.values())
+    rows = tuple(
+        (row, *(three_digits(at[row, column]) if (row, column) in at else "" for column in names))
+        for row in names
+    )
+    heat = tuple(
+        (None, *(at[row, column] / greatest if (row, column) in at else None for column in names))
+        for row in names
+    )
+    return Table(title, (corner, *names), rows, tuple(range(1, len(names) + 1)), note, heat)
+
+
+def _pairs(members: Sequence[Cell]) -> Table:
+    rows = []
+    for cell in members:
+        executor, partner = sides(cell)
+        words = dict.fromkeys(map(str, (cell.source, cell.destination)))
+        rows.append(
+            (executor, partner, " and ".join(words), format_time(_half(cell)), format_time(cell.value))
+        )
+    headings = ("begins", "answers", "words in", "one way", "round trip")
+    return Table("With CPUs", headings, tuple(rows), (3, 4))
+
+
+def _cores(cell: Cell) -> tuple[Core, Core]:
+    (executor, partner), options = sides(cell), cell.record.options
+    return (executor, int(options["core"])), (partner, int(options["partner_core"]))
+
+
+def _class(first: Core, second: Core, topology: Topology) -> str:
+    """Describes what two cores share."""
+    if first[0] != second[0]:
+        return f"{first[0]} and {second[0]}"
+    devices = {device.name: device for device in topology.devices}
+    level = shared_cache(devices[first[0]], first[1], second[1]) if first[0] in devices else None
+    return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no shared cache"
+
+
+def _classes(members: Sequence[Cell], topology: Topology) -> Table:
+    by_class = group_by(members, lambda cell: _class(*_cores(cell), topology))
+    rows = []
+    for name, some in sorted(by_class.items(), key=lambda item: median(map(_half, item[1]))):
+        halves = sorted(map(_half, some))
+        spread = (halves[0], median(halves), halves[-1])
+        rows.append((name, str(len(some)), *(format_time(value) for value in spread)))
+    headings = ("cores of", "pairs", "least", "median", "most")
+    note = "Cores that share a cache are assumed to have consecutive numbers."
+    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
+
+
+def _core_matrix(members: Sequence[Cell]) -> Table:
+    at: dict[tuple[str, str], float] = {}
+    found: set[Core] = set()
+    for cell in members:
+        first, second = _cores(cell)
+        found |= {first, second}
+        at[_named(first), _named(second)] = at[_named(second), _named(first)] = _half(cell)
+    names = [_named(core) for core in sorted(found, key=lambda core: (device_order(core[0]), core[1]))]
+    note = "Each pair was measured once and is shown twice."
+    return _matrix("Every pair of cores, one way, ns", "device.core", names, at, note)
+
+
+def _named(core: Core) -> str:
+    return f"{core[0].removeprefix('cpu')}.{core[1]}"
+
+
+PING_PONG = 425.0
+CORES = 393.0
+#: Core pairs below this fraction of the median latency count as near.
+NEAR = 0.5
+
+
+def places(index: Index) -> Iterator[Finding]:
+    """Reports the best placement of the flags between GPUs (nearest links), CPU and GPU, and CPUs."""
+    across = [cell for cell in between_gpus(index.ranked) if way(cell) != "within"]
+    members = {
+        "Between GPUs": across,
+        "Between CPU and GPU": between_kinds(index.ranked),
+        "Between CPUs": between_cpus(index.ranked),
+    }
+    for where, some in members.items():
+        if some:
+            yield _over_nearest(index, where, some)
+
+
+def _over_nearest(index: Index, where: str, members: Sequence[Cell]) -> Finding:
+    """Reports the placements over the nearest links: a median over unlike links is that of none."""
+    classes = group_by(members, lambda cell: _links(index, cell))
+    ranked = sorted(classes.items(), key=lambda item: min(cell.value for cell in item[1]))
+    (wires, nearest), rest = ranked[0], ranked[1:]
+    others = [f"{name}: {_half_time(_best(some)[0][1])}" for name, some in rest]
+    named = f"{where} ({wires})" if rest and wires else where
+    return _places(named, nearest, f" Best over {'; '.join(others)}." if others else "")
+
+
+def _links(index: Index, cell: Cell) -> str:
+    """Returns the class of the links between the two sides, wherever the words are; '' if unknown."""
+    known = {*sides(cell)} <= {*index.topology.names()}
+    return index.class_between(*sides(cell)) if known else ""
+
+
+def _best(members: Sequence[Cell]) -> list[tuple[str, Group]]:
+    """Returns flag placements with pooled pairs, fastest first."""
+    memories = {end.memory for cell in members for end in (cell.source, cell.destination)}
+    groups = group_by(members, lambda cell: _place(cell, len(memories) > 1))
+    return sorted(((place, pool(some)) for place, some in groups.items()), key=lambda item: item[1].value)
+
+
+def _places(where: str, members: Sequence[Cell], others: str = "") -> Finding:
+    (best, first), *rest = _best(members)
+    claims = [_beside(place, group, best, first, len(rest) + 1) for place, group in rest]
+    level = [claim for claim in claims if not claim.leads]
+    near = [place for (place, _), claim in zip(rest, claims, strict=True) if not claim.leads]
+    far = [(*one, claim) for one, claim in zip(rest, claims, strict=True) if claim.leads]
+    title = f"{where}, one-way latency is {_half_time(first)}"
+    title += f"; {no_difference([best, *near], level).removesuffix(',')}" if near else f" {best}"
+    if far:
+        said = [f"{longer_by(claim)} {place} ({_half_time(group)})" for place, group, claim in far]
+        title += f", {listed(said)}"
+    slow, fast = max(first.cells, key=lambda cell: cell.value), min(first.cells, key=lambda cell: cell.value)
+    whose = f"median of {len(first.cells)} pairs" if len(first.cells) > 1 else " and ".join(sides(fast))
+    detail = f"Half of a round trip, {whose}."
+    if compare(slow, fast, ways=len(first.cells), match=None).leads:
+        detail += f" From {_said(fast)} to {_said(slow)}."
+    figures = (first, *(group for _, group in rest))
+    return finding(title, detail + others, PING_PONG, figures, claims)
+
+
+def _place(cell: Cell, named: bool) -> str:
+    """'by store', with its memory if several exist; 'with both words in host memory (pinned)'."""
+    memory = cell.source.memory
+    if way(cell) in ("by store", "by poll"):
+        return f"{way(cell)} in {memory} memory" if named else way(cell)
+    owner = "host" if cell.source.device.startswith("cpu") else "the GPU's"
+    return f"with both words in {owner} memory ({memory})"
+
+
+def _beside(place: str, group: Group, best: str, first: Group, ways: int) -> Claim:
+    """Compares a flag placement with the best one, device pair by device pair."""
+    return compare(group, first, kind="place", ways=ways, match=sides, names=(place, best))
+
+
+def _half_time(group: Group) -> str:
+    return short_time(group.value / 2)
+
+
+def _said(cell: Cell) -> str:
+    return f"{short_time(cell.value / 2)} ({' and '.join(sides(cell))})"
+
+
+def cores(index: Index) -> Iterator[Finding]:
+    """Reports the spread of core-to-core latency and how many pairs are much nearer than the others."""
+    members = between_cores(index.ranked)
+    if len(members) < 2:
+        return
+    halves = sorted(cell.value / 2 for cell in members)
+    middle = median(halves)
+    near = [half for half in halves if half < NEAR * middle]
+    title = (
+        f"Core-to-core latency: {short_time(middle)} "
+        f"({three_digits(halves[0])} to {three_digits(halves[-1])} ns)"
+    )
+    if near:
+        title += f"; {count(len(near), 'pair')} of {len(halves)} have less than half of that"
+    devices = listed(list(dict.fromkeys(cell.record.executor for cell in members)))
+    detail = f"One way, median of {count(len(halves), 'pair')} of cores of {devices}."
+    if near:
+        detail += f" The close pairs take {three_digits(median(near))} ns."
+    yield finding(title, detail, CORES, (pool(members),))

@@ -1,0 +1,99 @@
+"""Messages by memory of sender and receiver: matrices for each library, absolute and relative to the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from byteways.explain.claims.phrases import percent
+from byteways.explain.display.topic import Table
+from byteways.explain.results.summary import Cell, Part, group_by
+from byteways.explain.subjects.ranks import gb_figure, library, note_of, settings, us_figure, versions
+from byteways.plan.interfaces import figure_of
+from byteways.plan.memory import MEMORIES
+from byteways.units import format_size
+
+#: Fewest kinds of memory at each end: fewer are columns of the tables of messages.
+LEAST_KINDS = 2
+#: What is in a matrix for a pair of memories without a result.
+NOT_THERE = "–"
+
+#: Cells by (memory of the sender, of the receiver), each written `gpu0 device`.
+Memories = Mapping[tuple[str, str], Cell]
+
+
+def matrices(cells: Iterable[Cell]) -> Iterator[Table]:
+    """Yields the tables of messages in one direction between two ranks, by memory of both ends.
+
+    Latencies are of the smallest size, bandwidths of every size.
+    """
+    plain = [cell for cell in cells if cell.record.pattern == "unidirectional"]
+    for members in group_by(plain, _alike).values():
+        is_latency = figure_of(members[0].record.interface) == "latency"
+        sizes = group_by(members, lambda cell: cell.record.size_bytes)
+        for size in sorted(sizes)[: 1 if is_latency else None]:
+            if pairs := _pairs(sizes[size]):
+                yield from _tables(pairs, format_size(size), is_latency)
+
+
+def _alike(cell: Cell) -> tuple[object, ...]:
+    ranks = cell.source.rank, cell.destination.rank
+    own = library(cell), figure_of(cell.record.interface), cell.record.cache, settings(cell)
+    return (*own, ranks, cell.source.host, cell.destination.host)
+
+
+def _pairs(cells: Sequence[Cell]) -> Memories:
+    """Returns the cells by memory; empty if an end has too few kinds of it, or each kind only one partner."""
+    pairs = {(_end(cell, "source"), _end(cell, "destination")): cell for cell in cells}
+    kinds = [len({pair[side] for pair in pairs}) for side in (0, 1)]
+    return pairs if min(kinds, default=0) >= LEAST_KINDS and len(pairs) > max(kinds) else {}
+
+
+def _end(cell: Cell, side: str) -> str:
+    buffer = cell.source if side == "source" else cell.destination
+    touched = f"@{buffer.first_touch}" if buffer.first_touch else ""
+    return f"{buffer.device} {buffer.memory}{touched}"
+
+
+def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[Table]:
+    first = next(iter(pairs.values()))
+    between = f"rank {first.source.rank} to rank {first.destination.rank}"
+    cache = "warm" if first.record.cache == "warm" and not is_latency else ""
+    how = ", ".join(part for part in (library(first), between, cache, settings(first)) if part)
+    what, unit = ("latency", "µs") if is_latency else ("bandwidth", "GB/s")
+    best = (min if is_latency else max)(cell.value for cell in pairs.values())
+
+    def share(cell: Cell) -> float:
+        return best / cell.value if is_latency else cell.value / best
+
+    def figure(cell: Cell) -> str:
+        half = Part(cell.value / 2, cell.low / 2, cell.high / 2)
+        return us_figure(half, cell) if is_latency else gb_figure(cell)
+
+    title = f"{how}: {what} by memory of sender and receiver at {size}"
+    yield _table(f"{title}, {unit}", pairs, figure, share, versions([*pairs.values()]))
+    told = "best latency over that of the pair" if is_latency else "bandwidth over the best"
+    yield _table(f"{title}, relative to the best", pairs, lambda cell: percent(share(cell)), share, told)
+
+
+def _table(
+    title: str, pairs: Memories, figure: Callable[[Cell], str], share: Callable[[Cell], float], note: str
+) -> Table:
+    senders, receivers = (sorted({pair[side] for pair in pairs}, key=_order) for side in (0, 1))
+    rows = tuple(
+        (sender, *(figure(pairs[sender, end]) if (sender, end) in pairs else NOT_THERE for end in receivers))
+        for sender in senders
+    )
+    heat = tuple(
+        (None, *(share(pairs[sender, end]) if (sender, end) in pairs else None for end in receivers))
+        for sender in senders
+    )
+    missing = any(NOT_THERE in row for row in rows)
+    notes = (note, f"{NOT_THERE}: no result (skipped or failed: listed below)" * missing)
+    columns = tuple(range(1, len(receivers) + 1))
+    return Table(title, ("from \\ to", *receivers), rows, columns, note_of(rows, *notes), heat)
+
+
+def _order(end: str) -> tuple[str, int, str]:
+    """Sorts by device, then by memory in the order of the vocabulary."""
+    device, _, memory = end.partition(" ")
+    return device, MEMORIES.index(memory.partition("@")[0]), memory

@@ -1,0 +1,137 @@
+"""Shared by messages and collectives: formatting of values, and naming of the ranks' locations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from byteways.explain.claims.phrases import supported
+from byteways.explain.display.topic import PlotPoint
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import kind
+from byteways.explain.results.summary import Cell, Group, Part
+from byteways.plan.interfaces import INTERFACES
+from byteways.plan.options import TIMING
+from byteways.plan.osu import OSU
+from byteways.units import format_bandwidth, format_size
+
+#: Beginning of a sentence about two ranks, by kind of pair (selection.KINDS).
+BETWEEN = {
+    "cpu": "Between ranks of one NUMA domain",
+    "cpu-cpu": "Between ranks in different NUMA domains",
+    "gpu-gpu": "Between ranks with a GPU each",
+    "gpu": "Between ranks that share a GPU",
+    "cpu-gpu": "From a rank's host memory to another's GPU",
+    "gpu-cpu": "From a rank's GPU to another's host memory",
+}
+#: The same of two hosts, by class of the links between them (plan/hosts/rule.py).
+BETWEEN_HOSTS = {
+    "between hosts": "Between hosts",
+    "within a group": "Between hosts of one group",
+    "between groups": "Between hosts of different groups",
+}
+#: What an interface is called that needs no library beside MPI, and one whose records do not tell which of
+#: both vendors' it was.
+MPI, UNTOLD = "MPI", "NCCL or RCCL"
+#: Our own kernels and copies over peer memory.
+DIRECT = "direct"
+#: How the evidence of a record begins that names its library (native/interfaces/xccl/movers.cpp).
+_LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
+#: Bandwidths that differ by more want a logarithmic axis.
+WIDE = 100.0
+#: Suffix of a value with a warning, and the table note on it.
+MARK, MARKED = "*", "* has a warning (listed below)"
+#: Table note on messages that are timed as OSU's programs do.
+AS_OSU = "As OSU's programs: the mean over a loop of fixed length, by the clock of the first rank"
+
+
+def as_osu(cells: Iterable[Cell]) -> bool:
+    """Whether these results are of the loops of OSU's programs."""
+    return any(cell.record.options.get(TIMING.name) == OSU for cell in cells)
+
+
+def where(index: Index, cell: Cell) -> str:
+    """`Between ranks with a GPU each (NVLink4 ×18)`."""
+    if cell.record.tournament is not None:
+        return BETWEEN_HOSTS.get(
+            str(cell.record.tournament.get("link_class")), BETWEEN_HOSTS["between hosts"]
+        )
+    wires = index.link_class(cell)
+    return f"{BETWEEN[kind(cell)]} ({wires})" if wires else BETWEEN[kind(cell)]
+
+
+def library(cell: Cell) -> str:
+    """Returns the library that executed the message or collective: `MPI`, `NCCL`, `RCCL`, `direct`."""
+    if INTERFACES[cell.record.interface].library == DIRECT:
+        return DIRECT
+    if not INTERFACES[cell.record.interface].library:
+        return MPI
+    told = _LIBRARY.match(cell.record.engine_evidence or "")
+    return told["name"] if told else UNTOLD
+
+
+def versions(cells: Iterable[Cell]) -> str:
+    """`NCCL 2.28.3`, of libraries whose records tell; empty of MPI, whose version the run has."""
+    found = (_LIBRARY.match(cell.record.engine_evidence or "") for cell in cells if library(cell) != MPI)
+    return ", ".join(dict.fromkeys(f"{told['name']} {told['version']}" for told in found if told))
+
+
+def memory(cell: Cell) -> str:
+    """`pageable memory, warm`, `pinned > device memory`."""
+    ends = dict.fromkeys((cell.variant.source, cell.variant.destination))
+    return f"{' > '.join(ends)} memory" + (", warm" if cell.record.cache == "warm" else "")
+
+
+def settings(cell: Cell, *apart: str) -> str:
+    """Returns options and variables of a case, except `apart`, which tables show separately."""
+    options = (one for one in cell.variant.options.split(" ") if one.partition("=")[0] not in apart)
+    return " ".join(one for one in (*options, cell.variant.environment) if one)
+
+
+def gb_figure(result: Cell | Group) -> str:
+    """Formats GB/s with the digits that the interval supports, marked if there is a warning."""
+    return supported(result.value / 1e9, result.low / 1e9, result.high / 1e9) + _mark(result)
+
+
+def us_figure(value_ns: Part, result: Cell | Group) -> str:
+    """Formats a time in µs like `gb_figure`."""
+    return supported(value_ns.value / 1e3, value_ns.low / 1e3, value_ns.high / 1e3) + _mark(result)
+
+
+def plain_us(time_ns: float) -> str:
+    """Formats a time in µs without an interval: three digits, more if it has more before the point."""
+    time_us = time_ns / 1e3
+    return f"{time_us:.0f}" if time_us >= 100 else f"{time_us:.3g}"
+
+
+def time_said(time_ns: Part) -> str:
+    """'824 ns', '1.45 µs', '13.3 ms', with the digits that the interval supports."""
+    scale, unit = next(
+        (scale, unit)
+        for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (float("inf"), 1e6, "ms"))
+        if time_ns.value < limit
+    )
+    return f"{supported(time_ns.value / scale, time_ns.low / scale, time_ns.high / scale)} {unit}"
+
+
+def _mark(result: Cell | Group) -> str:
+    cells = result.cells if isinstance(result, Group) else (result,)
+    return MARK * any(cell.warning_ids for cell in cells)
+
+
+def note_of(rows: Iterable[Sequence[str]], *notes: str) -> str:
+    """Returns the notes of a table, including the meaning of the mark if a value has it."""
+    marked = any(text.endswith(MARK) for row in rows for text in row)
+    return "; ".join(note for note in (*notes, MARKED * marked) if note)
+
+
+def point(result: Cell | Group, size_bytes: int) -> PlotPoint:
+    """Returns a plot point of bandwidth over size."""
+    text = f"{format_size(size_bytes)}: {format_bandwidth(result.value)}"
+    return PlotPoint(size_bytes, result.value / 1e9, result.low / 1e9, result.high / 1e9, text)
+
+
+def is_wide(points: Iterable[PlotPoint]) -> bool:
+    """Whether bandwidths differ so much that a linear axis would flatten small ones."""
+    values = [each.y for each in points]
+    return max(values) > WIDE * min(values)

@@ -1,0 +1,240 @@
+"""Multi-path transfers compared with the direct path: tables by number of paths and by piece size, and gains.
+
+Pure functions on cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import of_peak, percent, rate, span, way
+from byteways.explain.claims.wording import faster, faster_directly, least_gain, less
+from byteways.explain.display.grids import Grid, GridRow
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import kind, unidirectional
+from byteways.explain.results.summary import Cell, group_by
+from byteways.units import format_size
+
+STRAIGHT = "straight"
+#: Options that set the pieces; cases with them form a sweep separate from that over sizes.
+_CUT = ("piece_bytes", "depth")
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The gain of a multi-path transfer over the direct path, over its sizes."""
+
+    path: str
+    paths: int  # of the fastest split at the largest size
+    via: str  # '4 paths', or 'via gpu1,gpu2'
+    best: Cell
+    straight: Cell  # the direct path at the same size
+    pays_from: int | None  # bytes; the split is faster at every measured size from here on
+    loses_at: int | None  # bytes; the largest size at which the direct path is faster
+    claim: Claim  # the split versus the direct path, at the largest size
+
+
+def routed(found: Iterable[Cell]) -> list[Cell]:
+    """Returns unidirectional `route` transfers, including those over the direct path alone."""
+    return [cell for cell in unidirectional(found) if cell.record.interface == "route"]
+
+
+def paths_in(cell: Cell) -> int:
+    """Returns the number of paths that a transfer used."""
+    return len(cell.record.parts or {}) or 1
+
+
+def way_of(cell: Cell) -> str:
+    """'straight', '4 paths', 'via gpu1,gpu2'."""
+    via = cell.record.options.get("via")
+    if via is not None:
+        return f"via {via}"
+    count = paths_in(cell)
+    return STRAIGHT if count == 1 else f"{count} paths"
+
+
+def _line(cell: Cell) -> tuple[object, ...]:
+    """Returns what cases over sizes have in common, except the number of paths."""
+    record, same = cell.record, cell.variant
+    return record.path, record.source, record.destination, record.executor, same.cache, same.environment
+
+
+def _cut(cell: Cell) -> bool:
+    return any(name in cell.record.options for name in _CUT)
+
+
+def route_tables(found: Sequence[Cell]) -> list[Grid]:
+    """Returns per pair of ends a table of paths × size, then pieces × depth for each number of paths."""
+    cells = routed(found)
+    grids = []
+    for members in group_by([cell for cell in cells if not _cut(cell)], _line).values():
+        record = members[0].record
+        issued = f", {record.access}" if record.source[:3] == record.destination[:3] else ""
+        grids.append(_by_size(f"{record.source} > {record.destination}{issued}", members))
+    for (_, how, size), members in group_by(
+        [cell for cell in cells if _cut(cell)],
+        lambda cell: (_line(cell), way_of(cell), cell.record.size_bytes),
+    ).items():
+        title = f"{members[0].record.path}, {how}, by the size of pieces and how many are in flight"
+        grids.append(_by_pieces(title, size, members))
+    return grids
+
+
+def _by_size(title: str, members: Sequence[Cell]) -> Grid:
+    sizes = sorted({cell.record.size_bytes for cell in members})
+    rows = group_by(sorted(members, key=lambda cell: (paths_in(cell), way_of(cell))), way_of)
+    return Grid(
+        f"{title}, by number of paths",
+        "paths \\ size",
+        tuple(format_size(size) for size in sizes),
+        tuple(GridRow(way, _at(some, sizes)) for way, some in rows.items()),
+        "bandwidth",
+        sizes[0] if len(sizes) == 1 else None,
+    )
+
+
+def _at(some: Sequence[Cell], sizes: Sequence[int]) -> tuple[Cell | None, ...]:
+    held = {cell.record.size_bytes: cell for cell in some}
+    return tuple(held.get(size) for size in sizes)
+
+
+def _by_pieces(title: str, size: int, members: Sequence[Cell]) -> Grid:
+    from byteways.plan.relays import DEPTH, PIECE_BYTES
+
+    at = {
+        (
+            int(cell.record.options.get("piece_bytes", PIECE_BYTES)),
+            int(cell.record.options.get("depth", DEPTH)),
+        ): cell
+        for cell in members
+    }
+    pieces, depths = (sorted({key[axis] for key in at}) for axis in (0, 1))
+    return Grid(
+        title,
+        "piece \\ in flight",
+        tuple(f"{depth}" for depth in depths),
+        tuple(
+            GridRow(format_size(piece), tuple(at.get((piece, depth)) for depth in depths)) for piece in pieces
+        ),
+        "bandwidth",
+        size,
+    )
+
+
+def gains(found: Sequence[Cell]) -> list[Gain]:
+    """Returns, for each pair of ends with a direct path, the fastest split at the largest common size."""
+    result = []
+    for members in group_by([cell for cell in routed(found) if not _cut(cell)], _line).values():
+        straight = {cell.record.size_bytes: cell for cell in members if paths_in(cell) == 1}
+        splits = group_by([cell for cell in members if paths_in(cell) > 1], way_of)
+        shared = [cell for some in splits.values() for cell in some if cell.record.size_bytes in straight]
+        if not shared:
+            continue
+        largest = max(cell.record.size_bytes for cell in shared)
+        best = max(
+            (cell for cell in shared if cell.record.size_bytes == largest), key=lambda cell: cell.value
+        )
+        pairs = [
+            (cell, straight[cell.record.size_bytes])
+            for cell in sorted(splits[way_of(best)], key=lambda cell: cell.record.size_bytes)
+            if cell.record.size_bytes in straight
+        ]
+        claims = [
+            (cell.record.size_bytes, compare(cell, alone, kind="split", ways=len(pairs) + 1))
+            for cell, alone in pairs
+        ]
+        pays_from = None
+        for size, claim in reversed(claims):
+            if not claim.leads:
+                break
+            pays_from = size
+        loses_at = max((size for size, claim in claims if claim.trails), default=None)
+        result.append(
+            Gain(
+                best.record.path,
+                paths_in(best),
+                way_of(best),
+                best,
+                straight[largest],
+                pays_from,
+                loses_at,
+                claims[-1][1],
+            )
+        )
+    return result
+
+
+#: Above the finding on the fastest interface: multi-path gains are unexpected.
+ROUTE = 610.0
+
+
+def routes(index: Index) -> Iterator[Finding]:
+    """Reports the largest gain of each kind of pair, or, without gains, that relays do not pay off."""
+    for some in group_by(gains(index.ranked), lambda gain: kind(gain.best)).values():
+        best = max(some, key=lambda gain: gain.claim.effect)
+        if best.claim.leads:
+            yield _gained(index, best, some)
+        elif best.claim.trails:
+            yield _lost(best)
+
+
+def _gained(index: Index, gain: Gain, others: list[Gain]) -> Finding:
+    size = format_size(gain.best.record.size_bytes)
+    title = (
+        f"{gain.path} over {_paths(gain)} reaches {rate(gain.best)} GB/s{of_peak(gain.best)} at {size}, "
+        f"{faster(gain.claim)} the same copies over the direct path ({rate(gain.straight)})"
+    )
+    parts = gain.best.record.parts or {}
+    shares = ", ".join(f"{path} {percent(part)}" for path, part in parts.items())
+    detail = f"Interval {span(gain.best)} GB/s. Split so that all paths finish together: {shares}."
+    if gain.pays_from is not None and gain.pays_from != gain.best.record.size_bytes:
+        detail += f" It pays off from {format_size(gain.pays_from)}."
+    if gain.loses_at is not None:
+        detail += f" It loses at {format_size(gain.loses_at)}."
+    detail += least_gain({other.path: other.claim for other in others})
+    results, claims = [gain.best, gain.straight], [one.claim for one in others]
+    if (told := _faster_direct(index, gain)) is not None:
+        claim, direct = told
+        detail += faster_directly(way(direct.variant), claim)
+        results.append(direct)
+        claims.append(claim)
+    return finding(title, detail, ROUTE, results, claims)
+
+
+def _faster_direct(index: Index, gain: Gain) -> tuple[Claim, Cell] | None:
+    """Returns the best other way over the direct path if it leads the split; None otherwise."""
+    record = gain.best.record
+    ways = [
+        cell
+        for cell in index.of_kind(kind(gain.best))
+        if cell.stays
+        and cell.record.interface != record.interface
+        and (cell.record.path, cell.record.size_bytes, cell.record.cache)
+        == (record.path, record.size_bytes, record.cache)
+    ]
+    if not ways:
+        return None
+    direct = max(ways, key=lambda cell: cell.value)
+    claim = compare(direct, gain.best, kind="route", ways=len(ways) + 1)
+    return (claim, direct) if claim.leads else None
+
+
+def _lost(gain: Gain) -> Finding:
+    size = format_size(gain.best.record.size_bytes)
+    title = (
+        f"Relays do not pay off on {gain.path}: {_paths(gain)} reach {rate(gain.best)} GB/s at {size}, "
+        f"{less(gain.claim)} than the direct path ({rate(gain.straight)})"
+    )
+    detail = (
+        f"The links that the paths share are those of the direct path: "
+        f"{gain.best.record.peak_source or 'their peak is not known'}."
+    )
+    return finding(title, detail, ROUTE - 200, (gain.best, gain.straight), [gain.claim])
+
+
+def _paths(gain: Gain) -> str:
+    return f"{gain.paths} paths ({gain.via})" if gain.via.startswith("via") else f"{gain.paths} paths"

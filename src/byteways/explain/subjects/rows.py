@@ -1,0 +1,163 @@
+"""Pitched (2D) rows, by the vendor's copy call and by a packing kernel: a table for each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import rate, span
+from byteways.explain.claims.wording import faster, wins
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import KINDS, kind
+from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.plan.pitched_rows import PITCH_BYTES, STRIDED, WIDTH_BYTES, moves_rows
+from byteways.units import format_bandwidth, format_size
+
+#: The work, by the side that has a pitch.
+WORK = {"source": "packing", "destination": "unpacking", "both": "a part of a matrix"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What must be equal for two interfaces to be comparable."""
+
+    source: str
+    destination: str
+    size_bytes: int
+    strided: str
+    width_bytes: int
+    pitch_bytes: int
+    cache: str
+
+    @property
+    def work(self) -> str:
+        return WORK[self.strided]
+
+
+def shape_of(cell: Cell) -> Shape:
+    record = cell.record
+    options = record.options
+    return Shape(
+        record.source,
+        record.destination,
+        record.size_bytes,
+        str(options.get("strided", STRIDED)),
+        int(options.get("width_bytes", WIDTH_BYTES)),
+        int(options.get("pitch_bytes", PITCH_BYTES)),
+        record.cache,
+    )
+
+
+def strided(found: Sequence[Cell]) -> list[Cell]:
+    """Returns unidirectional transfers of pitched rows."""
+    return [
+        cell
+        for cell in found
+        if moves_rows(cell.record.interface) and cell.record.pattern == "unidirectional"
+    ]
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """Equal rows by two interfaces, the leading one first."""
+
+    shape: Shape
+    first: Cell
+    second: Cell
+    claim: Claim
+
+
+def rivals(found: Sequence[Cell]) -> list[Rivals]:
+    """Returns shapes on which two interfaces differ significantly, with the best variant of each."""
+    pairs = []
+    for shape, members in group_by(strided(found), shape_of).items():
+        best = {
+            name: max(some, key=lambda cell: cell.value)
+            for name, some in group_by(members, lambda cell: cell.record.interface).items()
+        }
+        ordered = sorted(best.values(), key=lambda cell: -cell.value)
+        if len(ordered) < 2:
+            continue
+        claim = compare(ordered[0], ordered[1], kind="rows", ways=len(members))
+        if claim.leads:
+            pairs.append(Rivals(shape, ordered[0], ordered[1], claim))
+    return pairs
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of pitched rows; None if the run has none."""
+    cells = strided(found)
+    if not cells:
+        return None
+    ends = group_by(cells, lambda cell: (cell.record.source, cell.record.destination, cell.record.size_bytes))
+    return Topic(
+        "rows",
+        "Pitched (2D) copies",
+        "2D copies of rows with a pitch at the source, the destination or both. Only the rows count, not "
+        "the gaps, so a drop is the cost of partial cache lines or of many small pieces.",
+        tuple(_table(members) for members in ends.values()),
+    )
+
+
+def _table(members: Sequence[Cell]) -> Table:
+    record = members[0].record
+    interfaces = sorted({cell.record.interface for cell in members})
+    rows, heat = [], []
+    greatest = max(cell.value for cell in members)
+    shapes = group_by(members, shape_of)
+    for shape in sorted(shapes, key=lambda each: (each.strided, each.width_bytes, each.pitch_bytes)):
+        best = {
+            name: max(some, key=lambda cell: cell.value)
+            for name, some in group_by(shapes[shape], lambda cell: cell.record.interface).items()
+        }
+        rows.append((*_named(shape), *(_figure(best.get(name)) for name in interfaces)))
+        heat.append((None, None, None, *(_share(best.get(name), greatest) for name in interfaces)))
+    return Table(
+        f"{record.source} > {record.destination}, {format_size(record.size_bytes)} of rows, GB/s",
+        ("work", "width", "pitch", *interfaces),
+        tuple(rows),
+        (1, 2, *range(3, 3 + len(interfaces))),
+        "Rows are packed where width equals pitch.",
+        tuple(heat),
+    )
+
+
+def _named(shape: Shape) -> tuple[str, str, str]:
+    return shape.work, format_size(shape.width_bytes), format_size(shape.pitch_bytes)
+
+
+def _figure(cell: Cell | None) -> str:
+    return "" if cell is None else format_bandwidth(cell.value).removesuffix(" GB/s")
+
+
+def _share(cell: Cell | None, greatest: float) -> float | None:
+    return None if cell is None else cell.value / greatest
+
+
+ROWS = 380.0
+
+
+def rows(index: Index) -> Iterator[Finding]:
+    """Reports for each kind of pair the shape with the largest difference between the interfaces."""
+    for name, some in group_by(rivals(index.ranked), lambda each: kind(each.first)).items():
+        most = max(some, key=lambda each: each.claim.gain)
+        yield _finding(name, most, some)
+
+
+def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
+    shape, first, second = most.shape, most.first, most.second
+    title = (
+        f"{KINDS[name]}, rows of {format_size(shape.width_bytes)} every {format_size(shape.pitch_bytes)}: "
+        f"{first.record.interface} reaches {rate(first)} GB/s, "
+        f"{faster(most.claim)} {second.record.interface} ({rate(second)})"
+    )
+    detail = (
+        f"{format_size(shape.size_bytes)} of rows by {shape.work} on {first.record.path}, "
+        f"interval {span(first)} GB/s; the gaps are not counted."
+    )
+    detail += wins({each.shape: (each.first.record.interface, each.claim) for each in some}, "shapes")
+    return finding(title, detail, ROWS, (first, second), [each.claim for each in some])

@@ -1,0 +1,250 @@
+"""Bandwidth over blocks: how many SMs or CUs saturate a link, by loads and stores and by bulk copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import listed, percent, rate
+from byteways.explain.claims.wording import fills
+from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import KINDS, kind, variant
+from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.variants import Variant
+from byteways.plan.interfaces import counts_as_stream, figure_of
+from byteways.topology.model import Topology, compute_units_name
+from byteways.units import format_bandwidth, format_size
+
+#: Values within this fraction of the best count as saturated.
+WITHIN = 0.05
+#: Least number of block counts in a curve.
+LEAST_COUNTS = 3
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """Bandwidth over blocks on one path.
+
+    Attributes:
+        interface: What moves the bytes.
+        path: Source and destination devices.
+        executor: The GPU that runs the blocks.
+        points: Block count and value (bytes/s as the interface counts them), by ascending block count.
+        multiprocessors: SMs or CUs of the executor; None if unknown.
+    """
+
+    variant: Variant  # all options except `blocks`
+    path: str
+    executor: str
+    size_bytes: int
+    points: tuple[tuple[int, Cell], ...]
+    multiprocessors: int | None
+
+    @property
+    def interface(self) -> str:
+        return self.variant.interface
+
+    @property
+    def best(self) -> tuple[int, Cell]:
+        """The highest value and its block count."""
+        return max(self.points, key=lambda point: point[1].value)
+
+    @property
+    def enough(self) -> tuple[int, Cell]:
+        """The least block count within 5 % of the best, and its value."""
+        least = (1 - WITHIN) * self.best[1].value
+        return next(point for point in self.points if point[1].value >= least)
+
+    @property
+    def full(self) -> bool:
+        """Whether more blocks than `enough` were measured; otherwise the curve may still rise."""
+        return self.enough[0] < self.points[-1][0]
+
+    @property
+    def read_write(self) -> bool:
+        """Whether the values count every array, as STREAM does."""
+        return counts_as_stream(self.interface)
+
+
+#: What the points of a curve share, and the points by ascending block count.
+Curves = dict[tuple[Variant, str, str, int, str], list[tuple[int, Cell]]]
+
+
+def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
+    """Returns every curve with enough points, in order of first appearance."""
+    curves = []
+    for (same, path, executor, size, _), points in _curves(found).items():
+        known = executor in topology.names()
+        processors = topology.device(executor).multiprocessors if known else None
+        curves.append(Saturation(same, path, executor, size, tuple(points), processors))
+    return curves
+
+
+def below_the_best(found: Iterable[Cell]) -> set[str]:
+    """Returns ids of cases that lie on a curve over blocks without being its best.
+
+    Comparisons of interfaces exclude them.
+    """
+    below: set[str] = set()
+    for points in _curves(found).values():
+        best = max(points, key=lambda point: point[1].value)
+        below |= {cell.record.case_id for blocks, cell in points if blocks != best[0]}
+    return below
+
+
+def _curves(found: Iterable[Cell]) -> Curves:
+    swept = [
+        cell
+        for cell in found
+        if "blocks" in cell.record.options
+        and cell.record.pattern == "unidirectional"
+        and figure_of(cell.record.interface) == "bandwidth"
+    ]
+    curves: Curves = {}
+    for same, members in group_by(swept, _curve).items():
+        if len(members) >= LEAST_COUNTS:
+            points = ((int(cell.record.options["blocks"]), cell) for cell in members)
+            curves[same] = sorted(points, key=lambda point: point[0])
+    return curves
+
+
+def _curve(cell: Cell) -> tuple[Variant, str, str, int, str]:
+    record = cell.record
+    others = {name: value for name, value in record.options.items() if name != "blocks"}
+    options = " ".join(f"{name}={value}" for name, value in sorted(others.items()))
+    same = replace(variant(cell), options=options)
+    return same, record.path, record.executor, record.size_bytes, str(record.flows[0].get("second_source"))
+
+
+#: Names of the two byte counts (key: whether reads and writes are counted).
+COUNTS = {False: "one direction", True: "read + write"}
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of saturation; None if the run swept no blocks."""
+    curves = saturations(found, run.topology)
+    if not curves:
+        return None
+    alike = group_by(curves, lambda curve: (curve.path, curve.size_bytes, curve.read_write))
+    return Topic(
+        "saturation",
+        "Blocks to saturate a link",
+        f"The smallest number of blocks within {100 * WITHIN:g} % of the maximum of each curve: the share of "
+        "a GPU that a transfer occupies. A block occupies one multiprocessor (SM or CU); several blocks may "
+        "share one.",
+        (_table(curves),),
+        tuple(_plot(path, size, counted, some) for (path, size, counted), some in alike.items()),
+    )
+
+
+def _table(curves: Sequence[Saturation]) -> Table:
+    headings = (
+        *("path", "interface", "size", "counts", "blocks to saturate", "GB/s there", "best, GB/s"),
+        *("at blocks", "multiprocessors", "share of multiprocessors"),
+    )
+    rows = tuple(_row(curve) for curve in curves)
+    note = (
+        "“>”: within 5 % of the maximum only at the largest number tried; more blocks may reach more. "
+        "Share of multiprocessors: if each block had one to itself."
+    )
+    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
+
+
+def _row(curve: Saturation) -> tuple[str, ...]:
+    (enough, there), (at, best) = curve.enough, curve.best
+    processors = curve.multiprocessors
+    taken = f"{100 * min(1.0, enough / processors):.0f} %" if processors else "unknown"
+    return (
+        curve.path,
+        curve.variant.label(),
+        format_size(curve.size_bytes),
+        COUNTS[curve.read_write],
+        str(enough) if curve.full else f"> {curve.points[-1][0]}",
+        f"{there.value / 1e9:.1f}",
+        f"{best.value / 1e9:.1f}",
+        str(at),
+        str(processors) if processors else "unknown",
+        taken,
+    )
+
+
+def _plot(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturation]) -> Plot:
+    lines = tuple(
+        Line(
+            curve.variant.label(),
+            tuple(
+                PlotPoint(
+                    blocks,
+                    cell.value / 1e9,
+                    cell.low / 1e9,
+                    cell.high / 1e9,
+                    f"{blocks} blocks: {format_bandwidth(cell.value)}",
+                )
+                for blocks, cell in curve.points
+            ),
+        )
+        for curve in curves
+    )
+    counted = ", read + write counted" * read_write
+    return Plot(
+        f"{path}, {format_size(size_bytes)}{counted}",
+        "One point per number of blocks, with its 95 % interval.",
+        "blocks",
+        f"GB/s, {COUNTS[read_write]}",
+        lines,
+        x_log=True,
+    )
+
+
+SATURATION = 430.0
+#: An interface can saturate a link if its best reaches this fraction of the fastest interface.
+ABLE = 0.9
+
+
+def saturation(index: Index) -> Iterator[Finding]:
+    """Reports the least blocks that saturate a link, by interface, once for each kind of path."""
+    curves = [
+        curve for curve in saturations(index.ranked, index.topology) if not curve.read_write and curve.full
+    ]
+    for name in KINDS:
+        of_kind = [curve for curve in curves if kind(curve.best[1]) == name]
+        by_path = group_by(of_kind, lambda curve: (curve.path, curve.executor, curve.size_bytes))
+        # Prefer the path with the most interfaces, then the largest differences.
+        chosen = max(by_path.values(), key=_worth, default=None)
+        if chosen:
+            yield _saturation(index, chosen)
+
+
+def _worth(curves: list[Saturation]) -> tuple[int, float]:
+    blocks = [curve.enough[0] for curve in curves]
+    return len({curve.interface for curve in curves}), max(blocks) / min(blocks)
+
+
+def _saturation(index: Index, curves: list[Saturation]) -> Finding:
+    best_of = group_by(curves, lambda curve: curve.interface)
+    order = sorted(
+        (min(some, key=lambda curve: curve.enough[0]) for some in best_of.values()),
+        key=lambda curve: curve.enough[0],
+    )
+    top = max(curve.best[1].value for curve in order)
+    able = [curve for curve in order if curve.best[1].value >= ABLE * top]
+    first = able[0]
+    title = fills([(curve.interface, curve.enough[0]) for curve in able], first.path)
+    for curve in order:
+        if curve not in able:
+            title += f"; {curve.interface} reaches {rate(curve.best[1])} GB/s at most"
+    ends = [f"{curve.interface} {rate(curve.best[1])} GB/s with {curve.best[0]}" for curve in order]
+    processors = first.multiprocessors
+    units = compute_units_name(index.topology.device(first.executor)) if processors else ""
+    of = f" {first.executor} has {processors} {units}." if processors else ""
+    if fewest := [curve.interface for curve in able if curve.enough[0] == curve.points[0][0]]:
+        of += f" Fewer blocks were not measured for {listed(fewest)}."
+    detail = (
+        f"Within {percent(WITHIN)} of the best of each, {format_size(first.size_bytes)}: {listed(ends)}.{of}"
+    )
+    results = [curve.best[1] for curve in order]
+    claims = [compare(results[0], other, kind="saturation", across=("path",)) for other in results[1:]]
+    return finding(title, detail, SATURATION, results, claims)

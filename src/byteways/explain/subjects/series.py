@@ -1,0 +1,237 @@
+"""Repeated suites (`run --for`): every result over time, with clocks and error counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import moved
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import count
+from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.case_names import describe
+from byteways.explain.results.index import Index
+from byteways.explain.results.rounds import figure, interval
+from byteways.explain.results.summary import Cell, Run
+from byteways.plan.interfaces import figure_of
+from byteways.record.record import Record
+from byteways.units import format_bandwidth, format_duration, format_size, format_time
+
+#: Least number of rounds for a plot or a verdict.
+LEAST_ROUNDS = 3
+#: Maximum number of lines in a plot: those that changed most.
+MOST_LINES = 8
+#: Counters that never decrease: record field and column title.
+COUNTERS = {"pcie_replays": "PCIe replays", "nvlink_errors": "link errors"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case over the rounds. `first` and `last` are the medians of its first and last third."""
+
+    cell: Cell
+    times_s: tuple[float, ...]  # of each round, since the first record of the run
+    records: tuple[Record, ...]
+    first: float
+    last: float
+    claim: Claim  # last third versus first, corrected for the number of series
+
+    @property
+    def relative(self) -> float:
+        return self.last / self.first - 1
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last third differs from the first by more than neighbouring rounds do."""
+        return self.claim.differ
+
+
+def changes(run: Run, found: Sequence[Cell]) -> list[Change]:
+    """Returns every case with at least LEAST_ROUNDS rounds, the largest change first."""
+    if not _repeated(run):
+        return []
+    begun = min((_moment(record) for record in run.records if record.started_at), default=0.0)
+    told = []
+    for cell in found:
+        records = sorted(
+            (record for record in cell.records if record.started_at and figure(record)),
+            key=lambda record: record.round,
+        )
+        if len(records) >= LEAST_ROUNDS:
+            told.append((cell, tuple(records), [figure(record) or 0.0 for record in records]))
+    claims = moved([(cell, values) for cell, _, values in told])
+    series = [
+        Change(
+            cell,
+            tuple(_moment(record) - begun for record in records),
+            records,
+            claim.second.value,
+            claim.first.value,
+            claim,
+        )
+        for (cell, records, _), claim in zip(told, claims, strict=True)
+    ]
+    return sorted(series, key=lambda change: -abs(change.relative))
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of a run with `--for`; None for other runs."""
+    series = changes(run, found)
+    health = _health(run.records) if _repeated(run) else None
+    if not series and health is None:
+        return None
+    tables = [table for table in (_table(series), health) if table is not None]
+    return Topic(
+        "series",
+        "Time series",
+        "The suite was repeated; each point is one round. A change is lasting if the last third of the "
+        "rounds differs from the first by at least 1 % and by more than neighbouring rounds do, corrected"
+        " for the number of cases.",
+        tuple(tables),
+        tuple(plot for unit in ("bandwidth", "latency") if (plot := _plot(series, unit))),
+    )
+
+
+def _repeated(run: Run) -> bool:
+    return bool((run.manifest.get("options") or {}).get("for_s"))
+
+
+def _moment(record: Record) -> float:
+    """Returns seconds since the epoch. Python 3.10 cannot parse a trailing Z."""
+    return datetime.fromisoformat(str(record.started_at).replace("Z", "+00:00")).timestamp()
+
+
+def _named(record: Record) -> str:
+    return f"{describe(record)}, warm" if record.cache == "warm" else describe(record)
+
+
+def _unit(cell: Cell) -> str:
+    return "bandwidth" if figure_of(cell.record.interface) == "bandwidth" else "latency"
+
+
+def _said(cell: Cell, value: float) -> str:
+    return format_bandwidth(value) if _unit(cell) == "bandwidth" else format_time(value)
+
+
+def _table(series: Sequence[Change]) -> Table | None:
+    if not series:
+        return None
+    rows = []
+    for change in series:
+        values = [figure(record) or 0.0 for record in change.records]
+        rows.append(
+            (
+                _named(change.cell.record),
+                format_size(change.cell.record.size_bytes),
+                str(len(values)),
+                _said(change.cell, change.first),
+                _said(change.cell, change.last),
+                f"{100 * change.relative:+.2f} %",
+                "yes" if change.settled else "no",
+                _said(change.cell, min(values)),
+                _said(change.cell, max(values)),
+            )
+        )
+    headings = ("case", "size", "rounds", "first third", "last third", "change", "settled", "least", "most")
+    return Table("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
+
+
+def _plot(series: Sequence[Change], unit: str) -> Plot | None:
+    chosen = [change for change in series if _unit(change.cell) == unit][:MOST_LINES]
+    if not chosen:
+        return None
+    scale, label = (1e9, "GB/s") if unit == "bandwidth" else (1.0, "ns")
+    lines = tuple(
+        Line(
+            f"{_named(change.cell.record)}, {format_size(change.cell.record.size_bytes)}",
+            tuple(
+                _point(time_s / 60, record, scale, change.cell)
+                for time_s, record in zip(change.times_s, change.records, strict=True)
+            ),
+        )
+        for change in chosen
+    )
+    caption = f"The {len(lines)} largest changes. Each point is one round, with its 95 % interval."
+    return Plot(f"Change over time, {label}", caption, "minutes since the start", label, lines)
+
+
+def _point(minutes: float, record: Record, scale: float, cell: Cell) -> PlotPoint:
+    low, high = interval(record)
+    value = figure(record) or 0.0
+    said = f"round {record.round + 1}, {minutes:.1f} min: {_said(cell, value)}"
+    return PlotPoint(minutes, value / scale, low / scale, high / scale, said)
+
+
+def _health(records: Sequence[Record]) -> Table | None:
+    """Tabulates clocks, temperature and power over the run, and the increments of error counters."""
+    readings: dict[str, list[Mapping[str, Any]]] = {}
+    for record in sorted(records, key=lambda record: record.started_at or ""):
+        for device, pair in (record.health or {}).items():
+            if device == "host":
+                continue  # readings without clocks
+            readings.setdefault(device, []).extend(pair[side] for side in ("before", "after") if side in pair)
+    if not readings:
+        return None
+    rows = tuple((device, *_reading_cells(seen)) for device, seen in sorted(readings.items()))
+    headings = ("GPU", "SM clock, MHz", "memory clock, MHz", "temperature, °C", "power, W")
+    return Table(
+        "Health over the run",
+        (*headings, *COUNTERS.values()),
+        rows,
+        tuple(range(1, len(headings) + len(COUNTERS))),
+        "Minimum to maximum of all readings between cases; for counters, the increment.",
+    )
+
+
+def _reading_cells(seen: Sequence[Mapping[str, Any]]) -> list[str]:
+    def told(name: str) -> list[float]:
+        return [reading[name] for reading in seen if (reading.get(name) or 0) > 0]
+
+    def span(values: Sequence[float]) -> str:
+        return f"{min(values):.0f} to {max(values):.0f}" if values else "unknown"
+
+    cells = [span(told(name)) for name in ("sm_clock_mhz", "memory_clock_mhz", "temperature_c")]
+    cells.append(span([value / 1000 for value in told("power_mw")]))
+    for name in COUNTERS:
+        counts = [reading[name] for reading in seen if reading.get(name, -1) >= 0]
+        cells.append(str(counts[-1] - counts[0]) if counts else "unknown")
+    return cells
+
+
+MOVED, STEADY = 640.0, 300.0
+#: Maximum number of cases that a sentence names.
+NAMED = 3
+
+
+def over_time(index: Index) -> Iterator[Finding]:
+    """Reports one finding on all series together."""
+    series = changes(index, index.quotable)
+    if not series:
+        return
+    span_s = max(change.times_s[-1] for change in series)
+    rounds = max(len(change.records) for change in series)
+    over = f"over {format_duration(span_s)} and {count(rounds, 'round')}"
+    moved = [change for change in series if change.settled]
+    if not moved:
+        widest = series[0]
+        title = f"No lasting change in {count(len(series), 'result')} {over}"
+        detail = f"Last vs first third of the rounds, largest difference: {_change_said(widest)}."
+        yield finding(title, detail, STEADY, (), [change.claim for change in series])
+        return
+    title = f"{len(moved)} of {count(len(series), 'result')} drifted {over}"
+    detail = "; ".join(_change_said(change) for change in moved[:NAMED])
+    detail = f"First vs last third of the rounds: {detail}."
+    yield finding(title, detail, MOVED, [change.cell for change in moved], [one.claim for one in series])
+
+
+def _change_said(change: Change) -> str:
+    record = change.cell.record
+    formatted = format_bandwidth if record.latency_ns is None else format_time
+    warm = ", warm" if record.cache == "warm" else ""
+    return (
+        f"{describe(record)}{warm} at {format_size(record.size_bytes)}, {100 * change.relative:+.1f} % "
+        f"({formatted(change.first)} to {formatted(change.last)})"
+    )

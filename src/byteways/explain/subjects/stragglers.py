@@ -1,0 +1,89 @@
+"""Stragglers: ranks that keep the others waiting, named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from byteways.explain.claims.finding import Finding
+from byteways.explain.claims.phrases import count, listed, percent
+from byteways.explain.results.blamed_ranks import device_of, stragglers_of
+from byteways.explain.results.case_names import describe
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import group_by
+from byteways.plan.case import Case
+from byteways.record.record import Record
+from byteways.record.stragglers import Straggler
+from byteways.units import format_size, short_time
+
+STRAGGLER = 640.0
+#: From so many ranks without a CPU on, their number is told instead of their names.
+MANY = 4
+
+
+def named(index: Index) -> Iterator[Finding]:
+    """Reports each rank that begins late, and in how many of its measurements; then those without a CPU."""
+    between = [record for record in index.records if record.ranks and record.time_ns]
+    found = [(one, record) for record in between for one in stragglers_of(record)]
+    late = group_by((pair for pair in found if pair[0].late_ns > 0), lambda pair: _who(pair[1], pair[0].rank))
+    for who, some in late.items():
+        worst, example = max(some, key=lambda pair: pair[0].late_ns)
+        title = f"{_where(example, worst)} begins up to {short_time(worst.late_ns)} after the first rank"
+        yield _finding(f"{title}, in {_share(some, between, {who})}", example)
+    waiting = [pair for pair in found if pair[0].late_ns <= 0]
+    if waiting:
+        worst, example = max(waiting, key=lambda pair: pair[0].no_cpu)
+        names = {_who(record, one.rank): _where(record, one) for one, record in waiting}
+        have = "has" if len(names) == 1 else "have"
+        title = f"{_named(names)} {have} no CPU for up to {percent(worst.no_cpu)} of the time"
+        which = "" if len(names) == 1 else f"{_lowered(_where(example, worst))} in "
+        yield _finding(f"{title} in {_share(waiting, between, names)}", example, which)
+
+
+def _named(names: Mapping[str, str]) -> str:
+    """`Rank 0 (cpu0) and rank 1 (cpu0)`, in their order; from MANY on `4 ranks`."""
+    if len(names) >= MANY:
+        return f"{len(names)} ranks"
+    first, *others = (names[who] for who in sorted(names, key=_order))
+    return listed([first, *map(_lowered, others)])
+
+
+def _lowered(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def _order(who: str) -> tuple[object, ...]:
+    """Sort key: by numbers in the name, as numbers."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", who))
+
+
+def _share(
+    found: Sequence[tuple[Straggler, Record]], between: Sequence[Record], names: Collection[str]
+) -> str:
+    """`3 of 12 measurements`: of those in which these ranks took part."""
+    taken = [
+        record for record in between if any(_who(record, one["rank"]) in names for one in record.ranks or ())
+    ]
+    return f"{len({id(record) for _, record in found})} of {count(len(taken), 'measurement')}"
+
+
+def _where(record: Record, found: Straggler) -> str:
+    return f"{_who(record, found.rank)} ({device_of(record, found.rank)})"
+
+
+def _finding(title: str, example: Record, which: str = "") -> Finding:
+    advice = next(one.advice for one in example.warnings if one.id == "straggler")
+    return Finding(
+        title,
+        f"For example {which}{describe(example)}, {format_size(example.size_bytes)}. {advice}",
+        STRAGGLER,
+    )
+
+
+def _who(record: Record, rank: int) -> str:
+    """Returns `Rank 1`, or `Host node7`, with the rank if it has several."""
+    hosts = Case.from_json(record.definition).hosts_of_ranks
+    if not hosts:
+        return f"Rank {rank}"
+    alone = hosts.count(hosts[rank]) == 1
+    return f"Host {hosts[rank]}" if alone else f"Rank {rank} (host {hosts[rank]})"

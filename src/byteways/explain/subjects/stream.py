@@ -1,0 +1,306 @@
+"""STREAM: its four kernels over array size, with arrays in any memory, and over threads per block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import gb, listed, of_peak, rate
+from byteways.explain.display.topic import Line, Mark, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.plan.case import Buffer
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_scattered
+from byteways.units import format_bandwidth, format_size
+
+#: In STREAM's order.
+KERNELS = tuple(name for name in INTERFACES if counts_as_stream(name) and not is_scattered(name))
+#: Least number of sizes in a scan.
+LEAST_SIZES = 3
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One kernel over array sizes with all else equal; `cells` by size."""
+
+    interface: str
+    place: str  # the executor, and the memory of the arrays
+    cells: tuple[Cell, ...]
+
+    @property
+    def best(self) -> Cell:
+        return max(self.cells, key=lambda cell: cell.value)
+
+    @property
+    def largest(self) -> Cell:
+        return self.cells[-1]
+
+
+@dataclass(frozen=True)
+class ThreadMap:
+    """A kernel on one GPU in local memory over threads per block × bytes of one array."""
+
+    interface: str
+    place: str
+    threads: tuple[int, ...]
+    sizes: tuple[int, ...]
+    cells: Mapping[tuple[int, int], Cell]  # by threads and size
+
+    @property
+    def best(self) -> float:
+        """The highest value in bytes/s."""
+        return max(cell.value for cell in self.cells.values())
+
+
+def other_count(cell: Cell) -> tuple[str, dict[str, float]]:
+    """Returns the name of the other byte count and the rates under it, in bytes/s by name.
+
+    The count is `per-direction`, `between-agents` or '' (not recorded). Rates are scaled to the cell's
+    value (median over rounds); the record's own are those of one round.
+    """
+    record = cell.middle[0]
+    told = dict(record.other_count or {})
+    counts = str(told.pop("counts", ""))
+    scale = cell.value / (record.bandwidth_bytes_per_s or cell.value)
+    return counts, {name: float(rate) * scale for name, rate in told.items()}
+
+
+def streams(found: Iterable[Cell]) -> list[Cell]:
+    """Returns the STREAM cells with a single flow."""
+    return [
+        cell for cell in found if cell.record.pattern == "unidirectional" and cell.record.interface in KERNELS
+    ]
+
+
+def arrays(cell: Cell) -> tuple[Buffer, ...]:
+    """Returns the buffers of the arrays: those read, then the one written."""
+    second = cell.record.flows[0].get("second_source")
+    if INTERFACES[cell.record.interface].sources < 2:
+        return (cell.source, cell.destination)
+    return (cell.source, Buffer.parse(second) if second else cell.source, cell.destination)
+
+
+def place(cell: Cell) -> str:
+    """`gpu0, local device memory`, `gpu0, all in gpu1:device`, `gpu0, reads gpu1:device, writes …`."""
+    executor, ends = cell.record.executor, arrays(cell)
+    warm = ", warm" if cell.record.cache == "warm" else ""
+    if len(set(ends)) == 1:
+        own = ends[0].device == executor
+        where = f"local {ends[0].memory} memory" if own else f"all in {ends[0]}"
+        return f"{executor}, {where}{warm}"
+    read = " and ".join(dict.fromkeys(str(end) for end in ends[:-1]))
+    return f"{executor}, reads {read}, writes {ends[-1]}{warm}"
+
+
+def is_local(cell: Cell) -> bool:
+    """Whether the executor owns all arrays."""
+    return all(end.device == cell.record.executor for end in arrays(cell))
+
+
+def scans(found: Iterable[Cell]) -> list[Scan]:
+    """Returns kernels over sizes with default options, by place and by kernel in STREAM's order."""
+    plain = [cell for cell in streams(found) if not cell.record.options and not cell.record.environment]
+    grouped = group_by(plain, lambda cell: (place(cell), cell.record.interface))
+    places = list(dict.fromkeys(name for name, _ in grouped))
+    made = []
+    for name in places:
+        for kernel in KERNELS:
+            members = sorted(grouped.get((name, kernel), []), key=lambda cell: cell.record.size_bytes)
+            if members:
+                made.append(Scan(kernel, name, tuple(members)))
+    return made
+
+
+def thread_maps(found: Iterable[Cell]) -> list[ThreadMap]:
+    """Returns kernels with at least two values of threads per block."""
+    swept = [
+        cell
+        for cell in streams(found)
+        if set(cell.record.options) == {"threads"} and cell.record.executor.startswith("gpu")
+    ]
+    made = []
+    for (name, kernel), members in group_by(swept, lambda cell: (place(cell), cell.record.interface)).items():
+        at = {(int(cell.record.options["threads"]), cell.record.size_bytes): cell for cell in members}
+        threads = tuple(sorted({count for count, _ in at}))
+        if len(threads) > 1:
+            made.append(ThreadMap(kernel, name, threads, tuple(sorted({size for _, size in at})), at))
+    return made
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of STREAM; None if the run has none."""
+    made = scans(found)
+    maps = thread_maps(found)
+    if not made and not maps:
+        return None
+    tables = [_both_counts(made)] if made else []
+    for each in maps:
+        tables += [_map(each, relative=False), _map(each, relative=True)]
+    plots = []
+    for name, some in group_by(made, lambda scan: scan.place).items():
+        drawn = [scan for scan in some if len(scan.cells) >= LEAST_SIZES]
+        if drawn:
+            plots += [_plot(name, drawn, logarithmic=False), _plot(name, drawn, logarithmic=True)]
+    return Topic(
+        "stream",
+        "STREAM",
+        "copy (c = a), scale (b = 3 c), add (c = a + b) and triad (a = b + 3 c) over doubles. Bandwidth "
+        "is counted as in STREAM: every array read or written (“read + write”). The other count is given "
+        "as well: bytes that arrive if all arrays belong to the executor, otherwise bytes exchanged with "
+        "other devices. Sizes are per array.",
+        tuple(tables),
+        tuple(plots),
+    )
+
+
+def _both_counts(made: Sequence[Scan]) -> Table:
+    headings = (
+        *("threads of, arrays", "kernel", "size", "read + write, GB/s", "of peak"),
+        *("one direction, GB/s", "between devices: read, GB/s", "written, GB/s", "maximum, GB/s", "at size"),
+    )
+    note = (
+        "At the largest size; the last two columns give the maximum over all sizes (read + write). Peaks "
+        "are nominal and use the same count."
+    )
+    rows = tuple(_row(scan) for scan in made)
+    return Table("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
+
+
+def _row(scan: Scan) -> tuple[str, ...]:
+    cell, best = scan.largest, scan.best
+    counts, rates = other_count(cell)
+
+    def beside(wanted: str, name: str) -> str:
+        return _gb(rates[name]) if counts == wanted and name in rates else ""
+
+    return (
+        scan.place,
+        scan.interface,
+        format_size(cell.record.size_bytes),
+        _gb(cell.value),
+        "" if cell.fraction is None else f"{100 * cell.fraction:.0f} %",
+        beside("per-direction", "bytes_per_s"),
+        beside("between-agents", "read_bytes_per_s"),
+        beside("between-agents", "written_bytes_per_s"),
+        _gb(best.value),
+        format_size(best.record.size_bytes),
+    )
+
+
+def _gb(bytes_per_s: float) -> str:
+    return f"{bytes_per_s / 1e9:.1f}"
+
+
+def _map(each: ThreadMap, *, relative: bool) -> Table:
+    """Tabulates threads per block × array size, in GB/s or as percent of the highest."""
+    rows, heat = [], []
+    least = min(cell.value for cell in each.cells.values()) / each.best
+    for threads in each.threads:
+        cells = [each.cells.get((threads, size)) for size in each.sizes]
+        parts = [None if cell is None else cell.value / each.best for cell in cells]
+        figures = [
+            "" if cell is None or part is None else f"{100 * part:.1f}" if relative else _gb(cell.value)
+            for cell, part in zip(cells, parts, strict=True)
+        ]
+        rows.append((str(threads), *figures))
+        # Values of one kernel lie close together, so the shade spans their range only.
+        heat.append((None, *(None if part is None else _shade(part, least) for part in parts)))
+    unit = "% of maximum" if relative else "GB/s, read + write"
+    title = f"{each.interface}, {each.place}: threads per block × size, {unit}"
+    headings = ("threads \\ size", *(format_size(size) for size in each.sizes))
+    note = f"The maximum is {format_bandwidth(each.best)}." if relative else ""
+    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note, tuple(heat))
+
+
+def _shade(part: float, least: float) -> float:
+    return 1.0 if least >= 1 else (part - least) / (1 - least)
+
+
+def _plot(name: str, made: Sequence[Scan], *, logarithmic: bool) -> Plot:
+    lines = tuple(
+        Line(
+            scan.interface,
+            tuple(
+                PlotPoint(
+                    cell.record.size_bytes,
+                    cell.value / 1e9,
+                    cell.low / 1e9,
+                    cell.high / 1e9,
+                    f"{format_size(cell.record.size_bytes)}: {format_bandwidth(cell.value)}",
+                )
+                for cell in scan.cells
+            ),
+        )
+        for scan in made
+    )
+    first = max(made, key=lambda scan: scan.best.value)
+    greatest = f"{first.interface}, {format_bandwidth(first.best.value)}"
+    kind = "logarithmic" if logarithmic else "linear"
+    return Plot(
+        f"STREAM: {name}, {kind}",
+        f"The dotted lines mark the maximum: {greatest} at {format_size(first.best.record.size_bytes)}.",
+        "size of one array",
+        "GB/s, read + write",
+        lines,
+        x_sizes=True,
+        y_log=logarithmic,
+        levels=(Mark(f"maximum {greatest}", first.best.value / 1e9),),
+        places=(Mark("maximum", first.best.record.size_bytes),),
+    )
+
+
+STREAM = {"gpu": 405.0, "remote": 404.0, "cpu": 394.5}
+
+
+def stream(index: Index) -> Iterator[Finding]:
+    """Reports copy and triad in local GPU memory, peer memory and CPU memory, with both byte counts."""
+    chosen = [scan for scan in scans(index.ranked) if scan.largest.record.cache == "cold"] or scans(
+        index.ranked
+    )
+    for name, importance in STREAM.items():
+        members = [scan for scan in chosen if _class(scan) == name]
+        by_place = group_by(members, lambda scan: scan.place)
+        # Prefer the place with most kernels, then the fastest.
+        some = max(
+            by_place.values(),
+            key=lambda scans: (len(scans), max(scan.largest.value for scan in scans)),
+            default=None,
+        )
+        if some:
+            yield _stream(some, importance)
+
+
+def _class(scan: Scan) -> str:
+    if is_local(scan.largest):
+        return scan.largest.record.executor.rstrip("0123456789")
+    return "remote"
+
+
+def _of_one_size(some: list[Scan]) -> list[Cell]:
+    """Returns the cells of the largest size that all kernels have, else of the largest size measured.
+
+    Mixing sizes could compare a cached array with one in memory.
+    """
+    by_size = [{cell.record.size_bytes: cell for cell in scan.cells} for scan in some]
+    common = set.intersection(*({*sizes} for sizes in by_size))
+    size = max(common or {size for sizes in by_size for size in sizes})
+    return [sizes[size] for sizes in by_size if size in sizes]
+
+
+def _stream(some: list[Scan], importance: float) -> Finding:
+    cells = _of_one_size(some)
+    speeds = [f"{cell.record.interface} {rate(cell)}{of_peak(cell)}" for cell in cells]
+    title = f"STREAM on {some[0].place}: {listed(speeds)} GB/s, read and write counted"
+    counts, rates = other_count(cells[0])
+    sizes = listed(list(dict.fromkeys(format_size(cell.record.size_bytes) for cell in cells)))
+    detail = f"Arrays of {sizes}."
+    if counts == "per-direction":
+        detail += f" {cells[0].record.interface} moves {gb(rates['bytes_per_s'])} GB/s in one direction."
+    elif counts:
+        read, written = rates["read_bytes_per_s"], rates["written_bytes_per_s"]
+        detail += (
+            f" Of {cells[0].record.interface}, {gb(read)} GB/s are read from other devices and "
+            f"{gb(written)} written to them."
+        )
+    return finding(title, detail, importance, cells)

@@ -1,0 +1,56 @@
+"""A run that reproduces a publication: its values compared with the published ones, and claim verdicts.
+
+Studies are loaded for such runs only: they are a tenth of what `show` would import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from byteways.explain.claims.finding import Finding
+from byteways.explain.display.topic import Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Cell, Run
+
+if TYPE_CHECKING:
+    from byteways.explain.studies.outcome import StudyOutcome
+
+REPEATED = 850.0
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic of a `byteways reproduce` run; None for other runs."""
+    outcome = _outcome(run)
+    if outcome is None:
+        return None
+    from byteways.explain.studies.topic import topic_of
+
+    return topic_of(outcome)
+
+
+def repeated(run: Run) -> str:
+    """Returns the summary of work and claims for the first screen; '' for other runs."""
+    outcome = _outcome(run)
+    if outcome is None:
+        return ""
+    study = outcome.study
+    return f"Repeats {study.authors}, “{study.title}” ({study.year}). {outcome.summary()}."
+
+
+def claims_repeated(index: Index) -> Iterator[Finding]:
+    """Reports how many claims hold, and which are contradicted."""
+    outcome = _outcome(index)
+    if outcome is None or not outcome.verdicts:
+        return
+    study = outcome.study
+    yield Finding(f"{study.authors} {study.year}, {outcome.summary()}", outcome.contradictions(), REPEATED)
+
+
+def _outcome(run: Run) -> StudyOutcome | None:
+    """Returns the outcome for the study in the run's manifest; None if there is none or it is unavailable."""
+    if not run.manifest.get("study"):
+        return None
+    from byteways.explain.studies.outcome import outcome_of
+
+    return outcome_of(run)

@@ -1,0 +1,225 @@
+"""Submission methods compared over sizes: single calls, one graph, one batched call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.phrases import listed, rate
+from byteways.explain.claims.wording import best_by_calls, faster, no_difference, slower
+from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import KINDS, kind
+from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.units import format_bandwidth, format_size, short_time, three_digits
+
+WAYS = ("calls", "graph", "batch")
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One transfer submitted by several methods: cells by method, for each size in bytes, ascending."""
+
+    sizes: tuple[tuple[int, dict[str, Cell]], ...]
+
+    @property
+    def first(self) -> Cell:
+        """Any of its cells: they differ only in size and method."""
+        return next(iter(self.sizes[0][1].values()))
+
+    @property
+    def ways(self) -> list[str]:
+        return [way for way in WAYS if any(way in at for _, at in self.sizes)]
+
+    def beside_calls(self, way: str) -> list[tuple[int, Cell, Cell]]:
+        """Returns (size in bytes, calls, this method) for sizes measured with both."""
+        return [(size, at["calls"], at[way]) for size, at in self.sizes if "calls" in at and way in at]
+
+
+def submissions(found: Sequence[Cell]) -> list[Submission]:
+    """Returns unidirectional transfers from cold memory that were submitted by several methods."""
+    told = [
+        cell
+        for cell in found
+        if "submit" in cell.record.options
+        and cell.record.pattern == "unidirectional"
+        and cell.record.cache == "cold"
+    ]
+    alike = group_by(told, _alike)
+    made = []
+    for members in alike.values():
+        by_size = group_by(members, lambda cell: cell.record.size_bytes)
+        sizes = [
+            (size, {str(cell.record.options["submit"]): cell for cell in by_size[size]})
+            for size in sorted(by_size)
+        ]
+        made.append(Submission(tuple(sizes)))
+    return [one for one in made if len(one.ways) > 1]
+
+
+def _alike(cell: Cell) -> tuple[str, ...]:
+    record = cell.record
+    rest = {name: value for name, value in record.options.items() if name != "submit"}
+    settings = json.dumps([rest, record.environment], sort_keys=True)
+    return record.interface, record.source, record.destination, record.access, settings
+
+
+def host_ns(cell: Cell) -> float | None:
+    """Returns the host time to enqueue one operation in ns; None if not recorded."""
+    told = [record.submit_ns for record in cell.records if record.submit_ns]
+    return median(told) if told else None
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Returns the topic; None if nothing was submitted by two methods."""
+    tables = [_table(one) for one in submissions(found)]
+    if not tables:
+        return None
+    return Topic(
+        "submission",
+        "Submission: calls, graphs, batches",
+        "The same operations submitted as single calls, as one graph recorded beforehand, or by one "
+        "batched copy call. Rates are gated device rates; host time is the enqueue time per operation, "
+        "without the preparation of graphs.",
+        tuple(tables),
+    )
+
+
+def _table(one: Submission) -> Table:
+    record, ways = one.first.record, one.ways
+    rows = [
+        (
+            format_size(size),
+            *(_rate(at.get(way)) for way in ways),
+            *(_host_ns(at.get(way)) for way in ways),
+        )
+        for size, at in one.sizes
+    ]
+    headings = ("size", *(f"{way}, GB/s" for way in ways), *(f"{way}, host ns" for way in ways))
+    return Table(
+        f"{record.interface}, {record.source} > {record.destination}, {record.access}",
+        headings,
+        tuple(rows),
+        tuple(range(len(headings))),
+    )
+
+
+def _rate(cell: Cell | None) -> str:
+    return "" if cell is None else format_bandwidth(cell.value).removesuffix(" GB/s")
+
+
+def _host_ns(cell: Cell | None) -> str:
+    told = None if cell is None else host_ns(cell)
+    return "" if told is None else three_digits(told)
+
+
+SUBMISSION, EVEN = 480.0, 370.0
+#: Methods as phrases in sentences.
+NAMES = {"graph": "by one graph", "batch": "by one batched call"}
+#: … and as the unit that is submitted.
+UNITS = {"graph": "one graph", "batch": "one batched call"}
+
+
+def submitting(index: Index) -> Iterator[Finding]:
+    """Reports for the first pair of each interface and kind where submission other than by calls pays off."""
+    told = [one for one in submissions(index.ranked) if any(one.beside_calls(way) for way in NAMES)]
+    even = []
+    for (name, _), some in group_by(told, lambda one: (kind(one.first), one.first.record.interface)).items():
+        if finding := _finding(name, some[0]):
+            yield finding
+        else:
+            even.append(some[0])
+    if even:
+        yield _no_gain(even)
+
+
+def _compared(one: Submission, way: str) -> list[tuple[int, Claim, Cell, Cell]]:
+    """Compares this method with calls at each common size."""
+    pairs = one.beside_calls(way)
+    return [
+        (
+            size,
+            compare(other, calls, kind="submission", ways=len(pairs) + 1, names=(NAMES[way], "by calls")),
+            calls,
+            other,
+        )
+        for size, calls, other in pairs
+    ]
+
+
+def _no_gain(some: Sequence[Submission]) -> Finding:
+    ways = [UNITS[way] for way in NAMES if any(one.beside_calls(way) for one in some)]
+    named = [f"{one.first.record.interface} {one.first.record.path}" for one in some]
+    figures = [cell for one in some for way in NAMES for _, *both in one.beside_calls(way) for cell in both]
+    claims = [claim for one in some for way in NAMES for _, claim, *_ in _compared(one, way)]
+    told = no_difference((*ways, "single calls"), claims).removesuffix(",")
+    title = f"Submission: {told}: {listed(named)}"
+    detail = f"Gated rates: the host enqueues ahead of the device. {_host(some[0])}"
+    return finding(title, detail.strip(), EVEN, figures, claims)
+
+
+def _finding(name: str, one: Submission) -> Finding | None:
+    """Returns the finding; None if no method differs from calls at any size."""
+    interface = one.first.record.interface
+    won = {way: _gains(one, way) for way in NAMES if way in one.ways}
+    lost = {way: _gains(one, way, lost=True) for way in NAMES if way in one.ways}
+    figures: list[Cell] = []
+    claims: list[Claim] = []
+    said = []
+    for way, gains in won.items():
+        if gains:
+            size, claim, calls, other = max(gains, key=lambda gain: gain[1].gain)
+            said.append(
+                f"{NAMES[way]} is {faster(claim)} by calls at {format_size(size)} "
+                f"({rate(other)} vs {rate(calls)} GB/s){_until(one, way, gains)}"
+            )
+            figures += [calls, other]
+            claims += [gain[1] for gain in gains]
+    lost_by = []
+    for way, losses in lost.items():
+        if losses:
+            size, claim, *_ = max(losses, key=lambda loss: loss[1].gain)
+            lost_by.append(f"{NAMES[way]} it is {slower(claim)} at {format_size(size)}")
+            claims += [loss[1] for loss in losses]
+    if said:
+        title = f"{KINDS[name]}, {interface} {listed(said)}"
+    elif lost_by:
+        title = f"{KINDS[name]}, {interface} {best_by_calls(claims)}: {listed(lost_by)}"
+        lost_by = []
+    else:
+        return None
+    enqueueing = _host(one)
+    if enqueueing:
+        figures += one.sizes[0][1].values()
+    detail = f"{one.first.record.path}, gated rates: the host enqueues ahead of the device. {enqueueing}"
+    if lost_by:
+        detail += f" But {listed(lost_by)}."
+    return finding(title, detail.strip(), SUBMISSION if said else EVEN, figures, claims)
+
+
+def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Cell, Cell]]:
+    """Returns the sizes at which this method is faster than calls, or with `lost` slower."""
+    return [told for told in _compared(one, way) if (told[1].trails if lost else told[1].leads)]
+
+
+def _until(one: Submission, way: str, gains: list[tuple[int, Claim, Cell, Cell]]) -> str:
+    """', nothing from 1 MiB on': the smallest size from which on there is no gain."""
+    rest = [size for size, *_ in one.beside_calls(way) if size > max(gain[0] for gain in gains)]
+    return f", nothing from {format_size(rest[0])} on" if rest else ""
+
+
+def _host(one: Submission) -> str:
+    """Describes the host time per operation at the smallest size, by method."""
+    size, at = one.sizes[0]
+    told = {way: time for way in one.ways if way in at and (time := host_ns(at[way])) is not None}
+    if len(told) < 2:
+        return ""
+    parts = [
+        f"{short_time(time)} {'by calls' if way == 'calls' else NAMES[way]}" for way, time in told.items()
+    ]
+    return f"Host time to enqueue one of {format_size(size)}: {listed(parts)}."

@@ -1,0 +1,193 @@
+"""Single flows: the fastest interface per kind of pair, read versus write, and the two directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from byteways.explain.best.ranking import Ranking, rank
+from byteways.explain.best.wording_rankings import better_way, named_way, slower_ways
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, cpu_threads, finding
+from byteways.explain.claims.phrases import count, differ, rate, sentence, span, way
+from byteways.explain.claims.wording import difference, gains_of_others, most_of_several
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import APART, KINDS, broadest_size, largest_common_size
+from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.results.variants import Variant
+from byteways.topology.model import compute_units_name
+from byteways.units import format_size
+
+#: Importance of the fastest-interface finding, by kind of pair.
+BEST = {"gpu-gpu": 640.0, "cpu-gpu": 590.0, "gpu-cpu": 580.0, "gpu": 400.0, "cpu": 395.0, "cpu-cpu": 390.0}
+ASYMMETRY, SMALL_ASYMMETRY = 450.0, 405.0
+
+#: Directions are compared only for settings that reach this fraction of the best: a kernel with few blocks
+#: says nothing about a link.
+ABLE = 0.9
+#: Below this size launch overhead dominates, so bandwidth is less important …
+SMALL_BYTES = 2**20
+#: … and the importance of its findings is lowered by this much.
+OF_SMALL = 250.0
+
+
+def best_ways(index: Index) -> Iterator[Finding]:
+    """Reports the fastest interface for each kind of pair and link class."""
+    for name, lead in KINDS.items():
+        members = [cell for cell in index.of_kind(name) if cell.stays and cell.record.interface not in APART]
+        classes = group_by(members, index.link_class)
+        for wires, some in classes.items():
+            where = f"{lead} ({wires})" if len(classes) > 1 else lead
+            size = largest_common_size(some)
+            ranking = rank(cell for cell in some if cell.record.size_bytes == size)
+            if size is not None and ranking is not None:
+                yield _best_way(index, ranking, where, size, BEST[name])
+
+
+def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance: float) -> Finding:
+    title, quoted = better_way(
+        ranking, where, size, peak=size >= SMALL_BYTES, launched=lambda group: _launched(index, group)
+    )
+    first = ranking.group
+    detail = f"{_basis(first)}.{named_way(ranking)}{slower_ways(ranking)}"
+    if size < SMALL_BYTES:
+        importance -= OF_SMALL
+    others = [
+        one.claim
+        for one in (*ranking.rivals, *ranking.elsewhere)
+        if one.variant.interface != ranking.variant.interface or one is ranking.default or not one.claim.leads
+    ]
+    return finding(title, detail, importance, quoted, others)
+
+
+def _basis(group: Group) -> str:
+    """'Median of 12 paths, interval 392–393 GB/s'; '12 paths, which differ', as none need have the median."""
+    paths = count(len(group.cells), "path")
+    if differ(group):
+        return f"{paths}, which differ"
+    whose = f"Median of {paths}" if len(group.cells) > 1 else group.cells[0].record.path
+    return f"{whose}, interval {span(group)} GB/s"
+
+
+def _launched(index: Index, group: Group) -> str:
+    """' with all 132 SMs', ' with 8 of 110 CUs', ' with 2 threads'; '' if unknown."""
+    record = group.cells[0].record
+    launch = record.launch or {}
+    executor = record.executor
+    if executor not in index.topology.names():
+        return ""
+    device = index.topology.device(executor)
+    if device.kind == "cpu":
+        used = cpu_threads(record)
+        return f" with {count(used, 'thread')}" if used else ""
+    blocks, total = launch.get("blocks"), device.multiprocessors
+    if not blocks or not total:
+        return ""
+    units = compute_units_name(device)
+    return f" with all {total} {units}" if blocks >= total else f" with {blocks} of {total} {units}"
+
+
+def read_against_write(index: Index) -> Iterator[Finding]:
+    """Compares read with write of equal interface, memory, size and paths: which end should issue?"""
+    found: list[tuple[Claim, str, Group, Group, int]] = []
+    for name in ("gpu-gpu", "cpu-cpu"):
+        settled = [cell for cell in index.of_kind(name) if cell.stays]
+        alike = group_by(settled, lambda cell: (index.link_class(cell), cell.record.interface))
+        for members in alike.values():
+            found += [
+                (claim, name, read, write, size) for claim, read, write, size in _both_accesses(members)
+            ]
+    if not found:
+        return
+    found.sort(key=lambda one: -one[0].gain)
+    claim, where, read, write, size = found[0]
+    interface = read.cells[0].record.interface
+    title = f"{KINDS[where]}, {interface} {difference(claim)} at {format_size(size)}"
+    detail = f"Issue it from the {'destination' if claim.leads else 'source'} device."
+    others: dict[str, Claim] = {}  # largest difference per other interface: its variants differ alike
+    for one, _, other, _, _ in found[1:]:
+        if other.cells[0].record.interface != interface:
+            others.setdefault(other.cells[0].record.interface, one)
+    detail += gains_of_others(others)
+    yield finding(title, detail, _asymmetry(size), (read, write), [one[0] for one in found])
+
+
+def _both_accesses(members: Sequence[Cell]) -> Iterator[tuple[Claim, Group, Group, int]]:
+    """Yields read versus write for interfaces and link classes on which they differ."""
+    size = broadest_size(members)
+    of_size = [cell for cell in members if cell.record.size_bytes == size]
+    groups = {same: pool(some) for same, some in group_by(of_size, lambda cell: cell.variant).items()}
+    top = max(group.value for group in groups.values())
+    for same, read in groups.items():
+        write = groups.get(replace(same, access="write"))
+        if same.access != "read" or write is None:
+            continue
+        claim = compare(
+            read, write, kind="read or write", names=("issued by the destination", "issued by the source")
+        )
+        if claim.differ and max(read.value, write.value) >= ABLE * top:
+            yield claim, read, write, size
+
+
+def to_and_from_host(index: Index) -> Iterator[Finding]:
+    """Compares host-to-GPU with GPU-to-host for equal interface, memory and size."""
+    back = {_turned(cell): cell for cell in index.of_kind("gpu-cpu") if cell.stays}
+    pairs = [
+        (cell, back[key])
+        for cell in index.of_kind("cpu-gpu")
+        if cell.stays and (key := _forward(cell)) in back
+    ]
+    compared: list[tuple[Claim, Variant, Group, Group, int]] = []
+    for (same, _), some in group_by(pairs, lambda pair: (pair[0].variant, index.link_class(pair[0]))).items():
+        size = max(cell.record.size_bytes for cell, _ in some)
+        there = pool([cell for cell, _ in some if cell.record.size_bytes == size])
+        home = pool([cell for _, cell in some if cell.record.size_bytes == size])
+        names = "to the GPU", "to the host"
+        claim = compare(there, home, kind="direction", match=_ends, names=names, ways=len(pairs))
+        compared.append((claim, same, there, home, size))
+    differing = [one for one in compared if one[0].differ and _is_able(one, compared)]
+    if not differing:
+        return
+    claim, same, there, home, size = max(differing, key=lambda one: one[0].gain)
+    title = (
+        f"Host to GPU and GPU to host differ with {same.source} memory: {way(same)} reaches "
+        f"{rate(there)} to the GPU and {rate(home)} GB/s back at {format_size(size)}"
+    )
+    detail = f"{sentence(difference(claim))}.{most_of_several(len(differing))}"
+    claims = [one[0] for one in compared]
+    yield finding(title, detail, _asymmetry(size) - 10, (there, home), claims)
+
+
+def _is_able(
+    one: tuple[Claim, Variant, Group, Group, int],
+    compared: Sequence[tuple[Claim, Variant, Group, Group, int]],
+) -> bool:
+    """Whether a setting comes close to the best of its interface and memory."""
+    top = max(
+        max(there.value, home.value)
+        for _, same, there, home, _ in compared
+        if (same.interface, same.source) == (one[1].interface, one[1].source)
+    )
+    return max(one[2].value, one[3].value) >= ABLE * top
+
+
+def _ends(cell: Cell) -> tuple[str, ...]:
+    return tuple(sorted((cell.source.device, cell.destination.device)))
+
+
+def _forward(cell: Cell) -> tuple[object, ...]:
+    return cell.variant, cell.record.size_bytes, cell.source.device, cell.destination.device
+
+
+def _turned(cell: Cell) -> tuple[object, ...]:
+    """Returns the key of the opposite direction by the same executor: ends and access swapped."""
+    same = cell.variant
+    access = {"read": "write", "write": "read"}.get(same.access, same.access)
+    turned = replace(same, source=same.destination, destination=same.source, access=access)
+    return turned, cell.record.size_bytes, cell.destination.device, cell.source.device
+
+
+def _asymmetry(size_bytes: int) -> float:
+    """Returns the importance of a host-GPU asymmetry; lower for small sizes, where latency dominates."""
+    return ASYMMETRY if size_bytes >= SMALL_BYTES else SMALL_ASYMMETRY

@@ -1,0 +1,1 @@
+"""Compares runs: of one machine case by case, of several machines by link class."""

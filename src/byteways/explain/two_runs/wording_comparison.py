@@ -1,0 +1,159 @@
+"""Words the comparison of runs, rendered from its claims like wording.py; conditions of `--fail-if`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from byteways.errors import BytewaysError
+from byteways.explain.claims.claim import Operand
+from byteways.explain.claims.phrases import count, rate, way
+from byteways.explain.claims.wording import UNDECIDED, beside
+from byteways.explain.two_runs.across_machines import Row
+from byteways.explain.two_runs.paired_cases import ComparedCases, Pair
+from byteways.explain.two_runs.suspects import Suspect
+from byteways.plan.interfaces import figure_of
+from byteways.units import format_size, short_time
+
+#: Headings of the table of differences.
+HEADINGS = ("case", "change in speed", "interval", "first", "second")
+#: Help of `--fail-if`.
+FAIL_IF = "Exit with status 1 if any case is: 'slower > 3%', 'faster > 3%', 'different > 3%', 'failed'."
+_CONDITION = re.compile(r"(slower|faster|different)\s*>\s*(\d+(?:\.\d+)?)\s*%", re.IGNORECASE)
+
+
+def headline(compared: ComparedCases) -> str:
+    """'103 of 267 cases slower, none faster'."""
+    of = count(len(compared.pairs), "case")
+    failed = f", {len(compared.lost)} failed" if compared.lost else ""
+    return f"{len(compared.slower) or 'none'} of {of} slower, {len(compared.faster) or 'none'} faster{failed}"
+
+
+def summary(compared: ComparedCases) -> str:
+    """'89 cases compared: 35 slower, none faster, 54 without significant difference'."""
+    same = len(compared.pairs) - len(compared.slower) - len(compared.faster) - len(compared.undecided)
+    parts = [
+        f"{len(compared.slower) or 'none'} slower",
+        f"{len(compared.faster) or 'none'} faster",
+        f"{same or 'none'} without significant difference of 1 % or more",
+    ]
+    if compared.undecided:
+        parts.append(f"{len(compared.undecided)} {UNDECIDED}")
+    return f"{count(len(compared.pairs), 'case')} compared: {', '.join(parts)}"
+
+
+def suspicion(compared: ComparedCases) -> str:
+    """'35 of 35 slower cases involve gpu0-nvswitch, and 35 of the 35 cases with it are slower'; '' for
+    fewer than two, which have several parts in common.
+    """
+    found = compared.suspect
+    if found is None or (found.of == 1 and not found.missing):  # one case involves several parts alike
+        return ""
+    states = {
+        "slower": compared.slower or not compared.missing,
+        "serialised": len(compared.affected) > len(compared.slower),
+        "missing": compared.missing,
+    }
+    return common_part(found, " or ".join(state for state, some in states.items() if some))
+
+
+def common_part(found: Suspect, state: str) -> str:
+    """Says what cases in this state have in common: '12 of 12 slower cases involve gpu2, and …'."""
+    share = f"{found.slower} of {count(found.of, f'{state} case')} involve {found.name}"
+    told = f"{share}, and {found.slower} of the {count(found.compared, 'case')} with it are {state}"
+    return f"the link {found.name} is missing: {told}" if found.missing else told
+
+
+def more(compared: ComparedCases, shown: int) -> str:
+    """'5 more cases differ: --all'; '' if all that differ are shown without it."""
+    hidden = len(compared.slower) + len(compared.faster) - shown
+    return f"{count(hidden, 'more case differs', 'more cases differ')}: --all" if hidden > 0 else ""
+
+
+def row(pair: Pair) -> tuple[str, ...]:
+    """The cells below HEADINGS: '-50.0 %', '-50.3 to -49.8 %', both values."""
+    return (pair.case, f"{change(pair.speed)} %", interval(pair), *values(pair))
+
+
+def interval(pair: Pair) -> str:
+    """'-50.3 to -49.8 %', of the change in speed."""
+    low, high = pair.interval
+    return f"{change(low)} to {change(high)} %"
+
+
+def change(ratio: float) -> str:
+    """'-50.0', in percent."""
+    return f"{100 * (ratio - 1):+.1f}"
+
+
+def values(pair: Pair) -> tuple[str, str]:
+    """'392 GB/s' of the first run and of the second."""
+    return _value(pair, pair.claim.second), _value(pair, pair.claim.first)
+
+
+def _value(pair: Pair, side: Operand) -> str:
+    if figure_of(pair.first.record.interface) == "bandwidth":
+        return f"{rate(side)} GB/s"
+    return short_time(side.value)
+
+
+def class_row(row: Row) -> tuple[str, ...]:
+    """`copy issued by the source`, size, and of each run link class and part of the peak, then the claim."""
+    sides = zip(row.classes, row.peaks_bytes_per_s, (row.claim.second, row.claim.first), strict=True)
+    told = (_part(wires, peak, side) for wires, peak, side in sides)
+    return (way(row.variant), format_size(row.size_bytes), *told, beside(row.claim))
+
+
+def _part(wires: str, peak: float | None, side: Operand) -> str:
+    least, most = (f"{100 * value:.0f}" for value in (side.least, side.most))
+    share = f"{least} %" if least == most else f"{least} to {most} %"
+    return f"{share}{f' of {peak / 1e9:.4g} GB/s' if peak else ''}{f', {wires}' if wires else ''}"
+
+
+def told(compared: ComparedCases) -> str:
+    """The summary, and what most slower cases have in common."""
+    return "; ".join(filter(None, (summary(compared), suspicion(compared))))
+
+
+def page(compared: ComparedCases) -> str:
+    """Returns HTML for a notebook: the runs, the summary, and the cases that differ."""
+    from html import escape
+
+    names = f"{escape(compared.names[1])} beside {escape(compared.names[0])}"
+    mark = " <strong>(simulated)</strong>" if compared.simulated else ""
+    rows = [HEADINGS, *(row(pair) for pair in (*compared.slower, *compared.faster))]
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in one) for one in rows)
+    table = "<table>" + "".join(f"<tr>{one}</tr>" for one in cells) + "</table>"
+    return f"<p>{names}{mark}: {escape(told(compared))}</p>{table if len(rows) > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of `--fail-if`: which significant differences of which size, or failed cases."""
+
+    text: str
+    direction: str  # slower, faster, different, failed
+    threshold: float = 0.0  # relative change of speed
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Raises BytewaysError if the text is no condition."""
+        if text.strip().lower() == "failed":
+            return cls(text, "failed")
+        found = _CONDITION.fullmatch(text.strip())
+        if found is None:
+            raise BytewaysError(f"--fail-if '{text}' is no condition", hint="--fail-if 'slower > 3%'")
+        return cls(text, found[1].lower(), float(found[2]) / 100)
+
+    def broken_by(self, compared: ComparedCases) -> str:
+        """Returns what breaks the condition: '35 cases slower > 3%'; '' if nothing does."""
+        if self.direction == "failed":
+            return f"{count(len(compared.lost), 'case')} failed" if compared.lost else ""
+        pairs: Sequence[Pair] = {
+            "slower": compared.slower,
+            "faster": compared.faster,
+            "different": (*compared.slower, *compared.faster),
+        }[self.direction]
+        number = sum(abs(pair.speed - 1) > self.threshold for pair in pairs)
+        return f"{count(number, 'case')} {self.direction} > {100 * self.threshold:g}%" if number else ""

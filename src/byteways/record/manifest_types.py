@@ -1,0 +1,130 @@
+"""The types of a manifest, `run.json`: its JSON Schema is generated from them, and reading checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict, get_type_hints
+
+from byteways.decoding import converted
+from byteways.plan.device_sample import DeviceSample
+from byteways.topology.model import Capabilities, Topology
+from byteways.topology.unusable_gpus import UnusableGpus
+
+STATES = ("running", "complete", "interrupted")
+
+
+class ManifestHost(TypedDict):
+    name: str
+    kernel: str
+    os: str
+    python: str
+
+
+class ManifestBuild(TypedDict):
+    digest: str  # 16 hexadecimal digits over the package's files and the native module
+    commit: str | None  # of the package's checkout; None: it is installed
+
+
+class ManifestSuite(TypedDict):
+    name: str
+    title: str
+    text: str  # the TOML as read
+    rounds: int
+
+
+class _HostFingerprint(TypedDict, total=False):
+    host_loops: str  # instruction set and compiler; simulated and earlier runs lack it
+
+
+class ManifestFingerprint(_HostFingerprint):
+    driver: str
+    topology: str
+    code: str
+    method_version: int
+
+
+class ManifestSource(TypedDict):
+    title: str
+    address: str
+
+
+class ManifestFit(TypedDict):
+    fitted_values: int
+    held_out_values: int
+    median_error: float | None
+    p90_error: float | None
+
+
+class ManifestMachineModel(TypedDict):
+    name: str
+    title: str
+    digest: str  # 16 hexadecimal digits over the text
+    text: str  # the TOML as read
+    faults: list[str]
+    sources: dict[str, ManifestSource]
+    fit: ManifestFit | None  # None: not compared with published values
+
+
+class _StudyFolder(TypedDict, total=False):
+    folder: str  # of a study that is not built in
+
+
+class ManifestStudy(_StudyFolder):
+    key: str
+    title: str
+
+
+class Manifest(TypedDict):
+    """`run.json`."""
+
+    schema_version: int
+    byteways_version: str
+    method_version: int
+    run_id: str
+    state: str
+    started_at: str
+    finished_at: str | None
+    wall_s: float | None
+    simulated: bool
+    machine_model: ManifestMachineModel | None  # of a simulated run
+    command_line: list[str]
+    host: ManifestHost
+    build: ManifestBuild
+    suite: ManifestSuite
+    study: ManifestStudy  # of a run that reproduces a publication
+    options: dict[str, Any]
+    sample: DeviceSample  # of a run on a large machine
+    planned: int
+    topology: Topology
+    capabilities: Capabilities
+    libraries: list[dict[str, Any]]
+    unusable_gpus: list[UnusableGpus]  # of a machine on which no runtime opened any GPU
+    environment: dict[str, str]
+    fingerprint: ManifestFingerprint
+
+
+#: Optional fields of this schema version: `study` exists only in runs of a study, `sample` only in runs on
+#: large machines; early runs lack the others.
+OPTIONAL = ("study", "sample", "machine_model", "build", "unusable_gpus")
+#: Fields without which a run cannot be read or resumed.
+NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
+
+
+def check(manifest: Mapping[str, Any]) -> None:
+    """Checks the types of known fields; ignores unknown ones.
+
+    Raises:
+        ValueError: A field is missing or invalid; the text names it.
+    """
+    if missing := [name for name in NEEDED if name not in manifest]:
+        raise ValueError(f"it has no {', '.join(missing)}")
+    for name, kind in get_type_hints(Manifest).items():
+        if name in manifest:
+            try:
+                converted(manifest[name], kind)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+    if manifest["state"] not in STATES:
+        raise ValueError(f"state: '{manifest['state']}' is not one of {', '.join(STATES)}")
+    if not 0 <= manifest["planned"] < 2**31:
+        raise ValueError(f"planned: {manifest['planned']} is not a number of cases")

@@ -1,0 +1,163 @@
+"""The one table of warnings: what each id means and what to do about it.
+
+A warning never hides a figure: it stands beside it with what was observed and what was required.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Bits of `throttle_reasons` in a record's health (as in nvmlClocksEventReasons) that mean reduced speed.
+THROTTLE_REASONS = {
+    0x04: "power cap",
+    0x08: "hardware slowdown",
+    0x20: "software thermal slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "power brake",
+}
+#: A memory clock never drops on its own under load; 2 % exceeds the rounding of NVML's values.
+CLOCK_DROP = 0.02
+
+#: Fraction of the cores' time that others may use. A tenth of the cores can use a tenth of the memory
+#: bandwidth, and with few cores, threads of byteways wait for one.
+BUSY_SHARE = 0.1
+#: Fraction of the cores' time that the hypervisor may take: two kernel ticks on two cores in the shortest
+#: judged interval (run/shared/health_host.py).
+STEAL_SHARE = 0.02
+#: Fraction of the time in which a GPU may run kernels before this run uses it: a desktop draws occasionally.
+UTILISATION_SHARE = 0.1
+
+#: Meaning and advice by id; printed after the observed and required values.
+ADVICE = {
+    "beyond-limit": (
+        "No link or memory on the path can be this fast: the result is wrong and void. Please report it with "
+        "its record."
+    ),
+    "noisy": (
+        "The interval of the median is wider than requested: allow more time (--budget) or reduce other load "
+        "on the machine."
+    ),
+    "few-samples": (
+        "Time ran out before there were enough samples for a 95 % interval. Their range is given instead; it "
+        "contains the median with a probability of 75 % (3 samples), 88 % (4) or 94 % (5): allow more time "
+        "(--budget)."
+    ),
+    "few-operations": (
+        "Too few operations lie in the common window of the flows. The rate of a flow under background load "
+        "then covers its whole run, start included; the sum of serialised flows may be off by part of a time "
+        "slice (a fifth with 4 operations). Larger buffers, a smaller size or more time help."
+    ),
+    "short-window": (
+        "In this share of the samples the flows overlapped for less than half of the shortest flow's time; "
+        "these samples count whole runs, with start and end. Compare window_ns with end_to_end_ns."
+    ),
+    "oversubscribed": (
+        "There are more ranks than cores, so that ranks wait for each other's time slices: the figure is of "
+        "the operating system's scheduler. Start fewer ranks (--ranks)."
+    ),
+    "no-peer-access": (
+        "The ranks exchanged through page-locked host memory: the figure is not of the links between GPUs. "
+        "NCCL or RCCL and MPI have their own ways there; compare with them."
+    ),
+    "straggler": (
+        "The other ranks wait for this one, so the result includes its delay: check what else runs on its "
+        "core, and the clocks of its core and GPU (byteways doctor)."
+    ),
+    "drift": (
+        "The samples increase or decrease over the series: check for clocks that still settle and for other "
+        "work on the machine."
+    ),
+    "quantised": (
+        "The timer's resolution is as coarse as the interval: differences below one tick cannot be resolved. "
+        "A larger batch helps."
+    ),
+    "many-discarded": (
+        "More than a tenth of the samples contradicted their own times (see discarded_samples), so all of "
+        "them were kept: check for other work on the machine."
+    ),
+    "clocks-disagree": (
+        "The host waited much longer than the device events report: they may cover only part of the work. "
+        "Compare host_ns with the result."
+    ),
+    "clock-step": (
+        "The clocks of the two hosts moved against each other by more than oscillators do: one was paused or "
+        "its machine moved. Delays of its ranks say nothing; times of one host alone are not affected."
+    ),
+    "one-machine": (
+        "The two hosts are parts of one machine, such as network namespaces: the figure is of its operating "
+        "system, not of a network."
+    ),
+    "bimodal": "The samples are bimodal, so the median represents neither group: look at samples_ns.",
+    "correlated": (
+        "The samples are autocorrelated over too long a range for so few of them, so the interval may cover "
+        "less than 95 %: allow more time (--budget) or repeat the run."
+    ),
+    "ungated": "Start gate timed out or unused: the result may include launch overhead.",
+    "gate-slows": (
+        "Operations are slower when the queue is held until all are enqueued, so this result is from a "
+        "running queue, as in applications, and may include launch overhead."
+    ),
+    "short-batch": (
+        "The queue holds only batches that are short compared with the timer's resolution: the true "
+        "uncertainty is larger than the interval."
+    ),
+    "serialised": "Flows that should overlap ran one after another: compare window_ns with end_to_end_ns.",
+    "placement": (
+        "Pages are not where they were requested: free memory on that NUMA domain, or check the limits of "
+        "numactl and cpuset."
+    ),
+    "page-size": (
+        "The memory is not on pages of the size that its kind means, so the result is not ranked as that "
+        "kind: switch transparent huge pages on (byteways doctor), or free memory, which may be too "
+        "fragmented for them."
+    ),
+    "residency": (
+        "The residency of the managed pages could not be confirmed: see residency in the record, and do not "
+        "assume that pages migrated."
+    ),
+    "host-busy": (
+        "Other processes used the host's cores: wait for them to end, or request an exclusive node from the "
+        "batch system."
+    ),
+    "steal": (
+        "The hypervisor gave CPU time to other virtual machines: use dedicated cores, or repeat when the "
+        "hypervisor's host is quiet."
+    ),
+    "cpu-throttled": (
+        "The control group throttled threads because its CPU quota was used up: raise the container's CPU "
+        "limit."
+    ),
+    "gpu-shared": (
+        "Another process used the GPU and took bandwidth and power. Wait for it to end, or exclude the GPU "
+        "(CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES)."
+    ),
+    "throttled": (
+        "The GPU throttled its clocks: check power and cooling (nvidia-smi -q -d PERFORMANCE, rocm-smi -a)."
+    ),
+    "clock-drop": "A clock was lower after the case than before: check power and cooling, then repeat.",
+    "pcie-replays": (
+        "PCIe packets were replayed during the measurement: reseat the card or cable, and watch the counter."
+    ),
+    "link-errors": (
+        "Error counters of GPU links increased during the measurement: run the vendor's link diagnostics."
+    ),
+    "unexpected-path": (
+        "Link counters do not match the bytes of the case: the traffic took another path than the topology "
+        "says."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """One warning: id, observed value, required value, and what to do."""
+
+    id: str
+    observed: float | str | None
+    required: float | str | None
+    advice: str
+
+
+def make(id: str, observed: float | str | None, required: float | str | None) -> Warning:
+    """Returns a warning with its advice; for an unknown id, the advice says that it is unknown."""
+    return Warning(id, observed, required, ADVICE.get(id, "No advice for this warning."))

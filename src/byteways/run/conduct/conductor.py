@@ -1,0 +1,357 @@
+"""Executes a plan: one worker per process environment, one record per case, whatever happens to the workers.
+
+The conductor never opens a GPU and never loads the native core, so no driver can crash it. A worker that
+dies, hangs or breaks the protocol costs the current case; a new worker continues.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Protocol
+
+from byteways.plan.case import PlannedCase
+from byteways.plan.interfaces import INTERFACES
+from byteways.plan.options import RANK_ORDER
+from byteways.plan.ranks import BY_DEVICE
+from byteways.record.record import Record
+from byteways.record.run_folder import LOG
+from byteways.run.conduct.journal import Entry, Journal, entry_of
+from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed
+from byteways.run.conduct.library_memory_support import (
+    TRIAL_LIMIT_S,
+    DeviceMessages,
+    failed_in_library,
+    trial,
+)
+from byteways.run.conduct.losses import Losses
+from byteways.run.conduct.oversubscription import Crowding
+from byteways.run.conduct.pace import Pace
+from byteways.run.conduct.process import WorkerLost, WorkerProcess
+from byteways.run.conduct.recording import measured, unmeasured
+from byteways.run.shared.launchers import Job
+from byteways.run.shared.library_log import LibraryLog
+from byteways.run.shared.private_folder import private_folder
+from byteways.settings import worker_command
+from byteways.simulate.model import MachineModel
+from byteways.topology.model import Topology
+
+
+class Interrupted(Exception):  # noqa: N818 - a state, not a mistake
+    """The run was asked to end early (Ctrl-C, SIGTERM); all finished cases are on disk."""
+
+
+class Observer(Protocol):
+    """Callbacks of a run, for the progress display or a test."""
+
+    def began(self, planned: PlannedCase, position: int, time_left_s: float) -> None: ...
+    def ended(self, record: Record) -> None: ...
+    def tick(self) -> None:
+        """Called about four times a second during a case. May raise Interrupted to end the run."""
+
+
+#: Extra seconds for an energy measurement: idle power and sustained load (run/work/energy.py).
+ENERGY_S = 30.0
+
+
+def deadline_s(planned: PlannedCase, first: bool) -> float:
+    """Returns the seconds after which a worker counts as hanging.
+
+    Generous, because a false alarm loses a valid measurement. Assumes 100 MB/s for allocation, filling and
+    verification, slower than any healthy machine; the first case also opens runtimes and compiles kernels.
+    """
+    moved = 2 * sum(planned.case.size_bytes for _ in planned.case.flows)
+    sustained = ENERGY_S if planned.case.options.get("energy") else 0.0
+    return 20.0 + 10.0 * planned.budget_s + moved / 100e6 + sustained + (60.0 if first else 0.0)
+
+
+def key_of(planned: PlannedCase) -> int:
+    """Returns a 40-bit seed for data patterns and simulated noise.
+
+    It depends only on the case and its round, so a resumed run gives the same values as an uninterrupted one.
+    """
+    text = f"{planned.case.case_id} {planned.round}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:5], "big")
+
+
+def _asked(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
+    """Returns the case with why it is not measured; None: it is, maybe as one put back."""
+    if planned.spare and pace.puts_back(planned, elapsed_s):
+        planned = replace(planned, reason=None)
+    return replace(planned, reason=pace.over(elapsed_s)) if planned.reason is None else planned
+
+
+class Conductor:
+    """Measures planned cases in order and journals each.
+
+    Args:
+        journal: Open journal of the run folder.
+        topology: Source of peaks.
+        method_version: Of the native core, as probed.
+        observer: Receives every case; its tick() may raise Interrupted.
+        total_s: Wall-time budget of the plan; None: unlimited.
+        given: Whether the user gave that budget, see Pace.
+        command: Worker program, see WorkerProcess.
+        deadline: Returns the deadline of a case in seconds, see deadline_s.
+        worker: A running worker without extra environment variables, used first.
+        model: Machine model that the workers simulate; None: they measure this machine.
+        job: How to start ranks; None: no case uses ranks.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        topology: Topology,
+        method_version: int,
+        observer: Observer,
+        *,
+        total_s: float | None = None,
+        given: bool = True,
+        command: Sequence[str] | None = None,
+        deadline: Callable[[PlannedCase, bool], float] = deadline_s,
+        worker: WorkerProcess | None = None,
+        model: MachineModel | None = None,
+        job: Job | None = None,
+    ) -> None:
+        self._job = job
+        self._journal = journal
+        self._topology = topology
+        self._method_version = method_version
+        self._observer = observer
+        self._total_s = total_s
+        self._given = given
+        self._command = command
+        self._deadline = deadline
+        self._log: Path = journal.folder / LOG
+        self._worker = worker
+        self._leaving: WorkerProcess | None = None  # asked to exit, not yet reaped
+        self._model = model
+        self._process: tuple[str, dict[str, str]] = ("native", {})  # the worker's kind and environment
+        self._round: int | None = None  # round of the worker's last case; None: no case yet
+        self._losses = Losses()
+        self._device_messages = DeviceMessages(simulated=model is not None)
+        self._choices = LibraryChoices()
+        self._crowding = Crowding(job, len(os.sched_getaffinity(0)))
+
+    def kill_at_once(self) -> None:
+        """Kills the worker without waiting, for a process that exits immediately."""
+        for worker in (self._worker, self._leaving):
+            if worker is not None:
+                worker.kill_at_once()
+
+    def run(
+        self, plan: Sequence[PlannedCase], *, until: float | None = None, keep_worker: bool = False
+    ) -> None:
+        """Measures the plan in order; spare cases come last and run only if time remains.
+
+        Args:
+            plan: The cases to measure.
+            until: Monotonic time in seconds after which no case starts; None: all cases run.
+            keep_worker: Whether to keep the worker for another call.
+
+        Raises:
+            Interrupted: By the observer; the current case has no record.
+            BytewaysError: The journal cannot be written.
+        """
+        began = time.monotonic()
+        self._losses.begin()
+        self._choices.plan(planned.case for planned in plan if planned.reason is None or planned.spare)
+        pace = Pace(plan, self._total_s, given=self._given)
+        kept = False
+        try:
+            for position, planned in enumerate(plan):
+                if until is not None and time.monotonic() >= until:
+                    break
+                self._observer.began(planned, position, pace.time_left_s)
+                started = time.monotonic()
+                budget_s = pace.budget_s(planned, started - began)
+                asked = _asked(planned, pace, started - began)
+                entry = self._one(asked, budget_s)
+                record = entry.record
+                self._journal.add(entry)
+                wall_s = time.monotonic() - started
+                if asked.reason is not None:
+                    if planned.spare:
+                        pace.left_out(planned)
+                elif record.status in ("lost", "timeout"):
+                    pace.lost(planned, wall_s)
+                else:
+                    pace.done(planned, budget_s, wall_s)
+                self._observer.ended(record)
+            kept = keep_worker
+            if not kept and self._worker is not None:
+                self._worker.dismiss()
+                self._leaving, self._worker = self._worker, None
+        finally:
+            if self._worker is not None and not kept:
+                self._worker.kill()
+                self._worker = None
+
+    def close(self) -> None:
+        """Waits until the worker that was asked to exit has exited; run() only asks it, to return early."""
+        if self._leaving is not None:
+            self._leaving.stop()
+            self._leaving = None
+
+    def _one(self, planned: PlannedCase, budget_s: float) -> Entry:
+        """Measures one case, or records why it was not measured."""
+        reason = planned.reason or self._given_up(planned) or self._device_messages.refusal(planned.case)
+        if reason is not None:
+            return self._skipped(planned, reason)
+        started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        began = time.monotonic()
+        pid: int | None = None
+        try:
+            if self._model is None and self._choices.untried(planned.case):
+                self._let_go()  # it may hold memory that the probe needs
+                self._choices.learn(planned.case, self._probe_choices)
+            worker = self._worker_for(planned)
+            pid = worker.pid
+            first = self._round is None
+            request = {
+                "do": "measure",
+                "case": planned.case.identity(),
+                "budget_s": budget_s,
+                "precision": planned.precision,
+                "rounds": planned.rounds,
+                "key": key_of(planned),
+                "fresh": not first and self._round != planned.round,
+            }
+            if planned.case.ranks and self._job is not None:
+                order = str(planned.case.options.get(RANK_ORDER.name, BY_DEVICE))
+                request["cores"] = [rank.cores for rank in self._job.layout(self._topology, order)]
+                request["ranks"] = planned.case.ranks
+                if self._topology.hosts:
+                    kinds = {kind: len(self._topology.names(kind)) for kind in ("cpu", "gpu")}
+                    request["devices_of_host"] = kinds
+            if planned.case.worker in ("torch", "ranks"):
+                request["uuids"] = {
+                    device.name: device.uuid for device in self._topology.devices if device.uuid is not None
+                }
+            self._round = planned.round
+            if self._device_messages.untried(planned.case):
+                self._try(worker, planned, request)
+                if reason := self._device_messages.refusal(planned.case):
+                    return self._skipped(planned, reason)
+                worker = self._worker_for(planned)
+                pid = worker.pid
+            limit_s = self._deadline(planned, first) * self._crowding.factor(planned.case)
+            answer = worker.ask(request, limit_s, planned.case.devices_of_ranks)
+            happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
+            try:
+                outcome = answer["outcome"]
+                if outcome.get("status") == "measured" and (choice := self._choices.of(planned.case)):
+                    outcome = {**outcome, "library_choice": choice}
+                record, samples = measured(
+                    planned, outcome, self._method_version, self._topology, self._model, **happened
+                )
+                entry = entry_of(record, samples)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
+        except WorkerLost as loss:
+            self._lose(planned, loss.reason, loss.status)
+            wall_s = round(time.monotonic() - began, 6)
+            lost = unmeasured(
+                planned,
+                self._method_version,
+                loss.status,
+                loss.reason,
+                self._model,
+                started_at=started_at,
+                wall_s=wall_s,
+                worker=pid,
+            )
+            return entry_of(lost)
+        if answer.get("leaving"):
+            self._lose(planned, record.reason or "the worker exited")
+        return entry
+
+    def _skipped(self, planned: PlannedCase, reason: str) -> Entry:
+        return entry_of(unmeasured(planned, self._method_version, "skipped", reason, self._model))
+
+    def _try(self, worker: WorkerProcess, planned: PlannedCase, request: dict[str, Any]) -> None:
+        """Finds out whether the library moves this memory. Ranks that die or hang are no loss of their
+        devices.
+        """
+        reason: str | None = None
+        try:
+            answer = worker.ask(trial(request), TRIAL_LIMIT_S, planned.case.devices_of_ranks)
+            outcome = answer["outcome"]
+            in_library = failed_in_library(planned.case, outcome["reason"] or "")
+            if answer.get("leaving") or in_library:
+                worker.kill()
+                self._worker = None
+            if outcome["status"] == "failed" and not in_library:
+                return  # for want of memory, for example: that says nothing of the library
+            reason = outcome["reason"]
+            said = outcome["status"] == "skipped"
+        except WorkerLost as loss:
+            worker.kill()
+            self._worker = None
+            reason, said = loss.reason, False
+        if reason and not said:
+            of_mpi = INTERFACES[planned.case.interface].between == "mpi"
+            library = worker.hello.get("mpi", {}).get("version", "MPI") if of_mpi else "the library"
+            reason = f"{library} does not move this memory: {reason}"
+        self._device_messages.tried(planned.case, reason)
+
+    def _probe_choices(
+        self, environment: Mapping[str, str], cases: list[dict[str, Any]], limit_s: float
+    ) -> list[dict[str, Any]]:
+        """Carries out collectives in a process whose library writes its log. Raises ProbeFailed."""
+        request = {"do": "choices", "cases": cases, "cores": [[]], "key": 1}
+        request |= {"budget_s": 0.0, "precision": 1.0, "rounds": 1}
+        try:
+            with private_folder() as folder:
+                variables = {**environment, **LibraryLog.variables(folder / "library.log")}
+                command = [*(self._command or worker_command()), "--kind", "threads"]
+                probe = WorkerProcess(self._log, variables, command, self._observer.tick)
+                try:
+                    return list(probe.ask(request, limit_s)["choices"])
+                finally:
+                    probe.kill()
+        except (WorkerLost, KeyError, TypeError) as failure:
+            raise ProbeFailed(str(failure)) from failure
+
+    def _worker_for(self, planned: PlannedCase) -> WorkerProcess:
+        """Returns the running worker if its kind and environment fit the case, otherwise a new one."""
+        kind, environment = process = planned.case.worker, dict(planned.case.environment)
+        if self._worker is not None and self._process != process:
+            self._worker.dismiss()  # exits while its successor starts, which opens runtimes when asked
+            self._leaving, self._worker = self._worker, None
+        if self._worker is None:
+            command = self._command
+            if planned.case.ranks and self._model is not None:
+                pass  # simulated ranks are threads of a simulating worker
+            elif kind == "ranks" and self._job is not None:
+                command, environment = self._job.command(), {**self._job.environment, **environment}
+            elif kind != "native":
+                command = [*(command or worker_command()), "--kind", kind]
+            self._worker = WorkerProcess(self._log, environment, command, self._observer.tick)
+            self._process = process
+            self._round = None
+            self.close()
+        return self._worker
+
+    def _let_go(self) -> None:
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None
+
+    def _lose(self, planned: PlannedCase, reason: str, status: str = "lost") -> None:
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
+        if not self._crowding.is_late(planned.case, status, reason):
+            self._losses.add(planned.case, reason, hung=status == "timeout")
+
+    def _given_up(self, planned: PlannedCase) -> str | None:
+        """Returns why the case is skipped: too many workers were lost in cases like it, or ranks that share
+        cores took too long.
+        """
+        return self._crowding.reason(planned.case) or self._losses.given_up(planned.case)

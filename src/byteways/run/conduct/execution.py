@@ -1,0 +1,426 @@
+"""A run as seen from its folder: begin, measure and finish, whatever happens in between.
+
+resume.py resumes an interrupted run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from byteways.errors import BytewaysError
+from byteways.files import sync_folder
+from byteways.plan.case import PlannedCase
+from byteways.plan.device_sample import DeviceSample, sample_for
+from byteways.plan.planner import Plan, make_plan, needs_ranks
+from byteways.plan.suite_types import Suite
+from byteways.record import manifest as manifests
+from byteways.record.run_folder import (
+    BEFORE_MEASURING,
+    JOURNAL,
+    LOG,
+    MANIFEST,
+    is_left_over,
+    read_journal,
+    read_manifest,
+)
+from byteways.run.conduct import plan_file
+from byteways.run.conduct.conductor import Conductor, Interrupted, Observer, deadline_s
+from byteways.run.conduct.journal import Journal
+from byteways.run.conduct.opening import Opened, open_machine
+from byteways.run.conduct.probe import Probe
+from byteways.run.conduct.process import WorkerProcess
+from byteways.run.conduct.rank_checks import check_ranks, doubts_about_ranks
+from byteways.run.conduct.simulation import Simulation, recorded_simulation, simulated_deadline_s
+from byteways.run.conduct.skipped_cases import Lacks, check_some
+from byteways.run.shared.launchers import Job, check_launcher, job_for
+from byteways.run.shared.options import Options
+from byteways.system_errors import hint_for
+from byteways.topology.model import Topology
+from byteways.topology.unusable_gpus import unusable_here
+from byteways.writing import DRAFT
+
+#: Time reserved for the report and for closing the runtimes: at most seconds, and fraction of the budget.
+RESERVE_S = 3.0
+RESERVE_PART = 0.15
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Repetition of a suite for a duration.
+
+    A simulated run uses a number of rounds instead, computed from the plan's estimates: its result must not
+    depend on the speed of this machine.
+    """
+
+    cases: tuple[PlannedCase, ...]  # of one round, without skipped cases
+    left_s: float  # remaining part of the requested duration
+    rounds: int | None  # of a simulated run; None: as many as the time allows
+    next_round: int = 1  # number of the first additional round
+
+    def until(self, started: float) -> float | None:
+        """Returns the monotonic time in seconds after which nothing starts; None if rounds are counted."""
+        return started + self.left_s if self.rounds is None else None
+
+    def over(self, number: int) -> bool:
+        """Whether the round with this number does not take place."""
+        return not self.cases or (self.rounds is not None and number >= self.rounds)
+
+    def round(self, number: int) -> list[PlannedCase]:
+        return [replace(planned, round=number) for planned in self.cases]
+
+
+def repetition_of(
+    plan: Sequence[PlannedCase], options: Options, simulated: bool, spent_s: float = 0.0, begun: int = 1
+) -> Repetition | None:
+    """Returns the repetition; None without a requested duration.
+
+    Args:
+        plan: The plan of one round.
+        options: Holds the duration.
+        simulated: Whether a machine model is simulated.
+        spent_s: Part of the duration already used, by existing records.
+        begun: Number of rounds begun so far.
+    """
+    if options.for_s is None:
+        return None
+    running = tuple(planned for planned in plan if planned.reason is None)
+    rounds = round(options.for_s / max(planned_seconds(running), 1e-3)) if simulated else None
+    return Repetition(running, max(0.0, options.for_s - spent_s), rounds, begun)
+
+
+@dataclass
+class Execution:
+    """A run ready to measure: folder locked, machine probed, plan and manifest written."""
+
+    folder: Path
+    journal: Journal
+    manifest: dict[str, Any]
+    machine: Opened
+    planned: list[PlannedCase]  # the whole plan
+    remaining: list[PlannedCase]  # cases without a record
+    budget_s: float | None
+    started: float  # monotonic seconds
+    worker: WorkerProcess | None  # until the conductor takes it over
+    spent_s: float = 0.0  # measuring time before the run was resumed
+    state: str = field(default="running")
+    repetition: Repetition | None = None  # if the run has a duration
+    substitutes: tuple[str, ...] = ()  # of the plan
+    _conductor: Conductor | None = None
+
+    @cached_property
+    def job(self) -> Job | None:
+        """How the ranks of the plan start; None: it has none. Raises BytewaysError, see find_launcher()."""
+        simulated = recorded_simulation(self.folder, self.manifest) is not None
+        options = Options.from_json(self.manifest["options"])
+        machine = self.machine
+        return job_for(
+            self.planned, options, machine.topology, machine.probed.capabilities, simulated=simulated
+        )
+
+    def doubts(self) -> list[str]:
+        """Returns what makes results other than asked for: memory that stands in, and ranks that share."""
+        if self.job is None:
+            return [*self.substitutes]
+        asked = self.manifest["options"].get("ranks")
+        ranks = doubts_about_ranks(self.job, self.planned, self.machine.topology, asked)
+        return [*self.substitutes, *ranks]
+
+    def measure(
+        self,
+        observer: Observer,
+        on_start: Callable[[Conductor], None] = lambda _: None,
+        on_round: Callable[[int, int], None] = lambda number, cases: None,
+    ) -> None:
+        """Measures what remains; then sets `state` to `complete` or `interrupted`, also in the manifest.
+
+        Args:
+            on_start: Receives the conductor before it begins.
+            on_round: Receives the number of an additional round (from 1) and its number of cases.
+
+        Raises:
+            BytewaysError: The journal cannot be written; everything recorded before is kept.
+        """
+        if not self.remaining and self.manifest["state"] == "complete":
+            self.state = "complete"
+            return
+        total_s = None
+        # A simulated run follows its plan exactly: its result must not depend on the speed of this machine.
+        simulation = recorded_simulation(self.folder, self.manifest)
+        simulated = simulation is not None
+        if self.budget_s is not None and not simulated:
+            part = planned_seconds(self.remaining) / max(planned_seconds(self.planned), 1e-9)
+            own_s = max(part * self.budget_s, self.budget_s - self.spent_s)
+            total_s = max(1.0, own_s - reserve_s(self.budget_s) - (time.monotonic() - self.started))
+        conductor = Conductor(
+            self.journal,
+            self.machine.topology,
+            self.machine.probed.method_version,
+            observer,
+            total_s=total_s,
+            # An explicit budget is used up; a suite's own budget is only an upper limit.
+            given=self.manifest["options"]["budget_s"] is not None,
+            command=self.machine.command,
+            deadline=simulated_deadline_s if simulated else deadline_s,
+            worker=self.worker,
+            model=simulation.model if simulation else None,
+            job=self.job,
+        )
+        self.worker, self._conductor = None, conductor  # the conductor now owns the worker
+        on_start(conductor)
+        self.state = "interrupted"
+        try:
+            if self.repetition is None:
+                conductor.run(self.remaining)
+            else:
+                self._repeat(conductor, self.repetition, on_round)
+            self.state = "complete"
+        except Interrupted:
+            pass
+        self.journal.sync()
+        wall_s = time.monotonic() - self.started
+        self.manifest = manifests.finish(self.manifest, self.state, wall_s)
+        manifests.write(self.folder, self.manifest)
+
+    def _repeat(
+        self, conductor: Conductor, repetition: Repetition, on_round: Callable[[int, int], None]
+    ) -> None:
+        """Runs additional rounds until the time is over, and withdraws cases that did not start."""
+        until = repetition.until(self.started)
+        cases, number = self.remaining, repetition.next_round
+        while True:
+            conductor.run(cases, until=until, keep_worker=True)
+            if repetition.over(number) or (until is not None and time.monotonic() >= until):
+                break
+            cases = repetition.round(number)
+            plan_file.append(self.folder, cases)
+            self.planned += cases
+            self.manifest = {**self.manifest, "planned": self.manifest["planned"] + len(cases)}
+            manifests.write(self.folder, self.manifest)
+            on_round(number, len(cases))
+            number += 1
+        conductor.run([])
+        # An interrupted run keeps its unmeasured cases in the plan, and --resume measures them.
+        recorded = {(record.case_id, record.round) for record in read_journal(self.folder / JOURNAL).records}
+        if not_begun := [planned.key for planned in self.planned if planned.key not in recorded]:
+            plan_file.withdraw(self.folder, not_begun)
+        self.manifest = {**self.manifest, "planned": len(self.planned) - len(not_begun)}
+
+    def close(self) -> None:
+        """Releases worker and folder if still held; waits until the worker has exited."""
+        if self.worker is not None:
+            self.worker.stop()
+            self.worker = None
+        if self._conductor is not None:
+            self._conductor.close()
+        self.journal.close()
+
+
+def reserve_s(budget_s: float) -> float:
+    """Returns the seconds of a run's budget that are reserved for other work than measuring."""
+    return min(RESERVE_S, RESERVE_PART * budget_s)
+
+
+def planned_seconds(plan: Sequence[PlannedCase]) -> float:
+    """Returns the estimated seconds of all cases that are not skipped."""
+    return sum(planned.estimated_s for planned in plan if planned.reason is None)
+
+
+def check_new_folder(folder: Path) -> None:
+    """Checks that a new run may use the folder: missing, empty, or left by a run killed before measuring.
+
+    Raises:
+        BytewaysError: The folder has other content, is a file, or cannot be read.
+    """
+    try:
+        is_run = (folder / MANIFEST).exists()
+        occupied = folder.exists() and (is_run or not is_left_over(folder))
+    except OSError as error:
+        raise _no_folder(folder, error) from error
+    if occupied:
+        hint = f"byteways run --resume {folder}, or another --out" if is_run else "choose another --out"
+        raise BytewaysError(f"{folder} is not empty", hint=hint)
+
+
+def _no_folder(folder: Path, error: OSError) -> BytewaysError:
+    remedy = hint_for(error, writing=True) or "choose another --out"
+    return BytewaysError(f"cannot use the run folder {folder}", cause=error.strerror, hint=remedy)
+
+
+def begin(
+    suite: Suite,
+    options: Options,
+    folder: Path,
+    command_line: Sequence[str],
+    tick: Callable[[], None],
+    command: Sequence[str] | None = None,
+    simulation: Simulation | None = None,
+    study: Mapping[str, Any] | None = None,
+    on_sweep: Callable[[int, int], None] = lambda done, cases: None,
+) -> Execution:
+    """Starts a new run in a new folder.
+
+    Args:
+        tick: Called while waiting for the probe; may raise Interrupted.
+        simulation: The simulated machine; None: this machine.
+        study: `key` and `title` of the publication that the run reproduces, for the manifest.
+        on_sweep: Progress of planning: receives the numbers of sweeps done and of cases so far.
+
+    Raises:
+        BytewaysError: The folder is taken, the user's launcher does not exist, the machine cannot be probed,
+            or there is nothing to measure.
+        Interrupted: From `tick`; the folder is restored.
+    """
+    started = time.monotonic()
+    check_launcher(options, simulated=simulation is not None)
+    existed = folder.is_dir()
+    journal = claim_folder(folder)
+    machine: Opened | None = None
+    try:
+        applied = options.applied(suite)
+        sampled = partial(sample_of, applied, options)
+        machine = open_machine(folder, tick, command, simulation, options.launcher, sampled)
+        topology, probed = machine.topology, machine.probed
+        tick()
+
+        def planning(done: int, cases: int) -> None:
+            tick()
+            on_sweep(done, cases)
+
+        plan = plan_of(applied, topology, probed, options, simulation is not None, planning)
+        planned = list(plan.cases)
+        check_some(planned, Lacks(probed.capabilities, probed.libraries, simulation is not None))
+        libraries = [*probed.libraries]
+        simulated = simulation is not None
+        job = job_for(planned, options, topology, probed.capabilities, simulated=simulated)
+        if simulation is not None:
+            simulation.check_ranks(job.ranks if job else 0)
+        elif job is not None:
+            libraries += check_ranks(job, planned, topology, folder / LOG, tick)
+        plan_file.write(folder, plan)
+        manifest = manifests.build(
+            command_line=command_line,
+            suite=suite_json(applied),
+            options=options.to_json(),
+            planned=len(planned),
+            topology=topology,
+            capabilities=probed.capabilities,
+            libraries=libraries,
+            method_version=probed.method_version,
+            unusable_gpus=[] if simulation else unusable_here(probed.capabilities.devices, libraries),
+            machine_model=simulation.to_json() if simulation else None,
+            study=study,
+            sample=plan.sample.to_json() if plan.sample else None,
+        )
+        manifests.write(folder, manifest)
+        _read_back(folder, applied)
+    except BaseException:
+        if machine is not None and machine.worker is not None:
+            machine.worker.kill()
+        journal.close()
+        restore_folder(folder, existed)
+        raise
+    return Execution(
+        folder,
+        journal,
+        manifest,
+        machine,
+        planned,
+        [*planned],
+        plan.budget_s if options.for_s is None else None,
+        started,
+        machine.worker,
+        repetition=repetition_of(plan.cases, options, simulation is not None),
+        substitutes=plan.substitutes,
+    )
+
+
+def _read_back(folder: Path, suite: Suite) -> None:
+    """Reads what was written as --resume will, before hours of measuring depend on it.
+
+    Raises:
+        BytewaysError: It cannot be read.
+    """
+    manifest = read_manifest(folder)
+    recorded_simulation(folder, manifest)
+    Options.from_json(manifest["options"])
+    plan_file.read(folder, suite)
+
+
+def claim_folder(folder: Path) -> Journal:
+    """Creates the folder if missing, and locks it for this run."""
+    check_new_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        sync_folder(folder.parent)
+    except OSError as error:
+        raise _no_folder(folder, error) from error
+    journal = Journal(folder)
+    try:
+        if (folder / MANIFEST).exists() or not is_left_over(folder):  # another run began meanwhile
+            raise BytewaysError(f"another run is using {folder}", hint="choose another --out")
+        _remove_all(folder, but=JOURNAL)
+    except OSError as error:
+        journal.close()
+        raise _no_folder(folder, error) from error
+    except BytewaysError:
+        journal.close()
+        raise
+    return journal
+
+
+def sample_of(suite: Suite, options: Options, topology: Topology) -> DeviceSample | None:
+    """Returns the devices of the plan on a large machine; None: all, as ranks take every GPU."""
+    if options.all_devices or needs_ranks(suite):
+        return None
+    return sample_for(suite, topology, options.only)
+
+
+def plan_of(
+    suite: Suite,
+    topology: Topology,
+    probed: Probe,
+    options: Options,
+    simulated: bool,
+    on_sweep: Callable[[int, int], None],
+) -> Plan:
+    """Returns the plan. On a simulated machine a suite's own budget is ignored: virtual time costs little."""
+    return make_plan(
+        replace(suite, budget_s=None) if simulated else suite,
+        topology,
+        probed.capabilities,
+        only=options.only,
+        sizes=options.sizes,
+        budget_s=options.budget_s,
+        ranks=options.ranks,
+        with_self=options.with_self,
+        all_devices=options.all_devices,
+        on_sweep=on_sweep,
+    )
+
+
+def suite_json(suite: Suite) -> dict[str, Any]:
+    return {"name": suite.name, "title": suite.title, "text": suite.text, "rounds": suite.rounds}
+
+
+def restore_folder(folder: Path, existed: bool) -> None:
+    """Removes the files of a run that did not begin."""
+    with contextlib.suppress(OSError):  # the next run recognises leftovers
+        _remove_all(folder)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        if not existed:
+            folder.rmdir()
+
+
+def _remove_all(folder: Path, but: str = "") -> None:
+    for name in BEFORE_MEASURING:
+        if name != but:
+            (folder / name).unlink(missing_ok=True)
+    for entry in folder.iterdir():
+        if DRAFT.fullmatch(entry.name):
+            entry.unlink(missing_ok=True)

@@ -1,0 +1,92 @@
+"""Assembles a record: the request, the worker's answer, and the peaks and limits it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from byteways.plan.case import PlannedCase
+from byteways.plan.peaks import peak
+from byteways.record.physical import judged
+from byteways.record.record import FIELDS, Record
+from byteways.record.samples import Samples, of_outcome
+from byteways.simulate.basis import rests_on
+from byteways.simulate.model import MachineModel
+from byteways.topology.model import Topology
+
+_FIELDS = {*FIELDS}
+#: Statuses that a worker may report; only the conductor sets the others.
+WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
+
+
+def asked(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
+    """Returns the request fields of a record; if simulated, also the model and what the value rests on."""
+    case = planned.case
+    identity = case.identity()
+    return {
+        "case_id": case.case_id,
+        "round": planned.round,
+        "sweep": planned.sweep,
+        "category": case.category,
+        "executor": ",".join(case.executors),
+        "access": case.access,
+        "path": case.path,
+        "source": str(case.flows[0].source),
+        "destination": str(case.flows[0].destination),
+        **identity,
+        **({"simulated": True, "rests_on": rests_on(case, model)} if model else {}),
+    }
+
+
+def unmeasured(
+    planned: PlannedCase,
+    method_version: int,
+    status: str,
+    reason: str,
+    model: MachineModel | None = None,
+    **happened: Any,
+) -> Record:
+    """Returns the record of a case without values: `skipped`, `timeout` or `lost`; `model` if simulated."""
+    return Record.from_json(
+        {
+            **asked(planned, model),
+            "status": status,
+            "reason": reason,
+            "method_version": method_version,
+            **happened,
+        }
+    )
+
+
+def measured(
+    planned: PlannedCase,
+    outcome: Mapping[str, Any],
+    method_version: int,
+    topology: Topology,
+    model: MachineModel | None = None,
+    **happened: Any,
+) -> tuple[Record, Samples | None]:
+    """Returns the record of an answered case, and its samples, which are stored separately.
+
+    Args:
+        model: The simulated machine; None: a real one.
+        happened: `started_at`, `wall_s`, `worker`.
+
+    Raises:
+        ValueError: The outcome is invalid (unknown field or status, or a value that is NaN or infinite).
+    """
+    if outcome.get("status") not in WORKER_STATUSES:
+        raise ValueError(f"status '{outcome.get('status')}'")
+    samples = of_outcome(planned.case.case_id, planned.round, outcome)
+    told = {name: value for name, value in outcome.items() if name not in ("samples", "samples_ns")}
+    if unknown := told.keys() - _FIELDS:
+        raise ValueError(f"unknown field '{min(unknown)}'")
+    fields = {**told, **happened, **asked(planned, model), "method_version": method_version}
+    fields.setdefault("reason", None)
+    bandwidth = outcome.get("bandwidth_bytes_per_s")
+    if bandwidth is not None:
+        nominal = peak(topology, planned.case)
+        fields["peak_bytes_per_s"] = nominal.bytes_per_s
+        fields["peak_source"] = nominal.source
+        fields["fraction_of_peak"] = bandwidth / nominal.bytes_per_s if nominal.bytes_per_s else None
+    return judged(Record.from_json(fields), planned.case, topology), samples

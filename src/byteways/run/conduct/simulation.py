@@ -1,0 +1,162 @@
+"""The simulated machine of a run: model, faults, and the sheet that every worker reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import PlannedCase
+from byteways.record.run_folder import MANIFEST, SHEET
+from byteways.record.simulation_mark import mark
+from byteways.run.conduct.probe import Probe, probe
+from byteways.run.shared.private_folder import private_folder
+from byteways.settings import worker_command
+from byteways.simulate import MachineModel, load, load_text, sheet
+from byteways.simulate.faults import check_faults, check_rank_faults
+from byteways.system_errors import cannot_write
+from byteways.topology.model import Topology
+from byteways.writing import write
+
+#: Real seconds per simulated case. Virtual time costs little, so a longer case hangs.
+DEADLINE_S = 20.0
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The machine that is simulated instead of this one.
+
+    Raises:
+        BytewaysError: A fault is invalid, or concerns something that the model does not have.
+    """
+
+    model: MachineModel
+    faults: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_faults(self.model, self.faults)
+
+    def check_ranks(self, ranks: int) -> None:
+        """Raises BytewaysError if a fault is of a rank that a run does not have; 0: no case has ranks."""
+        check_rank_faults(self.faults, ranks)
+
+    @property
+    def mark(self) -> str:
+        """The line shown above every table."""
+        return mark(self.model.name, self.faults)
+
+    def write_sheet(self, folder: Path) -> Path:
+        """Writes the simulator's input. Raises BytewaysError if the folder cannot be written.
+
+        Workers receive its path, not its text: `ps` shows arguments to all users.
+        """
+        path = folder / SHEET
+        try:
+            write(path, sheet(self.model, self.faults))
+        except OSError as error:
+            raise cannot_write(path, error, "choose another --out") from error
+        return path
+
+    @staticmethod
+    def command(path: Path, command: Sequence[str] | None) -> list[str]:
+        """Adds the sheet to the worker's command as an argument: a variable could leak into a real run."""
+        return [*(command or worker_command()), "--machine", str(path)]
+
+    @contextmanager
+    def worker_command(self, command: Sequence[str] | None) -> Iterator[list[str]]:
+        """Yields a worker command that is valid within this context only."""
+        with private_folder() as folder:
+            yield self.command(self.write_sheet(folder), command)
+
+    def probe(self, command: Sequence[str] | None = None) -> Probe:
+        """Probes the simulated machine. Raises BytewaysError if the worker did not survive."""
+        with self.worker_command(command) as simulated:
+            return probe(simulated, self.model.name)
+
+    def topology(self, devices: Mapping[str, Mapping[str, Any]] | None = None) -> Topology:
+        """Returns the topology as discovery does. `devices`: as a simulated worker reports them."""
+        from byteways.simulate.topology import topology_of
+
+        return topology_of(self.model, devices, self.faults)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the manifest entry: enough to repeat the simulation and to judge its quality."""
+        model = self.model
+        return {
+            "name": model.name,
+            "title": model.title,
+            "digest": model.digest,
+            "text": model.text,
+            "faults": list(self.faults),
+            "sources": {key: asdict(source) for key, source in model.sources.items()},
+            "fit": asdict(model.fit) if model.fit else None,
+        }
+
+
+def simulation_of(machine: str | None, faults: Sequence[str] | None) -> Simulation | None:
+    """Returns the simulation for --machine and --fault; None without them.
+
+    Raises:
+        BytewaysError: The model is unknown, a fault is invalid, or faults are given for a real machine.
+    """
+    if machine is not None:
+        return Simulation(load(machine), tuple(faults or ()))
+    if faults:
+        raise BytewaysError(
+            f"--fault {faults[0]} needs a simulated machine",
+            hint="add --machine NAME; byteways list machines",
+        )
+    return None
+
+
+def simulated_deadline_s(planned: PlannedCase, first: bool) -> float:
+    """Returns the real seconds after which a simulated case counts as hanging."""
+    return DEADLINE_S
+
+
+def recorded_simulation(folder: Path, manifest: Mapping[str, Any]) -> Simulation | None:
+    """Returns the simulation of a run; None for a measured one.
+
+    Raises:
+        BytewaysError: The manifest's model is invalid or does not match its digest.
+    """
+    if not manifest.get("simulated"):
+        return None
+    file = f"{folder / MANIFEST} (machine_model)"
+    try:
+        entry = manifest["machine_model"]
+        model, digest = load_text(entry["text"], file=file), entry["digest"]
+        faults = tuple(entry["faults"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BytewaysError(f"{folder / MANIFEST} is damaged", cause=f"machine_model: {error!r}") from error
+    if model.digest != digest:
+        raise BytewaysError(
+            f"{folder / MANIFEST} is damaged",
+            cause=f"machine_model: digest {model.digest}, expected {digest}",
+            hint="restore it from a copy, or start a new run",
+        )
+    return Simulation(model, faults)
+
+
+def simulation_changes(before: Simulation | None, asked: Simulation | None) -> list[str]:
+    """Lists differences between the requested simulation and the run's; empty if none is requested."""
+    if asked is None:
+        return []
+    if before is None:
+        return [f"machine: a measured run cannot resume as simulated {asked.model.name}"]
+    changes = []
+    if before.model.digest != asked.model.digest:
+        names = (
+            f"{before.model.name} ({before.model.digest}) became {asked.model.name} ({asked.model.digest})"
+        )
+        changes.append(f"machine model: {names}")
+    if before.faults != asked.faults:
+        changes.append(f"faults: {_listed(before.faults)} became {_listed(asked.faults)}")
+    return changes
+
+
+def _listed(faults: Sequence[str]) -> str:
+    return ", ".join(faults) or "none"

@@ -1,0 +1,1 @@
+"""What conductor and worker both need. Imports nothing of either."""

@@ -1,0 +1,315 @@
+"""Detects by query and trial what this machine's runtimes offer; the worker's answer to `probe`."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from functools import lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from byteways.errors import BytewaysError
+from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import MEMORIES, needs_grant
+from byteways.run.shared.library_paths import library_directories
+from byteways.run.shared.simulator import simulator_path
+from byteways.run.work.compile_kernels import compile_in_child, risky_architectures
+from byteways.run.work.device_caches import last_level_caches
+from byteways.settings import kernel_cache
+from byteways.topology.model import CALLS, HOST, PLAIN_COPY
+
+if TYPE_CHECKING:
+    from byteways._core import Device, LibraryReport, Session
+
+_DEVICE_FIELDS = (
+    "name",
+    "runtime",
+    "runtime_version",
+    "model",
+    "uuid",
+    "pci_address",
+    "architecture",
+    "numa_domain",
+    "multiprocessors",
+    "memory_bytes",
+    "last_level_cache_bytes",
+    "memory_bytes_per_s",
+    "copy_engines",
+    "pageable_access",
+    "host_access",
+)
+#: Bytes of a copy by trial: a page.
+_TRIAL_BYTES = 4096
+_LIBRARY_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
+_MISSING_FIELDS = ("name", "introduced_in", "required")
+
+
+def list_devices(devices: Sequence[Device]) -> dict[str, dict[str, Any]]:
+    """Returns the fields of devices by name, without using one: the free memory of a GPU is unknown."""
+    return {
+        device.name: _fields(device, _DEVICE_FIELDS) | ({} if device.runtime == "host" else {"free_bytes": 0})
+        for device in devices
+    }
+
+
+def describe(
+    core: ModuleType,
+    session: Session,
+    every: Sequence[Device],
+    host_bytes: int,
+    launcher: str | None = None,
+    gpus: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Returns `capabilities` (fields of topology.model.Capabilities), `libraries` and `method_version` as
+    JSON data.
+
+    Args:
+        core: The native module.
+        session: Has every runtime of the machine.
+        every: The devices of this host.
+        host_bytes: Usable host memory.
+        launcher: The user's command that starts ranks; None: search for one.
+        gpus: The GPUs to try; None: all. Of the others only the fields are returned.
+    """
+    devices = [one for one in every if one.runtime == "host" or gpus is None or one.name in gpus]
+    gpus = [device.name for device in devices if device.runtime != "host"]
+    caches = last_level_caches(devices, session.virtual_time)
+    lost = {
+        architecture: compile_in_child(architecture, kernel_cache())
+        for architecture in risky_architectures(devices, session.libraries)
+    }
+    vendors = dict.fromkeys(device.runtime for device in devices if device.runtime != "host")
+    reports = {vendor: _xccl_report(core, vendor, session.virtual_time) for vendor in vendors}
+    plain = {vendor: _plain_copy(core, session, vendor) for vendor in vendors}
+    return {
+        "capabilities": {
+            "devices": list_devices(every)
+            | {
+                device.name: {
+                    **_device(core, session, device),
+                    "last_level_cache_bytes": caches[device.name],
+                }
+                for device in devices
+            },
+            "memory": {
+                device.name: {
+                    **{memory: _offer(session.offers(device.name, memory)) for memory in MEMORIES},
+                    "xccl": _xccl_memory(reports.get(device.runtime)),
+                }
+                for device in devices
+            },
+            "interface": {
+                device.name: _interfaces(core, session, device, lost.get(device.architecture, ""), launcher)
+                for device in devices
+            },
+            "peer": _peers(core, session, gpus),
+            "granted": _granted(core, session, gpus),
+            "pageable_access": {device.name: device.pageable_access for device in every},
+            "host_access": {device.name: device.host_access for device in every if device.runtime != "host"},
+            "copy_engines": _copy_engines(session, gpus),
+            "calls": {
+                device.name: {
+                    **{call: _offer(session.offers_call(device.name, call)) for call in CALLS},
+                    PLAIN_COPY: plain[device.runtime],
+                }
+                for device in devices
+                if device.runtime != "host"
+            },
+            "host_loops": None
+            if session.virtual_time
+            else {"isa": core.host_isa(), "compiler": core.COMPILER},
+            "host_memory_bytes": host_bytes,
+        },
+        "libraries": [_library(report) for report in (*session.libraries, *reports.values())],
+        "method_version": core.METHOD_VERSION,
+    }
+
+
+def _device(core: ModuleType, session: Session, device: Device) -> dict[str, Any]:
+    """Returns the device's fields; for a GPU also its free memory in bytes, 0 if unknown."""
+    fields = _fields(device, _DEVICE_FIELDS)
+    if device.runtime != "host":
+        try:
+            fields["free_bytes"] = session.free_bytes(device.name)
+        except core.Error:  # a lost GPU is reported when it is measured
+            fields["free_bytes"] = 0
+    return fields
+
+
+def _interfaces(
+    core: ModuleType, session: Session, device: Device, lost: str = "", launcher: str | None = None
+) -> dict[str, Any]:
+    """Returns what the device can execute, by interface.
+
+    Args:
+        lost: Why the child that compiled the device's kernels failed; empty if it succeeded.
+        launcher: As for describe().
+    """
+    on_host = device.runtime == "host"
+    offers = {}
+    for name, interface in INTERFACES.items():
+        kernels = interface.kernels.get("cpu" if on_host else "gpu")
+        if kernels is None:
+            reason = f"{name} is executed by a {'GPU' if on_host else 'CPU'}"
+            offers[name] = {"available": False, "reason": reason}
+            continue
+        if interface.library == "xccl":  # MPI, too, where ranks are processes: plan/legality
+            offers[name] = _xccl_offer(core, device.runtime, session.virtual_time)
+            continue
+        if interface.worker != "native" and interface.library != "direct":
+            offers[name] = _library_offer(interface.worker, session.virtual_time, launcher)
+            continue
+        if name == "open-ipc" and (obstacle := session.handle_obstacle(device.name)):
+            offers[name] = {"available": False, "reason": obstacle}
+            continue
+        answers = [_offer(session.offers_kernel(device.name, kernel)) for kernel in kernels]
+        refused = [answer for answer in answers if not answer["available"]]
+        if refused and lost:
+            refused[0]["reason"] = lost
+        offers[name] = refused[0] if refused else {"available": True, "reason": ""}
+    return offers
+
+
+def _library_offer(name: str, simulated: bool, launcher: str | None = None) -> dict[str, Any]:
+    if name == "ranks":
+        return _mpi_offer(simulated, launcher)
+    return _package_offer(name, simulated)
+
+
+@lru_cache(maxsize=1)
+def _mpi_offer(simulated: bool, launcher: str | None = None) -> dict[str, Any]:
+    """Whether an MPI launcher and its library exist. A child process loads the library, so that it cannot
+    conflict with those loaded here.
+    """
+    from byteways.run.shared.launchers import LOCAL, launcher_program
+    from byteways.run.shared.mpi_library import mpi_report_of_child
+
+    if simulated:
+        return {"available": True, "reason": ""}
+    try:
+        program = "" if launcher == LOCAL.name else launcher_program(launcher)
+    except BytewaysError as error:
+        known = " (mpiexec, mpirun, srun or flux)" if launcher is None else ""
+        return {"available": False, "reason": f"{error.what}{known}"}
+    report = mpi_report_of_child(program)
+    return {"available": report["usable"], "reason": report["reason"]}
+
+
+def _xccl_offer(core: ModuleType, vendor: str, simulated: bool) -> dict[str, Any]:
+    """Whether NCCL ("cuda") or RCCL ("hip") is available."""
+    report = _xccl_report(core, vendor, simulated)
+    return {"available": report.usable, "reason": report.reason}
+
+
+def _xccl_report(core: ModuleType, vendor: str, simulated: bool) -> LibraryReport:
+    simulator = simulator_path() if simulated else ""
+    report: LibraryReport = core.xccl_report(vendor, library_directories(), simulator)
+    return report
+
+
+#: Optional functions of NCCL and RCCL that allocate memory and register it.
+_OF_MEMORY = ("ncclMemAlloc", "ncclMemFree", "ncclCommRegister", "ncclCommDeregister")
+
+
+def _xccl_memory(report: LibraryReport | None) -> dict[str, Any]:
+    """Whether the library allocates and registers memory of a device."""
+    if report is None or not report.usable:
+        return {"available": False, "reason": "" if report is None else report.reason}
+    lacking = [function.name for function in report.missing if function.name in _OF_MEMORY]
+    reason = f"{report.library} {report.version} lacks {', '.join(lacking)}" if lacking else ""
+    return {"available": not lacking, "reason": reason}
+
+
+def _package_offer(name: str, simulated: bool) -> dict[str, Any]:
+    """Whether the Python package for this worker kind is installed, without the slow import."""
+    if simulated:
+        return {"available": False, "reason": f"{name} does not run on a simulated machine"}
+    found = importlib.util.find_spec(name) is not None
+    reason = "" if found else f"the Python package {name} is not installed in byteways' environment"
+    return {"available": found, "reason": reason}
+
+
+def _peers(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
+    """Tests peer access for every ordered pair of GPUs by a verified write."""
+    return {
+        executor: {
+            owner: _proved(core, session, executor, owner, "device") for owner in gpus if owner != executor
+        }
+        for executor in gpus
+    }
+
+
+def _granted(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Tests peer access for memory kinds that must be opened to each GPU separately."""
+    kinds = {
+        owner: [
+            memory for memory in MEMORIES if needs_grant(memory) and session.offers(owner, memory).available
+        ]
+        for owner in gpus
+    }
+    return {
+        executor: {
+            owner: {memory: _proved(core, session, executor, owner, memory) for memory in kinds[owner]}
+            for owner in gpus
+            if owner != executor
+        }
+        for executor in gpus
+    }
+
+
+def _proved(core: ModuleType, session: Session, executor: str, owner: str, memory: str) -> dict[str, Any]:
+    """Tests one pair. An error (out of memory, lost GPU) becomes the reason for this pair only."""
+    try:
+        return _offer(session.prove_peer(executor, owner, memory))
+    except core.Error as error:
+        return {"available": False, "reason": str(error)}
+
+
+def _plain_copy(core: ModuleType, session: Session, runtime: str) -> dict[str, Any]:
+    """Tries a copy of unregistered host memory: HIP on an APU refuses what other runtimes stage.
+
+    What it answers to its own arguments is no error of a device, which goes on. Any other error is left to
+    the cases that meet it.
+    """
+    cpu, gpu = (
+        next(device for device in session.devices if device.runtime == name) for name in ("host", runtime)
+    )
+    options = core.MeasureOptions()
+    options.budget_s, options.max_samples = 0.0, 1
+    try:
+        source = session.allocate(cpu.name, "pageable", _TRIAL_BYTES, cpu.name)
+        destination = session.allocate(gpu.name, "device", _TRIAL_BYTES, gpu.name)
+        session.measure([core.Flow(source, destination, gpu.name, "copy", _TRIAL_BYTES)], options)
+    except core.Error as error:
+        if "invalid argument" in str(error):
+            return {"available": False, "reason": f"{gpu.runtime_version}: {error}"}
+    return {"available": True, "reason": ""}
+
+
+def _copy_engines(session: Session, gpus: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Returns the copy engines selectable for each source and destination; all CPUs count as one host."""
+    if not gpus:
+        return {}
+    host = next(device.name for device in session.devices if device.runtime == "host")
+    ends = {HOST: host, **{name: name for name in gpus}}
+    return {
+        source: {
+            destination: _fields(session.copy_engines(ends[source], ends[destination]), ("engines", "reason"))
+            for destination in ends
+            if destination != source
+        }
+        for source in ends
+    }
+
+
+def _offer(availability: Any) -> dict[str, Any]:
+    return _fields(availability, ("available", "reason"))
+
+
+def _library(report: Any) -> dict[str, Any]:
+    missing = [_fields(function, _MISSING_FIELDS) for function in report.missing]
+    return {**_fields(report, _LIBRARY_FIELDS), "missing": missing}
+
+
+def _fields(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}

@@ -1,0 +1,336 @@
+"""Interface `torch-copy`: PyTorch's `destination.copy_(source)`, timed by PyTorch's events.
+
+A separate worker measures it, so that PyTorch's runtime and ours never share a process. The method is that
+of the native core (docs/concepts/how-we-time.md): gated batches, rotation over buffers larger than caches,
+the same stopping rule, verification of every word. Only the gate differs: PyTorch has none, so a kernel that
+spins for a given time holds the queue, and a batch that was not fully enqueued by then is marked `ungated`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.footprint import flow_buffer_bytes, rotated_cache
+from byteways.record import warnings
+from byteways.record.times import Times
+from byteways.run.shared.protocol import Unavailable
+from byteways.run.work.outcome import rounded
+
+if TYPE_CHECKING:
+    from byteways._core import Summary
+
+#: Event timers of both vendors have a resolution of about half a microsecond.
+RESOLUTION_NS = 500.0
+#: As in native/timing/single_sampler.cpp: limits the error by resolution, and by the batch start, to 0.2 %.
+LEAST_BATCH_NS = 2e6
+TICKS_PER_SAMPLE = 500
+#: Below this size the fixed cost of a batch matters; it is removed by the slope between two batch lengths.
+SLOPE_BELOW_BYTES = 64 << 10
+MOST_GROWTH = 16.0
+MOST_BATCH = 512
+MOST_SAMPLES = 400
+WARM_UP_BATCHES = 3
+LEAST_FOR_INTERVAL = 6
+LEAST_SAMPLES = 3
+#: The queue is held for this multiple of the expected enqueueing time, and at least …
+HOLD_MARGIN = 2.0
+LEAST_HOLD_NS = 200e3
+#: … and at most this long: a copy that blocks until done (pageable memory) outlasts any hold.
+MOST_HOLD_NS = 50e6
+#: After this many consecutive batches that were not enqueued in time, the queue is no longer held.
+MOST_MISSES = 3
+#: Assumed GPU cycles per ns for the spin duration; real clocks are at most twice that.
+CYCLES_PER_NS = 2.0
+#: Words generated and compared at a time: limits the extra memory.
+CHUNK_WORDS = 8 << 20
+WORD_BYTES = 8
+POISON = -0x5A5A5A5A5A5A5A5B
+#: 2^64 / golden ratio as a signed number, as in native/interfaces/device/data_pattern.hpp.
+MULTIPLIER = -0x61C8864680B583EB
+
+
+class TorchMeasurer:
+    """Answers `measure` requests for `torch-copy`.
+
+    Args:
+        torch: The PyTorch module.
+        core: The native module, for its statistics only.
+    """
+
+    def __init__(self, torch: ModuleType, core: ModuleType) -> None:
+        self._torch = torch
+        self._core = core
+        cuda = torch.cuda
+        self._devices = {
+            _plain(str(cuda.get_device_properties(index).uuid)): index for index in range(cuda.device_count())
+        }
+
+    @classmethod
+    def open(cls) -> TorchMeasurer:
+        """Imports PyTorch. Raises Unavailable if it is missing, broken, or finds no GPU."""
+        try:
+            torch = importlib.import_module("torch")
+        except Exception as error:  # a broken installation may raise anything
+            raise Unavailable(f"PyTorch cannot be imported: {error}") from error
+        from byteways import _core
+
+        if not torch.cuda.is_available():
+            raise Unavailable("PyTorch sees no GPU")
+        return cls(torch, _core)
+
+    def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """Returns the outcome of a case, and whether PyTorch has become unusable."""
+        case = Case.from_json(request["case"])
+        try:
+            return self._outcome(case, request), False
+        except Unavailable as reason:
+            return {"status": "skipped", "reason": str(reason)}, False
+        except self._torch.cuda.OutOfMemoryError as error:
+            self._torch.cuda.empty_cache()
+            return {"status": "failed", "reason": str(error).partition("\n")[0]}, False
+        except RuntimeError as error:  # PyTorch raises it for every runtime failure and does not recover
+            return {"status": "failed", "reason": str(error).partition("\n")[0]}, True
+
+    def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
+        flow = case.flows[0]
+        run = _Run(self._torch, case, self._slots(case, flow, request["uuids"]))
+        run.fill(int(request["key"]))
+        run.warm_up()
+        good = run.check()
+        samples: list[float] = []
+        rule_says = False
+        until = time.monotonic() + float(request["budget_s"])
+        while good and not rule_says and len(samples) < MOST_SAMPLES:
+            run.spoil()
+            samples.append(run.sample())
+            rule_says = bool(self._core.stop(samples, float(request["precision"])))
+            if len(samples) >= LEAST_SAMPLES and time.monotonic() >= until:
+                break
+        good = good and run.check()
+        fields = run.fields()
+        if not good:
+            return {
+                **fields,
+                "status": "corrupt",
+                "reason": f"{flow.path}: {run.difference}",
+                "verified": False,
+            }
+        summary = self._core.summarize(samples)
+        return {
+            **fields,
+            **_figures(case, summary, samples),
+            "status": "measured",
+            "reason": None,
+            "verified": True,
+            "warnings": [asdict(warning) for warning in self._warnings(run, summary, samples, request)],
+        }
+
+    def _warnings(
+        self, run: _Run, summary: Summary, samples: list[float], request: Mapping[str, Any]
+    ) -> list[Any]:
+        found = []
+        half_width = 0.5 * (summary.ci95[1] - summary.ci95[0]) / summary.median
+        if half_width > request["precision"]:
+            found.append(warnings.make("noisy", rounded(half_width), request["precision"]))
+        for warning in self._core.series_warnings(samples):
+            found.append(warnings.make(warning.id, rounded(warning.observed), rounded(warning.required)))
+        if len(samples) < LEAST_FOR_INTERVAL:
+            found.append(warnings.make("few-samples", len(samples), LEAST_FOR_INTERVAL))
+        if not run.gated:
+            found.append(warnings.make("ungated", 0, 1))
+        return found
+
+    def _slots(self, case: Case, flow: Flow, uuids: Mapping[str, str]) -> list[tuple[Any, Any]]:
+        """Returns (source, destination) tensors of words; operations rotate over them."""
+
+        def cache_bytes(device: str) -> int:
+            index = self._index(device, uuids) if device in uuids else None
+            if index is None:
+                return 0
+            told = self._torch.cuda.get_device_properties(index)
+            return rotated_cache(int(told.L2_cache_size), int(told.total_memory))
+
+        count = 1
+        if case.cache == "cold":
+            count = max(1, flow_buffer_bytes(case, flow, cache_bytes) // case.size_bytes)
+        ends = [self._tensor(end, count * case.size_bytes, uuids) for end in (flow.source, flow.destination)]
+        words = case.size_bytes // WORD_BYTES
+        return [(ends[0][at : at + words], ends[1][at : at + words]) for at in range(0, count * words, words)]
+
+    def _tensor(self, buffer: Buffer, size_bytes: int, uuids: Mapping[str, str]) -> Any:
+        words, kind = size_bytes // WORD_BYTES, self._torch.int64
+        if buffer.memory == "device":
+            return self._torch.empty(words, dtype=kind, device=f"cuda:{self._index(buffer.device, uuids)}")
+        return self._torch.empty(words, dtype=kind, pin_memory=buffer.memory == "pinned")
+
+    def _index(self, device: str, uuids: Mapping[str, str]) -> int:
+        """Returns PyTorch's index of a device, which may differ from ours."""
+        index = self._devices.get(_plain(uuids.get(device, "")))
+        if index is None:
+            raise Unavailable(f"PyTorch does not see {device}")
+        return index
+
+
+def _plain(uuid: str) -> str:
+    """Normalises a UUID: libraries differ in prefix and punctuation."""
+    return uuid.lower().removeprefix("gpu-").replace("-", "")
+
+
+class _Run:
+    """The copies of one case; operation k uses slot k % slots."""
+
+    def __init__(self, torch: ModuleType, case: Case, slots: list[tuple[Any, Any]]) -> None:
+        self._torch, self._case, self._slots = torch, case, slots
+        self._next, self._done = 0, 0  # operations so far: in total; since the last fill
+        self._batch, self._key, self._enqueue_ns = 1, 0, 0.0  # _enqueue_ns: per operation, longest so far
+        self._misses = 0
+        self.slope = case.size_bytes < SLOPE_BELOW_BYTES
+        self.gated = True
+        self.difference = ""
+        on_gpu = [end.device.index for end in slots[0] if end.device.type == "cuda"]
+        self._device = on_gpu[0]  # PyTorch enqueues a copy on its source's GPU and makes the other one wait
+        # Like the vendor's copies beside them. In the default stream of an H100 copies of 64 MiB within the
+        # GPU are 0.4 % faster, by PyTorch and by the driver's call alike (2026-11-25).
+        self._stream = torch.cuda.Stream(device=self._device)
+
+    def fields(self) -> dict[str, Any]:
+        """Returns the record fields on timing and evidence."""
+        distinct = min(len(self._slots), max(self._done, 1)) * self._case.size_bytes
+        return {
+            "timed_by": "device-events",
+            "gated": self.gated,
+            "batch": self._batch,
+            "slope": self.slope,
+            "timer_resolution_ns": RESOLUTION_NS,
+            "engine": "unknown",
+            "engine_evidence": f"PyTorch {self._torch.__version__} chooses between the vendor's copy "
+            "call and its own kernels",
+            "verification": "first and last sample",
+            "distinct_bytes": {"source": distinct, "destination": distinct},
+        }
+
+    def fill(self, key: int) -> None:
+        """Writes new data into every source and poison into every destination."""
+        self._key, self._done = key, 0
+        for number, (source, destination) in enumerate(self._slots):
+            for first in range(0, source.numel(), CHUNK_WORDS):
+                part = source[first : first + CHUNK_WORDS]
+                part.copy_(self._words(part, number * source.numel() + first))
+            destination.fill_(POISON)
+        self._synchronize()
+
+    def spoil(self) -> None:
+        """Poisons the first word of the next destination, so that a missing operation is detected."""
+        for operation in range(self._next, self._next + min(self._batch, len(self._slots))):
+            self._slots[operation % len(self._slots)][1][:1].fill_(POISON)
+        self._synchronize()
+
+    def check(self) -> bool:
+        """Whether everything copied since fill() is correct; `difference` describes the first error."""
+        self._synchronize()
+        last = min(self._done, len(self._slots))
+        for number in [operation % len(self._slots) for operation in range(self._next - last, self._next)]:
+            destination = self._slots[number][1]
+            for first in range(0, destination.numel(), CHUNK_WORDS):
+                part = destination[first : first + CHUNK_WORDS]
+                wrong = part != self._words(part, number * destination.numel() + first)
+                count = int(wrong.sum())
+                if count:
+                    at = first + int(wrong.nonzero()[0])
+                    self.difference = (
+                        f"{count} wrong words, the first at byte {at * WORD_BYTES} of slot {number}"
+                    )
+                    return False
+        return True
+
+    def _words(self, like: Any, first: int) -> Any:
+        """Returns the expected words, generated on the tensor's device."""
+        index = self._torch.arange(first, first + like.numel(), dtype=self._torch.int64, device=like.device)
+        word = (index + self._key) * MULTIPLIER
+        return word ^ (word >> 31)
+
+    def warm_up(self) -> None:
+        """Grows the batch until the timer resolution does not matter."""
+        for _ in range(MOST_MISSES):  # by then blocking copies have been detected
+            self._time(1)
+        wanted = max(TICKS_PER_SAMPLE * RESOLUTION_NS, 0.0 if self.slope else LEAST_BATCH_NS)
+        while (taken := self._time_of_sample()) < wanted and self._batch < MOST_BATCH:
+            growth = min(max(1.2 * wanted / max(taken, 1.0), 2.0), MOST_GROWTH)
+            self._batch = min(MOST_BATCH, round(self._batch * growth + 0.5))
+        self.gated = self._holds()
+        for _ in range(WARM_UP_BATCHES):
+            self._time(self._batch)
+
+    def _time_of_sample(self) -> float:
+        return (
+            self._time(2 * self._batch) - self._time(self._batch) if self.slope else self._time(self._batch)
+        )
+
+    def sample(self) -> float:
+        """Returns the time of one operation in ns."""
+        once = self._time(self._batch)
+        if not self.slope:
+            return once / self._batch
+        twice = self._time(2 * self._batch)
+        return (twice - once) / self._batch if twice > once else twice / (2 * self._batch)
+
+    def _holds(self) -> bool:
+        return self._misses < MOST_MISSES
+
+    def _time(self, count: int) -> float:
+        """Returns the ns for `count` operations enqueued behind a spinning kernel that holds the queue.
+
+        Nothing may be under way in other streams: this one does not wait for them.
+        """
+        cuda = self._torch.cuda
+        with cuda.device(self._device), cuda.stream(self._stream):
+            begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+            if self._holds():
+                hold_ns = max(LEAST_HOLD_NS, HOLD_MARGIN * count * self._enqueue_ns)
+                cuda._sleep(int(min(hold_ns, MOST_HOLD_NS) * CYCLES_PER_NS))
+            begin.record()
+            before = time.perf_counter_ns()
+            for operation in range(self._next, self._next + count):
+                source, destination = self._slots[operation % len(self._slots)]
+                destination.copy_(source, non_blocking=True)
+            end.record()
+            held = not begin.query()
+            enqueueing_ns = time.perf_counter_ns() - before
+        end.synchronize()
+        self._next += count
+        self._done += count
+        self._enqueue_ns = max(self._enqueue_ns, enqueueing_ns / count)
+        if self._holds():
+            self._misses = 0 if held else self._misses + 1
+        self.gated = self.gated and held
+        return 1e6 * float(begin.elapsed_time(end))
+
+    def _synchronize(self) -> None:
+        for index in {end.device.index for end in self._slots[0] if end.device.type == "cuda"}:
+            self._torch.cuda.synchronize(index)
+
+
+def _figures(case: Case, summary: Summary, samples: list[float]) -> dict[str, Any]:
+    times = Times(
+        median=rounded(summary.median),
+        ci95=(rounded(summary.ci95[0]), rounded(summary.ci95[1])),
+        min=rounded(summary.min),
+        max=rounded(summary.max),
+        mean=rounded(summary.mean),
+        sd=rounded(summary.sd),
+        n=summary.n,
+    )
+    bandwidth = rounded(case.size_bytes / summary.median * 1e9)
+    return {
+        "time_ns": asdict(times),
+        "samples_ns": [rounded(sample) for sample in samples],
+        "bandwidth_bytes_per_s": bandwidth,
+        "directions": {case.flows[0].path: bandwidth},
+        "counts": "per-direction",
+    }

@@ -1,0 +1,209 @@
+"""A worker: opens the runtimes and measures. Started by start.py as `byteways.run.work.worker --socket PATH
+--parent PID [--machine SHEET] [--kind torch]`.
+
+Uses only the standard library and the native core, to start fast on a compute node. It dies with its
+conductor, and is the kernel's first choice when memory runs out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import faulthandler
+import gc
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byteways.run.shared.health_host import HostMonitor
+from byteways.run.shared.protocol import Channel, ConnectionClosed, Unavailable
+from byteways.run.shared.simulator import simulator_path
+
+if TYPE_CHECKING:
+    from byteways.run.work.measuring import Measurer
+    from byteways.run.work.rank_threads import RankThreads
+    from byteways.run.work.simulated_ranks import SimulatedRanks
+    from byteways.run.work.torch_measuring import TorchMeasurer
+
+#: What a worker measures with: runtimes, PyTorch, or ranks that are threads of this process.
+KINDS = ("native", "torch", "threads")
+
+#: linux/prctl.h
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """Makes the kernel kill this process when the conductor's main thread ends; exits if it already has.
+
+    Must come first: a conductor killed before this call would leave the worker running.
+    """
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        sys.exit(1)
+
+
+def offer_to_oom_killer() -> None:
+    """Makes the kernel's out-of-memory killer choose the worker, which uses the memory, not the conductor."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+class Worker:
+    """Answers requests; opens the runtimes at the first request that needs them.
+
+    Args:
+        channel: Connection to the conductor.
+        machine: Sheet of the simulated machine; '' for a real one.
+        kind: What the worker measures with, see plan.interfaces.Interface.worker.
+    """
+
+    def __init__(self, channel: Channel, machine: str = "", kind: str = "native") -> None:
+        self._channel = channel
+        self._machine = machine
+        self._kind = kind
+        self._measurer: Measurer | None = None
+        self._torch: TorchMeasurer | None = None
+        self._ranks: RankThreads | None = None
+        #: None on a simulated machine, which the host's load does not affect.
+        self._host = None if machine else HostMonitor()
+
+    def serve(self) -> None:
+        """Serves until told to stop, the conductor is gone, or a runtime is unusable."""
+        self._channel.send({"did": "hello", "pid": os.getpid()})
+        while True:
+            request = self._channel.receive()
+            if request["do"] == "stop":
+                return
+            answer = self._answer(request)
+            self._channel.send(answer)
+            if answer.get("leaving"):
+                return
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["do"] == "devices":
+            return self._devices()
+        if request["do"] == "probe":
+            return self._probe(request.get("launcher"), request.get("gpus"))
+        if request["do"] == "choices":
+            return {"did": "choices", "choices": self._open_ranks().choices(request)}
+        return self._measure(request)
+
+    def _devices(self) -> dict[str, Any]:
+        from byteways.run.work.capabilities import list_devices
+
+        try:
+            return {"did": "devices", "devices": list_devices(self._open().devices)}
+        except Exception as error:
+            return {"did": "devices", "error": f"{type(error).__name__}: {error}"}
+
+    def _probe(self, launcher: str | None, gpus: Sequence[str] | None) -> dict[str, Any]:
+        from byteways.run.work.capabilities import describe
+
+        try:
+            measurer = self._open()
+            found = describe(
+                measurer.core, measurer.session, measurer.devices, measurer.host_bytes, launcher, gpus
+            )
+            # What proves peer access may ruin a GPU of this process: a new worker measures the others.
+            leaving = {"leaving": True} if measurer.broken() else {}
+            return {"did": "probe", **found, **leaving}
+        except Exception as error:
+            return {"did": "probe", "error": f"{type(error).__name__}: {error}"}
+
+    def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self._host is not None:
+            self._host.begin()
+        try:
+            if self._kind == "torch":
+                outcome, broken = self._open_torch().measure(request)
+            elif "ranks" in request and self._machine:
+                outcome, broken = self._simulated_ranks().measure(request)
+            elif "ranks" in request:
+                outcome, broken = self._open_ranks().measure(request)
+            else:
+                outcome, broken = self._opened_anew(request["key"]).measure(request)
+        except Unavailable as reason:
+            outcome, broken = {"status": "skipped", "reason": str(reason)}, False
+        except Exception as error:  # fails only this case; the next one may succeed
+            outcome, broken = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}, False
+        if self._host is not None and outcome["status"] != "skipped":
+            load = self._host.end()
+            outcome["health"] = {**(outcome.get("health") or {}), "host": load.to_json()}
+            outcome["warnings"] = [*outcome.get("warnings", ()), *(asdict(one) for one in load.warnings())]
+        answer = {"did": "measure", "outcome": outcome}
+        return {**answer, "leaving": True} if broken else answer
+
+    def _open_torch(self) -> TorchMeasurer:
+        if self._torch is None:
+            from byteways.run.work.torch_measuring import TorchMeasurer
+
+            self._torch = TorchMeasurer.open()
+        return self._torch
+
+    def _open_ranks(self) -> RankThreads:
+        """Returns the ranks in this process; those of MPI are processes (rank_worker.py)."""
+        if self._ranks is None:
+            from byteways import _core
+            from byteways.run.work.rank_threads import RankThreads
+
+            self._ranks = RankThreads(_core)
+        return self._ranks
+
+    def _simulated_ranks(self) -> SimulatedRanks:
+        """Returns the ranks of the simulated machine."""
+        from byteways import _core
+        from byteways.run.work.simulated_ranks import SimulatedRanks
+
+        self._measurer = None  # its session would prevent a restart of the machine
+        gc.collect()
+        return SimulatedRanks(_core, simulator_path(), self._machine)
+
+    def _opened_anew(self, key: int) -> Measurer:
+        """Returns the measurer; a simulated machine is restarted with this key's noise."""
+        measurer = self._open()
+        self._measurer = None  # unusable if the restart fails
+        measurer.restart(key)
+        self._measurer = measurer
+        return measurer
+
+    def _open(self) -> Measurer:
+        if self._measurer is None:
+            from byteways.run.work.measuring import Measurer
+
+            self._measurer = Measurer.open(self._machine)
+        return self._measurer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measures for a byteways conductor.")
+    parser.add_argument("--socket", required=True, help="the conductor's socket")
+    parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
+    parser.add_argument("--machine", help="file with the machine model to simulate", type=Path)
+    parser.add_argument("--kind", help="what to measure with", choices=KINDS, default="native")
+    arguments = parser.parse_args()
+    machine = arguments.machine.read_text(encoding="utf-8") if arguments.machine else ""
+    offer_to_oom_killer()
+    faulthandler.enable()  # a crash leaves its Python frames in the worker's log
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(arguments.socket)
+    with contextlib.suppress(ConnectionClosed):
+        Worker(Channel(connection), machine, arguments.kind).serve()
+    # Freeing gigabytes of pinned memory buffer by buffer takes seconds; the kernel does it at once.
+    os._exit(0)
+
+
+def expected_parent(arguments: list[str]) -> int:
+    """Returns the value of --parent, parsed before anything slow."""
+    return int(arguments[arguments.index("--parent") + 1]) if "--parent" in arguments[:-1] else -1
+
+
+if __name__ == "__main__":
+    if (parent := expected_parent(sys.argv)) > 0:
+        die_with_parent(parent)
+    main()

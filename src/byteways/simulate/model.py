@@ -1,0 +1,159 @@
+"""A parsed machine model: facts by key path, each with its source. Pure data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+#: Value of a fact; a tuple for a list of numbers or names.
+Value = str | int | float | bool | tuple[str | int | float, ...]
+
+#: Kinds of sources outside the table of sources.
+ASSUMED, FITTED = "assumed", "fitted"
+#: What a number is that a source states.
+NOMINAL = "nominal"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A value with its source; names need no source (empty)."""
+
+    value: Value
+    source: str = ""
+
+    @property
+    def source_key(self) -> str:
+        """The key in the table of sources, or `assumed`; for a fitted number, the source it was fitted to."""
+        first, _, rest = self.source.partition(":")
+        return rest.split(":")[0].strip() if first == FITTED else first.strip()
+
+    @property
+    def assumed(self) -> bool:
+        return self.source.startswith(f"{ASSUMED}:")
+
+    @property
+    def fitted(self) -> bool:
+        return self.source.startswith(f"{FITTED}:")
+
+    @property
+    def kind(self) -> str:
+        """`assumed`, `fitted` or `nominal`; empty for names."""
+        if not self.source:
+            return ""
+        return ASSUMED if self.assumed else FITTED if self.fitted else NOMINAL
+
+
+@dataclass(frozen=True)
+class Source:
+    """A publication, a data sheet or one of our runs."""
+
+    title: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Accuracy of the model, from validation/model_error.py.
+
+    Errors are relative, over held-out bandwidths of sizes from 1 MiB; `held_out_values` is their number.
+    """
+
+    fitted_values: int
+    held_out_values: int
+    median_error: float | None  # None: no values were held out
+    p90_error: float | None
+
+
+@dataclass(frozen=True)
+class MachineModel:
+    """A checked machine model. Keys of `facts` are paths in the file: `gpu.count`, `links.0.width`."""
+
+    name: str
+    title: str
+    text: str  # the complete file
+    facts: Mapping[str, Fact]
+    sources: Mapping[str, Source]
+    fit: Fit | None  # None: not evaluated
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits of a hash of the file."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+    @property
+    def vendor(self) -> str:
+        return self.text_of("vendor")
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """`cpu0` … `gpu7`."""
+        cpus = [f"cpu{index}" for index in range(self.whole("cpu.domains"))]
+        return (*cpus, *(f"gpu{index}" for index in range(self.whole("gpu.count"))))
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """`host0`, `host1`; empty for one host."""
+        count = self.whole("hosts")
+        return tuple(f"host{index}" for index in range(count)) if count > 1 else ()
+
+    def each(self, key: str) -> int:
+        """Returns a count of devices of one host: `gpu.count`, `cpu.domains`."""
+        return self.whole(key) // max(1, self.whole("hosts"))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.facts
+
+    def count(self, array: str) -> int:
+        """Returns the number of tables in an array of tables: `links`, `cpu.caches`."""
+        start = f"{array}."
+        indices = {key[len(start) :].split(".")[0] for key in self.facts if key.startswith(start)}
+        return len(indices)
+
+    @cached_property
+    def kinds(self) -> Mapping[str, frozenset[str]]:
+        """Kinds of numbers by key, and by table those of all keys in it; every simulated record asks."""
+        found: dict[str, set[str]] = {}
+        for key, fact in self.facts.items():
+            parts = key.split(".") if fact.source else ()
+            for end in range(len(parts)):
+                found.setdefault(".".join(parts[: end + 1]), set()).add(fact.kind)
+        return {prefix: frozenset(kinds) for prefix, kinds in found.items()}
+
+    @cached_property
+    def bundles(self) -> tuple[tuple[int, frozenset[str]], ...]:
+        """Index in `links` and the two ends of every bundle of links."""
+        return tuple(
+            (index, frozenset(pair.split("-")))
+            for index in range(self.count("links"))
+            for pair in self.texts(f"links.{index}.pairs")
+        )
+
+    def text_of(self, key: str) -> str:
+        return str(self.facts[key].value)
+
+    def number(self, key: str) -> float:
+        value = self.facts[key].value
+        assert isinstance(value, (int, float))
+        return float(value)
+
+    def whole(self, key: str) -> int:
+        return int(self.number(key))
+
+    def truth(self, key: str) -> bool:
+        return bool(self.facts[key].value)
+
+    def wholes(self, key: str) -> tuple[int, ...]:
+        """Returns a list; empty if it is optional and missing."""
+        if not isinstance(self.facts[key].value, tuple):
+            return ()
+        return tuple(int(item) for item in self._items(key))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(str(item) for item in self._items(key))
+
+    def _items(self, key: str) -> Sequence[str | int | float]:
+        value = self.facts[key].value
+        assert isinstance(value, tuple)
+        return value

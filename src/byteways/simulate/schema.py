@@ -1,0 +1,297 @@
+"""Keys of a machine model with their types, and which are optional.
+
+native/simulator/model.hpp defines the meaning of each key; those of `topology` are for discovery only. The
+JSON Schema is generated from this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from byteways.topology.link_rates import PCIE_GENERATIONS
+
+VENDORS = ("amd", "nvidia")
+LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa", "nic", "network")
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key. Everything except names is written `[value, "source"]`.
+
+    `neutral` is the default of an optional key; None: the key is required.
+    """
+
+    kind: str  # "text", "texts" (names, without a source), "number", "whole", "truth", "wholes"
+    neutral: int | float | bool | None = None
+    words: tuple[str, ...] = ()
+    least: float = 0.0
+    most: float = 1e18
+
+    @property
+    def sourced(self) -> bool:
+        return self.kind not in ("text", "texts")
+
+
+#: Limits per machine: above any real one, but still fast to simulate. Cores per domain and total (check.py).
+MOST_GPUS, MOST_DOMAINS, MOST_CORES = 256, 64, 4096
+
+_NUMBER, _WHOLE, _TRUTH = Key("number"), Key("whole"), Key("truth")
+_POSITIVE = Key("number", least=1e-9)
+#: A part of a nominal rate: nothing is faster than its link or memory.
+_SHARE = Key("number", least=1e-6, most=1.0)
+_SHARE_OR_NONE = Key("number", 0.0, most=1.0)
+#: Bytes/s: less than a megabyte a second is probably meant as GB/s, and would take years of virtual time.
+#: More than a petabyte a second no link and no memory has: the fastest memory of a GPU has 8e12.
+_SPEED = Key("number", least=1e6, most=1e15)
+_SPEED_OR_NONE = Key("number", 0.0, most=1e15)
+_OPERATIONS = Key("number", least=1e6)
+
+#: Keys of every kind of rate.
+_RATE = {
+    "fixed_ns": _NUMBER,
+    "efficiency": _SHARE,
+    "cap_bytes_per_s": _SPEED_OR_NONE,
+    "duplex_efficiency": _SHARE_OR_NONE,
+}
+
+
+def _rate_names(interface: str) -> tuple[str, ...]:
+    return (
+        f"{interface}-local",
+        *(f"{interface}-{w}-{a}" for w, a in product(("peer", "host"), ("read", "write"))),
+    )
+
+
+#: Rates that a model must have, by vendor, and optional ones.
+_ENGINE = _rate_names("engine")
+NEEDED_RATES: Mapping[str, tuple[str, ...]] = {
+    "amd": (*_rate_names("kernel"), *_ENGINE[1:], *_rate_names("blit")),
+    "nvidia": (*_rate_names("kernel"), *_ENGINE[1:], "blit-local"),
+}
+KNOWN_RATES = tuple(name for one in ("kernel", "bulk", "engine", "blit") for name in _rate_names(one))
+
+#: Keys by table; "" is the top level. Tables in ARRAYS may be repeated.
+TABLES: Mapping[str, Mapping[str, Key]] = {
+    "": {
+        "name": Key("text"),
+        "title": Key("text"),
+        "vendor": Key("text", words=VENDORS),
+        "runtime_version": _WHOLE,
+        "hosts": Key("whole", 0, most=64),
+        "network_latency_ns": Key("number", 0.0),
+        "network_efficiency": _SHARE_OR_NONE,
+        "noise": _NUMBER,
+        "seed": _WHOLE,
+    },
+    "features": {
+        "pageable_access": _TRUTH,
+        "host_access": _TRUTH,
+        "managed_memory": _TRUTH,
+        "gpu_domains": Key("truth", False),
+    },
+    "gpu": {
+        "count": Key("whole", least=1, most=MOST_GPUS),
+        "name": Key("text"),
+        "architecture": Key("text"),
+        "multiprocessors": Key("whole", least=1),
+        "multiply_adds_per_s": _OPERATIONS,
+        "memory_bytes": Key("whole", least=1),
+        "cache_bytes": Key("whole", least=1),
+        "memory_bytes_per_s": _SPEED,
+        "copy_engines": Key("whole", least=1),
+        "peer_copy_engines": Key("whole", least=1),
+        "hardware_queues": Key("whole", least=1),
+        "resident_threads": Key("whole", 0),
+        "kernel_overlap": Key("number", 0.0),
+        "queue_depth": Key("whole", least=1),
+        "thread_bytes_per_s": _SPEED_OR_NONE,
+        "bulk_block_bytes_per_s": _SPEED_OR_NONE,
+        "domains": Key("wholes"),
+        "pci_addresses": Key("texts"),
+        "l2_bytes": Key("whole", 0),
+        "l2_latency_ns": Key("number", 0.0),
+        "cache_latency_ns": _POSITIVE,
+        "memory_latency_ns": _POSITIVE,
+        "memory_wait_ns": _NUMBER,
+        "peer_latency_ns": _POSITIVE,
+        "peer_span_bytes": Key("whole", 0),
+        "peer_far_latency_ns": Key("number", 0.0),
+        "hop_latency_ns": _NUMBER,
+        "host_latency_ns": _POSITIVE,
+        "routed_efficiency": _SHARE,
+    },
+    "cpu": {
+        "domains": Key("whole", least=1, most=MOST_DOMAINS),
+        "cores": Key("whole", least=1, most=MOST_CORES),
+        "name": Key("text"),
+        "architecture": Key("text"),
+        "memory_bytes": Key("whole", least=1),
+        "read_bytes_per_s": _SPEED,
+        "write_bytes_per_s": _SPEED,
+        "core_copy_bytes_per_s": _SPEED,
+        "core_stream_bytes_per_s": _SPEED,
+        "call_ns": _NUMBER,
+        "team_ns": _NUMBER,
+        "core_multiply_adds_per_s": _OPERATIONS,
+        "core_remote_bytes_per_s": _SPEED,
+        "gpu_touched_part": Key("number", 0.0, most=1.0),
+        "memory_latency_ns": _POSITIVE,
+        "remote_latency_ns": _POSITIVE,
+        "memory_wait_ns": Key("number", 0.0),
+    },
+    "cpu.caches": {"bytes": Key("whole", least=1), "latency_ns": _POSITIVE, "copy_bytes_per_s": _SPEED},
+    "links": {
+        "kind": Key("text", words=LINK_KINDS),
+        "pairs": Key("texts"),
+        "width": Key("whole", least=1),
+        "peak_bytes_per_s": _SPEED,
+        "duplex_bytes_per_s": _SPEED_OR_NONE,
+    },
+    "managed": {
+        "kernels_migrate": _TRUTH,
+        "remote_efficiency": _SHARE_OR_NONE,
+        "fault_ns": _NUMBER,
+        "fault_peer_ns": Key("number", 0.0),
+        "to_gpu_bytes_per_s": _SPEED,
+        "to_host_bytes_per_s": _SPEED,
+        "peer_bytes_per_s": _SPEED,
+        "prefetch_ns": _NUMBER,
+        "prefetch_peer_ns": Key("number", 0.0),
+        "prefetch_to_gpu_bytes_per_s": _SPEED,
+        "prefetch_to_host_bytes_per_s": _SPEED,
+        "prefetch_peer_bytes_per_s": _SPEED,
+    },
+    "staging.to": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _SPEED},
+    "staging.from": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _SPEED},
+    "calls": {
+        "enqueue_ns": _NUMBER,
+        "synchronize_ns": _NUMBER,
+        "query_ns": _NUMBER,
+        "clock_ns": _NUMBER,
+        "event_ns": _NUMBER,
+        "launch_ns": _NUMBER,
+    },
+    "memory": {
+        "call_ns": _NUMBER,
+        "page_ns": _NUMBER,
+        "lock_page_ns": _NUMBER,
+        "granule_ns": _NUMBER,
+        "release_part": _NUMBER,
+    },
+    "mpi": {
+        "eager_bytes": _WHOLE,
+        "send_ns": _NUMBER,
+        "receive_ns": _NUMBER,
+        "handshake_ns": _NUMBER,
+        "ipc_from_bytes": Key("whole", 0),
+        "core_device_bytes_per_s": _SPEED_OR_NONE,
+        "ipc_core_bytes": Key("whole", 0),
+        "ipc_core_ns": Key("number", 0.0),
+        "copy_ns": Key("number", 0.0),
+        "engine_ns": Key("number", 0.0),
+        "engine_system_part": Key("number", 0.0, most=1.0),
+        "registration_ns": _NUMBER,
+        "registers_once": _TRUTH,
+        "staging_bytes": Key("whole", least=4096),
+        "gpu_aware": _TRUTH,
+        "ipc_by_engine": _TRUTH,
+        "core_reductions": Key("truth", False),
+    },
+    "xccl": {
+        "channels": Key("whole", least=1),
+        "ll_step_ns": _NUMBER,
+        "simple_step_ns": _NUMBER,
+        "call_ns": _NUMBER,
+        "ll_efficiency": _SHARE,
+        "simple_efficiency": _SHARE,
+    },
+    **{f"rates.{name}": _RATE for name in KNOWN_RATES},
+    "topology": {
+        "memory_clock_mhz": Key("whole", least=1),
+        "memory_bus_bits": Key("whole", least=1),
+        "pcie_generation": Key("whole", 0, most=max(PCIE_GENERATIONS)),
+        "pcie_width": Key("whole", 0, most=32),
+        "virtual": Key("truth", False),
+        "cache_sharing": Key("wholes"),
+        # Of a GPU: of its compute units, and of the node. 0: not shown.
+        "dies": Key("whole", 0),
+        "compute_partitions": Key("wholes", 0),
+        "clock_mhz": Key("whole", 0),
+        "power_limit_watts": Key("whole", 0),
+        "l1_kib": Key("whole", 0),
+        "l1_instruction_kib": Key("whole", 0),
+        "l1_instruction_sharing": Key("whole", 0),
+        "cache_line_bytes": Key("whole", 0),
+    },
+}
+#: Tables that a model may lack: no message of MPI is simulated then (run/work/simulated_ranks.py).
+OPTIONAL_TABLES = ("mpi",)
+ARRAYS = ("cpu.caches", "links", "staging.to", "staging.from")
+#: Tables for readers or for discovery, not for the simulator.
+OFF_THE_SHEET = ("title", "sources", "fit", "topology")
+
+_FIT = {"fitted_values": "integer", "held_out_values": "integer"}
+_FIT_ERRORS = ("median_error", "p90_error")
+FIT_KEYS = (*_FIT, *_FIT_ERRORS)
+_TYPES = {"number": "number", "whole": "integer", "truth": "boolean"}
+
+
+def needed_tables(vendor: str) -> tuple[str, ...]:
+    """Returns the tables that a model of this vendor must have."""
+    rates = tuple(f"rates.{name}" for name in NEEDED_RATES[vendor])
+    always = (name for name in TABLES if not name.startswith("rates.") and name not in OPTIONAL_TABLES)
+    return (*always, *rates)
+
+
+def _key_schema(key: Key) -> dict[str, Any]:
+    if key.kind == "text":
+        return {"enum": list(key.words)} if key.words else {"type": "string"}
+    if key.kind == "texts":
+        return {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    if key.kind == "wholes":
+        value: dict[str, Any] = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+    else:
+        value = {"type": _TYPES[key.kind]}
+        if key.kind != "truth":
+            value |= {"minimum": key.least, "maximum": key.most}
+    return {"type": "array", "prefixItems": [value, {"$ref": "#/$defs/source"}], "minItems": 2, "maxItems": 2}
+
+
+def _closed(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _table_schema(name: str) -> dict[str, Any]:
+    """Returns the schema of a table including nested tables."""
+    properties: dict[str, Any] = {key: _key_schema(value) for key, value in TABLES.get(name, {}).items()}
+    required = [key for key, value in TABLES.get(name, {}).items() if value.neutral is None]
+    inner = {
+        table[len(name) + 1 :] if name else table
+        for table in TABLES
+        if table.startswith(f"{name}." if name else "")
+    }
+    for child in sorted({part.split(".")[0] for part in inner if part}):
+        path = f"{name}.{child}" if name else child
+        schema = _table_schema(path)
+        properties[child] = {"type": "array", "items": schema, "minItems": 1} if path in ARRAYS else schema
+        if name != "rates" and path not in OPTIONAL_TABLES:
+            required.append(child)
+    return _closed(properties, required)
+
+
+def machine_schema() -> dict[str, Any]:
+    """Returns the JSON Schema of a machine model's parsed TOML data."""
+    schema = _table_schema("")
+    text = {"type": "string", "minLength": 1}
+    source = _closed({"title": text, "address": text}, ["title", "address"])
+    schema["properties"]["sources"] = {"type": "object", "additionalProperties": source}
+    fit: dict[str, Any] = {name: {"type": "integer", "minimum": 0} for name in _FIT}
+    fit |= {name: {"type": "number", "minimum": 0} for name in _FIT_ERRORS}
+    schema["properties"]["fit"] = _closed(fit, list(_FIT))
+    schema["required"].append("sources")
+    where = "a key of `sources` and the place there, `assumed: why`, or `fitted: ` and a key of `sources`"
+    definition = {"type": "string", "pattern": "^[a-z0-9-]+: .+", "description": where}
+    return {"title": "A machine model: machines/*.toml", **schema, "$defs": {"source": definition}}

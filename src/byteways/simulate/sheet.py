@@ -1,0 +1,28 @@
+"""The sheet of a machine model: the simulator's input (native/simulator/model.hpp), one number per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from byteways.simulate.model import MachineModel
+from byteways.simulate.schema import OFF_THE_SHEET
+
+
+def sheet(model: MachineModel, faults: Sequence[str] = ()) -> str:
+    """Returns `key<TAB>value` lines: booleans as 1 and 0, lists by index, all keys including defaults."""
+    lines: list[str] = []
+    for key, fact in model.facts.items():
+        if key.split(".")[0] not in OFF_THE_SHEET:
+            lines += _lines(key, fact.value if isinstance(fact.value, tuple) else (fact.value,), fact.value)
+    lines += _lines("faults", tuple(faults), tuple(faults))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(key: str, items: Iterable[str | int | float | bool], whole: object) -> list[str]:
+    if not isinstance(whole, tuple):
+        return [f"{key}\t{_text(item)}" for item in items]
+    return [f"{key}.{index}\t{_text(item)}" for index, item in enumerate(items)]
+
+
+def _text(value: str | int | float | bool) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,113 @@
+"""The published values that machine models are fitted to and checked against, and which are which.
+
+    python validation/published_values.py
+
+prints how many values of each machine are fitted, held out and excluded. The values are in
+`published/<machine>.csv` (columns: published/README.md) and, those of works that `byteways reproduce`
+repeats, in src/byteways/studies; the split is `model_split.toml` there. A whole group is on one side: values
+of one source that share method, executor, access, buffers, pattern, options and environment, whatever their
+size.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+from byteways.studies import with_values
+from byteways.studies.split import EXCLUDED, FITTED, HELD_OUT, patterns
+from byteways.studies.values import (  # noqa: F401 - the words of the tables, for who imports this
+    COUNTS,
+    EXACTNESS,
+    METHODS,
+    METRICS,
+    PATTERNS,
+    Value,
+    read_values,
+    values_of_study,
+)
+
+FOLDER = Path(__file__).parent / "published"
+
+
+class SplitError(ValueError):
+    """The split does not fit the values: a group on no side or on two, or a pattern of no group."""
+
+
+def machines() -> list[str]:
+    """Names of the machines that have published values, in alphabetic order."""
+    return sorted(
+        {*(path.stem for path in FOLDER.glob("*.csv")), *(value.machine for value in _of_studies())}
+    )
+
+
+def load(machine: str) -> list[Value]:
+    """All published values of a machine: those of studies, then those of its file, in their order.
+
+    Raises:
+        ValueError: a cell is no number or no buffer.
+    """
+    path = FOLDER / f"{machine}.csv"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [value for value in _of_studies() if value.machine == machine] + read_values(lines, machine)
+
+
+@cache
+def _of_studies() -> tuple[Value, ...]:
+    return tuple(value for key in with_values() for value in values_of_study(key))
+
+
+def split(machine: str) -> tuple[list[Value], list[Value], list[Value]]:
+    """The machine's values as (fitted, held out, excluded).
+
+    Approximate values and second prints of a measurement are excluded whatever their group.
+
+    Raises:
+        SplitError: a group is on no side or on two, or a pattern of the split names no group.
+    """
+    values = load(machine)
+    side_of = assign({value.group for value in values if _usable(value)}, patterns(machine))
+    sides: dict[str, list[Value]] = {FITTED: [], HELD_OUT: [], EXCLUDED: []}
+    for value in values:
+        sides[side_of[value.group] if _usable(value) else EXCLUDED].append(value)
+    return sides[FITTED], sides[HELD_OUT], sides[EXCLUDED]
+
+
+def assign(groups: Iterable[str], patterns: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The side of each group by (side, shell-style pattern) pairs.
+
+    Raises:
+        SplitError: a group matches no pattern or more than one, or a pattern no group.
+    """
+    matches = {
+        group: [entry for entry in patterns if fnmatchcase(group, entry[1])] for group in sorted(groups)
+    }
+    for group, found in matches.items():
+        if len(found) != 1:
+            raise SplitError(f"'{group}' is on {len(found)} sides: {found}")
+    used = {found[0] for found in matches.values()}
+    for entry in patterns:
+        if entry not in used:
+            raise SplitError(f"'{entry[1]}' ({entry[0]}) names no group")
+    return {group: found[0][0] for group, found in matches.items()}
+
+
+def _usable(value: Value) -> bool:
+    return value.exactness != "approximate" and not value.same_as
+
+
+def main() -> int:
+    print(f"{'machine':16}{'fitted':>8}{'held out':>10}{'excluded':>10}{'groups fitted':>15}{'held out':>10}")
+    for machine in machines():
+        sides = split(machine)
+        counts = [len(side) for side in sides]
+        groups = [len({value.group for value in side}) for side in sides[:2]]
+        print(f"{machine:16}{counts[0]:8}{counts[1]:10}{counts[2]:10}{groups[0]:15}{groups[1]:10}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
