@@ -10,8 +10,8 @@ import pytest
 
 from byteways.plan.variables import unread_by
 from byteways.record.library_choice import BY_MESSAGES, LibraryChoice, choice_of
-from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed, has_choice
-from byteways.run.shared.library_log import LibraryLog
+from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed
+from byteways.run.shared.library_log import LibraryLog, has_choice
 from byteways.run.shared.mpi_library import unloaded_reader
 from tests.unit.test_launch_modes import planned
 

@@ -18,10 +18,10 @@ from byteways.run.conduct.process import (
     WorkerLost,
     _shortened,
     _socket_place,
-    describe_exit,
     out_of_memory_kills,
     process_state,
 )
+from byteways.run.shared.exit_status import describe_exit
 from byteways.run.shared.private_folder import private_folder
 
 

@@ -115,7 +115,7 @@ def _status(found: Check) -> int:
 
 def _learn(runs: list[Path], out: Path | None) -> int:
     from byteways.explain.checks.learning import learned
-    from byteways.explain.claims.phrases import count
+    from byteways.explain.results.counting import count
 
     if out is None:
         raise BytewaysError("--learn needs a file to write", hint="byteways check --learn RUN… --out FILE")

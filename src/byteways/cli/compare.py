@@ -127,7 +127,7 @@ def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> Table | Lin
 
 
 def _result(compared: Comparison, most: int) -> Iterator[str]:
-    from byteways.explain.claims.phrases import count
+    from byteways.explain.results.counting import count
     from byteways.explain.two_runs.wording_comparison import more, summary, suspicion
 
     yield summary(compared)

@@ -37,7 +37,7 @@ def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
     from rich.text import Text
 
     from byteways.explain.best.representative import RULE
-    from byteways.explain.claims.phrases import listed
+    from byteways.explain.results.counting import listed
     from byteways.units import format_size
 
     grids = _grids(matrix)

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from byteways.explain.claims.claim import Operand
 from byteways.explain.claims.finding import Finding
-from byteways.explain.claims.phrases import ACCESS, listed
+from byteways.explain.claims.phrases import ACCESS
+from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Run, group_by
 from byteways.explain.subjects import FINDINGS

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from byteways.explain.claims.phrases import count
+from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
 from byteways.explain.results.selection import broadest_size, concurrent, label_order, unidirectional

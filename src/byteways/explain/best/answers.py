@@ -16,7 +16,8 @@ from byteways.errors import BytewaysError
 from byteways.explain.best.ranking import Ranking, Rival, rank
 from byteways.explain.best.wording_answers import answer, doubt, next_best
 from byteways.explain.claims.claim import Claim, Operand, operand
-from byteways.explain.claims.phrases import count, way
+from byteways.explain.claims.phrases import way
+from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
     KINDS,

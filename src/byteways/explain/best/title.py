@@ -18,7 +18,8 @@ from statistics import median
 from byteways.explain.best.headline import LARGE
 from byteways.explain.best.ranking import Ranking, rank
 from byteways.explain.best.wording_rankings import faster_elsewhere
-from byteways.explain.claims.phrases import SPREAD, listed, percent, rate, with_span
+from byteways.explain.claims.phrases import SPREAD, percent, rate, with_span
+from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import at_largest, broadest_size, is_plain, kind, limited_by_link
 from byteways.explain.results.summary import Group, group_by

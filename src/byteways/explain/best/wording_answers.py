@@ -6,8 +6,9 @@ from byteways.explain.best.ranking import Ranking, Rival, Unranked
 from byteways.explain.best.wording_rankings import faster_elsewhere, tied_interfaces
 from byteways.explain.claims.claim import LEADS, MIXED, TIE, TRAILS
 from byteways.explain.claims.compare import unsteady
-from byteways.explain.claims.phrases import listed, of_peak, rate, way
+from byteways.explain.claims.phrases import of_peak, rate, way
 from byteways.explain.claims.wording import agreement, faster, no_difference
+from byteways.explain.results.counting import listed
 from byteways.explain.results.summary import Group
 
 #: How sure an answer is.

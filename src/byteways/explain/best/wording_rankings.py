@@ -8,7 +8,7 @@ from types import MappingProxyType
 from byteways.explain.best.ranking import Ranking, Rival
 from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import unsteady
-from byteways.explain.claims.phrases import listed, marked, of_peak, rate, sentence, way, with_span
+from byteways.explain.claims.phrases import marked, of_peak, rate, sentence, way, with_span
 from byteways.explain.claims.wording import (
     ALIKE,
     UNDECIDED,
@@ -19,6 +19,7 @@ from byteways.explain.claims.wording import (
     ratio_between,
     slower,
 )
+from byteways.explain.results.counting import listed
 from byteways.explain.results.summary import Group
 from byteways.units import format_size
 

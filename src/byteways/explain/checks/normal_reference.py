@@ -20,7 +20,7 @@ from byteways.explain.checks.machines import links_of, same_machine
 from byteways.explain.checks.normal import Normal
 from byteways.explain.checks.verdict import MISSING, Judged
 from byteways.explain.claims.compare import beside
-from byteways.explain.claims.phrases import count
+from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import devices_of
 from byteways.explain.results.summary import NOT_RANKED, Cell, group_by

@@ -6,7 +6,7 @@ from collections import Counter
 
 from byteways.errors import BytewaysError
 from byteways.explain.checks.verdict import MISSING, UNKNOWN, CheckedCases, Judged
-from byteways.explain.claims.phrases import count
+from byteways.explain.results.counting import count
 from byteways.explain.results.summary import NOT_RANKED
 from byteways.units import short_time
 

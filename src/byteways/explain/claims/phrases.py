@@ -5,7 +5,6 @@ Numbers show only digits that their interval supports.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil, log10
 
 from byteways.explain.claims.claim import Operand, operand
@@ -49,16 +48,6 @@ def supported(value: float, low: float, high: float, digits: int = RATE) -> str:
     rounded = round(value / 10.0**place) * 10.0**place
     text = f"{rounded:.{max(-place, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def listed(parts: Sequence[str]) -> str:
-    """'a', 'a and b', 'a, b and c'."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """'1 pair', '12 pairs'."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def rate(result: Cell | Group | Operand) -> str:

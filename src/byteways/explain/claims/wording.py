@@ -14,13 +14,12 @@ from byteways.explain.claims.phrases import (
     DIFFERENCE,
     GREATEST_FACTOR,
     SPREAD,
-    count,
-    listed,
     percent,
     rate,
     supported,
     times,
 )
+from byteways.explain.results.counting import count, listed
 from byteways.units import three_digits
 
 #: Smaller factors are worded as percentages.

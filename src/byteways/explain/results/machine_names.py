@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from byteways.explain.claims.phrases import count, listed
+from byteways.explain.results.counting import count, listed
 from byteways.topology.model import Topology
 from byteways.topology.packages import package_of
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from byteways.explain.claims.phrases import listed
 from byteways.explain.results.case_names import describe
+from byteways.explain.results.counting import listed
 from byteways.explain.results.selection import device_order
 from byteways.explain.results.summary import group_by
 from byteways.record.record import Record

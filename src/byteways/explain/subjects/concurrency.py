@@ -10,9 +10,10 @@ from byteways.explain.best.wording_rankings import moves_most, others_of
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
 from byteways.explain.claims.finding import Finding, finding, if_assumed, worth
-from byteways.explain.claims.phrases import count, gb, listed, of_peak, rate, way
+from byteways.explain.claims.phrases import gb, of_peak, rate, way
 from byteways.explain.claims.wording import largest, less, losing_most, no_loss, part_kept
 from byteways.explain.results.case_names import describe
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size
 from byteways.explain.results.summary import Cell, Group, group_by, pool

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from byteways.explain.bottlenecks.bottlenecks import Bottleneck, Explanation, explanations
 from byteways.explain.bottlenecks.prediction import HELD_BACK, Predictions, Together, predictions
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import count, gb, listed, percent, rate
+from byteways.explain.claims.phrases import gb, percent, rate
 from byteways.explain.claims.wording import all_as_predicted
 from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Cell, Run, group_by
 from byteways.plan.case import PATTERNS

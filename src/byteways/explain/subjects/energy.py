@@ -11,10 +11,11 @@ from typing import Any
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import count, listed, way
+from byteways.explain.claims.phrases import way
 from byteways.explain.claims.wording import least_energy
 from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.case_names import describe
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import Rounds, Spread, spreads
 from byteways.explain.results.rounds import NORMAL_95

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import count, gb, listed, percent, rate
+from byteways.explain.claims.phrases import gb, percent, rate
 from byteways.explain.results.blamed_ranks import blamed_names
 from byteways.explain.results.case_names import describe
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.obstacles import Reason, not_measured
 from byteways.explain.results.repeatability import LEAST_ROUNDS

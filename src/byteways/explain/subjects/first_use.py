@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from byteways.explain.claims.phrases import listed
 from byteways.explain.display.topic import Table
+from byteways.explain.results.counting import listed
 from byteways.explain.results.summary import Cell, group_by
 from byteways.explain.subjects.ranks import plain_us
 from byteways.plan.interfaces import figure_of

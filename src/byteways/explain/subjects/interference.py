@@ -11,10 +11,11 @@ from typing import Any
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import listed, sentence
+from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import keeps_speed, longer_by, no_difference, not_slowed, shorter_during
 from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.case_names import describe
+from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import UNSETTLED
 from byteways.explain.results.summary import Cell, Run, group_by

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import listed, rate
+from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import beside, difference, tie
 from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, uses_ipc, within_a_process
 from byteways.explain.results.summary import Cell, Group, Part, Run, group_by, pool

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import listed
 from byteways.explain.claims.wording import longer, multiple, no_difference
+from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size, chases, device_order
 from byteways.explain.results.summary import Cell, Group, Part, gpu_caches, group_by, pool

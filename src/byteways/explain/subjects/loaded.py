@@ -9,9 +9,10 @@ from typing import Any
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import count, supported
+from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import largest, multiple
 from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases
 from byteways.explain.results.summary import Cell, Run, group_by

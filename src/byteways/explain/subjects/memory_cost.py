@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import count, listed
 from byteways.explain.claims.wording import no_difference, slower_copies
 from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Cell, Run, group_by
 from byteways.plan.interfaces import is_memory_step

@@ -8,9 +8,10 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import count, listed, rate, sentence, span
+from byteways.explain.claims.phrases import rate, sentence, span
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.display.topic import Line, Plot, Table, Topic
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import between_ranks, by_ipc, label_order, unidirectional, uses_ipc
 from byteways.explain.results.summary import Cell, Group, Part, Run, group_by, pool

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from byteways.explain.claims.finding import Finding
-from byteways.explain.claims.phrases import listed
+from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.topology.model import Topology
 from byteways.topology.routes import FABRICS, link_class, route

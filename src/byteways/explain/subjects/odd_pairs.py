@@ -8,8 +8,9 @@ from statistics import median
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, devices_of, finding
-from byteways.explain.claims.phrases import count, listed, rate, span, way
+from byteways.explain.claims.phrases import rate, span, way
 from byteways.explain.claims.wording import less
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
 from byteways.explain.results.summary import Cell, Group, group_by, pool

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import count, listed, rate, way
+from byteways.explain.claims.phrases import rate, way
 from byteways.explain.claims.wording import fastest_by_size, longer
 from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, kind, link_class, unidirectional
 from byteways.explain.results.summary import Cell, Group, Run, group_by, pool

@@ -8,9 +8,9 @@ from statistics import median
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import count, listed
 from byteways.explain.claims.wording import longer_by, no_difference
 from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
 from byteways.explain.results.summary import Cell, Group, Run, group_by, pool

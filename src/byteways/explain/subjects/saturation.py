@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import listed, percent, rate
+from byteways.explain.claims.phrases import percent, rate
 from byteways.explain.claims.wording import fills
 from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, variant
 from byteways.explain.results.summary import Cell, Run, group_by

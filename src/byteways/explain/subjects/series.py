@@ -10,9 +10,9 @@ from typing import Any
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import moved
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import count
 from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.explain.results.case_names import describe
+from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import figure, interval
 from byteways.explain.results.summary import Cell, Run

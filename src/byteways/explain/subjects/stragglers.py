@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from byteways.explain.claims.finding import Finding
-from byteways.explain.claims.phrases import count, listed, percent
+from byteways.explain.claims.phrases import percent
 from byteways.explain.results.blamed_ranks import device_of, stragglers_of
 from byteways.explain.results.case_names import describe
+from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import group_by
 from byteways.plan.case import Case

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import gb, listed, of_peak, rate
+from byteways.explain.claims.phrases import gb, of_peak, rate
 from byteways.explain.display.topic import Line, Mark, Plot, PlotPoint, Table, Topic
+from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Cell, Run, group_by
 from byteways.plan.case import Buffer

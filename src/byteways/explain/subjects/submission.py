@@ -10,9 +10,10 @@ from statistics import median
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.phrases import listed, rate
+from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import best_by_calls, faster, no_difference, slower
 from byteways.explain.display.topic import Table, Topic
+from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind
 from byteways.explain.results.summary import Cell, Run, group_by

@@ -10,8 +10,9 @@ from byteways.explain.best.wording_rankings import better_way, named_way, slower
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, cpu_threads, finding
-from byteways.explain.claims.phrases import count, differ, rate, sentence, span, way
+from byteways.explain.claims.phrases import differ, rate, sentence, span, way
 from byteways.explain.claims.wording import difference, gains_of_others, most_of_several
+from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, broadest_size, largest_common_size
 from byteways.explain.results.summary import Cell, Group, group_by, pool

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from byteways.errors import BytewaysError
 from byteways.explain.claims.claim import Operand
-from byteways.explain.claims.phrases import count, rate, way
+from byteways.explain.claims.phrases import rate, way
 from byteways.explain.claims.wording import UNDECIDED, beside
+from byteways.explain.results.counting import count
 from byteways.explain.two_runs.across_machines import Row
 from byteways.explain.two_runs.paired_cases import ComparedCases, Pair
 from byteways.explain.two_runs.suspects import Suspect

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from byteways.explain.bottlenecks.prediction import Together, predictions
-from byteways.explain.claims.phrases import count, gb, percent
+from byteways.explain.claims.phrases import gb, percent
 from byteways.explain.claims.wording import ALIKE, UNDECIDED
+from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import group_by
 from byteways.explain.subjects.contention import shortened

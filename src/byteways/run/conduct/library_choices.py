@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from byteways.plan.case import Case
-from byteways.plan.interfaces import COLLECTIVES, INTERFACES
 from byteways.record.library_choice import LibraryChoice
+from byteways.run.shared.library_log import has_choice
 
 #: Seconds for a case of the probe, and for what it opens first.
 CASE_S, OPENING_S = 5.0, 60.0
@@ -22,11 +22,6 @@ Key = tuple[str, int, tuple[str, ...], tuple[str, ...], object]
 Environment = tuple[tuple[str, str], ...]
 #: Carries out cases with the variables of an environment, within some seconds. Returns the choices as JSON.
 Probe = Callable[[Mapping[str, str], list[dict[str, Any]], float], list[dict[str, Any]]]
-
-
-def has_choice(case: Case) -> bool:
-    """Whether NCCL or RCCL chooses an algorithm for the case."""
-    return INTERFACES[case.interface].library == "xccl" and case.pattern in COLLECTIVES
 
 
 class LibraryChoices:

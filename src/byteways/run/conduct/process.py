@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways import vendor_query
+from byteways.run.shared.exit_status import describe_exit
 from byteways.run.shared.private_folder import PrivateFolder
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.shared.rank_faults import Watch, blamed, with_place
@@ -69,26 +70,6 @@ def process_state(pid: int) -> str | None:
     except OSError:
         return None
     return text.rpartition(")")[2].split()[0]  # the name before it may hold spaces and parentheses
-
-
-def describe_exit(returncode: int) -> str:
-    """'SIGSEGV', 'exit status 3', or 'exit status 143 (128 + SIGTERM: a process of it was killed)'.
-
-    Shells and MPI launchers end by 128 + the number of the signal that ended their process (POSIX, Shell
-    Command Language, 2.8.2).
-    """
-    if returncode < 0:
-        return _signal_name(-returncode) or f"signal {-returncode}"
-    name = _signal_name(returncode - 128) if returncode > 128 else ""
-    return f"exit status {returncode}" + (f" (128 + {name}: a process of it was killed)" if name else "")
-
-
-def _signal_name(number: int) -> str:
-    """Returns `SIGTERM`; '' if no signal has the number."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return ""
 
 
 def out_of_memory_kills() -> int:

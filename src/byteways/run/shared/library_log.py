@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from byteways.plan.case import Case
+from byteways.plan.interfaces import COLLECTIVES, INTERFACES
 from byteways.record.library_choice import FILE, VARIABLES
 from byteways.safe_folders import temporary_folder
 
@@ -63,3 +65,8 @@ class LibraryLog:
                 return log.read().decode(errors="replace")
         except OSError:
             return ""
+
+
+def has_choice(case: Case) -> bool:
+    """Whether NCCL or RCCL chooses an algorithm for the case."""
+    return INTERFACES[case.interface].library == "xccl" and case.pattern in COLLECTIVES

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from byteways.run.conduct.process import describe_exit
+from byteways.run.shared.exit_status import describe_exit
 from byteways.run.shared.library_paths import library_directories
 from byteways.settings import module_command
 

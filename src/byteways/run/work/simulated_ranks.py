@@ -14,8 +14,7 @@ from byteways.plan.case import Buffer, Case
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.variables import reader_of
 from byteways.record.library_choice import choice_of
-from byteways.run.conduct.library_choices import has_choice
-from byteways.run.shared.library_log import SOURCE, LibraryLog
+from byteways.run.shared.library_log import SOURCE, LibraryLog, has_choice
 from byteways.run.shared.mpi_library import open_mpi
 from byteways.run.work.rank_ends import Ends
 from byteways.run.work.rank_measuring import MeasurerOfRanks, RankMeasurer
