@@ -27,7 +27,7 @@ from byteways.explain.two_runs.setting import family_of, setting_of  # noqa: E40
 from byteways.plan.case import Case, Flow, PlannedCase  # noqa: E402
 from byteways.record.record import Record  # noqa: E402
 from byteways.record.run_folder import RunFolder  # noqa: E402
-from byteways.run.conduct.recording import unmeasured  # noqa: E402
+from byteways.run.conduct.recording import record_without_values  # noqa: E402
 from byteways.simulate.library import load as load_model  # noqa: E402
 from byteways.simulate.topology import topology_of  # noqa: E402
 from byteways.topology.model import Topology  # noqa: E402
@@ -76,7 +76,7 @@ def record_of(value: Value) -> Record:
     size = value.size_bytes or 0
     case = Case(value.method, value.pattern, flows, size, environment=dict(value.environment))
     planned = PlannedCase(case, "published", 0, 1.0, 0.01)
-    return unmeasured(planned, 1, "skipped", "published")
+    return record_without_values(planned, 1, "skipped", "published")
 
 
 def with_published(normal: Normal) -> Normal:

@@ -20,9 +20,9 @@ from byteways.explain.best.answers import Answer, NoAnswer, answers
 from byteways.explain.results.index import Index
 from byteways.explain.results.progress import notices, opened, progress
 from byteways.plan.question import Question, question
-from byteways.question_arguments import asking
+from byteways.question_arguments import with_question_arguments
 from byteways.record.record import Record
-from byteways.record.simulation_mark import is_simulated, mark_of, subject, worded
+from byteways.record.simulation_mark import is_simulated, mark_of, relabel_as_simulated, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.topology.model import Topology
 
@@ -101,7 +101,7 @@ class Run:
         records = [shown(record) for record in self.records]
         return frame(self.manifest, records, self._folder.samples if samples else None)
 
-    @asking(question)
+    @with_question_arguments(question)
     def best(self, asked: Question) -> Answer:
         """Returns the best way for a size between devices of one kind and link class.
 
@@ -121,7 +121,7 @@ class Run:
             raise BytewaysError(f"no answer {only}", hint="measure again with 3 rounds or more")
         return only
 
-    @asking(question)
+    @with_question_arguments(question)
     def answers(self, asked: Question) -> list[Answer | NoAnswer]:
         """Returns the best way for each kind of pair and link class.
 
@@ -190,7 +190,7 @@ class Run:
 
     @property
     def _state(self) -> str:
-        return worded(progress(self._folder), self.simulated)
+        return relabel_as_simulated(progress(self._folder), self.simulated)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: state, recommended interfaces, the main findings."""
@@ -203,7 +203,7 @@ class Run:
             parts.insert(0, f"<p><strong>{escape(mark)}</strong></p>")
         if first := headline(self._index):
             rows = [("between", *first.size_names), *rows_of_text(first)]
-            said = ((worded(cell, self.simulated) for cell in row) for row in rows)
+            said = ((relabel_as_simulated(cell, self.simulated) for cell in row) for row in rows)
             cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in said)
             parts.append("<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>")
         told = (escape(finding.title) for finding in self.findings[:_FINDINGS_SHOWN])
@@ -274,7 +274,7 @@ def measure(
     from byteways.plan.suite import load as load_suite
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.interruption import Interruption
-    from byteways.run.conduct.measure_from_python import measure_now
+    from byteways.run.conduct.measure_from_python import measure_from_python
     from byteways.run.conduct.simulation import simulation_of
 
     chosen, simulation = load_suite(suite), simulation_of(machine, None)
@@ -287,7 +287,7 @@ def measure(
     command_line = ["byteways.measure", suite]
     with guard:
         try:
-            measure_now(
+            measure_from_python(
                 *(chosen, options, folder, command_line, _display(progress), interruption),
                 simulation=simulation,
             )

@@ -14,7 +14,7 @@ Self = TypeVar("Self")
 Found = TypeVar("Found")
 
 
-def asking(
+def with_question_arguments(
     question: Callable[Words, Question],
 ) -> Callable[[Callable[[Self, Question], Found]], Callable[Concatenate[Self, Words], Found]]:
     """Returns a decorator that gives a method the parameters of a function that makes questions.

@@ -17,7 +17,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.recording import unmeasured
+from byteways.run.conduct.recording import record_without_values
 from tests.changed import replace
 from tests.cli.called import byteways
 
@@ -199,7 +199,7 @@ def lost(reason: str) -> tuple[PlannedCase, Record]:
     buffer = Buffer("cpu0", "pageable")
     case = Case("memcpy", "unidirectional", (Flow(buffer, buffer, "cpu0"),), 4096)
     planned = PlannedCase(case, "sweep", 0, 1.0, 0.01)
-    return planned, unmeasured(planned, 1, "lost", reason)
+    return planned, record_without_values(planned, 1, "lost", reason)
 
 
 def test_plain_progress_tells_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,7 +255,7 @@ def test_what_there_was_no_time_for_is_told_by_sweep(tmp_path: Path) -> None:
     done = run(tmp_path, "tiny.toml", "--out", "R", "--budget", "2", "--no-report")
     assert done.returncode == 0, done.stderr
     records = RunFolder(tmp_path / "R").records
-    left_out = [(record.sweep, record.round) for record in records if record.told_status == "left out"]
+    left_out = [(record.sweep, record.round) for record in records if record.display_status == "left out"]
     assert left_out == [("large", 0), ("large", 1)]
     told = [line for line in done.stderr.splitlines() if line.startswith("left out for lack of time: ")]
     assert told == ["left out for lack of time: 1 of 1 of large"]

@@ -8,7 +8,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.record.record import Record
-from byteways.run.conduct.library_memory_support import DeviceMessages, failed_in_library, needs_trial
+from byteways.run.conduct.library_memory_support import LibraryMemorySupport, failed_in_library, needs_trial
 from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
 from tests.changed import replace
 
@@ -68,7 +68,7 @@ def test_a_trial_that_lacks_memory_says_nothing_of_mpi(conduct: Conduct) -> None
 
 def test_what_is_tried_apart() -> None:
     """Catches an MPI that takes one kind of memory, believed with all; a collective that is never tried."""
-    found = DeviceMessages()
+    found = LibraryMemorySupport()
     first = message()
     assert found.untried(first) and found.refusal(first) is None
     found.tried(first, None)
@@ -107,7 +107,7 @@ def of_nccl(memory: str, environment: Mapping[str, str] | None = None) -> Case:
 def test_nccl_is_tried_with_memory_that_migrates() -> None:
     """Catches a trial of memory that NCCL always takes, and MPI's result taken for NCCL's."""
     assert needs_trial(of_nccl("gpu0:managed")) and not needs_trial(of_nccl("gpu0:device"))
-    found = DeviceMessages()
+    found = LibraryMemorySupport()
     found.tried(of_nccl("gpu0:managed"), "it failed")
     assert found.refusal(of_nccl("gpu0:managed")) == "it failed"
     assert found.untried(message("gpu0:managed"))
@@ -116,7 +116,7 @@ def test_nccl_is_tried_with_memory_that_migrates() -> None:
 
 def test_simulated_mpi_is_not_tried() -> None:
     """Catches simulated trials, which cost time and cannot fail, and a simulated NCCL that is not tried."""
-    found = DeviceMessages(simulated=True)
+    found = LibraryMemorySupport(simulated=True)
     assert not found.untried(message()) and found.untried(of_nccl("gpu0:managed"))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.record.record import Record
 from byteways.topology.model import Topology
 from tests.changed import replace
@@ -50,7 +50,7 @@ def flow(source: str, destination: str, executor: str, **more: Any) -> dict[str,
 
 def record(interface: str, flows: list[dict[str, Any]], value: float, size: int = MIB, **more: Any) -> Record:
     """A measured record with a figure of `value` (bytes/s, or ns) and an interval of 1 % of it."""
-    by_time = figure_of(interface) != "bandwidth"
+    by_time = metric_of(interface) != "bandwidth"
     time_ns = value if by_time else size / value * 1e9
     figure = {"latency_ns": value} if by_time else {"bandwidth_bytes_per_s": value}
     paths = [f"{one['source'].split(':')[0]}>{one['destination'].split(':')[0]}" for one in flows]

@@ -9,7 +9,7 @@ from byteways.explain.claims.wording import ALIKE, LEADER, NOT_RANKED
 from byteways.explain.node_matrix import node_matrix
 from byteways.explain.results.index import Index
 from byteways.record.run_folder import RunFolder
-from byteways.record.simulation_mark import worded
+from byteways.record.simulation_mark import relabel_as_simulated
 from byteways.record.warnings import Warning
 from byteways.report.explore import BOTH, WARM, Explorer, explorer, question
 from byteways.report.node.rates import gb_per_s, link_rates
@@ -17,7 +17,7 @@ from tests.report import sample_run
 
 
 def explored(build: sample_run.Builder, folder: Path) -> Explorer:
-    found = explorer(Index.of(RunFolder(build.write(folder))), lambda text: worded(text, True))
+    found = explorer(Index.of(RunFolder(build.write(folder))), lambda text: relabel_as_simulated(text, True))
     assert found is not None
     return found
 

@@ -9,14 +9,16 @@ from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.record import manifest as manifests
 from byteways.record.record import Record
 from byteways.run.conduct.journal import encode
-from byteways.run.conduct.recording import unmeasured
+from byteways.run.conduct.recording import record_without_values
 from byteways.topology.model import Capabilities, Device, Link, Topology
 
 
 def record(number: int, **fields: object) -> Record:
     buffer = Buffer("cpu0", "pageable")
     case = Case("memcpy", "unidirectional", (Flow(buffer, buffer, "cpu0"),), 8 * (number + 1))
-    return unmeasured(PlannedCase(case, "sweep", 0, 1.0, 0.01), 1, "lost", f"reason {number} µ", **fields)
+    return record_without_values(
+        PlannedCase(case, "sweep", 0, 1.0, 0.01), 1, "lost", f"reason {number} µ", **fields
+    )
 
 
 LINES = [encode(record(number)) for number in range(4)]

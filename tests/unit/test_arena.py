@@ -10,7 +10,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.run.work.buffer_pool import KEPT_PART, Arena
+from byteways.run.work.buffer_pool import KEPT_PART, BufferPool
 
 MIB = 1 << 20
 
@@ -46,7 +46,7 @@ class Pool:
     def __post_init__(self) -> None:
         session: Any = SimpleNamespace(allocate=self.allocate, open_exported=self.open_exported)
         core: Any = SimpleNamespace(OutOfMemoryError=OutOfMemoryError, Error=OtherError)
-        self.arena = Arena(core, session, self.memory, self.first_gpus, self)
+        self.arena = BufferPool(core, session, self.memory, self.first_gpus, self)
 
     def allocate(self, device: str, memory: str, size: Any = 0, touch: str = "", user: str = "") -> Any:
         if isinstance(size, int) and not touch:  # of another process

@@ -8,7 +8,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.record.record import Record
-from byteways.run.conduct.recording import asked, unmeasured
+from byteways.run.conduct.recording import record_without_values, request_fields
 from byteways.simulate import load, names
 from byteways.simulate.basis import rests_on
 from byteways.simulate.model import Fact, MachineModel
@@ -96,8 +96,8 @@ def test_records_say_so() -> None:
     """Catches records of a simulated run that read like measured ones, whatever became of the case."""
     planned = PlannedCase(COPY, "sweep", 0, 1.0, 0.01)
     model = load("h200-x4")
-    assert asked(planned, model)["rests_on"] == ["fitted", "nominal"]
-    record = unmeasured(planned, 5, "skipped", "no time", model)
+    assert request_fields(planned, model)["rests_on"] == ["fitted", "nominal"]
+    record = record_without_values(planned, 5, "skipped", "no time", model)
     assert (record.simulated, record.rests_on) == (True, ["fitted", "nominal"])
     assert Record.from_json(record.to_json()) == record
-    assert unmeasured(planned, 5, "skipped", "no time").simulated is None
+    assert record_without_values(planned, 5, "skipped", "no time").simulated is None

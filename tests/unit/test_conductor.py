@@ -260,10 +260,10 @@ def test_nothing_begins_after_losses_took_the_budget(workers: Workers) -> None:
     """Catches a budget that several time limits overrun one after the other."""
     workers.answers = lambda request: WorkerLost("no answer within 22 s", "timeout")
     _, records = run(planned(), planned("load"), planned("store"), total_s=1e-9)
-    assert [one.told_status for one in records] == ["timeout", "left out", "left out"]
+    assert [one.display_status for one in records] == ["timeout", "left out", "left out"]
     assert records[1].reason.startswith("left out to fit the budget of 1e-09 s, which is over: cases that")
     _, records = run(planned(), planned("load"), total_s=1000.0)
-    assert [one.told_status for one in records] == ["timeout", "timeout"]
+    assert [one.display_status for one in records] == ["timeout", "timeout"]
 
 
 def test_spare_cases_come_back_where_time_is_left(workers: Workers) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.conduct.oversubscription import Crowding
+from byteways.run.conduct.oversubscription import Oversubscription
 from byteways.run.shared.launchers import NO_LAUNCHER, Job, Launcher
 
 FOUR = Job(Launcher("test", ("mpiexec", "-n", "{ranks}")), 4)
@@ -30,12 +30,12 @@ def collective(pattern: str = "allreduce", size_bytes: int = 1024, ranks: int = 
 )
 def test_ranks_per_core(job: Job | None, cores: int, ranks: int, factor: float) -> None:
     """Catches ranks that count as hanging where time slices make them slow, and other limits that grow."""
-    assert Crowding(job, cores).factor(collective(ranks=ranks)) == factor
+    assert Oversubscription(job, cores).factor(collective(ranks=ranks)) == factor
 
 
 def test_a_timeout_is_of_the_operation_from_this_size_on() -> None:
     """Catches a device given up for want of cores, and a deadline for each further size and round."""
-    crowding = Crowding(FOUR, 2)
+    crowding = Oversubscription(FOUR, 2)
     assert crowding.is_late(collective(size_bytes=4096), "timeout", LATE)
     assert crowding.is_late(collective(size_bytes=8192), "timeout", "later")
     told = "4 ranks share 2 cores, and allreduce of 4 KiB had no answer within 42 s"
@@ -47,5 +47,5 @@ def test_a_timeout_is_of_the_operation_from_this_size_on() -> None:
 @pytest.mark.parametrize(("job", "cores", "status"), [(FOUR, 2, "lost"), (FOUR, 4, "timeout")])
 def test_other_losses_are_of_the_device(job: Job, cores: int, status: str) -> None:
     """Catches a rank that crashes again and again, and a hanging one with a core of its own."""
-    crowding = Crowding(job, cores)
+    crowding = Oversubscription(job, cores)
     assert not crowding.is_late(collective(), status, LATE) and not crowding.reason(collective())

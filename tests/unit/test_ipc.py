@@ -15,7 +15,7 @@ from byteways.explain.subjects import ipc, messages
 from byteways.explain.topics import topics
 from byteways.plan.case import Case
 from byteways.record.run_folder import RunFolder
-from byteways.run.work.buffer_pool import Arena
+from byteways.run.work.buffer_pool import BufferPool
 from tests.report import run_builder
 from tests.report.run_builder import KIB, MIB
 from tests.unit import legality
@@ -85,9 +85,9 @@ def written(executor: str, size: int = MIB) -> Case:
     return case("copy", "gpu0:device", "gpu1:ipc", executor, size, cache="warm")
 
 
-def arena_of(exports: Exports, session: Session) -> Arena:
+def arena_of(exports: Exports, session: Session) -> BufferPool:
     core: Any = SimpleNamespace(Error=RefusedError, OutOfMemoryError=MemoryError)
-    return Arena(core, session, {}, exports=exports)  # type: ignore[arg-type]
+    return BufferPool(core, session, {}, exports=exports)  # type: ignore[arg-type]
 
 
 def test_memory_is_opened_for_each_gpu_that_uses_it() -> None:

@@ -39,11 +39,11 @@ def test_families(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     found = find_launcher("mpiexec", {"PATH": str(tmp_path)})
     assert (found.name, found.words) == (name, tuple(word.replace("{path}", str(path)) for word in words))
-    crowded = ("--oversubscribe",) if name == "Open MPI" else ()
-    assert found.crowded_words == crowded
+    oversubscribed = ("--oversubscribe",) if name == "Open MPI" else ()
+    assert found.oversubscribed_words == oversubscribed
     assert found.environment == ({"I_MPI_PIN": "0"} if name == "Intel MPI" else {})
     yielding = {"Open MPI": "OMPI_MCA_mpi_yield_when_idle", "MPICH": "MPIR_CVAR_CH4_PROGRESS_THROTTLE"}
-    assert found.crowded_environment.get(yielding.get(name, "")) == ("1" if name in yielding else None)
+    assert found.oversubscribed_environment.get(yielding.get(name, "")) == ("1" if name in yielding else None)
 
 
 SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none", "--kill-on-bad-exit=1", "--overlap")
@@ -157,9 +157,9 @@ def test_root_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_crowded_ranks() -> None:
     """Catches ranks that share cores without what that needs, and such words where each has its own."""
-    launcher = Launcher("x", ("mpi", "-n", "{ranks}"), crowded_words=("--more",))
+    launcher = Launcher("x", ("mpi", "-n", "{ranks}"), oversubscribed_words=("--more",))
     assert launcher.command(3, ["program"]) == ["mpi", "-n", "3", "program"]
-    assert launcher.command(3, ["program"], crowded=True) == ["mpi", "-n", "3", "--more", "program"]
+    assert launcher.command(3, ["program"], oversubscribed=True) == ["mpi", "-n", "3", "--more", "program"]
 
 
 def report(monkeypatch: pytest.MonkeyPatch, program: str) -> dict[str, object]:

@@ -21,7 +21,7 @@ from byteways.record import warnings
 from byteways.record.physical import judged, judged_all
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.recording import measured
+from byteways.run.conduct.recording import measured_record
 from byteways.topology.model import Device, Link, Topology
 from scripts.unpack_examples import recorded
 from tests.changed import replace
@@ -373,7 +373,7 @@ def test_the_part_of_the_peak_is_that_of_the_bandwidth() -> None:
     wanted = case(flow("gpu0", "gpu1"))
     rate = 0.5 * 0.94 * NVLINK
     outcome = {"status": "measured", "bandwidth_bytes_per_s": rate, "counts": "per-direction"}
-    made, _ = measured(PlannedCase(wanted, "s", 0, 1.0, 0.01), outcome, 5, machine())
+    made, _ = measured_record(PlannedCase(wanted, "s", 0, 1.0, 0.01), outcome, 5, machine())
     assert made.peak_bytes_per_s == pytest.approx(0.94 * NVLINK)
     assert made.fraction_of_peak == pytest.approx(0.5)
 

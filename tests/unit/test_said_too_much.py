@@ -13,7 +13,7 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import finding
 from byteways.explain.claims.phrases import differ, with_span
 from byteways.explain.claims.wording import alike, beside, no_difference, part_kept, ratio_between, tie
-from byteways.explain.findings import told_apart
+from byteways.explain.findings import disambiguate_titles
 from byteways.explain.results.summary import Cell, cells, pool
 from byteways.explain.subjects.odd_pairs import odd_of
 from byteways.explain.subjects.transfers import _basis
@@ -120,19 +120,22 @@ def test_equal_words_are_told_apart() -> None:
         finding(f"MPI allreduce of 8 ranks reaches {rate:g} GB/s at 1 MiB", "", 1.0, (cell,))
         for rate, cell in ((5, plain), (10, inplace))
     ]
-    apart = [one.title for one in told_apart(said)]
+    apart = [one.title for one in disambiguate_titles(said)]
     assert apart == [f"{said[0].title} [default settings]", f"{said[1].title} [in_place=yes]"]
     ways = found(on(PAIRS[0], 5.0, access="write"), on(PAIRS[0], 10.0, by=PAIRS[0][1], access="read"))
     by = [
         replace(one, results=finding("", "", 1.0, (cell,)).results)
         for one, cell in zip(said, ways, strict=True)
     ]
-    assert [one.title.rpartition(" [")[2] for one in told_apart(by)] == [
+    assert [one.title.rpartition(" [")[2] for one in disambiguate_titles(by)] == [
         "issued by the source]",
         "issued by the destination]",
     ]
     sizes = [said[0], replace(said[1], title=said[1].title.replace("1 MiB", "4 MiB"))]
-    assert told_apart(sizes) == sizes and told_apart([said[0], said[0]]) == [said[0], said[0]]
+    assert disambiguate_titles(sizes) == sizes and disambiguate_titles([said[0], said[0]]) == [
+        said[0],
+        said[0],
+    ]
 
 
 def wide(spread: float, copy: float = 20.0, kernel: float = 5.0) -> tuple[Cell, Cell]:

@@ -150,7 +150,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     from byteways.explain.best.answers import answers, left_out
     from byteways.plan.budget import BudgetError
     from byteways.plan.question import LIMIT_S
-    from byteways.record.simulation_mark import worded
+    from byteways.record.simulation_mark import relabel_as_simulated
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import simulation_of
     from byteways.run.conduct.time_limit import Limit
@@ -172,7 +172,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
             raise _no_time(LIMIT_S, f"{error.cause}, as estimated") from error
         took_s = time.monotonic() - began
         kept = f" into {out}" if out else ""
-        say(worded(f"measured now{kept}, in {took_s:.1f} s", simulation is not None))
+        say(relabel_as_simulated(f"measured now{kept}, in {took_s:.1f} s", simulation is not None))
         missing = left_out(folder, planned)
         if missing:
             say(f"left out for lack of time: {', '.join(missing)}")
@@ -198,7 +198,7 @@ def _measured(
     from byteways.record.run_folder import MANIFEST, RunFolder
     from byteways.run.conduct import plan_file
     from byteways.run.conduct.conductor import Interrupted
-    from byteways.run.conduct.measure_from_python import measure_now
+    from byteways.run.conduct.measure_from_python import measure_from_python
     from byteways.run.shared.options import Options
 
     command_line = ["byteways", *sys.argv[1:]]
@@ -209,7 +209,7 @@ def _measured(
     with limit:
         suite = suite_of(asked, _topology(asked, simulation, limit))
         try:
-            run = measure_now(suite, Options(), folder, command_line, display, limit, simulation)
+            run = measure_from_python(suite, Options(), folder, command_line, display, limit, simulation)
         except Interrupted:
             if not limit.over or not (folder / MANIFEST).exists():
                 raise

@@ -152,7 +152,7 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
         ) from error
     folder = RunFolder(execution.folder)
     counts = Counter(record.status for record in folder.records)
-    say(f"{counts_text(Counter(record.told_status for record in folder.records))}")
+    say(f"{counts_text(Counter(record.display_status for record in folder.records))}")
     written = None
     if report:
         from byteways.report import write_report

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from byteways.cli.terminal import console as terminal_console
 from byteways.cli.terminal import echo
-from byteways.record.simulation_mark import worded
+from byteways.record.simulation_mark import relabel_as_simulated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,10 +33,10 @@ class Table:
 
     def worded(self, simulated: bool) -> Table:
         """Returns the table with the wording of a simulated run, if it is one."""
-        heads = tuple(worded(head, simulated) for head in self.columns)
-        rows = tuple(tuple(worded(cell, simulated) for cell in row) for row in self.rows)
-        right = frozenset(worded(head, simulated) for head in self.right)
-        return Table(worded(self.title, simulated), heads, rows, right)
+        heads = tuple(relabel_as_simulated(head, simulated) for head in self.columns)
+        rows = tuple(tuple(relabel_as_simulated(cell, simulated) for cell in row) for row in self.rows)
+        right = frozenset(relabel_as_simulated(head, simulated) for head in self.right)
+        return Table(relabel_as_simulated(self.title, simulated), heads, rows, right)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,10 @@ class Lines:
 
     def worded(self, simulated: bool) -> Lines:
         """Returns the lines with the wording of a simulated run, if it is one."""
-        return Lines(worded(self.title, simulated), tuple(worded(line, simulated) for line in self.lines))
+        return Lines(
+            relabel_as_simulated(self.title, simulated),
+            tuple(relabel_as_simulated(line, simulated) for line in self.lines),
+        )
 
 
 @dataclass

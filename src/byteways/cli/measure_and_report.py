@@ -15,7 +15,7 @@ from byteways.json_text import json_text
 from byteways.plan.case import PlannedCase
 from byteways.plan.suite_types import LEAST_RANKED
 from byteways.record.run_folder import LOG, RunFolder
-from byteways.record.simulation_mark import mark_of, model_of, worded
+from byteways.record.simulation_mark import mark_of, model_of, relabel_as_simulated
 from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.run.conduct.conductor import Conductor
 from byteways.run.conduct.execution import Execution
@@ -37,7 +37,7 @@ def command_line() -> list[str]:
     return ["byteways", *sys.argv[1:]]
 
 
-def measured(
+def measure_and_report(
     execution: Execution,
     interruption: Interruption,
     tell: Callable[[RunFolder, Counter[str], Path | None], None],
@@ -70,7 +70,7 @@ def measured(
         if recorded and not execution.remaining and not again:
             say(f"this run is complete: nothing of its {recorded} records is missing")
         else:
-            say(worded(f"{cases}{left_out}, {skipped} skipped{already}{again}", bool(mark)))
+            say(relabel_as_simulated(f"{cases}{left_out}, {skipped} skipped{already}{again}", bool(mark)))
 
         if few := _too_few_rounds(execution):
             say(few)
@@ -84,12 +84,12 @@ def measured(
             execution.measure(progress, on_start, progress.begins_round)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
-        told = counts_text(Counter(record.told_status for record in folder.records))
-        say(f"{worded(told, bool(mark))} in {folder.manifest['wall_s']:.1f} s")
+        told = counts_text(Counter(record.display_status for record in folder.records))
+        say(f"{relabel_as_simulated(told, bool(mark))} in {folder.manifest['wall_s']:.1f} s")
         if left := _left_out(execution, folder):
             say(left)
         if beyond := _beyond_limit(folder):
-            say(worded(beyond, bool(mark)))
+            say(relabel_as_simulated(beyond, bool(mark)))
         written = None
         if report:
             from byteways.report import write_report
@@ -119,7 +119,7 @@ def _status(execution: Execution, folder: RunFolder, mark: str) -> int:
     """Returns the exit status of a run that came to its end, and says why if it is not GOOD."""
     status = ExitStatus.GOOD
     if any(record.status in WRONG for record in folder.records):
-        wrong = worded("some measurements failed", bool(mark))
+        wrong = relabel_as_simulated("some measurements failed", bool(mark))
         say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
         status = ExitStatus.FAILED
     if refuse_gpus(folder.manifest):
@@ -128,7 +128,7 @@ def _status(execution: Execution, folder: RunFolder, mark: str) -> int:
     lacks = Lacks(machine.capabilities, machine.libraries, bool(mark))
     error = mostly_skipped(execution.planned, folder.records, lacks)
     if error is not None:
-        say("\n".join(worded(line, bool(mark)) for line in error.lines()))
+        say("\n".join(relabel_as_simulated(line, bool(mark)) for line in error.lines()))
         status = max(status, error.status)
     return status
 
@@ -136,7 +136,7 @@ def _status(execution: Execution, folder: RunFolder, mark: str) -> int:
 def _left_out(execution: Execution, folder: RunFolder) -> str:
     """Lists by sweep what was left out for lack of time; '' if nothing was."""
     left = Counter(
-        record.sweep for record in folder.records if record.told_status == "left out" and record.round == 0
+        record.sweep for record in folder.records if record.display_status == "left out" and record.round == 0
     )
     if not left:
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from byteways.cli.wrapping import wrapped
-from byteways.record.simulation_mark import worded
+from byteways.record.simulation_mark import relabel_as_simulated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,7 +50,7 @@ def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
     for unit, lines in grids:
         console.print()
         title = f"Node: {RULE} at {at}, {unit}"
-        console.print(Text(worded(title, simulated), style="bold"), soft_wrap=True)
+        console.print(Text(relabel_as_simulated(title, simulated), style="bold"), soft_wrap=True)
         for line in lines:
             console.print(line, soft_wrap=True)
     for note in _notes(matrix):

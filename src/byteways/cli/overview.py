@@ -15,7 +15,7 @@ from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import console as terminal_console
 from byteways.cli.terminal import echo_rendered
 from byteways.cli.wrapping import wrapped
-from byteways.record.simulation_mark import worded
+from byteways.record.simulation_mark import relabel_as_simulated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,9 @@ def rendered(fill: Callable[[Console], None], mark: str) -> str:
         fill(console)
     # Rich pads the last column with blanks.
     lines = (line.rstrip(" ") for line in captured.get().splitlines())
-    return "\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines)
+    return "\n".join(
+        line if mark and mark in line else relabel_as_simulated(line, bool(mark)) for line in lines
+    )
 
 
 def print_verdict(console: Console, text: str) -> None:
@@ -80,7 +82,7 @@ def print_headline(console: Console, index: Index, mark: str) -> None:
     if first is None:
         return
     title = "Recommended interface by path"
-    full = [[worded(cell, index.simulated) for cell in row] for row in rows_of_text(first)]
+    full = [[relabel_as_simulated(cell, index.simulated) for cell in row] for row in rows_of_text(first)]
     short = [[cell.replace(f"{ALIKE} from ", "≈ ") for cell in row] for row in full]
     print_table(console, mark, title, ["between", *first.size_names], short)
     if short != full:

@@ -113,7 +113,7 @@ class Progress:
         self._draw()
 
     def ended(self, record: Record) -> None:
-        self.counts[record.told_status] += 1
+        self.counts[record.display_status] += 1
         self._done += 1
         self._current = None
         if record.status == "measured":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from byteways.cli.beside_option import BesideRun, check_before, check_pair, opened_beside
-from byteways.cli.measure_and_report import command_line, measured
+from byteways.cli.measure_and_report import command_line, measure_and_report
 from byteways.cli.run import default_folder, print_plan
 from byteways.cli.run_options import (
     AsJson,
@@ -32,7 +32,7 @@ from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
 from byteways.plan.planner import NoCaseError
 from byteways.record.run_folder import RunFolder, read_manifest
-from byteways.record.simulation_mark import mark_of, model_of, subject, worded
+from byteways.record.simulation_mark import mark_of, model_of, relabel_as_simulated, subject
 from byteways.run.conduct.conductor import Interrupted
 from byteways.run.conduct.dry_run import dry_plan
 from byteways.run.conduct.execution import Execution, begin, check_new_folder
@@ -176,7 +176,7 @@ class _Task:
             def tell(run: RunFolder, counts: Counter[str], written: Path | None) -> None:
                 _print(self.study, run, as_json, counts, written, self.beside)
 
-            return measured(execution, interruption, tell, report=report, beside=self.beside)
+            return measure_and_report(execution, interruption, tell, report=report, beside=self.beside)
 
     def _begun(self, interruption: Interruption) -> Execution:
         study = self.study
@@ -261,7 +261,7 @@ def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
     from byteways.explain.studies.topic import topic_of
 
     def said(text: str) -> str:
-        return worded(text, bool(outcome.mark))
+        return relabel_as_simulated(text, bool(outcome.mark))
 
     topic = topic_of(outcome)
     blocks: list[Table | Lines] = [Lines(said(topic.title), (said(topic.lead),))]

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from byteways.cli.measure_and_report import command_line, measured, print_outcome
+from byteways.cli.measure_and_report import command_line, measure_and_report, print_outcome
 from byteways.cli.run_options import (
     AllDevices,
     AsJson,
@@ -136,7 +136,7 @@ def run(
         def tell(folder: RunFolder, counts: Counter[str], written: Path | None) -> None:
             print_outcome(folder, counts, written, as_json)
 
-        return measured(execution, interruption, tell, report=not no_report)
+        return measure_and_report(execution, interruption, tell, report=not no_report)
 
 
 def _chosen(suite: str | None, transfers: list[str] | None) -> Suite:

@@ -21,7 +21,7 @@ from byteways.cli.runs import opened_run
 from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import echo, echo_rendered
 from byteways.json_text import json_text
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, mark_of, model_of, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
@@ -105,7 +105,7 @@ def _as_data(view: View) -> dict[str, Any]:
 
     def figures(cell: Cell) -> dict[str, Any]:
         record = cell.record
-        name = "bandwidth_bytes_per_s" if figure_of(record.interface) == "bandwidth" else "latency_ns"
+        name = "bandwidth_bytes_per_s" if metric_of(record.interface) == "bandwidth" else "latency_ns"
         asked = (
             "case_id interface executor access pattern path source destination size_bytes "
             "cache options environment"

@@ -16,7 +16,7 @@ from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Run, group_by
 from byteways.explain.subjects import FINDINGS
-from byteways.record.simulation_mark import worded
+from byteways.record.simulation_mark import relabel_as_simulated
 
 __all__ = ["Finding", "findings"]
 
@@ -28,13 +28,13 @@ def findings(run: Run) -> list[Finding]:
         run: A run, or its existing index.
     """
     index = Index.of(run)
-    found = told_apart([finding for rule in FINDINGS for finding in rule(index)])
+    found = disambiguate_titles([finding for rule in FINDINGS for finding in rule(index)])
     if index.simulated:
         found = [_of_a_model(finding) for finding in found]
     return sorted(found, key=lambda finding: -finding.importance)
 
 
-def told_apart(found: Sequence[Finding]) -> list[Finding]:
+def disambiguate_titles(found: Sequence[Finding]) -> list[Finding]:
     """Returns the findings; those that would give one thing two figures say in what they differ.
 
     Sentences of equal words and unequal figures are about different settings or paths.
@@ -84,5 +84,5 @@ _PATHS = 4
 
 def _of_a_model(finding: Finding) -> Finding:
     """Returns the finding as worded for a simulated run, even if quoted alone."""
-    title, detail = worded(finding.title, True), worded(finding.detail, True)
+    title, detail = relabel_as_simulated(finding.title, True), relabel_as_simulated(finding.detail, True)
     return replace(finding, title=f"Simulated: {title}", detail=detail)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from byteways.explain.best.representative import by_one_way, standing
+from byteways.explain.best.representative import by_one_variant, representatives
 from byteways.explain.claims.finding import Finding
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
@@ -49,7 +49,7 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
         index: The run.
         findings: Its findings, which mark outliers.
     """
-    found = index.once(standing)
+    found = index.once(representatives)
     cells = _of_devices(index, found.cells) if found else {}
     if not cells:
         return _of_ranks(index, findings)
@@ -85,7 +85,7 @@ def _of_ranks(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     sent = [cell for cell in sent if cell.record.size_bytes == size]
     cells: dict[tuple[str, str], Cell] = {}
     for alike in group_by(sent, lambda cell: (kind(cell), _class(index, cell))).values():
-        cells |= by_one_way(alike, lambda cell: (cell.source.place, cell.destination.place))
+        cells |= by_one_variant(alike, lambda cell: (cell.source.place, cell.destination.place))
     ways = {(BETWEEN_RANKS, cell.variant.label()): None for cell in cells.values()}
     return _matrix(index, findings, {size}, cells, ways)
 

@@ -17,8 +17,8 @@ from byteways.plan.interfaces import (
     APPLICATIONS,
     INTERFACES,
     counts_as_stream,
-    figure_of,
     is_memory_step,
+    metric_of,
     moves_pages,
 )
 from byteways.plan.legality import kind_of
@@ -156,7 +156,7 @@ class Estimator:
         if case.flows[0].partner is not None:
             sample_s = max(LEAST_ROUND_TRIPS * operation_s, LEAST_SAMPLE_S[kind])
         verified_each = preparation_s * samples <= VERIFICATION_SHARE * budget_s / rounds
-        prepared_each = verified_each and figure_of(case.interface) == "bandwidth"
+        prepared_each = verified_each and metric_of(case.interface) == "bandwidth"
         each_s = sample_s + (preparation_s if prepared_each else 0.0)
         if case.interface in APPLICATIONS:  # each sample is checked as a whole
             each_s += preparation_s
@@ -179,7 +179,7 @@ class Estimator:
             return case.size_bytes / CHASE_BUILD_BYTES_PER_S[kind_of(case.flows[0].source.device)] / 2
         for buffer, size in buffers(case, self.capabilities):
             size = size if case.cache == "cold" else case.size_bytes
-            passes = 1.5 if figure_of(case.interface) == "bandwidth" else 1.0
+            passes = 1.5 if metric_of(case.interface) == "bandwidth" else 1.0
             rate = PATTERN_BYTES_PER_S[kind_of(buffer.device)]
             if kind_of(buffer.device) == "cpu":
                 combined = buffer.memory == "write-combined"
@@ -201,7 +201,7 @@ class Estimator:
             return CALL_S + _pages_s(case, case.size_bytes)
         if case.interface in APPLICATIONS:
             return self._application_s(case)
-        if figure_of(case.interface) == "time":
+        if metric_of(case.interface) == "time":
             return INTERFACES[case.interface].call_s.get(kind_of(flow.executor), CALL_S)
         if INTERFACES[case.interface].walks:
             if flow.executor != flow.source.device:

@@ -10,8 +10,8 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import (
     APPLICATIONS,
     WORD_BYTES,
-    figure_of,
     is_memory_step,
+    metric_of,
     moves_pages,
     one_buffer,
 )
@@ -90,7 +90,7 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
     interface = case.interface_of(flow)
     if is_memory_step(interface) and interface != "map-peer":  # the step allocates its own memory
         return PAGE_BYTES
-    if figure_of(interface) != "bandwidth":  # only bandwidth measurements rotate
+    if metric_of(interface) != "bandwidth":  # only bandwidth measurements rotate
         return _whole_words(case.size_of(flow))
     cache = max(_cache_part(case, end.device, cache_bytes) for end in (flow.source, flow.destination))
     size = case.size_of(flow)

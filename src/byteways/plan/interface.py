@@ -13,7 +13,7 @@ BUFFERS = ("pair", "one", "moved")
 #: Byte count that includes every array read or written, as in STREAM.
 READ_WRITE = "read+write"
 #: The metric: bytes per second, nanoseconds per dependent step, or nanoseconds per call.
-FIGURES = ("bandwidth", "latency", "time")
+RESULT_METRICS = ("bandwidth", "latency", "time")
 
 
 @dataclass(frozen=True)

@@ -325,7 +325,7 @@ def is_memory_step(interface: str) -> bool:
     return INTERFACES[interface].category == MEMORY
 
 
-def figure_of(interface: str) -> str:
+def metric_of(interface: str) -> str:
     """Returns its metric, one of interface.FIGURES."""
     return INTERFACES[interface].figure
 

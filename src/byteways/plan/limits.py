@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import INTERFACES, figure_of
+from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.peaks import measured_flows, stranger_of, ways_of
 from byteways.topology.cached import cached
 from byteways.topology.capacity import Arc, host_memory, maximum_flow, memory_of, package_gpu
@@ -67,7 +67,7 @@ def limit(topology: Topology, case: Case, distinct_bytes: Mapping[str, int] | No
         distinct_bytes: Bytes that all flows touch before an address repeats, by `source` and `destination`;
             None: unknown, so memories impose no limit.
     """
-    if figure_of(case.interface) != "bandwidth":
+    if metric_of(case.interface) != "bandwidth":
         return Limit(None, f"{case.interface} measures time, which has no physical limit here")
     if case.hosts:
         return Limit(None, "the network between the hosts is not in this machine's topology")

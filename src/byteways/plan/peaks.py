@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from byteways.plan.case import OF_ALL_RANKS, Case, Flow
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, metric_of
 from byteways.plan.relays import paths_of
 from byteways.topology.capacity import Arc, links_between, maximum_flow, memory_of, one_memory
 from byteways.topology.model import Topology
@@ -55,7 +55,7 @@ def peak(topology: Topology, case: Case) -> Peak:
         topology: The machine that runs the case.
         case: A case with devices of that machine.
     """
-    if figure_of(case.interface) != "bandwidth":
+    if metric_of(case.interface) != "bandwidth":
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
     if case.pattern in OF_ALL_RANKS:
         return Peak(None, algorithm_sets_peak(case.pattern), ())

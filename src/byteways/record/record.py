@@ -129,7 +129,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         return bool(self.warnings) and BEYOND_LIMIT in [warning.id for warning in self.warnings]
 
     @property
-    def told_status(self) -> str:
+    def display_status(self) -> str:
         """The displayed status: a case skipped for lack of time is `left out`."""
         without_time = self.status == "skipped" and (self.reason or "").startswith(WANT_OF_TIME)
         return "left out" if without_time else self.status

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from operator import attrgetter
 
 from byteways.plan.case import CACHES, PATTERNS, Case
-from byteways.plan.interfaces import INTERFACES, OPTIONS, figure_of
+from byteways.plan.interfaces import INTERFACES, OPTIONS, metric_of
 from byteways.plan.memory import MEMORIES
 from byteways.record.record import STATUSES, Record
 from byteways.record.record_parts import wrong_part
@@ -129,7 +129,7 @@ def _about_outcome(record: Record) -> str:
         if record.time_ns is None:
             return "it was measured and has no time"
         figure = (
-            record.bandwidth_bytes_per_s if figure_of(record.interface) == "bandwidth" else record.latency_ns
+            record.bandwidth_bytes_per_s if metric_of(record.interface) == "bandwidth" else record.latency_ns
         )
         if figure is None:
             return "it was measured and has no result"

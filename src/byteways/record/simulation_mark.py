@@ -51,7 +51,7 @@ def mark_of(manifest: Mapping[str, Any]) -> str:
     return mark(model_of(manifest), faults) if is_simulated(manifest) else ""
 
 
-def worded(text: str, simulated: bool) -> str:
+def relabel_as_simulated(text: str, simulated: bool) -> str:
     """Replaces words that claim a measurement if the run is simulated."""
     return _CLAIM.sub(_simulated_word, text) if simulated else text
 

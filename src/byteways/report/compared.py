@@ -24,7 +24,7 @@ from byteways.explain.two_runs.wording_comparison import (
     suspicion,
     values,
 )
-from byteways.record.simulation_mark import is_simulated, mark_of, subject, worded
+from byteways.record.simulation_mark import is_simulated, mark_of, relabel_as_simulated, subject
 from byteways.report.charts import Chart
 from byteways.report.node.changes import draw_changes
 from byteways.report.node.drawing import Drawing
@@ -124,7 +124,7 @@ def from_comparison(runs: Sequence[Run], compared: Comparison) -> ComparedPage:
     differing = [pair for pair in compared.pairs if pair.claim.differ]
 
     def told(text: str) -> str:
-        return worded(text, simulated)
+        return relabel_as_simulated(text, simulated)
 
     return ComparedPage(
         f"{machine(first.topology)}: {headline(compared)}",
@@ -183,7 +183,11 @@ def _views(first: Index, second: Index, pairs: Sequence[Pair], simulated: bool) 
 
 def _worded(changed: Changed, simulated: bool) -> Chart:
     chart = changed.chart
-    return Chart(worded(chart.title, simulated), worded(chart.caption, simulated), chart.figure)
+    return Chart(
+        relabel_as_simulated(chart.title, simulated),
+        relabel_as_simulated(chart.caption, simulated),
+        chart.figure,
+    )
 
 
 def _counted(changed: Sequence[Changed]) -> tuple[str, bool, int]:

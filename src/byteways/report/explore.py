@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from byteways.explain.best.ranking import Ranking, rank
-from byteways.explain.best.representative import standing, stands
+from byteways.explain.best.representative import representative_of_each_pair, representatives
 from byteways.explain.claims.claim import LEADS, TIE
 from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import ALIKE, LEADER, NOT_RANKED, alike, less
@@ -102,7 +102,7 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
         "alike": words.texts.get(ALIKE),
     }
     across = [cell for cell in single if _ends(cell)[0] != _ends(cell)[1]] or single
-    stood = index.once(standing)
+    stood = index.once(representatives)
     largest = stood.size_bytes if stood else broadest_size(across)
     first = min((cell for cell in across if cell.record.size_bytes == largest), key=_interest)
     return Explorer(
@@ -218,7 +218,10 @@ def _orders(
     """
     found = []
     for (mode, size), some in group_by(cells, lambda cell: (_mode(cell), cell.record.size_bytes)).items():
-        stood = [stands(index, [cell for cell in some if _allowed(cell, access)]) for access in ACCESSES]
+        stood = [
+            representative_of_each_pair(index, [cell for cell in some if _allowed(cell, access)])
+            for access in ACCESSES
+        ]
         for (a, b), members in group_by(some, _ends).items():
             order = _order(members)
             best = [one.get((a, b)) for one in stood]

@@ -26,7 +26,7 @@ from byteways.explain.subjects.routes import route_tables
 from byteways.explain.subjects.study import repeated
 from byteways.explain.tables import Tables, tables
 from byteways.explain.topics import topics
-from byteways.record.simulation_mark import mark_of, subject, worded
+from byteways.record.simulation_mark import mark_of, relabel_as_simulated, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.report import charts
 from byteways.report.about import devices, facts, method
@@ -182,9 +182,13 @@ def from_run(run: Run, beside: Run | None = None) -> Page:
 def _worded(value: Any) -> Any:
     """Replaces claims of measuring in all texts of a simulated run's page."""
     if isinstance(value, str):
-        return worded(value, True)
+        return relabel_as_simulated(value, True)
     if isinstance(value, Finding):  # its claims are not shown
-        return replace(value, title=worded(value.title, True), detail=worded(value.detail, True))
+        return replace(
+            value,
+            title=relabel_as_simulated(value.title, True),
+            detail=relabel_as_simulated(value.detail, True),
+        )
     if isinstance(value, tuple):
         return tuple(_worded(item) for item in value)
     if isinstance(value, dict):
@@ -192,7 +196,9 @@ def _worded(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, (type, Chart)):
         return replace(value, **{item.name: _worded(getattr(value, item.name)) for item in fields(value)})
     if isinstance(value, Chart):
-        return Chart(worded(value.title, True), worded(value.caption, True), value.figure)
+        return Chart(
+            relabel_as_simulated(value.title, True), relabel_as_simulated(value.caption, True), value.figure
+        )
     return value
 
 
@@ -225,7 +231,7 @@ def _page(whole: Run, beside: Run | None) -> Page:
         drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
         if run.topology.devices
         else None,
-        explorer=explorer(run, partial(worded, simulated=run.simulated)),
+        explorer=explorer(run, partial(relabel_as_simulated, simulated=run.simulated)),
         devices=devices(run),
         topology_notes=run.topology.notes,
         curves=over_size,

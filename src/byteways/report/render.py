@@ -37,7 +37,7 @@ def script_json(value: Any) -> str:
     return text
 
 
-class Later:
+class DeferredTexts:
     """Texts that the page unpacks after its first view, each once: details of cells, and large tables."""
 
     def __init__(self) -> None:
@@ -82,8 +82,8 @@ def render(page: Page, records: str, library: str | None = None) -> str:
         save=_asset("save.js"),
         records=_asset("records.js"),
         records_packed=records,
-        tips=Later(),
-        later=Later(),
+        tips=DeferredTexts(),
+        later=DeferredTexts(),
     )
 
 

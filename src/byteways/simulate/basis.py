@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import INTERFACES, figure_of, moves_pages
+from byteways.plan.interfaces import INTERFACES, metric_of, moves_pages
 from byteways.plan.memory import is_managed, is_plain
 from byteways.simulate.model import ASSUMED, FITTED, NOMINAL, MachineModel
 
@@ -40,7 +40,7 @@ def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
         yield from known
         return
     ends = list(case.buffers_of(flow))
-    if figure_of(interface) == "latency":
+    if metric_of(interface) == "latency":
         yield from _latencies(model, flow.executor, ends[0].device)
         if flow.partner:
             yield from _latencies(model, flow.partner, ends[0].device)

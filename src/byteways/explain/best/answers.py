@@ -31,12 +31,12 @@ from byteways.explain.results.selection import (
 )
 from byteways.explain.results.summary import Cell, Run, group_by
 from byteways.plan.case import Case, PlannedCase
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.plan.memory import is_managed
 from byteways.plan.options import TIMING
 from byteways.plan.question import PROCESS, RANKS, Question, is_host
 from byteways.record.record import Record
-from byteways.record.simulation_mark import mark_of, model_of, worded
+from byteways.record.simulation_mark import mark_of, model_of, relabel_as_simulated
 from byteways.topology.device_names import devices_named
 from byteways.units import format_size
 
@@ -116,7 +116,7 @@ class Answer:
         said += answer(self.ranking)
         if any("assumed" in one.rests_on for one in self.ranking.group.cells):
             said += "; based on assumed parameters of the model"
-        return worded(said, bool(self.simulated))
+        return relabel_as_simulated(said, bool(self.simulated))
 
     def __repr__(self) -> str:
         """What a prompt shows: the line, after the mark of a simulated run. The fields hold whole records."""
@@ -195,11 +195,11 @@ def answers(run: Run, asked: Question, name: str = "RUN") -> list[Answer | NoAns
     order = list(KINDS)
     found: list[Answer | NoAnswer] = []
     places = group_by(sized, lambda cell: (order.index(kind(cell)), _wires(index, cell)))
-    for (_, wires), members in sorted(places.items(), key=lambda item: str(item[0])):
+    for (_, link_class), members in sorted(places.items(), key=lambda item: str(item[0])):
         cold = [cell for cell in members if cell.record.cache == "cold"]
         compared = cold or members
         ranking = rank(compared)
-        named = _place(compared, wires)
+        named = _place(compared, link_class)
         mark = mark_of(index.manifest)
         found.append(
             Answer(asked, named, ranking, mark) if ranking else _not_ranked(index, asked, named, compared)
@@ -214,7 +214,7 @@ def left_out(run: Run, planned: Iterable[PlannedCase]) -> list[str]:
         run: What was measured of the plan.
         planned: All cases and rounds, also those that were planned out of the time.
     """
-    tried = {(one.case_id, one.round) for one in run.records if one.told_status != "left out"}
+    tried = {(one.case_id, one.round) for one in run.records if one.display_status != "left out"}
     able = (one for one in planned if one.reason is None or one.spare)
     missing = (one.case for one in able if one.key not in tried)
     return list(dict.fromkeys(map(_setting, missing)))
@@ -264,7 +264,7 @@ def _device(end: object) -> str:
 def _fits(cell: Cell, asked: Question) -> bool:
     """Whether it is an alternative for what is asked."""
     record = cell.record
-    if not fnmatchcase(record.pattern, asked.pattern) or figure_of(record.interface) != "bandwidth":
+    if not fnmatchcase(record.pattern, asked.pattern) or metric_of(record.interface) != "bandwidth":
         return False
     if not does_the_job(cell) or record.options.get(TIMING.name, TIMING.default) != TIMING.default:
         return False
@@ -284,11 +284,11 @@ def _wires(index: Index, cell: Cell) -> tuple[str, ...]:
     return index.link_classes(cell)
 
 
-def _place(members: Sequence[Cell], wires: Sequence[str]) -> str:
+def _place(members: Sequence[Cell], link_class: Sequence[str]) -> str:
     paths = sorted({cell.record.path for cell in members}, key=label_order)
     if len(paths) == 1:
         return paths[0]
-    named = (KINDS[kind(members[0])], *dict.fromkeys(filter(None, wires)), count(len(paths), "path"))
+    named = (KINDS[kind(members[0])], *dict.fromkeys(filter(None, link_class)), count(len(paths), "path"))
     return ", ".join(named)
 
 
@@ -344,7 +344,7 @@ def _failed(index: Index, asked: Question) -> str | None:
         return None
     first = tried[0]
     number = len({one.case_id for one in tried})
-    told = f"{first.interface} {first.path}: {first.told_status}, {first.reason or 'without a reason'}"
+    told = f"{first.interface} {first.path}: {first.display_status}, {first.reason or 'without a reason'}"
     return f"{count(number, 'case')} there {'has' if number == 1 else 'have'} no result: {told}"
 
 

@@ -30,7 +30,7 @@ def best_map(index: Index, found: Sequence[Cell]) -> BestMap | None:
         [cell for cell in unidirectional(found) if cell.stays and cell.ranked],
         lambda cell: (order.index(kind(cell)), index.link_class(cell), cell.record.cache),
     )
-    for (place, wires, cache), members in sorted(places.items()):
+    for (place, link_class, cache), members in sorted(places.items()):
         by_size = {
             size: some
             for size, some in group_by(members, lambda cell: cell.record.size_bytes).items()
@@ -38,7 +38,7 @@ def best_map(index: Index, found: Sequence[Cell]) -> BestMap | None:
         }
         several = len({one for at, one, _ in places if at == place}) > 1
         if by_size:
-            words = KINDS[order[place]], wires if several else "", cache
+            words = KINDS[order[place]], link_class if several else "", cache
             compared[", ".join(word for word in words if word)] = by_size
     sizes = tuple(sorted({size for by_size in compared.values() for size in by_size}))
     rows = tuple(

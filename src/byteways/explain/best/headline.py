@@ -42,9 +42,9 @@ LABELS = {
 }
 
 
-def _name(same: Variant) -> str:
-    needed = " ".join(part for part in (same.options, same.environment) if part)
-    return f"{same.interface} with {needed}" if needed else same.interface
+def _name(variant: Variant) -> str:
+    needed = " ".join(part for part in (variant.options, variant.environment) if part)
+    return f"{variant.interface} with {needed}" if needed else variant.interface
 
 
 @dataclass(frozen=True)
@@ -148,11 +148,11 @@ def headline(run: Run) -> Headline | None:
     for name in ORDER:
         of_kind = [cell for cell in compared if kind(cell) == name]
         classes = group_by(of_kind, index.link_class)
-        for wires, members in sorted(classes.items(), key=lambda item: -_reach(item[1])):
-            named = wires and (name == "gpu-gpu" or len(classes) > 1)
+        for link_class, members in sorted(classes.items(), key=lambda item: -_reach(item[1])):
+            named = link_class and (name == "gpu-gpu" or len(classes) > 1)
             leads = tuple(_entry(members, size) for size in SIZES)
             if any(_told(entry) for entry in leads):
-                rows.append((f"{LABELS[name]}, {wires}" if named else LABELS[name], leads))
+                rows.append((f"{LABELS[name]}, {link_class}" if named else LABELS[name], leads))
     if not any(isinstance(entry, Lead) for _, leads in rows for entry in leads):
         return None
     kept = [place for place in range(len(SIZES)) if any(_told(leads[place]) for _, leads in rows)]

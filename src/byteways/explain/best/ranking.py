@@ -60,8 +60,8 @@ def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
     groups = _broad(ways)
     first = _first(groups, len(ways))
 
-    def against(same: Variant, group: Group) -> Rival:
-        return Rival(same, group, compare(groups[first], group, kind=kind, ways=len(ways)))
+    def against(variant: Variant, group: Group) -> Rival:
+        return Rival(variant, group, compare(groups[first], group, kind=kind, ways=len(ways)))
 
     rivals = [against(same, group) for same, group in groups.items() if same != first]
     narrow = [against(same, pool(some)) for same, some in ways.items() if same not in groups]
@@ -144,6 +144,6 @@ def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Var
     return max(plain, key=lambda same: groups[same].value, default=first)
 
 
-def _settings(same: Variant) -> bool:
+def _settings(variant: Variant) -> bool:
     """Whether it differs from a program's defaults."""
-    return bool(same.environment or same.options)
+    return bool(variant.environment or variant.options)

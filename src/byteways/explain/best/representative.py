@@ -25,7 +25,7 @@ Ends = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Standing:
+class Representatives:
     """The results that stand for pairs of different devices, over cold caches.
 
     They have `size_bytes`, near the largest with most paths. Where a kind and link class was not measured at
@@ -37,7 +37,7 @@ class Standing:
     faster: tuple[str, ...] = ()  # sentences on ways that few pairs of a class have, and are faster there
 
 
-def standing(index: Index) -> Standing | None:
+def representatives(index: Index) -> Representatives | None:
     """Returns the result of each pair of different devices; None without any."""
     cells = [
         cell
@@ -53,7 +53,7 @@ def standing(index: Index) -> Standing | None:
     for alike in group_by(cells, lambda cell: _class(index, cell)).values():
         sizes = group_by(alike, lambda cell: cell.record.size_bytes)
         chosen += sizes.get(size) or sizes[broadest_size(alike)]
-    return Standing(size, stands(index, chosen), tuple(_faster(index, chosen)))
+    return Representatives(size, representative_of_each_pair(index, chosen), tuple(_faster(index, chosen)))
 
 
 def _faster(index: Index, chosen: Iterable[Cell]) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _faster(index: Index, chosen: Iterable[Cell]) -> Iterator[str]:
             yield sentence(said)
 
 
-def stands(index: Index, cells: Iterable[Cell]) -> dict[Ends, Cell]:
+def representative_of_each_pair(index: Index, cells: Iterable[Cell]) -> dict[Ends, Cell]:
     """Returns the result that stands for each pair.
 
     Args:
@@ -73,13 +73,13 @@ def stands(index: Index, cells: Iterable[Cell]) -> dict[Ends, Cell]:
     found: dict[Ends, Cell] = {}
     for alike in group_by(cells, lambda cell: _class(index, cell)).values():
         plain = [cell for cell in alike if is_plain_job(cell)]
-        found |= by_one_way(plain, _ends)
+        found |= by_one_variant(plain, _ends)
         others = group_by([cell for cell in alike if _ends(cell) not in found], _ends)
         found |= {ends: max(some, key=lambda cell: cell.value) for ends, some in others.items()}
     return found
 
 
-def by_one_way(alike: Sequence[Cell], ends: Callable[[Cell], Ends]) -> dict[Ends, Cell]:
+def by_one_variant(alike: Sequence[Cell], ends: Callable[[Cell], Ends]) -> dict[Ends, Cell]:
     """Returns the result of each pair by the best way over all of them, or by its own best.
 
     Args:

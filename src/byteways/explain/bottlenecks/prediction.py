@@ -20,7 +20,7 @@ from byteways.explain.claims.compare import compare, summed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Cell
 from byteways.plan.case import Flow
-from byteways.plan.interfaces import INTERFACES, figure_of
+from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.peaks import arcs_of
 from byteways.topology.capacity import Arc, maximum_flow
 
@@ -154,7 +154,7 @@ def _counted(interface: str) -> bool:
     """Whether the value counts each byte from source to destination once, on a single route."""
     known = INTERFACES[interface]
     straight = known.buffers == "pair" and "relays" not in known.takes
-    return figure_of(interface) == "bandwidth" and known.counts == "per-direction" and straight
+    return metric_of(interface) == "bandwidth" and known.counts == "per-direction" and straight
 
 
 def _rates(cell: Cell, flows: Sequence[Flow]) -> tuple[float, ...] | None:

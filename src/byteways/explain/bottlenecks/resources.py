@@ -142,12 +142,12 @@ def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
         for a, b in bundles:
             yield Resource(f"the link {a}>{b}", (over((a, b)),))
             yield Resource(f"the link {b}>{a}", (over((b, a)),))
-    for wires, bundles in classes.items():
+    for link_class, bundles in classes.items():
         for a, b in bundles:
             yield Resource(f"the link {a}–{b}, both directions together", (over((a, b), (b, a)),))
         if len(bundles) > 1:
             both = tuple(over((a, b), (b, a)) for a, b in bundles)
-            yield Resource(f"each {wires} link, both directions together", both)
+            yield Resource(f"each {link_class} link, both directions together", both)
 
 
 def _reads(*names: str) -> Uses:

@@ -13,7 +13,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Cell, group_by
 from byteways.explain.two_runs.comparison import FAILED, describe
 from byteways.explain.two_runs.suspects import parts_of
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.record.record import WANT_OF_TIME, Record
 from byteways.topology.model import Topology
 from byteways.units import format_size
@@ -21,7 +21,7 @@ from byteways.units import format_size
 
 def speed_of(claim: Claim, cell: Cell) -> tuple[float, tuple[float, float]]:
     """Returns the first side's speed relative to the second's, with its interval; of times the inverse."""
-    if figure_of(cell.record.interface) == "bandwidth":
+    if metric_of(cell.record.interface) == "bandwidth":
         return claim.effect, (claim.low, claim.high)
     low, high = (1 / end if end else float("inf") for end in (claim.high, claim.low))
     return (1 / claim.effect if claim.effect else float("inf")), (low, high)
@@ -52,7 +52,7 @@ def judged(cell: Cell, claim: Claim, tolerance: float, basis: str, topology: Top
 def unjudged(cell: Cell, reason: str, topology: Topology) -> Judged:
     """Returns a case with a result and nothing to judge it by."""
     record = cell.record
-    figure, parts = figure_of(record.interface), parts_of(record, topology)
+    figure, parts = metric_of(record.interface), parts_of(record, topology)
     return Judged(UNKNOWN, describe(cell), record.case_id, figure, cell.value, reason=reason, parts=parts)
 
 

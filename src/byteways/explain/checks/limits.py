@@ -18,7 +18,7 @@ from byteways.explain.results.summary import NOT_RANKED, Cell
 from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan.case import Case
 from byteways.plan.filters import only_filter
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.plan.sizes import size_filter
 from byteways.plan.spelling import closest
 from byteways.plan.toml_files import read_toml
@@ -44,7 +44,7 @@ class Limit:
 
     def of(self, cell: Cell) -> float | None:
         """Returns the limit of a result in its own unit; None if it does not apply to it."""
-        by_rate = figure_of(cell.record.interface) == "bandwidth"
+        by_rate = metric_of(cell.record.interface) == "bandwidth"
         if by_rate != (self.unit != "time"):
             return None
         if self.unit == "peak":

@@ -39,7 +39,7 @@ from byteways.explain.results.repeatability import (
     student,
 )
 from byteways.explain.results.summary import Cell, Group, group_by
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.plan.options import TIMING
 
 #: Least relative difference for a lead, however certain a smaller one is.
@@ -241,7 +241,7 @@ def _claim(
     kind, quantity, comparisons = what
     agree = sum(effect.leads for effect in effects)
     against = sum(effect.trails for effect in effects)
-    by_rate = figure_of(cells_of(first)[0].record.interface) == "bandwidth"
+    by_rate = metric_of(cells_of(first)[0].record.interface) == "bandwidth"
     return Claim(
         kind,
         _verdict(len(effects), agree, against),

@@ -104,19 +104,19 @@ ACCESS = {
 }
 
 
-def way(same: Variant) -> str:
+def way(variant: Variant) -> str:
     """`copy issued by the source`, `copy with pinned memory (blocks=8)`: interface with settings.
 
     Between host memory and a GPU the GPU issues the transfer, so the direction implies the access.
     """
-    text = same.interface
-    one_gpu_end = is_device(same.source) != is_device(same.destination)
-    if not one_gpu_end or same.managed:
-        text += ACCESS.get(same.access, "")
-    if same.host_memory:
-        text += f" with {same.host_memory} memory"
-    warm = "warm" if same.cache == "warm" else ""
-    rest = [part for part in (same.options, same.environment, warm) if part]
+    text = variant.interface
+    one_gpu_end = is_device(variant.source) != is_device(variant.destination)
+    if not one_gpu_end or variant.managed:
+        text += ACCESS.get(variant.access, "")
+    if variant.host_memory:
+        text += f" with {variant.host_memory} memory"
+    warm = "warm" if variant.cache == "warm" else ""
+    rest = [part for part in (variant.options, variant.environment, warm) if part]
     return f"{text} ({', '.join(rest)})" if rest else text
 
 

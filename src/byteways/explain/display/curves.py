@@ -58,7 +58,7 @@ def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
         ),
     )
     order = list(KINDS)
-    for (name, wires, warm, options), members in sorted(
+    for (name, class_name, warm, options), members in sorted(
         grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2:])
     ):
         series = tuple(
@@ -68,7 +68,7 @@ def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
         )
         if series:
             peaks = {cell.peak for cell in members if cell.peak}
-            parts = KINDS[name], wires, "warm caches" * warm, "with options" * options
+            parts = KINDS[name], class_name, "warm caches" * warm, "with options" * options
             title = ", ".join(part for part in parts if part)
             families.append(Family(title, series, peaks.pop() if len(peaks) == 1 else None))
     return families

@@ -96,16 +96,16 @@ def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]
     return grids + bidirectional_matrices(found, size_bytes)
 
 
-def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> Grid:
+def _matrix(variant: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> Grid:
     """Returns the matrix of one variant, with its copies within a GPU on the diagonal."""
     size = members[0].record.size_bytes
     diagonal = [
         cell
         for cell in inside
-        if cell.record.size_bytes == size and replace(cell.variant, access=same.access) == same
+        if cell.record.size_bytes == size and replace(cell.variant, access=variant.access) == variant
     ]
     return grid_of(
-        f"{same.label()}, unidirectional",
+        f"{variant.label()}, unidirectional",
         "from \\ to",
         ((cell.source.device, cell.destination.device, cell) for cell in [*members, *diagonal]),
         note="Diagonal: copy inside one GPU, each byte counted once" if diagonal else "",

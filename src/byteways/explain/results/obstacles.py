@@ -62,7 +62,7 @@ class WarningGroup:
 def not_measured(records: Iterable[Record]) -> list[Reason]:
     """Groups cases without a value by displayed status and reason, the gravest status first."""
     rest = [record for record in records if record.status != "measured"]
-    grouped = group_by(rest, lambda record: (record.told_status, record.reason or "no reason was given"))
+    grouped = group_by(rest, lambda record: (record.display_status, record.reason or "no reason was given"))
     reasons = [
         Reason(
             status,

@@ -10,7 +10,7 @@ from math import log
 from statistics import fmean
 
 from byteways.explain.results.repeatability import Rounds
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.record.record import Record
 
 #: Warnings that a value may differ next time, with the word shown in sentences.
@@ -43,7 +43,7 @@ def figure(record: Record) -> float | None:
     """
     if record.status != "measured" or (record.warnings and record.beyond_limit):
         return None
-    if figure_of(record.interface) == "bandwidth":
+    if metric_of(record.interface) == "bandwidth":
         return record.bandwidth_bytes_per_s
     return record.latency_ns
 
@@ -57,7 +57,7 @@ def interval(record: Record) -> tuple[float, float]:
     if times is None or min(times.ci95) <= 0:
         return value, value
     low, high = times.ci95
-    if figure_of(record.interface) != "bandwidth":
+    if metric_of(record.interface) != "bandwidth":
         return value * low / times.median, value * high / times.median
     return value * times.median / high, value * times.median / low
 
@@ -75,7 +75,7 @@ def rounds_of(case: Sequence[Record], values: Sequence[float]) -> Rounds:
     alone = record.pattern == "unidirectional"
     quiet = not RESTLESS & {warning.id for one in case for warning in one.warnings}
     size = sum(record.size_bytes >= bound for bound in SIZE_CLASSES)
-    run = (quiet, figure_of(record.interface))
+    run = (quiet, metric_of(record.interface))
     pair = (*run, alone, ends, inside)
     family = (*pair, record.category, record.executor.rstrip("0123456789"))
     return Rounds(tuple(values), fmean(map(_within, case)), ((*family, size), family, pair, run))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from byteways.explain.results.summary import Cell, group_by
 from byteways.explain.results.variants import Variant
-from byteways.plan.interfaces import INTERFACES, figure_of
+from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.topology import routes
 from byteways.topology.model import Topology
 
@@ -37,11 +37,11 @@ def class_between(topology: Topology, source: str, destination: str) -> str:
     """
     if source == destination:
         return ""
-    wires = routes.link_class(topology, source, destination)
-    if wires != "routed":
-        return wires
+    class_name = routes.link_class(topology, source, destination)
+    if class_name != "routed":
+        return class_name
     narrowest = min(link.peak_bytes_per_s or 0 for link in routes.route(topology, source, destination))
-    return f"{wires}, {narrowest / 1e9:g} GB/s" if narrowest else wires
+    return f"{class_name}, {narrowest / 1e9:g} GB/s" if narrowest else class_name
 
 
 def limited_by_link(topology: Topology, cell: Cell) -> bool:
@@ -124,7 +124,7 @@ def is_plain_job(cell: Cell) -> bool:
     return cell.stays and cell.record.interface not in APART and does_the_job(cell)
 
 
-def by_ipc(found: Iterable[Cell]) -> list[Cell]:
+def ipc_results(found: Iterable[Cell]) -> list[Cell]:
     """Returns the same of memory of another process."""
     return [cell for cell in found if cell.arrives and cell.by_ipc]
 
@@ -146,7 +146,7 @@ def concurrent(found: Iterable[Cell]) -> list[Cell]:
         cell
         for cell in found
         if cell.record.pattern != "unidirectional"
-        and figure_of(cell.record.interface) == "bandwidth"
+        and metric_of(cell.record.interface) == "bandwidth"
         and within_a_process(cell)
     ]
 

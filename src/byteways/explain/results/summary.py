@@ -18,7 +18,7 @@ from byteways.explain.results.repeatability import LEAST_ROUNDS, Rounds, Spread,
 from byteways.explain.results.rounds import UNSETTLED, figure, interval, rounds_of
 from byteways.explain.results.variants import Variant, variant_of
 from byteways.plan.case import Buffer
-from byteways.plan.interfaces import INTERFACES, OF_ALL, counts_as_stream, figure_of
+from byteways.plan.interfaces import INTERFACES, OF_ALL, counts_as_stream, metric_of
 from byteways.plan.memory import is_managed
 from byteways.plan.options import TIMING
 from byteways.plan.pitched_rows import moves_rows
@@ -185,7 +185,7 @@ class Cell:
         interface = self.record.interface
         return (
             self.record.pattern == "unidirectional"
-            and figure_of(interface) == "bandwidth"
+            and metric_of(interface) == "bandwidth"
             and not counts_as_stream(interface)
             and not moves_rows(interface)
         )

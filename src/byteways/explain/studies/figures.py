@@ -106,7 +106,7 @@ class Published:
         return ", ".join(told)
 
 
-def figure_of(records: Sequence[Record], line: Line, statistic: str) -> Ours:
+def our_value(records: Sequence[Record], line: Line, statistic: str) -> Ours:
     """Returns the value of a case over all its rounds, by the source's statistic.
 
     Args:

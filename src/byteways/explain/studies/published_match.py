@@ -11,7 +11,7 @@ from byteways.studies.values import Value
 
 
 @dataclass(frozen=True)
-class Told:
+class PublishedMatch:
     """How the source tells values of a line at a place."""
 
     metric: str | None  # None: any
@@ -21,9 +21,9 @@ class Told:
     ends: tuple[Buffer, Buffer, str]  # source, destination and executor
 
 
-def told_of(line: Line, place: Place) -> list[Told]:
+def published_matches(line: Line, place: Place) -> list[PublishedMatch]:
     """How the source tells figures of the line at the place, by its own devices and memory."""
-    devices = tuple(_told_device(device, place) for device in place.devices)
+    devices = tuple(_source_device(device, place) for device in place.devices)
     own = line.ends[0]
     found = []
     for told in line.published:
@@ -36,11 +36,11 @@ def told_of(line: Line, place: Place) -> list[Told]:
         ends = (flow.source, flow.destination, flow.executor)
         options = dict(word.split("=", 1) for word in told.get("options", "").split())
         method, pattern = told.get("method", line.interface), told.get("pattern", line.pattern)
-        found.append(Told(told.get("metric"), method, pattern, options, ends))
+        found.append(PublishedMatch(told.get("metric"), method, pattern, options, ends))
     return found
 
 
-def is_at(value: Value, line: Line, told: Sequence[Told], ambient: Sequence[str]) -> bool:
+def is_at(value: Value, line: Line, told: Sequence[PublishedMatch], ambient: Sequence[str]) -> bool:
     """Whether the source's value is one of a line that it tells so."""
     extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
     missing = [name for name in line.environment if name not in value.environment]
@@ -53,7 +53,7 @@ def is_at(value: Value, line: Line, told: Sequence[Told], ambient: Sequence[str]
     )
 
 
-def _told_device(device: str, place: Place) -> str:
+def _source_device(device: str, place: Place) -> str:
     """Resolves "near a" to the CPU with that GPU's number, the source's name for an APU's CPU."""
     if not device.startswith("near "):
         return device

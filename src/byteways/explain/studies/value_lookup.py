@@ -7,11 +7,11 @@ from functools import cached_property
 
 from byteways.errors import BytewaysError
 from byteways.explain.results.summary import Run
-from byteways.explain.studies.figures import Ours, Published, figure_of, part_of
+from byteways.explain.studies.figures import Ours, Published, our_value, part_of
 from byteways.explain.studies.hardware import Hardware
 from byteways.explain.studies.indexed_cases import Entries, Entry
 from byteways.explain.studies.places import Located, locate
-from byteways.explain.studies.published_match import is_at, told_of
+from byteways.explain.studies.published_match import is_at, published_matches
 from byteways.plan.case import Case
 from byteways.plan.legality import kind_of
 from byteways.plan.planner import needs_ranks, shares_gpus
@@ -177,7 +177,7 @@ class Sheet:
             if record.status == "measured" and told is not None and not record.beyond_limit:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
-        return {size: figure_of(first[size], line, self.study.statistic) for size in sorted(first)}
+        return {size: our_value(first[size], line, self.study.statistic) for size in sorted(first)}
 
     def reasons(self, line: Line, place: Place) -> dict[int, str]:
         """Returns why each case of the run has no value, by size in bytes; '' if it was measured."""
@@ -220,7 +220,7 @@ class Sheet:
         if not line.fits(place):  # of a map, whose lines have places of their own
             return []
         elsewhere = {other.model for other in self.study.places.values() if other.model}
-        told = told_of(line, place)
+        told = published_matches(line, place)
         found = []
         for value in self.study.values:
             there = value.machine == place.model if place.model else value.machine not in elsewhere

@@ -13,7 +13,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, between_ranks, kind, uses_ipc
 from byteways.explain.results.summary import Cell, Run, group_by, pool
 from byteways.explain.subjects.ranks import is_wide, library, point
-from byteways.plan.interfaces import counts_as_stream, figure_of
+from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.plan.options import STAGING
 from byteways.plan.pitched_rows import moves_rows
 
@@ -46,7 +46,7 @@ def _is_plain(cell: Cell) -> bool:
     return (
         record.pattern in PATTERNS
         and record.interface not in APART
-        and figure_of(record.interface) == "bandwidth"
+        and metric_of(record.interface) == "bandwidth"
         and not counts_as_stream(record.interface)
         and not moves_rows(record.interface)
         and not record.environment

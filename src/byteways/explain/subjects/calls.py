@@ -15,7 +15,7 @@ from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, link_class
 from byteways.explain.results.summary import Cell, Run, group_by, pool
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, format_time, short_time
 
 #: Copies up to this size are "small": launch overhead dominates their time.
@@ -104,7 +104,7 @@ def _beside(waited: Sequence[Cell], behind: Sequence[Cell]) -> Claim | None:
         return None
     names = "waited for", "back to back"
     claim = compare(pool(waited), pool(behind), kind="calls", match=_ends, names=names)
-    by_rate = figure_of(waited[0].record.interface) == "bandwidth"
+    by_rate = metric_of(waited[0].record.interface) == "bandwidth"
     return replace(claim.turned(), quantity="latency") if by_rate else claim
 
 
@@ -137,7 +137,7 @@ def _paired(found: Sequence[Cell]) -> list[Cell]:
         cell
         for cell in found
         if cell.record.pattern == "unidirectional"
-        and figure_of(cell.record.interface) == "bandwidth"
+        and metric_of(cell.record.interface) == "bandwidth"
         and cell.record.size_bytes <= SMALL_BYTES
     ]
     waited = {_same(cell) for cell in single if _is_waited(cell)}
@@ -162,9 +162,9 @@ def _label(cell: Cell, run: Run) -> str:
         where = "GPU" if record.executor.startswith("gpu") else record.executor
         what = {"event": "event round trip"}.get(record.interface, record.interface)
         return ", ".join(part for part in (f"{where}: {what}", options) if part)
-    wires = link_class(run.topology, cell)
+    class_name = link_class(run.topology, cell)
     memory = cell.variant.host_memory
-    parts = (KINDS[kind(cell)], wires, record.interface, record.access, memory, options)
+    parts = (KINDS[kind(cell)], class_name, record.interface, record.access, memory, options)
     warm = "warm" if record.cache == "warm" else ""
     return ", ".join(part for part in (*parts, warm) if part and part != "local")
 

@@ -70,8 +70,8 @@ def bidirectional(index: Index) -> Iterator[Finding]:
     ]
     places = group_by(cells, lambda cell: (BOTH.get(cell.kind, "Inside a domain"), index.link_class(cell)))
     several = Counter(where for where, _ in places)
-    for (where, wires), some in places.items():
-        named = f"{where} ({wires})" if several[where] > 1 and wires else where
+    for (where, link_class), some in places.items():
+        named = f"{where} ({link_class})" if several[where] > 1 and link_class else where
         yield from _bidirectional(index, named, some)
 
 
@@ -128,7 +128,7 @@ def fans(index: Index) -> Iterator[Finding]:
     cells = [cell for cell in index.ranked if cell.record.pattern in ("fan-in", "fan-out")]
     alike = group_by(cells, lambda cell: (_fan(cell), frozenset(index.link_classes(cell))))
     several = Counter(fan for fan, _ in alike)
-    for (fan, wires), members in alike.items():
+    for (fan, link_class), members in alike.items():
         width = max(len(cell.record.flows) for cell in members)
         widest = [cell for cell in members if len(cell.record.flows) == width]
         size = broadest_size(widest)
@@ -138,7 +138,7 @@ def fans(index: Index) -> Iterator[Finding]:
         together = [cell for cell in whole if not cell.partial]
         if ranking := rank(together or whole):
             partial = [cell for cell in whole if cell.partial] if together else []
-            links = f" ({'; '.join(sorted(filter(None, wires)))})" if several[fan] > 1 else ""
+            links = f" ({'; '.join(sorted(filter(None, link_class)))})" if several[fan] > 1 else ""
             yield _fan_finding(index, ranking, members, partial, links)
 
 

@@ -10,7 +10,7 @@ from byteways.explain.display.topic import Table
 from byteways.explain.results.counting import listed
 from byteways.explain.results.summary import Cell, group_by
 from byteways.explain.subjects.ranks import plain_us
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.units import format_size
 
 #: What may be new, and how the table says so.
@@ -44,7 +44,7 @@ def tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
 
 
 def _kind(cell: Cell) -> str:
-    return _KINDS.get(figure_of(cell.record.interface), "call")
+    return _KINDS.get(metric_of(cell.record.interface), "call")
 
 
 def _first_uses(cell: Cell) -> list[dict[str, Any]]:

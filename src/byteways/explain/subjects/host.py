@@ -49,8 +49,8 @@ def memory_kinds(index: Index) -> Iterator[Finding]:
         yield finding(title, detail, INSIDE if inside else MEMORY, (fast, slow), claims)
 
 
-def _but_memory(same: Variant) -> Variant:
-    return replace(same, source="device", destination="device")
+def _but_memory(variant: Variant) -> Variant:
+    return replace(variant, source="device", destination="device")
 
 
 def _settings(group: Group) -> bool:

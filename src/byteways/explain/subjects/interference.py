@@ -20,7 +20,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import UNSETTLED
 from byteways.explain.results.summary import Cell, Run, group_by
 from byteways.explain.subjects.loaded import APART, disturber, in_window
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, short_time, three_digits
 
 
@@ -41,7 +41,7 @@ class Slowdown:
 
     @property
     def own(self) -> float:
-        if figure_of(self.cell.record.interface) == "bandwidth":
+        if metric_of(self.cell.record.interface) == "bandwidth":
             return self.alone.value / self.cell.value
         return self.cell.value / self.alone.value
 
@@ -86,7 +86,7 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
         names = (f"during {beside}", "alone")
         across = ("pattern", "counts")
         claim = compare(cell, same, kind="interference", across=across, match=None, names=names)
-        if figure_of(record.interface) == "bandwidth":
+        if metric_of(record.interface) == "bandwidth":
             claim = claim.turned()
         load_alone = alone.get(_key(record, other))
         pairs.append(Slowdown(cell, same, beside, cell.load.value, load_alone, claim))
@@ -195,7 +195,7 @@ def _row(pair: Slowdown) -> tuple[str, ...]:
 
 
 def _figure(cell: Cell) -> str:
-    if figure_of(cell.record.interface) == "bandwidth":
+    if metric_of(cell.record.interface) == "bandwidth":
         return f"{three_digits(cell.value / 1e9)} GB/s"
     return short_time(cell.value)
 

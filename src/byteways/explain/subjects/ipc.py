@@ -17,7 +17,7 @@ from byteways.explain.results.selection import KINDS, kind, uses_ipc, within_a_p
 from byteways.explain.results.summary import Cell, Group, Part, Run, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.explain.subjects.ranks import gb_figure, note_of, us_figure
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.units import format_size
 
 LEAD = (
@@ -56,7 +56,7 @@ class Pair:
 
     @property
     def is_time(self) -> bool:
-        return figure_of(self.same.variant.interface) != "bandwidth"
+        return metric_of(self.same.variant.interface) != "bandwidth"
 
 
 def _one_process(memory: str) -> str:
@@ -80,11 +80,11 @@ def _same(index: Index, cell: Cell) -> _Same:
 def _place(index: Index, cell: Cell) -> str:
     """`Between GPUs, NVLink4 ×18`; a single buffer is at one end, the GPU that accesses it at the other."""
     if cell.source != cell.destination:
-        between, wires = KINDS[kind(cell)], index.link_class(cell)
+        between, link_class = KINDS[kind(cell)], index.link_class(cell)
     else:
-        wires = index.class_between(cell.record.executor, cell.source.device)
-        between = KINDS["gpu-gpu" if wires else "gpu"]
-    return f"{between}, {wires}" if wires else between
+        link_class = index.class_between(cell.record.executor, cell.source.device)
+        between = KINDS["gpu-gpu" if link_class else "gpu"]
+    return f"{between}, {link_class}" if link_class else between
 
 
 def pairs(index: Index, found: Iterable[Cell]) -> list[Pair]:

@@ -32,8 +32,8 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     ]
     tables = []
     over = group_by(plain, lambda cell: (kind(cell), link_class(run.topology, cell)))
-    for (pair, wires), members in over.items():
-        title = f"{KINDS[pair]}, {wires}" if wires else KINDS[pair]
+    for (pair, class_name), members in over.items():
+        title = f"{KINDS[pair]}, {class_name}" if class_name else KINDS[pair]
         for side in ("source", "destination"):
             table = _table(title, side, [cell for cell in members if _varies(cell, side)])
             if table is not None:

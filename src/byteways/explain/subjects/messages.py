@@ -13,7 +13,13 @@ from byteways.explain.claims.wording import difference, tie
 from byteways.explain.display.topic import Line, Plot, Table, Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import between_ranks, by_ipc, label_order, unidirectional, uses_ipc
+from byteways.explain.results.selection import (
+    between_ranks,
+    ipc_results,
+    label_order,
+    unidirectional,
+    uses_ipc,
+)
 from byteways.explain.results.summary import Cell, Group, Part, Run, group_by, pool
 from byteways.explain.subjects import first_use, rank_memories, rank_pairs
 from byteways.explain.subjects.ranks import (
@@ -32,7 +38,7 @@ from byteways.explain.subjects.ranks import (
     where,
 )
 from byteways.plan.case import OF_ALL_RANKS
-from byteways.plan.interfaces import INTERFACES, figure_of
+from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.options import WINDOW
 from byteways.units import format_size
 
@@ -59,7 +65,7 @@ def messages(found: Iterable[Cell]) -> list[Cell]:
 
 def is_latency(cell: Cell) -> bool:
     """Whether the value is the round trip of one message."""
-    return figure_of(cell.record.interface) == "latency"
+    return metric_of(cell.record.interface) == "latency"
 
 
 def half(result: Cell | Group) -> Part:
@@ -231,7 +237,7 @@ def _by_ipc(found: Iterable[Cell], members: Sequence[Cell]) -> list[Cell]:
     wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
     return [
         cell
-        for cell in by_ipc(found)
+        for cell in ipc_results(found)
         if (cell.source.device, cell.destination.device, "device", "device", cell.record.cache) in wanted
     ]
 

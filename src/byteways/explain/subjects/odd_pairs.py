@@ -36,8 +36,8 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
         across, lambda cell: (cell.variant, cell.record.size_bytes, kind(cell), index.link_class(cell))
     )
     odd = [
-        (claim, cell, rest, wires)
-        for (_, _, _, wires), members in alike.items()
+        (claim, cell, rest, link_class)
+        for (_, _, _, link_class), members in alike.items()
         if len(members) >= 3
         for claim, cell, rest in odd_of(members)
     ]
@@ -46,13 +46,13 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
     # The largest size tells most about the link. Among equal sizes take the shortest route: a slow link also
     # slows longer routes that cross it.
     largest = max(cell.record.size_bytes for _, cell, _, _ in odd)
-    claim, cell, rest, wires = min(
+    claim, cell, rest, link_class = min(
         (one for one in odd if one[1].record.size_bytes == largest),
         key=lambda one: (_hops(index, one[1]), -one[0].gain),
     )
     title = (
         f"{cell.record.path} is an outlier: {way(cell.variant)} gets {rate(cell)} GB/s where "
-        f"{count(len(rest.cells), 'pair')} of {wires} get {rate(rest)} ({less(claim)})"
+        f"{count(len(rest.cells), 'pair')} of {link_class} get {rate(rest)} ({less(claim)})"
     )
     detail = _detail([one[1] for one in odd], cell)
     yield finding(title, detail, ODD_PAIR, (cell, rest), [one[0] for one in odd])

@@ -34,7 +34,7 @@ class Compared:
     """
 
     kind: str  # a key of selection.KINDS
-    wires: str
+    class_name: str
     size_bytes: int
     ways: dict[str, Group]
     explicit: Group | None
@@ -98,14 +98,14 @@ def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
     plain_by_size = group_by(plain, lambda cell: cell.record.size_bytes)
     places = group_by(moving, lambda cell: (kind(cell), link_class(topology, cell)))
     answer = []
-    for (pair, wires), members in places.items():
+    for (pair, class_name), members in places.items():
         paths = {cell.record.path for cell in members}
         by_size = group_by(members, lambda cell: cell.record.size_bytes)
         for size in sorted(by_size):
             same = group_by(by_size[size], lambda cell: ways[id(cell)])
             settled = [cell for cell in plain_by_size.get(size, ()) if cell.record.path in paths]
             groups = {name: _fastest(same[name]) for name in WAYS if name in same}
-            answer.append(Compared(pair, wires, size, groups, _fastest(settled) if settled else None))
+            answer.append(Compared(pair, class_name, size, groups, _fastest(settled) if settled else None))
     return answer
 
 
@@ -126,7 +126,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     rows = compared(run.topology, found)
     if not rows:
         return None
-    places = list(group_by(rows, lambda one: (one.kind, one.wires)).values())
+    places = list(group_by(rows, lambda one: (one.kind, one.class_name)).values())
     return Topic(
         "pages",
         "Managed-memory migration",
@@ -139,7 +139,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 
 def _title(one: Compared) -> str:
-    return f"{KINDS[one.kind]}, {one.wires}" if one.wires else KINDS[one.kind]
+    return f"{KINDS[one.kind]}, {one.class_name}" if one.class_name else KINDS[one.kind]
 
 
 def _said(group: Group | None) -> str:
@@ -241,12 +241,12 @@ def _compared(index: Index) -> list[Compared]:
 
 def _by_place(index: Index) -> list[list[Compared]]:
     found = index.once(_compared)
-    return list(group_by(found, lambda one: (one.kind, one.wires)).values())
+    return list(group_by(found, lambda one: (one.kind, one.class_name)).values())
 
 
 def _where(one: Compared, several: bool) -> str:
     lead = KINDS[one.kind]
-    return f"{lead} ({one.wires})" if several and one.wires else lead
+    return f"{lead} ({one.class_name})" if several and one.class_name else lead
 
 
 def prefetching(index: Index) -> Iterator[Finding]:

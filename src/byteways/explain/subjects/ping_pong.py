@@ -209,9 +209,9 @@ def _over_nearest(index: Index, where: str, members: Sequence[Cell]) -> Finding:
     """Reports the placements over the nearest links: a median over unlike links is that of none."""
     classes = group_by(members, lambda cell: _links(index, cell))
     ranked = sorted(classes.items(), key=lambda item: min(cell.value for cell in item[1]))
-    (wires, nearest), rest = ranked[0], ranked[1:]
+    (link_class, nearest), rest = ranked[0], ranked[1:]
     others = [f"{name}: {_half_time(_best(some)[0][1])}" for name, some in rest]
-    named = f"{where} ({wires})" if rest and wires else where
+    named = f"{where} ({link_class})" if rest and link_class else where
     return _places(named, nearest, f" Best over {'; '.join(others)}." if others else "")
 
 

@@ -8,7 +8,7 @@ from byteways.explain.claims.phrases import percent
 from byteways.explain.display.topic import Table
 from byteways.explain.results.summary import Cell, Part, group_by
 from byteways.explain.subjects.ranks import gb_figure, library, note_of, settings, us_figure, versions
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.plan.memory import MEMORIES
 from byteways.units import format_size
 
@@ -28,7 +28,7 @@ def matrices(cells: Iterable[Cell]) -> Iterator[Table]:
     """
     plain = [cell for cell in cells if cell.record.pattern == "unidirectional"]
     for members in group_by(plain, _alike).values():
-        is_latency = figure_of(members[0].record.interface) == "latency"
+        is_latency = metric_of(members[0].record.interface) == "latency"
         sizes = group_by(members, lambda cell: cell.record.size_bytes)
         for size in sorted(sizes)[: 1 if is_latency else None]:
             if pairs := _pairs(sizes[size]):
@@ -37,7 +37,7 @@ def matrices(cells: Iterable[Cell]) -> Iterator[Table]:
 
 def _alike(cell: Cell) -> tuple[object, ...]:
     ranks = cell.source.rank, cell.destination.rank
-    own = library(cell), figure_of(cell.record.interface), cell.record.cache, settings(cell)
+    own = library(cell), metric_of(cell.record.interface), cell.record.cache, settings(cell)
     return (*own, ranks, cell.source.host, cell.destination.host)
 
 

@@ -9,7 +9,7 @@ from byteways.explain.display.topic import Table
 from byteways.explain.results.selection import kind, label_order
 from byteways.explain.results.summary import Cell, Part, group_by
 from byteways.explain.subjects.ranks import gb_figure, library, memory, note_of, settings, us_figure, versions
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.units import format_size
 
 #: Fewest ranks with a matrix: two ranks have a row in the table of messages.
@@ -30,13 +30,13 @@ def matrices(cells: Iterable[Cell]) -> Iterator[Table]:
         whole = {size: pairs for size, some in sizes.items() if (pairs := _all_pairs(some))}
         if not whole:
             continue
-        is_latency = figure_of(members[0].record.interface) == "latency"
+        is_latency = metric_of(members[0].record.interface) == "latency"
         size = min(whole) if is_latency else max(whole)
         yield from _tables(whole[size], format_size(size), is_latency)
 
 
 def _alike(cell: Cell) -> tuple[object, ...]:
-    return library(cell), figure_of(cell.record.interface), memory(cell), settings(cell)
+    return library(cell), metric_of(cell.record.interface), memory(cell), settings(cell)
 
 
 def _all_pairs(cells: Sequence[Cell]) -> Pairs:

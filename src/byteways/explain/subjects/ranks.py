@@ -56,8 +56,8 @@ def where(index: Index, cell: Cell) -> str:
         return BETWEEN_HOSTS.get(
             str(cell.record.tournament.get("link_class")), BETWEEN_HOSTS["between hosts"]
         )
-    wires = index.link_class(cell)
-    return f"{BETWEEN[kind(cell)]} ({wires})" if wires else BETWEEN[kind(cell)]
+    link_class = index.link_class(cell)
+    return f"{BETWEEN[kind(cell)]} ({link_class})" if link_class else BETWEEN[kind(cell)]
 
 
 def library(cell: Cell) -> str:

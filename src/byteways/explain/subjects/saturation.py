@@ -15,7 +15,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, variant
 from byteways.explain.results.summary import Cell, Run, group_by
 from byteways.explain.results.variants import Variant
-from byteways.plan.interfaces import counts_as_stream, figure_of
+from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.topology.model import Topology, compute_units_name
 from byteways.units import format_bandwidth, format_size
 
@@ -102,7 +102,7 @@ def _curves(found: Iterable[Cell]) -> Curves:
         for cell in found
         if "blocks" in cell.record.options
         and cell.record.pattern == "unidirectional"
-        and figure_of(cell.record.interface) == "bandwidth"
+        and metric_of(cell.record.interface) == "bandwidth"
     ]
     curves: Curves = {}
     for same, members in group_by(swept, _curve).items():

@@ -16,7 +16,7 @@ from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import figure, interval
 from byteways.explain.results.summary import Cell, Run
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.record.record import Record
 from byteways.units import format_bandwidth, format_duration, format_size, format_time
 
@@ -109,7 +109,7 @@ def _named(record: Record) -> str:
 
 
 def _unit(cell: Cell) -> str:
-    return "bandwidth" if figure_of(cell.record.interface) == "bandwidth" else "latency"
+    return "bandwidth" if metric_of(cell.record.interface) == "bandwidth" else "latency"
 
 
 def _said(cell: Cell, value: float) -> str:

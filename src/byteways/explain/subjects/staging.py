@@ -13,7 +13,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Cell, Group, Part, group_by, pool
 from byteways.explain.subjects.messages import messages
 from byteways.explain.subjects.ranks import library, memory, settings, time_said, where
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.plan.options import STAGING
 from byteways.units import format_size
 
@@ -46,7 +46,7 @@ def _alike(index: Index, cell: Cell) -> tuple[Hashable, ...]:
 def _finding(index: Index, size: int, plain: Group, staged: Group) -> Iterator[Finding]:
     first = plain.cells[0]
     claim = compare(plain, staged, kind=STAGING.name, names=_NAMES)
-    latency = figure_of(first.record.interface) == "latency"
+    latency = metric_of(first.record.interface) == "latency"
     if claim.differ:
         said = _longer(claim, plain, staged) if latency else difference(claim)
     elif claim.verdict == TIE:

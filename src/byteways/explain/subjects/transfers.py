@@ -38,8 +38,8 @@ def best_ways(index: Index) -> Iterator[Finding]:
     for name, lead in KINDS.items():
         members = [cell for cell in index.of_kind(name) if cell.stays and cell.record.interface not in APART]
         classes = group_by(members, index.link_class)
-        for wires, some in classes.items():
-            where = f"{lead} ({wires})" if len(classes) > 1 else lead
+        for link_class, some in classes.items():
+            where = f"{lead} ({link_class})" if len(classes) > 1 else lead
             size = largest_common_size(some)
             ranking = rank(cell for cell in some if cell.record.size_bytes == size)
             if size is not None and ranking is not None:

@@ -79,7 +79,7 @@ def _places(index: Index) -> _Places:
     ]
     same = group_by(usable, lambda cell: (kind(cell), cell.variant, cell.record.size_bytes))
     return {
-        key: {wires: pool(some) for wires, some in group_by(cells, index.link_class).items()}
+        key: {link_class: pool(some) for link_class, some in group_by(cells, index.link_class).items()}
         for key, cells in same.items()
     }
 
@@ -100,7 +100,7 @@ def _compared(first: _Places, second: _Places, names: tuple[str, str]) -> ClassC
     rows = [
         Row(
             *key,
-            (wires, others),
+            (link_class, others),
             (one.peak, two.peak),
             compare(
                 *(two, one),
@@ -111,6 +111,6 @@ def _compared(first: _Places, second: _Places, names: tuple[str, str]) -> ClassC
                 quantity=QUANTITY,
             ),
         )
-        for key, (wires, one), (others, two) in several
+        for key, (link_class, one), (others, two) in several
     ]
     return ClassComparison(names, tuple(rows))

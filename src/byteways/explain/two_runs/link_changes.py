@@ -14,7 +14,7 @@ from byteways.explain.results.selection import broadest_size, is_plain, kind, wi
 from byteways.explain.results.summary import group_by
 from byteways.explain.results.variants import Variant
 from byteways.explain.two_runs.paired_cases import ComparedCases, Pair, moved
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import nodes_of, route
 
@@ -90,7 +90,7 @@ def _plain(pairs: Sequence[Pair], topology: Topology) -> Iterator[Pair]:
         pair
         for pair in pairs
         if pair.first.record.pattern == "unidirectional"
-        and figure_of(pair.first.record.interface) == "bandwidth"
+        and metric_of(pair.first.record.interface) == "bandwidth"
         and within_a_process(pair.first)
         and pair.first.source.device != pair.first.destination.device
         and is_plain(topology, pair.first)

@@ -12,7 +12,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.results.summary import Cell
 from byteways.explain.two_runs.environments import Difference
 from byteways.explain.two_runs.suspects import Suspect, suspect
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.record.record import Record
 
 
@@ -29,14 +29,14 @@ class Pair:
     @property
     def speed(self) -> float:
         """The second run's speed relative to the first's: of times, the inverse of their ratio."""
-        by_rate = figure_of(self.first.record.interface) == "bandwidth"
+        by_rate = metric_of(self.first.record.interface) == "bandwidth"
         return self.claim.effect if by_rate else 1 / self.claim.effect
 
     @property
     def interval(self) -> tuple[float, float]:
         """The simultaneous interval of `speed`."""
         low, high = self.claim.low, self.claim.high
-        if figure_of(self.first.record.interface) == "bandwidth":
+        if metric_of(self.first.record.interface) == "bandwidth":
             return low, high
         return (1 / high if high else 0.0), (1 / low if low else float("inf"))
 

@@ -14,7 +14,7 @@ from byteways.explain.results.counting import count
 from byteways.explain.two_runs.across_machines import Row
 from byteways.explain.two_runs.paired_cases import ComparedCases, Pair
 from byteways.explain.two_runs.suspects import Suspect
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, short_time
 
 #: Headings of the table of differences.
@@ -94,7 +94,7 @@ def values(pair: Pair) -> tuple[str, str]:
 
 
 def _value(pair: Pair, side: Operand) -> str:
-    if figure_of(pair.first.record.interface) == "bandwidth":
+    if metric_of(pair.first.record.interface) == "bandwidth":
         return f"{rate(side)} GB/s"
     return short_time(side.value)
 
@@ -102,14 +102,14 @@ def _value(pair: Pair, side: Operand) -> str:
 def class_row(row: Row) -> tuple[str, ...]:
     """`copy issued by the source`, size, and of each run link class and part of the peak, then the claim."""
     sides = zip(row.classes, row.peaks_bytes_per_s, (row.claim.second, row.claim.first), strict=True)
-    told = (_part(wires, peak, side) for wires, peak, side in sides)
+    told = (_part(link_class, peak, side) for link_class, peak, side in sides)
     return (way(row.variant), format_size(row.size_bytes), *told, beside(row.claim))
 
 
-def _part(wires: str, peak: float | None, side: Operand) -> str:
+def _part(link_class: str, peak: float | None, side: Operand) -> str:
     least, most = (f"{100 * value:.0f}" for value in (side.least, side.most))
     share = f"{least} %" if least == most else f"{least} to {most} %"
-    return f"{share}{f' of {peak / 1e9:.4g} GB/s' if peak else ''}{f', {wires}' if wires else ''}"
+    return f"{share}{f' of {peak / 1e9:.4g} GB/s' if peak else ''}{f', {link_class}' if link_class else ''}"
 
 
 def told(compared: ComparedCases) -> str:

@@ -16,7 +16,7 @@ from byteways.plan import bounds
 from byteways.plan.case import Buffer, Case, Flow, with_ranks_of_hosts
 from byteways.plan.hosts.all_hosts import is_of_all, of_group, templates_of_all
 from byteways.plan.hosts.places import FIRST, SECOND
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import metric_of
 from byteways.plan.legality import kind_of
 from byteways.plan.memory import MEMORIES, OWNERS
 from byteways.plan.options import RANK_ORDER
@@ -121,5 +121,5 @@ def _flows(pattern: str, interface: str, source: Buffer, destination: Buffer) ->
         yield with_ranks_of_hosts((there, back))
         return
     yield with_ranks_of_hosts((there,))
-    if figure_of(interface) == "bandwidth":
+    if metric_of(interface) == "bandwidth":
         yield with_ranks_of_hosts((back,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from byteways.explain.best.representative import standing
+from byteways.explain.best.representative import representatives
 from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import OUTLIER_LINK
@@ -64,7 +64,7 @@ def link_rates(index: Index, findings: Sequence[Finding]) -> list[LinkRate]:
         index: The run.
         findings: Its findings: outliers among equal links are marked.
     """
-    found = index.once(standing)
+    found = index.once(representatives)
     fastest: dict[tuple[Link, str], Cell] = {}
     for ends, cell in (found.cells if found else {}).items():
         for link, direction in _crossed(index.topology, *ends):

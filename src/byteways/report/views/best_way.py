@@ -92,14 +92,14 @@ def _places(index: Index) -> dict[str, dict[int, Ranking]]:
         cells, lambda cell: (order.index(kind(cell)), index.link_class(cell), cell.variant.host_memory)
     )
     found = {}
-    for (place, wires, memory), members in sorted(groups.items()):
+    for (place, link_class, memory), members in sorted(groups.items()):
         by_size = {
             size: ranking
             for size, some in sorted(group_by(members, lambda cell: cell.record.size_bytes).items())
             if _several(some) and (ranking := rank(some))
         }
         if len(by_size) >= LEAST_SIZES:
-            found[", ".join(part for part in (KINDS[order[place]], wires, memory) if part)] = by_size
+            found[", ".join(part for part in (KINDS[order[place]], link_class, memory) if part)] = by_size
     return found
 
 

@@ -40,7 +40,7 @@ def _charts(first: Index, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Changed
     classes = group_by(
         shown, lambda pair: (order.index(kind(pair.first)), first.link_class(pair.first), _warm(pair))
     )
-    for (place, wires, warm), alike in sorted(classes.items()):
+    for (place, link_class, warm), alike in sorted(classes.items()):
         ways = _curves(alike)
         if not ways:
             continue
@@ -52,7 +52,7 @@ def _charts(first: Index, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Changed
             for variant in [most.first.variant, *kept]
             if path in ways[variant]
         }
-        between = wires or KINDS[order[place]]
+        between = link_class or KINDS[order[place]]
         title = f"{path}, {between}{', warm caches' * warm}"
         own = [pair for some in lines.values() for pair in some]
         yield most, counted(Chart(title, "", figure(lines)), own)

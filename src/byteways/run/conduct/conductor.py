@@ -25,15 +25,15 @@ from byteways.run.conduct.journal import Entry, Journal, entry_of
 from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed
 from byteways.run.conduct.library_memory_support import (
     TRIAL_LIMIT_S,
-    DeviceMessages,
+    LibraryMemorySupport,
     failed_in_library,
     trial,
 )
 from byteways.run.conduct.losses import Losses
-from byteways.run.conduct.oversubscription import Crowding
+from byteways.run.conduct.oversubscription import Oversubscription
 from byteways.run.conduct.pace import Pace
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
-from byteways.run.conduct.recording import measured, unmeasured
+from byteways.run.conduct.recording import measured_record, record_without_values
 from byteways.run.shared.launchers import Job
 from byteways.run.shared.library_log import LibraryLog
 from byteways.run.shared.private_folder import private_folder
@@ -134,9 +134,9 @@ class Conductor:
         self._process: tuple[str, dict[str, str]] = ("native", {})  # the worker's kind and environment
         self._round: int | None = None  # round of the worker's last case; None: no case yet
         self._losses = Losses()
-        self._device_messages = DeviceMessages(simulated=model is not None)
+        self._device_messages = LibraryMemorySupport(simulated=model is not None)
         self._choices = LibraryChoices()
-        self._crowding = Crowding(job, len(os.sched_getaffinity(0)))
+        self._oversubscription = Oversubscription(job, len(os.sched_getaffinity(0)))
 
     def kill_at_once(self) -> None:
         """Kills the worker without waiting, for a process that exits immediately."""
@@ -240,14 +240,14 @@ class Conductor:
                     return self._skipped(planned, reason)
                 worker = self._worker_for(planned)
                 pid = worker.pid
-            limit_s = self._deadline(planned, first) * self._crowding.factor(planned.case)
+            limit_s = self._deadline(planned, first) * self._oversubscription.factor(planned.case)
             answer = worker.ask(request, limit_s, planned.case.devices_of_ranks)
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
                 outcome = answer["outcome"]
                 if outcome.get("status") == "measured" and (choice := self._choices.of(planned.case)):
                     outcome = {**outcome, "library_choice": choice}
-                record, samples = measured(
+                record, samples = measured_record(
                     planned, outcome, self._method_version, self._topology, self._model, **happened
                 )
                 entry = entry_of(record, samples)
@@ -256,7 +256,7 @@ class Conductor:
         except WorkerLost as loss:
             self._lose(planned, loss.reason, loss.status)
             wall_s = round(time.monotonic() - began, 6)
-            lost = unmeasured(
+            lost = record_without_values(
                 planned,
                 self._method_version,
                 loss.status,
@@ -272,7 +272,7 @@ class Conductor:
         return entry
 
     def _skipped(self, planned: PlannedCase, reason: str) -> Entry:
-        return entry_of(unmeasured(planned, self._method_version, "skipped", reason, self._model))
+        return entry_of(record_without_values(planned, self._method_version, "skipped", reason, self._model))
 
     def _try(self, worker: WorkerProcess, planned: PlannedCase, request: dict[str, Any]) -> None:
         """Finds out whether the library moves this memory. Ranks that die or hang are no loss of their
@@ -347,11 +347,11 @@ class Conductor:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        if not self._crowding.is_late(planned.case, status, reason):
+        if not self._oversubscription.is_late(planned.case, status, reason):
             self._losses.add(planned.case, reason, hung=status == "timeout")
 
     def _given_up(self, planned: PlannedCase) -> str | None:
         """Returns why the case is skipped: too many workers were lost in cases like it, or ranks that share
         cores took too long.
         """
-        return self._crowding.reason(planned.case) or self._losses.given_up(planned.case)
+        return self._oversubscription.reason(planned.case) or self._losses.given_up(planned.case)

@@ -24,7 +24,7 @@ MESSAGE = "message"
 Kind = tuple[str, str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
-class DeviceMessages:
+class LibraryMemorySupport:
     """What trials have shown of the libraries of a run.
 
     Args:

@@ -53,7 +53,7 @@ class Quiet:
 Displays = Callable[[int, Interruption], AbstractContextManager[Display]]
 
 
-def measure_now(
+def measure_from_python(
     suite: Suite,
     options: Options,
     folder: Path,

@@ -12,7 +12,7 @@ from byteways.run.shared.launchers import NO_LAUNCHER, Job
 from byteways.units import format_size
 
 
-class Crowding:
+class Oversubscription:
     """What the conductor knows of ranks that share cores.
 
     Args:

@@ -19,7 +19,7 @@ _FIELDS = {*FIELDS}
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 
 
-def asked(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
+def request_fields(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
     """Returns the request fields of a record; if simulated, also the model and what the value rests on."""
     case = planned.case
     identity = case.identity()
@@ -38,7 +38,7 @@ def asked(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, 
     }
 
 
-def unmeasured(
+def record_without_values(
     planned: PlannedCase,
     method_version: int,
     status: str,
@@ -49,7 +49,7 @@ def unmeasured(
     """Returns the record of a case without values: `skipped`, `timeout` or `lost`; `model` if simulated."""
     return Record.from_json(
         {
-            **asked(planned, model),
+            **request_fields(planned, model),
             "status": status,
             "reason": reason,
             "method_version": method_version,
@@ -58,7 +58,7 @@ def unmeasured(
     )
 
 
-def measured(
+def measured_record(
     planned: PlannedCase,
     outcome: Mapping[str, Any],
     method_version: int,
@@ -81,7 +81,7 @@ def measured(
     told = {name: value for name, value in outcome.items() if name not in ("samples", "samples_ns")}
     if unknown := told.keys() - _FIELDS:
         raise ValueError(f"unknown field '{min(unknown)}'")
-    fields = {**told, **happened, **asked(planned, model), "method_version": method_version}
+    fields = {**told, **happened, **request_fields(planned, model), "method_version": method_version}
     fields.setdefault("reason", None)
     bandwidth = outcome.get("bandwidth_bytes_per_s")
     if bandwidth is not None:

@@ -68,7 +68,7 @@ def mostly_skipped(
     options, of which no machine can run more than a few. Cases left out for lack of time do not count.
     """
     cases = {one.case.case_id: one.case for one in planned}
-    told = {record.case_id: record for record in records if record.told_status != "left out"}
+    told = {record.case_id: record for record in records if record.display_status != "left out"}
     skipped = [record for record in told.values() if record.status == "skipped" and record.case_id in cases]
     reasons = [(cases[record.case_id], record.reason or "no reason was given") for record in skipped]
     if told and len(skipped) == len(told):

@@ -21,9 +21,9 @@ from byteways.plan.hosts.rule import Group, Meetings
 from byteways.record.record import Record
 from byteways.run.conduct.conductor import deadline_s, key_of
 from byteways.run.conduct.journal import Entry, Journal, entry_of
-from byteways.run.conduct.library_memory_support import TRIAL_LIMIT_S, DeviceMessages, trial
+from byteways.run.conduct.library_memory_support import TRIAL_LIMIT_S, LibraryMemorySupport, trial
 from byteways.run.conduct.process import WorkerLost
-from byteways.run.conduct.recording import unmeasured
+from byteways.run.conduct.recording import record_without_values
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.recording import measured_between_hosts
 from byteways.run.shared.rank_faults import host_blamed
@@ -86,7 +86,7 @@ class HostsConductor:
         self._observer = observer
         self._done = done
         self._deadline = deadline
-        self._device_messages = DeviceMessages()
+        self._device_messages = LibraryMemorySupport()
         self._lost_together: list[str] = []  # reasons that blame no host
 
     def run(self) -> None:
@@ -161,7 +161,7 @@ class HostsConductor:
         """
         some = next(iter(case.groups.values()))
         exchange_s = PATIENCE * self._plan.exchange_s(case.template)
-        return (self._deadline(some, self._job.fresh) + exchange_s) * self._job.crowding
+        return (self._deadline(some, self._job.fresh) + exchange_s) * self._job.oversubscription
 
     def _request(self, case: _Case, groups: Sequence[Group], limit_s: float) -> dict[str, Any]:
         planned = case.groups[groups[0]]
@@ -295,7 +295,7 @@ class HostsConductor:
         return [self._plan.hosts[number].name for number in group]
 
     def _unmeasured(self, planned: PlannedCase, status: str, reason: str) -> Record:
-        return unmeasured(planned, self._method_version, status, reason)
+        return record_without_values(planned, self._method_version, status, reason)
 
     def _add(self, case: _Case, group: Group, entry: Entry) -> None:
         self._journal.add(entry)

@@ -57,7 +57,7 @@ class HostsJob:
         self.left_out: dict[str, str] = {}  # reason by host
         self.mpi: list[dict[str, Any]] = []  # the library of MPI, once the ranks have started
         self.fresh = True  # no case has been measured since the ranks were started
-        self.crowding = 1.0  # ranks per core where most ranks share a kernel
+        self.oversubscription = 1.0  # ranks per core where most ranks share a kernel
 
     @property
     def live(self) -> list[str]:
@@ -183,7 +183,7 @@ class HostsJob:
         per_core = [
             count / max(1, len(rank["cores"])) for count, rank in zip(sharing(ranks), ranks, strict=True)
         ]
-        self.crowding = max(1.0, *per_core)
+        self.oversubscription = max(1.0, *per_core)
         if len(self.live) < 2:
             self.kill()
 

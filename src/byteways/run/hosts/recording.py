@@ -9,7 +9,7 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import algorithm_sets_peak
 from byteways.record.record import FIELDS, Record
 from byteways.record.samples import Samples, of_outcome
-from byteways.run.conduct.recording import WORKER_STATUSES, asked
+from byteways.run.conduct.recording import WORKER_STATUSES, request_fields
 
 _FIELDS = {*FIELDS}
 #: Why no record between hosts has a physical limit.
@@ -42,7 +42,7 @@ def measured_between_hosts(
     fields = {
         **told,
         **happened,
-        **asked(planned),
+        **request_fields(planned),
         "method_version": method_version,
         **({"tournament": dict(tournament)} if tournament is not None else {}),
     }

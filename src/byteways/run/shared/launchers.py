@@ -46,13 +46,13 @@ class Launcher:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: Extra words if there are more ranks than cores: without them, polling ranks would block their core;
     #: with them, ranks that have their own core would be slower.
-    crowded_words: tuple[str, ...] = ()
-    crowded_environment: Mapping[str, str] = field(default_factory=dict)
+    oversubscribed_words: tuple[str, ...] = ()
+    oversubscribed_environment: Mapping[str, str] = field(default_factory=dict)
     #: Extra words if all ranks are on one host of an allocation.
     one_host_words: tuple[str, ...] = ()
 
-    def command(self, ranks: int, program: Sequence[str], *, crowded: bool = False) -> list[str]:
-        words = (*self.words, *self.one_host_words, *(self.crowded_words if crowded else ()))
+    def command(self, ranks: int, program: Sequence[str], *, oversubscribed: bool = False) -> list[str]:
+        words = (*self.words, *self.one_host_words, *(self.oversubscribed_words if oversubscribed else ()))
         return [*(word.replace(COUNT, str(ranks)) for word in words), *program]
 
 
@@ -83,17 +83,17 @@ class Job:
 
     def _launch(self) -> list[str]:
         program = [*module_command("byteways.run.work.rank_worker"), "--ranks", str(self.ranks)]
-        return self.launcher.command(self.ranks, program, crowded=self.crowded)
+        return self.launcher.command(self.ranks, program, oversubscribed=self.oversubscribed)
 
     @property
-    def crowded(self) -> bool:
+    def oversubscribed(self) -> bool:
         """Whether there are fewer cores than ranks."""
         return self.ranks > len(os.sched_getaffinity(0))
 
     @property
     def environment(self) -> dict[str, str]:
         """Returns the environment variables of the launcher."""
-        more = self.launcher.crowded_environment if self.crowded else {}
+        more = self.launcher.oversubscribed_environment if self.oversubscribed else {}
         return {**self.launcher.environment, **more}
 
 
@@ -273,7 +273,7 @@ def _mpi(path: str, version: str) -> Launcher:
     if "Intel" in version:
         return Launcher("Intel MPI", (path, "-n", COUNT), {"I_MPI_PIN": "0"})
     if "HYDRA" in version:
-        return Launcher("MPICH", (path, "-n", COUNT), crowded_environment=_SLEEPS)
+        return Launcher("MPICH", (path, "-n", COUNT), oversubscribed_environment=_SLEEPS)
     return Launcher(Path(path).name, (path, "-n", COUNT))
 
 

@@ -46,7 +46,7 @@ def _roles(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
     return [*named, ("destination", destination)]
 
 
-class Arena:
+class BufferPool:
     """Allocates buffers and reuses them while their size matches.
 
     Args:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case, Flow
-from byteways.plan.interfaces import counts_as_stream, figure_of
+from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.record import warnings
 from byteways.record.warnings import CLOCK_DROP, THROTTLE_REASONS, Warning
 from byteways.run.shared.health_users import GpuUse
@@ -217,7 +217,7 @@ def _link_bytes(
     Covers only GPUs that send to other GPUs, and only if the counters respond and changed at all: on a
     machine without such links they stay constant, which proves nothing.
     """
-    if figure_of(case.interface) != "bandwidth":
+    if metric_of(case.interface) != "bandwidth":
         return None
     sent: dict[str, int] = {}
     for flow in case.flows:

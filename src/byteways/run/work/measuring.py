@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes, rotated_cache, usable
-from byteways.plan.interfaces import INTERFACES, figure_of, is_memory_step, moves_pages
+from byteways.plan.interfaces import INTERFACES, is_memory_step, metric_of, moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.pitched_rows import moves_rows, rows_of
 from byteways.plan.relays import paths_of
@@ -21,7 +21,7 @@ from byteways.run.shared.health_users import GpuUsers
 from byteways.run.shared.host_memory import host_memory_bytes
 from byteways.run.shared.library_paths import library_directories
 from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.buffer_pool import Arena
+from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.device_caches import last_level_caches
 from byteways.run.work.energy import EnergyMeter
 from byteways.run.work.exporter import Exporter, ExporterLost, Exports, SimulatedExporter
@@ -85,7 +85,7 @@ class Measurer:
         self._exporter: Exports = Exporter()
         if simulator:
             self._exporter = SimulatedExporter(core, lambda: self.session, (simulator, machine))
-        self._arena = Arena(core, session, self._memory, self._first_gpus, self._exporter)
+        self._arena = BufferPool(core, session, self._memory, self._first_gpus, self._exporter)
         addresses = {device.name: device.pci_address for device in devices if not self._on_host[device.name]}
         self._simulated = bool(simulator)
         #: Searched once: a simulated machine is opened for every case.
@@ -130,7 +130,7 @@ class Measurer:
             gc.collect()  # an exception's traceback may hold buffers in a cycle
             self.core.restart_machine(self._simulator, self._machine, key)
         self.session = _open(self.core, self._simulator, self._machine, self._libraries)
-        self._arena = Arena(self.core, self.session, self._memory, self._first_gpus, self._exporter)
+        self._arena = BufferPool(self.core, self.session, self._memory, self._first_gpus, self._exporter)
 
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """The outcome of a `measure` request, and whether a runtime is broken for good."""
@@ -183,7 +183,7 @@ class Measurer:
         """The field `energy`: figures, or the reason why there are none."""
         if self._simulated:
             return {"reason": "energy is not modelled"}
-        if figure_of(case.interface) != "bandwidth":
+        if metric_of(case.interface) != "bandwidth":
             return {"reason": f"{case.interface} moves no bytes, so energy per GB is undefined"}
         flows = self._flows(case, buffers)
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of, is_memory_step
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_memory_step, metric_of
 from byteways.plan.legality import PLACED_BY_TOUCH
 from byteways.record import warnings
 from byteways.record.times import Times
@@ -242,7 +242,7 @@ def _by_path(case: Case, rates: list[float]) -> dict[str, float]:
     """Returns rates by path, summed over flows on the same path; without flows that move no bytes."""
     total: dict[str, float] = defaultdict(float)
     for flow, rate in zip(case.flows, rates, strict=True):
-        if figure_of(case.interface_of(flow)) == "bandwidth":
+        if metric_of(case.interface_of(flow)) == "bandwidth":
             total[flow.path] += rate
     return {path: rounded(rate) for path, rate in total.items()}
 

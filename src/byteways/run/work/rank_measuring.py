@@ -24,7 +24,7 @@ from byteways.run.shared.library_paths import library_directories
 from byteways.run.shared.mpi_library import unloaded_reader
 from byteways.run.shared.rank_faults import of_rank
 from byteways.run.shared.rank_places import local_name
-from byteways.run.work.buffer_pool import Arena
+from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.device_caches import last_level_caches
 from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
 from byteways.run.work.rank_ends import Ends, device_of, own_ends
@@ -93,7 +93,7 @@ class MeasurerOfRanks:
             )
             for device in session.devices
         }
-        self._arena = Arena(core, session, memory, xccl=self._allocate)
+        self._arena = BufferPool(core, session, memory, xccl=self._allocate)
         self._met: set[tuple[str, Hashable, str]] = set()  # whose first case of a kind has been measured
 
     def release(self) -> None:
