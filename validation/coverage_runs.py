@@ -17,7 +17,7 @@ from byteways import _core
 from byteways.explain.best.ranking import rank
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import NORMAL_95
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.record.times import Times
@@ -75,7 +75,7 @@ def record(path: str, interface: str, number: int, one: Judged) -> Record:
     )
 
 
-def analysed(cases: Iterable[tuple[str, str, Sequence[Judged]]]) -> Sequence[Cell]:
+def analysed(cases: Iterable[tuple[str, str, Sequence[Judged]]]) -> Sequence[Result]:
     """The cells of a run of these cases (path, interface, rounds), in their order."""
     return Index(
         MadeUp(
@@ -100,7 +100,7 @@ class Told:
     #: Of these, the samples of each round.
     blind_samples: list[int] = field(default_factory=list)
 
-    def add(self, cell: Cell, truth: float, after: Cell, rounds: Sequence[Judged], kind: Kind) -> None:
+    def add(self, cell: Result, truth: float, after: Result, rounds: Sequence[Judged], kind: Kind) -> None:
         least = 1e-9 * cell.value
         true_value = SIZE_BYTES / truth * 10
         self.of_median.append(cell.low - least <= true_value <= cell.high + least)
@@ -187,7 +187,7 @@ def told_apart(rng: Generator, ways: int, paths: Sequence[str], noise: Noise) ->
     return each, differ(cells)
 
 
-def differ(cells: Sequence[Cell]) -> bool:
+def differ(cells: Sequence[Result]) -> bool:
     """Whether any way is called better or worse than the best one."""
     ranking = rank(cells)
     return ranking is not None and any(one.claim.leads or one.claim.trails for one in ranking.rivals)

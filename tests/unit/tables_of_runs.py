@@ -12,7 +12,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.display.curves import Point, Series, over_flows, over_size, over_working_set
 from byteways.explain.results.index import Index
 from byteways.explain.results.progress import damage, progress, shortfall
-from byteways.explain.results.summary import Cell, Group, gpu_caches
+from byteways.explain.results.summary import Group, Result, gpu_caches
 from byteways.explain.results.variants import Variant
 from byteways.explain.subjects.routes import route_tables
 from byteways.explain.tables import tables
@@ -62,7 +62,7 @@ def _block(value: Any, indent: str) -> Iterator[str]:
 
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
     """Names and values of what has parts; None for a figure or word."""
-    if isinstance(value, (Cell, Group, Variant, Record, str)):
+    if isinstance(value, (Result, Group, Variant, Record, str)):
         return None
     if isinstance(value, Series):
         some = value.points[:: max(1, len(value.points) // POINTS)]
@@ -77,7 +77,7 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
 
 
 def _inline(value: Any) -> str:
-    if isinstance(value, Cell):
+    if isinstance(value, Result):
         return f"{_interval(value)} {value.record.path}"
     if isinstance(value, Group):
         return f"{_interval(value)} of {len(value.cells)}"
@@ -90,5 +90,5 @@ def _inline(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _interval(value: Cell | Group | Point) -> str:
+def _interval(value: Result | Group | Point) -> str:
     return f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"

@@ -18,7 +18,7 @@ from byteways.explain.claims.phrases import supported, times
 from byteways.explain.claims.wording import faster, no_loss
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import Spread, for_many, student
-from byteways.explain.results.summary import Cell, cells, pool
+from byteways.explain.results.summary import Result, cells, pool
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
@@ -32,7 +32,7 @@ def on(path: tuple[str, str], rate: float, interface: str = "copy", **more: obje
     return record(interface, [flow(*ends)], rate * GB, GIB, **more)  # type: ignore[arg-type]
 
 
-def found(*records: Record) -> list[Cell]:
+def found(*records: Record) -> list[Result]:
     return cells(in_rounds(records))
 
 

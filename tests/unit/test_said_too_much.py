@@ -14,7 +14,7 @@ from byteways.explain.claims.finding import finding
 from byteways.explain.claims.phrases import differ, with_span
 from byteways.explain.claims.wording import alike, beside, no_difference, part_kept, ratio_between, tie
 from byteways.explain.findings import disambiguate_titles
-from byteways.explain.results.summary import Cell, cells, pool
+from byteways.explain.results.summary import Result, cells, pool
 from byteways.explain.subjects.odd_pairs import odd_of
 from byteways.explain.subjects.transfers import _basis
 from byteways.record.record import Record
@@ -31,7 +31,7 @@ def on(path: tuple[str, str], rate: float, interface: str = "copy", **more: obje
     return record(interface, [flow(*ends)], rate * GB, GIB, **more)  # type: ignore[arg-type]
 
 
-def found(*records: Record) -> list[Cell]:
+def found(*records: Record) -> list[Result]:
     return cells(in_rounds(records))
 
 
@@ -138,7 +138,7 @@ def test_equal_words_are_told_apart() -> None:
     ]
 
 
-def wide(spread: float, copy: float = 20.0, kernel: float = 5.0) -> tuple[Cell, Cell]:
+def wide(spread: float, copy: float = 20.0, kernel: float = 5.0) -> tuple[Result, Result]:
     """Results of two interfaces whose rounds spread by this factor about them."""
     rounds = (1.0, spread, 1 / spread)
     (first,), (second,) = (

@@ -12,7 +12,7 @@ import pytest
 
 from byteways.explain.bottlenecks.prediction import LEAST_TOGETHER, _together_long
 from byteways.explain.results.repeatability import Spread
-from byteways.explain.results.summary import Cell, Group
+from byteways.explain.results.summary import Group, Result
 from byteways.plan.case import Buffer
 from byteways.plan.flow_sets import of_some_gpus
 from byteways.record import manifest
@@ -84,7 +84,7 @@ def test_a_part_is_known_as_well_as_its_own_rounds_agree(
 ) -> None:
     """Catches a direction without a doubt of its own, and one round that is given the largest."""
     cell: Any = SimpleNamespace(spread=Spread(0.01, 20.0), rounds=3)
-    part = Cell.beside(cell, 50.0, rounds)
+    part = Result.beside(cell, 50.0, rounds)
     assert (part.low, part.high) == pytest.approx(Spread(deviation, 20.0).interval(50.0, 3))
 
 

@@ -99,11 +99,11 @@ def _as_data(view: View) -> dict[str, Any]:
     from byteways.explain.findings import findings
     from byteways.explain.results.index import Index
     from byteways.explain.results.obstacles import not_measured, warning_groups
-    from byteways.explain.results.summary import Cell
+    from byteways.explain.results.summary import Result
     from byteways.explain.topics import topics
     from byteways.explain.two_runs.environments import carriers
 
-    def figures(cell: Cell) -> dict[str, Any]:
+    def figures(cell: Result) -> dict[str, Any]:
         record = cell.record
         name = "bandwidth_bytes_per_s" if metric_of(record.interface) == "bandwidth" else "latency_ns"
         asked = (

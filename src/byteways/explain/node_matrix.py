@@ -20,7 +20,7 @@ from byteways.explain.results.selection import (
     label_order,
     limited_by_link,
 )
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.messages import is_latency, messages
 
 #: Row and column of the host memory nearest to each GPU.
@@ -35,7 +35,7 @@ class NodeMatrix:
 
     sizes: tuple[int, ...]  # bytes; one, unless a kind of pair was not measured at that size
     names: tuple[str, ...]  # of rows (sources) and columns (destinations)
-    cells: Mapping[tuple[str, str], Cell]
+    cells: Mapping[tuple[str, str], Result]
     shares: Mapping[tuple[str, str], float]  # of the nominal peak, where a link is the limit
     odd: frozenset[tuple[str, str]]  # pairs that a finding calls outliers among equal links
     ways: tuple[tuple[str, str], ...]  # kind of pair (of KINDS, or BETWEEN_RANKS), label of its way
@@ -59,10 +59,10 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     return replace(_matrix(index, findings, sizes, cells, ways), faster=faster)
 
 
-def _of_devices(index: Index, found: Mapping[tuple[str, str], Cell]) -> dict[tuple[str, str], Cell]:
+def _of_devices(index: Index, found: Mapping[tuple[str, str], Result]) -> dict[tuple[str, str], Result]:
     """Returns the results between GPUs and the host memory nearest to each; without GPUs, of all pairs."""
     gpus = bool(index.topology.names("gpu"))
-    cells: dict[tuple[str, str], Cell] = {}
+    cells: dict[tuple[str, str], Result] = {}
     for (source, destination), cell in found.items():
         if gpus and not any(end.startswith("gpu") for end in (source, destination)):
             continue
@@ -83,7 +83,7 @@ def _of_ranks(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
         return None
     size = broadest_size(sent)
     sent = [cell for cell in sent if cell.record.size_bytes == size]
-    cells: dict[tuple[str, str], Cell] = {}
+    cells: dict[tuple[str, str], Result] = {}
     for alike in group_by(sent, lambda cell: (kind(cell), _class(index, cell))).values():
         cells |= by_one_variant(alike, lambda cell: (cell.source.place, cell.destination.place))
     ways = {(BETWEEN_RANKS, cell.variant.label()): None for cell in cells.values()}
@@ -94,7 +94,7 @@ def _matrix(
     index: Index,
     findings: Iterable[Finding],
     sizes: Iterable[int],
-    cells: Mapping[tuple[str, str], Cell],
+    cells: Mapping[tuple[str, str], Result],
     ways: Iterable[tuple[str, str]],
 ) -> NodeMatrix:
     names = sorted({end for pair in cells for end in pair}, key=_order)
@@ -120,12 +120,12 @@ def _order(name: str) -> tuple[object, ...]:
     return name == HOST, int(before or 0), *label_order(device)
 
 
-def _class(index: Index, cell: Cell) -> str:
+def _class(index: Index, cell: Result) -> str:
     known = {*index.topology.names()}
     return index.link_class(cell) if {cell.source.device, cell.destination.device} <= known else ""
 
 
-def _odd(findings: Iterable[Finding], cells: Mapping[tuple[str, str], Cell]) -> frozenset[tuple[str, str]]:
+def _odd(findings: Iterable[Finding], cells: Mapping[tuple[str, str], Result]) -> frozenset[tuple[str, str]]:
     claims = (claim for one in findings for claim in one.claims if claim.kind == "odd" and claim.trails)
     paths = {path for claim in claims for path in claim.first.paths}
     return frozenset(pair for pair, cell in cells.items() if cell.record.path in paths)

@@ -20,7 +20,7 @@ from byteways.explain.display.grids import (
 from byteways.explain.results.index import Index
 from byteways.explain.results.obstacles import Reason, WarningGroup, not_measured, of_equal_devices
 from byteways.explain.results.selection import APART, KINDS, at_largest, concurrent, kind, label_order
-from byteways.explain.results.summary import Cell, Run
+from byteways.explain.results.summary import Result, Run
 from byteways.explain.subjects.interference import slowdowns
 from byteways.explain.subjects.saturation import below_the_best
 from byteways.plan.case import PATTERNS
@@ -33,13 +33,13 @@ class PatternRow:
     With background load there is no sum: the value is the measured flow's, `beside` the load's.
     """
 
-    cell: Cell
+    cell: Result
     directions: tuple[tuple[str, float], ...]  # path, bytes/s
     whole: float | None  # sum of the flows in bytes/s, timed from the gate to the last end
     beside: float | None = None  # bytes/s
 
 
-def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[PatternRow]:
+def patterns(found: Sequence[Result], size_bytes: int | None = None) -> list[PatternRow]:
     """Returns concurrent cases at their largest size, ordered by pattern, interface and path."""
     rows = []
     kinds = list(KINDS)
@@ -62,7 +62,7 @@ def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[Patte
     return rows
 
 
-def _whole(cell: Cell) -> float | None:
+def _whole(cell: Result) -> float | None:
     """Returns the sum from the gate to the last end, in the rounds of the value."""
     sums = [sum((record.end_to_end_bytes_per_s or {}).values()) for record in cell.middle]
     return fmean(sums) or None

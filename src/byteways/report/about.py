@@ -9,7 +9,7 @@ from typing import Any
 
 from byteways.explain.results.machine_names import gpus
 from byteways.explain.results.progress import progress
-from byteways.explain.results.summary import Cell, Run
+from byteways.explain.results.summary import Result, Run
 from byteways.explain.two_runs.environments import carriers
 from byteways.record.simulation_mark import is_simulated
 from byteways.report.numbers import moment
@@ -86,7 +86,7 @@ def devices(run: Run) -> tuple[tuple[str, ...], ...]:
     return tuple(rows)
 
 
-def method(run: Run, found: Sequence[Cell]) -> tuple[tuple[str, str], ...]:
+def method(run: Run, found: Sequence[Result]) -> tuple[tuple[str, str], ...]:
     """Returns how the results on this page were measured, counted over the records."""
     measured = [record for cell in found for record in cell.records]
 

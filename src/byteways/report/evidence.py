@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from byteways.explain.claims.claim import Operand
 from byteways.explain.claims.finding import Finding
-from byteways.explain.results.summary import Cell
+from byteways.explain.results.summary import Result
 from byteways.explain.tables import Tables
 from byteways.report.explore import question
 
@@ -45,7 +45,7 @@ class Place:
     words: str
 
 
-def places(tables: Tables, cells: Iterable[Cell], wanted: Collection[str]) -> dict[str, Place]:
+def places(tables: Tables, cells: Iterable[Result], wanted: Collection[str]) -> dict[str, Place]:
     """Returns where the page shows each of the wanted cases, by case id."""
     asked = ((cell.record, question(cell)) for cell in cells if cell.record.case_id in wanted)
     shown = {record.case_id: Place(anchor, record.path) for record, anchor in asked if anchor}

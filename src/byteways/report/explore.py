@@ -19,7 +19,7 @@ from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import ALIKE, LEADER, NOT_RANKED, alike, less
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size, concurrent, kind, label_order, unidirectional
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.memory import MEMORIES
 from byteways.topology.routes import route
@@ -118,19 +118,19 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
     )
 
 
-def _between_two(cells: Iterable[Cell]) -> list[Cell]:
+def _between_two(cells: Iterable[Result]) -> list[Result]:
     """Returns the results of transfers between two buffers, one way or both ways at once."""
     cells = list(cells)
     both = [cell for cell in concurrent(cells) if cell.record.pattern == "bidirectional"]
     return [*unidirectional(cells), *both]
 
 
-def _mode(cell: Cell) -> int:
+def _mode(cell: Result) -> int:
     both = BOTH if cell.record.pattern == "bidirectional" else 0
     return both | (WARM if cell.record.cache == "warm" else 0)
 
 
-def _label(cell: Cell) -> str:
+def _label(cell: Result) -> str:
     """Names the way; the cache state is a switch of the page."""
     return _cold(cell.variant)
 
@@ -154,7 +154,7 @@ def _plainness(variant: Variant) -> tuple[int, int]:
     return settings + touched, max(order.index(memory) for memory, _, _ in ends)
 
 
-def question(cell: Cell) -> str:
+def question(cell: Result) -> str:
     """Returns the address of the selection that shows a result; '' if it is not between two buffers."""
     if not _between_two([cell]):
         return ""
@@ -163,16 +163,16 @@ def question(cell: Cell) -> str:
     return urlencode({**told, **{name: "1" for name, mode in modes.items() if mode}})
 
 
-def _interest(cell: Cell) -> tuple[object, ...]:
+def _interest(cell: Result) -> tuple[object, ...]:
     return kind(cell) != "gpu-gpu", *label_order(cell.record.path)
 
 
-def _ends(cell: Cell) -> tuple[str, str]:
+def _ends(cell: Result) -> tuple[str, str]:
     return cell.source.device, cell.destination.device
 
 
 def _columns(
-    cells: Sequence[Cell],
+    cells: Sequence[Result],
     devices: Sequence[str],
     sizes: Sequence[int],
     ways: _Words,
@@ -204,7 +204,7 @@ def _gb(value: float) -> float:
 
 def _orders(
     index: Index,
-    cells: Iterable[Cell],
+    cells: Iterable[Result],
     at: Mapping[str, int],
     devices: Sequence[str],
     sizes: Sequence[int],
@@ -239,11 +239,11 @@ def _orders(
     return found
 
 
-def _allowed(cell: Cell, access: str) -> bool:
+def _allowed(cell: Result, access: str) -> bool:
     return not access or cell.record.access == access
 
 
-def _order(members: Sequence[Cell]) -> list[tuple[Cell, str]]:
+def _order(members: Sequence[Result]) -> list[tuple[Result, str]]:
     """Returns the results of one pair and size, the fastest first, each with how it compares.
 
     Among neighbours that are alike, the plain ones are first: those with no significant difference from the
@@ -262,7 +262,7 @@ def _order(members: Sequence[Cell]) -> list[tuple[Cell, str]]:
     ]
 
 
-def _figure(ranked: tuple[Cell, str]) -> tuple[str, str]:
+def _figure(ranked: tuple[Result, str]) -> tuple[str, str]:
     cell, verdict = ranked
     return verdict, "" if verdict == ALIKE else f"{cell.value:.3g}"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from byteways.explain.display.grids import Grid
 from byteways.explain.results.case_names import describe
-from byteways.explain.results.summary import Cell
+from byteways.explain.results.summary import Result
 from byteways.report.numbers import UNITS, cell_number, number, peaks_of, percent_number
 from byteways.units import format_size
 
@@ -70,7 +70,7 @@ def page_grid(grid: Grid) -> PageGrid:
     )
 
 
-def page_cell(cell: Cell, quantity: str, greatest: float | None) -> PageCell:
+def page_cell(cell: Result, quantity: str, greatest: float | None) -> PageCell:
     """Formats a value with its shade relative to `greatest` (None: unshaded)."""
     shade = 0
     if greatest:
@@ -85,7 +85,7 @@ def page_cell(cell: Cell, quantity: str, greatest: float | None) -> PageCell:
     )
 
 
-def _details(cell: Cell, quantity: str) -> str:
+def _details(cell: Result, quantity: str) -> str:
     """Returns the tooltip of a value, one fact per line."""
     record, unit = cell.record, UNITS[quantity]
     lines = [describe(record)]

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from math import ceil, log10
 
 from byteways.explain.display.grids import Grid
-from byteways.explain.results.summary import Cell
+from byteways.explain.results.summary import Result
 from byteways.units import format_bandwidth
 
 UNITS = {"bandwidth": "GB/s", "latency": "ns"}
@@ -39,7 +39,7 @@ def number(value: float, quantity: str) -> str:
     return latency_number(value) if quantity == "latency" else bandwidth_number(value)
 
 
-def cell_number(cell: Cell, quantity: str) -> str:
+def cell_number(cell: Result, quantity: str) -> str:
     """Formats a cell's result with the digits that its interval supports (to a tenth of the half-width)."""
     text = number(cell.value, quantity)
     unit = 1e9 if quantity == "bandwidth" else 1.0
@@ -71,6 +71,6 @@ def peaks_of(grid: Grid) -> str:
     return f"{share} of peaks from {bandwidth_number(peaks[0])} to {format_bandwidth(peaks[-1])}"
 
 
-def _crosses(cell: Cell) -> bool:
+def _crosses(cell: Result) -> bool:
     """Whether the cell crosses links: copies within a device must not set the scale for these."""
     return cell.source.device != cell.destination.device

@@ -21,7 +21,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
 from byteways.explain.results.obstacles import Reason, WarningGroup
 from byteways.explain.results.progress import notices
-from byteways.explain.results.summary import Cell, Run, gpu_caches
+from byteways.explain.results.summary import Result, Run, gpu_caches
 from byteways.explain.subjects.routes import route_tables
 from byteways.explain.subjects.study import repeated
 from byteways.explain.tables import Tables, tables
@@ -266,7 +266,7 @@ def _page(whole: Run, beside: Run | None) -> Page:
 
 
 def _first_evidence(
-    first: Sequence[Finding], all_tables: Tables, found: Sequence[Cell]
+    first: Sequence[Finding], all_tables: Tables, found: Sequence[Result]
 ) -> tuple[Evidence, ...]:
     wanted = {case for finding in first for case in cases_of(finding)}
     return tuple(evidence(first, places(all_tables, found, wanted)))
@@ -287,7 +287,7 @@ def _about(run: Index) -> str:
     return ", ".join(part for part in told if part)
 
 
-def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...]:
+def _topics(run: Run, found: Sequence[Result], first: int) -> tuple[PageTopic, ...]:
     """The topics of a run; `first` is the index of their first chart."""
     pages: list[PageTopic] = []
     for topic in topics(run, found):

@@ -27,7 +27,7 @@ ORDERS_OF_ROWS = ("downwards", "upwards")
 
 
 @dataclass(frozen=True)
-class Cell:
+class DrawnValue:
     """A value of a drawing; `size_bytes` is None where the figure's own size is meant, or all sizes."""
 
     line: str
@@ -40,7 +40,7 @@ class Track:
     """A curve, or the bars of one colour. `cells` has one for a curve, and one for each group of bars."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[DrawnValue, ...]
     method: str  # has one colour in all figures of a study
     dash: str = "solid"
 

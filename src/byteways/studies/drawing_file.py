@@ -15,8 +15,8 @@ from byteways.studies.drawing import (
     PLOTS,
     SCALES,
     Against,
-    Cell,
     Drawing,
+    DrawnValue,
     Level,
     Track,
 )
@@ -110,28 +110,28 @@ def _tracks(what: str, entry: Mapping[str, Any], figure: Figure, plot: str) -> I
             cells = tuple(_cells(one, figure))
             yield Track(one["name"], cells, one.get("method", one["name"]), one.get("dash", "solid"))
     elif figure.ratios:
-        cells = tuple(Cell(one.name, place) for place in figure.places for one in figure.ratios)
+        cells = tuple(DrawnValue(one.name, place) for place in figure.places for one in figure.ratios)
         yield Track("speed-up", cells, "speed-up")
     elif plot == "lines":
         many = len(figure.places) > 1
         for place in figure.places:
             for name in figure.lines:
-                yield Track(f"{name}, {place}" if many else name, (Cell(name, place),), name)
+                yield Track(f"{name}, {place}" if many else name, (DrawnValue(name, place),), name)
     elif plot == "bars":
         for name in figure.lines:
-            yield Track(name, tuple(Cell(name, place) for place in figure.places), name)
+            yield Track(name, tuple(DrawnValue(name, place) for place in figure.places), name)
     elif plot == "tiles":
         for name in dict.fromkeys(name for one in figure.contests for name in one.lines):
-            yield Track(name, (Cell(name, figure.places[0]),), name)
+            yield Track(name, (DrawnValue(name, figure.places[0]),), name)
 
 
-def _cells(entry: Mapping[str, Any], figure: Figure) -> Iterator[Cell]:
+def _cells(entry: Mapping[str, Any], figure: Figure) -> Iterator[DrawnValue]:
     """Yields the values of a series at its places, or at the figure's; `LINE/SIZE` is of one size."""
     for place in _named(entry.get("places", ["*"]), figure.places):
         for text in entry["lines"]:
             glob, _, size = text.partition("/")
             for line in _named([glob], figure.lines):
-                yield Cell(line, place, parse_size(size) if size else None)
+                yield DrawnValue(line, place, parse_size(size) if size else None)
 
 
 def _named(globs: Sequence[str], known: Sequence[str]) -> list[str]:

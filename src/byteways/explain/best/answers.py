@@ -29,7 +29,7 @@ from byteways.explain.results.selection import (
     uses_ipc,
     within_a_process,
 )
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.interfaces import metric_of
 from byteways.plan.memory import is_managed
@@ -235,7 +235,7 @@ def _ends(index: Index, asked: Question) -> tuple[Collection[str], Collection[st
     return devices_named(topology, asked.source), devices_named(topology, asked.destination)
 
 
-def _between(index: Index, asked: Question) -> list[Cell]:
+def _between(index: Index, asked: Question) -> list[Result]:
     """Returns the cells of records that _joining() accepts, of a host by its nearest domain."""
     joins = _joining(index, asked)
     near = is_host(asked.source) or is_host(asked.destination)
@@ -261,7 +261,7 @@ def _device(end: object) -> str:
     return str(end).partition(":")[0].rpartition("/")[2]
 
 
-def _fits(cell: Cell, asked: Question) -> bool:
+def _fits(cell: Result, asked: Question) -> bool:
     """Whether it is an alternative for what is asked."""
     record = cell.record
     if not fnmatchcase(record.pattern, asked.pattern) or metric_of(record.interface) != "bandwidth":
@@ -278,13 +278,13 @@ def _fits(cell: Cell, asked: Question) -> bool:
     return moves and any(fnmatchcase(memory, asked.memory) for memory in ends)
 
 
-def _wires(index: Index, cell: Cell) -> tuple[str, ...]:
+def _wires(index: Index, cell: Result) -> tuple[str, ...]:
     if cell.record.pattern == "unidirectional":
         return (index.link_class(cell),)
     return index.link_classes(cell)
 
 
-def _place(members: Sequence[Cell], link_class: Sequence[str]) -> str:
+def _place(members: Sequence[Result], link_class: Sequence[str]) -> str:
     paths = sorted({cell.record.path for cell in members}, key=label_order)
     if len(paths) == 1:
         return paths[0]
@@ -292,7 +292,7 @@ def _place(members: Sequence[Cell], link_class: Sequence[str]) -> str:
     return ", ".join(named)
 
 
-def _not_ranked(index: Index, asked: Question, named: str, members: Sequence[Cell]) -> NoAnswer:
+def _not_ranked(index: Index, asked: Question, named: str, members: Sequence[Result]) -> NoAnswer:
     now = _now(index, asked)
     if any("short-batch" in cell.warning_ids for cell in members):
         return NoAnswer(named, "not ranked: the batches were too short for the timer", now)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from byteways.explain.best.ranking import Ranking, rank
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, unidirectional
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class BestMap:
     rows: tuple[tuple[str, tuple[Ranking | None, ...]], ...]
 
 
-def best_map(index: Index, found: Sequence[Cell]) -> BestMap | None:
+def best_map(index: Index, found: Sequence[Result]) -> BestMap | None:
     """Returns rankings by size, kind of pair, link class and whether caches were cold.
 
     Only sizes with alternatives are included; None if there are none.
@@ -47,6 +47,6 @@ def best_map(index: Index, found: Sequence[Cell]) -> BestMap | None:
     return BestMap(sizes, rows) if rows else None
 
 
-def _compares(members: Sequence[Cell]) -> bool:
+def _compares(members: Sequence[Result]) -> bool:
     """Whether there are alternatives: two interfaces or two memory kinds."""
     return len({(cell.record.interface, cell.variant.host_memory) for cell in members}) > 1

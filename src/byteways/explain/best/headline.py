@@ -17,7 +17,7 @@ from byteways.explain.best.wording_rankings import faster_elsewhere, margin, run
 from byteways.explain.claims.phrases import differ, rate
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size, by_nearest, does_the_job, kind, unidirectional
-from byteways.explain.results.summary import Cell, Group, Run, group_by
+from byteways.explain.results.summary import Group, Result, Run, group_by
 from byteways.explain.results.variants import Variant
 from byteways.topology.model import Topology
 from byteways.units import format_size
@@ -167,15 +167,15 @@ def _told(entry: Lead | Gap) -> bool:
     return entry != Gap(NOT_MEASURED)
 
 
-def _comparable(cell: Cell, topology: Topology) -> bool:
+def _comparable(cell: Result, topology: Topology) -> bool:
     return cell.record.cache == "cold" and cell.stays and does_the_job(cell) and by_nearest(cell, topology)
 
 
-def _reach(members: Sequence[Cell]) -> float:
+def _reach(members: Sequence[Result]) -> float:
     return max(cell.value for cell in members)
 
 
-def _entry(members: Sequence[Cell], wanted: int) -> Lead | Gap:
+def _entry(members: Sequence[Result], wanted: int) -> Lead | Gap:
     """Returns the best at the nearest size with two interfaces, or at the nearest size with any."""
     near = [
         cell
@@ -197,7 +197,7 @@ def _entry(members: Sequence[Cell], wanted: int) -> Lead | Gap:
     return _of_all_pairs(Lead(ranking, size), members) if ranking is not None else Gap(NOT_MEASURED)
 
 
-def _of_all_pairs(lead: Lead, members: Sequence[Cell]) -> Lead:
+def _of_all_pairs(lead: Lead, members: Sequence[Result]) -> Lead:
     """Returns the best at the large size with most pairs if it has more than the lead, and they differ.
 
     Otherwise the lead: pairs that are alike stand for each other.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare
-from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.results.summary import Group, Result, group_by, pool
 from byteways.explain.results.variants import Variant
 
 
@@ -48,7 +48,7 @@ class Ranking:
         return tuple(one for one in self.rivals if one.claim.leads)
 
 
-def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
+def rank(members: Iterable[Result], *, kind: str = "best") -> Ranking | None:
     """Ranks the alternatives among these cells, which must share kind of pair, link class and size.
 
     An alternative must have been measured on at least half of the paths. None if no cell can be ranked.
@@ -78,7 +78,7 @@ def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
 
 
 def _unranked(
-    members: Iterable[Cell], ways: Collection[Variant], best: Sequence[Cell]
+    members: Iterable[Result], ways: Collection[Variant], best: Sequence[Result]
 ) -> tuple[Unranked, ...]:
     """Returns the alternatives without any ranked cell whose value is above that of the best one over the
     paths of both, the greatest first.
@@ -95,17 +95,17 @@ def _unranked(
     return tuple(sorted(found, key=lambda one: -one.group.value))
 
 
-def best_of(members: Iterable[Cell]) -> Variant | None:
+def best_of(members: Iterable[Result]) -> Variant | None:
     """Returns the best alternative of `rank`, without comparing it with each other one."""
     ways = _by_way(members)
     return _first(_broad(ways), len(ways)) if ways else None
 
 
-def _by_way(members: Iterable[Cell]) -> dict[Variant, list[Cell]]:
+def _by_way(members: Iterable[Result]) -> dict[Variant, list[Result]]:
     return group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
 
 
-def _broad(ways: Mapping[Variant, list[Cell]]) -> dict[Variant, Group]:
+def _broad(ways: Mapping[Variant, list[Result]]) -> dict[Variant, Group]:
     """Returns the alternatives that were measured on at least half of the paths."""
     paths = {same: len({cell.record.path for cell in some}) for same, some in ways.items()}
     widest = max(paths.values())

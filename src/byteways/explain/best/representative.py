@@ -16,7 +16,7 @@ from byteways.explain.best.wording_rankings import faster_elsewhere
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size, by_nearest, is_plain_job, kind, unidirectional
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 
 #: How the rule is called where its results are shown.
@@ -33,7 +33,7 @@ class Representatives:
     """
 
     size_bytes: int
-    cells: Mapping[Ends, Cell]  # by source and destination
+    cells: Mapping[Ends, Result]  # by source and destination
     faster: tuple[str, ...] = ()  # sentences on ways that few pairs of a class have, and are faster there
 
 
@@ -49,28 +49,28 @@ def representatives(index: Index) -> Representatives | None:
     # NUMA domains among themselves count where there are no GPUs.
     shown = [cell for cell in cells if any(end.startswith("gpu") for end in _ends(cell))] or cells
     size = broadest_size([cell for cell in shown if by_nearest(cell, index.topology)] or shown)
-    chosen: list[Cell] = []
+    chosen: list[Result] = []
     for alike in group_by(cells, lambda cell: _class(index, cell)).values():
         sizes = group_by(alike, lambda cell: cell.record.size_bytes)
         chosen += sizes.get(size) or sizes[broadest_size(alike)]
     return Representatives(size, representative_of_each_pair(index, chosen), tuple(_faster(index, chosen)))
 
 
-def _faster(index: Index, chosen: Iterable[Cell]) -> Iterator[str]:
+def _faster(index: Index, chosen: Iterable[Result]) -> Iterator[str]:
     for alike in group_by(filter(is_plain_job, chosen), lambda cell: _class(index, cell)).values():
         ranking = rank(alike)
         if ranking and (said := faster_elsewhere(ranking, " GB/s")):
             yield sentence(said)
 
 
-def representative_of_each_pair(index: Index, cells: Iterable[Cell]) -> dict[Ends, Cell]:
+def representative_of_each_pair(index: Index, cells: Iterable[Result]) -> dict[Ends, Result]:
     """Returns the result that stands for each pair.
 
     Args:
         index: The run.
         cells: Of one pattern and one cache state, each class at one size.
     """
-    found: dict[Ends, Cell] = {}
+    found: dict[Ends, Result] = {}
     for alike in group_by(cells, lambda cell: _class(index, cell)).values():
         plain = [cell for cell in alike if is_plain_job(cell)]
         found |= by_one_variant(plain, _ends)
@@ -79,7 +79,7 @@ def representative_of_each_pair(index: Index, cells: Iterable[Cell]) -> dict[End
     return found
 
 
-def by_one_variant(alike: Sequence[Cell], ends: Callable[[Cell], Ends]) -> dict[Ends, Cell]:
+def by_one_variant(alike: Sequence[Result], ends: Callable[[Result], Ends]) -> dict[Ends, Result]:
     """Returns the result of each pair by the best way over all of them, or by its own best.
 
     Args:
@@ -94,7 +94,7 @@ def by_one_variant(alike: Sequence[Cell], ends: Callable[[Cell], Ends]) -> dict[
     return found
 
 
-def best_way(alike: Sequence[Cell]) -> Variant:
+def best_way(alike: Sequence[Result]) -> Variant:
     """Returns the best way by the ranking; without one, the greatest median of those on most paths.
 
     Args:
@@ -107,10 +107,10 @@ def best_way(alike: Sequence[Cell]) -> Variant:
     return max(ways, key=lambda same: (len(ways[same]), median(cell.value for cell in ways[same])))
 
 
-def _ends(cell: Cell) -> Ends:
+def _ends(cell: Result) -> Ends:
     return cell.source.device, cell.destination.device
 
 
-def _class(index: Index, cell: Cell) -> tuple[str, str, bool]:
+def _class(index: Index, cell: Result) -> tuple[str, str, bool]:
     known = {*_ends(cell)} <= {*index.topology.names()}
     return kind(cell), index.link_class(cell) if known else "", by_nearest(cell, index.topology)

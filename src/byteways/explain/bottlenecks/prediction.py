@@ -18,7 +18,7 @@ from functools import cached_property
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell
+from byteways.explain.results.summary import Result
 from byteways.plan.case import Flow
 from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.peaks import arcs_of
@@ -49,7 +49,7 @@ def _carried(flows: Sequence[Flow], rates: Sequence[float]) -> tuple[Carried, ..
 class Together:
     """A concurrent case: each flow's rate alone, by even shares, and measured, in bytes/s."""
 
-    cell: Cell
+    cell: Result
     flows: tuple[Flow, ...]
     alone: tuple[float, ...]
     shares: tuple[float, ...]  # by max-min fairness
@@ -138,7 +138,7 @@ def predictions(index: Index) -> Predictions:
     return Predictions(tuple(found), lacking, tuple(ways.seen))
 
 
-def _together_long(cell: Cell) -> bool:
+def _together_long(cell: Result) -> bool:
     """Whether the flows of a concurrent case overlapped long enough for their rates to be simultaneous.
 
     Slow flows continue after fast ones have ended, so the overlap may be a small part of the total time.
@@ -157,7 +157,7 @@ def _counted(interface: str) -> bool:
     return metric_of(interface) == "bandwidth" and known.counts == "per-direction" and straight
 
 
-def _rates(cell: Cell, flows: Sequence[Flow]) -> tuple[float, ...] | None:
+def _rates(cell: Result, flows: Sequence[Flow]) -> tuple[float, ...] | None:
     """Returns the bytes/s of each flow in the rounds of the sum; None if paths do not identify flows."""
     paths = [flow.path for flow in flows]
     if len(set(paths)) < len(paths) or set(paths) - set(cell.directions):
@@ -166,7 +166,7 @@ def _rates(cell: Cell, flows: Sequence[Flow]) -> tuple[float, ...] | None:
 
 
 def _together(
-    cell: Cell, flows: tuple[Flow, ...], alone: Sequence[Cell], rates: tuple[float, ...], ways: _Ways
+    cell: Result, flows: tuple[Flow, ...], alone: Sequence[Result], rates: tuple[float, ...], ways: _Ways
 ) -> Together:
     """Returns a case with its predictions."""
     caps = tuple(part.value for part in alone)
@@ -181,7 +181,7 @@ def _together(
     return Together(cell, flows, caps, shares, rates, most, limits, claim)
 
 
-def _beside_shares(cell: Cell, alone: Sequence[Cell], even: float) -> Claim:
+def _beside_shares(cell: Result, alone: Sequence[Result], even: float) -> Claim:
     """Compares the measured sum with even shares, whose uncertainty is that of the single-flow rates."""
     total = summed(alone)
     part = even / total.value
@@ -275,7 +275,7 @@ class _Ways:
             best[other] > rate / HELD_BACK for arcs, rate in crossing.items() for other in arcs - {name}
         )
 
-    def _learn(self, cell: Cell) -> None:
+    def _learn(self, cell: Result) -> None:
         """Records the load of each arc in a case; the greatest is possible."""
         record = cell.record
         if not _counted(record.interface) or record.pattern == "interference" or not cell.stays:

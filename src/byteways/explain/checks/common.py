@@ -10,7 +10,7 @@ from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, V
 from byteways.explain.claims.claim import Claim
 from byteways.explain.results.case_names import describe as named
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.two_runs.comparison import FAILED, describe
 from byteways.explain.two_runs.suspects import parts_of
 from byteways.plan.interfaces import metric_of
@@ -19,7 +19,7 @@ from byteways.topology.model import Topology
 from byteways.units import format_size
 
 
-def speed_of(claim: Claim, cell: Cell) -> tuple[float, tuple[float, float]]:
+def speed_of(claim: Claim, cell: Result) -> tuple[float, tuple[float, float]]:
     """Returns the first side's speed relative to the second's, with its interval; of times the inverse."""
     if metric_of(cell.record.interface) == "bandwidth":
         return claim.effect, (claim.low, claim.high)
@@ -27,7 +27,7 @@ def speed_of(claim: Claim, cell: Cell) -> tuple[float, tuple[float, float]]:
     return (1 / claim.effect if claim.effect else float("inf")), (low, high)
 
 
-def judged(cell: Cell, claim: Claim, tolerance: float, basis: str, topology: Topology) -> Judged:
+def judged(cell: Result, claim: Claim, tolerance: float, basis: str, topology: Topology) -> Judged:
     """Returns the verdict of a claim whose first side is the checked result.
 
     LOW and HIGH need a difference that the claim confirms and that exceeds the tolerance.
@@ -49,7 +49,7 @@ def judged(cell: Cell, claim: Claim, tolerance: float, basis: str, topology: Top
     )
 
 
-def unjudged(cell: Cell, reason: str, topology: Topology) -> Judged:
+def unjudged(cell: Result, reason: str, topology: Topology) -> Judged:
     """Returns a case with a result and nothing to judge it by."""
     record = cell.record
     figure, parts = metric_of(record.interface), parts_of(record, topology)
@@ -61,7 +61,7 @@ def failures(index: Index) -> list[Judged]:
     return [absent(record, index.topology, reason) for record, reason in _failed(index).values()]
 
 
-def sound(index: Index) -> list[Cell]:
+def sound(index: Index) -> list[Result]:
     """Returns the results of cases that failed in no round and lack none."""
     failed = _failed(index)
     return [cell for cell in index.cells if cell.record.case_id not in failed]

@@ -11,12 +11,12 @@ from byteways.errors import BytewaysError
 from byteways.explain.checks.machines import host_of, links_of, same_machine, uuids_of
 from byteways.explain.checks.normal import VERSION, Machine, Normal, Sample, Setting
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import UNRANKED, Cell, Run
+from byteways.explain.results.summary import UNRANKED, Result, Run
 from byteways.explain.two_runs.comparison import gpus
 from byteways.explain.two_runs.setting import family_of, setting_of, since
 
 #: A result of a setting, with the index of its machine and the suite of its run.
-_Found = tuple[Cell, int, str]
+_Found = tuple[Result, int, str]
 
 
 def learned(runs: Sequence[tuple[Run, str]], *, least_rounds: int = 3) -> Normal:

@@ -14,7 +14,7 @@ from byteways.explain.checks.verdict import HIGH, MISSING, PASS, Judged
 from byteways.explain.claims.claim import Reference
 from byteways.explain.claims.compare import beside
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import NOT_RANKED, Cell
+from byteways.explain.results.summary import NOT_RANKED, Result
 from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan.case import Case
 from byteways.plan.filters import only_filter
@@ -42,7 +42,7 @@ class Limit:
     value: float  # bytes/s, part of the peak, or ns
     unit: str  # "bandwidth", "peak", "time"
 
-    def of(self, cell: Cell) -> float | None:
+    def of(self, cell: Result) -> float | None:
         """Returns the limit of a result in its own unit; None if it does not apply to it."""
         by_rate = metric_of(cell.record.interface) == "bandwidth"
         if by_rate != (self.unit != "time"):
@@ -117,7 +117,7 @@ def against_limits(run: Index, limits: Sequence[Limit]) -> tuple[Judged, ...]:
     return ordered(cases)
 
 
-def _selected(run: Index, limit: Limit) -> list[Cell]:
+def _selected(run: Index, limit: Limit) -> list[Result]:
     try:
         wanted = only_filter(limit.only, run.topology)
     except BytewaysError as error:
@@ -133,7 +133,7 @@ def _selected(run: Index, limit: Limit) -> list[Cell]:
     ]
 
 
-def _judged(cell: Cell, limit: Limit, comparisons: int, run: Index) -> Judged:
+def _judged(cell: Result, limit: Limit, comparisons: int, run: Index) -> Judged:
     value = limit.of(cell)
     if not cell.ranked or value is None:
         return unjudged(cell, NOT_RANKED, run.topology)

@@ -23,7 +23,7 @@ from byteways.explain.claims.compare import beside
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import devices_of
-from byteways.explain.results.summary import NOT_RANKED, Cell, group_by
+from byteways.explain.results.summary import NOT_RANKED, Result, group_by
 from byteways.explain.subjects.missing_links import missing_pairs
 from byteways.explain.two_runs.comparison import gpus
 from byteways.explain.two_runs.setting import setting_of, since
@@ -93,7 +93,7 @@ def against_normal(
     return ordered(cases), (note,) if note else ()
 
 
-def _obstacle(cell: Cell, keys: Mapping[str, str | None], normal: Normal, least_rounds: bool) -> str:
+def _obstacle(cell: Result, keys: Mapping[str, str | None], normal: Normal, least_rounds: bool) -> str:
     """Returns why a result cannot be judged; '' if it can."""
     record = cell.record
     key = keys[record.case_id]

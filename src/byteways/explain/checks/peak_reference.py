@@ -11,7 +11,7 @@ from byteways.explain.claims.claim import Reference
 from byteways.explain.claims.compare import beside
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import does_the_job, label_order, unidirectional
-from byteways.explain.results.summary import NOT_RANKED, Cell, group_by
+from byteways.explain.results.summary import NOT_RANKED, Result, group_by
 from byteways.topology.capacity import one_memory
 
 #: Least part of the peak that some way has to reach. Of the nominal rate, copies and kernels reach 77 to 88 %
@@ -34,12 +34,12 @@ def against_peak(run: Index, *, at_least: float) -> tuple[Judged, ...]:
     return ordered([*found, *failures(run)])
 
 
-def _suitable(cell: Cell) -> bool:
+def _suitable(cell: Result) -> bool:
     fits = cell.record.size_bytes >= LEAST_BYTES and cell.record.cache == "cold"
     return fits and cell.stays and does_the_job(cell) and bool(unidirectional([cell]))
 
 
-def _path(cells: list[Cell], at_least: float, comparisons: int, run: Index) -> Judged:
+def _path(cells: list[Result], at_least: float, comparisons: int, run: Index) -> Judged:
     ends = cells[0].source.device, cells[0].destination.device
     if ends[0] != ends[1] and one_memory(run.topology, *ends):
         return unjudged(cells[0], "both ends are one memory", run.topology)
@@ -56,7 +56,7 @@ def _path(cells: list[Cell], at_least: float, comparisons: int, run: Index) -> J
     return told
 
 
-def _rated(cells: list[Cell]) -> Iterator[tuple[Cell, float]]:
+def _rated(cells: list[Result]) -> Iterator[tuple[Result, float]]:
     for cell in cells:
         if cell.ranked and cell.peak:
             yield cell, cell.peak

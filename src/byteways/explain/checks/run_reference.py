@@ -20,7 +20,7 @@ from byteways.explain.checks.verdict import MISSING, Judged
 from byteways.explain.claims.compare import compare_all
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import devices_of
-from byteways.explain.results.summary import Cell
+from byteways.explain.results.summary import Result
 from byteways.explain.two_runs.comparison import check as comparable
 from byteways.explain.two_runs.comparison import gpus, matched
 from byteways.explain.two_runs.suspects import missing_links
@@ -93,7 +93,7 @@ def _only_in_run(run: Index, reference: Index, unlike: Mapping[str, str]) -> Ite
             yield unjudged(cell, reason, run.topology)
 
 
-def _ends_otherwise(cell: Cell, healthy: Cell) -> str:
+def _ends_otherwise(cell: Result, healthy: Result) -> str:
     """Returns how the operations of a case end otherwise than in the reference; '' if they do not.
 
     The timer is not chosen but follows from what an operation does: a call that blocks is timed by the host's

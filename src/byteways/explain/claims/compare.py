@@ -38,7 +38,7 @@ from byteways.explain.results.repeatability import (
     spreads,
     student,
 )
-from byteways.explain.results.summary import Cell, Group, group_by
+from byteways.explain.results.summary import Group, Result, group_by
 from byteways.plan.interfaces import metric_of
 from byteways.plan.options import TIMING
 
@@ -52,25 +52,25 @@ WIDEST = 100.0
 
 #: Fields that must be equal unless a caller declares them different. Timings between ranks are other loops:
 #: back to back, from a common start, or those of OSU's programs.
-_LIKE: Mapping[str, Callable[[Cell], object]] = {
+_LIKE: Mapping[str, Callable[[Result], object]] = {
     **{name: READ[name] for name in ("size", "cache", "counts", "pattern")},
     "timing": lambda cell: cell.record.options.get(TIMING.name, TIMING.default),
 }
 
 
-def path_of(cell: Cell) -> Hashable:
+def path_of(cell: Result) -> Hashable:
     return cell.record.path
 
 
 def compare(
-    first: Cell | Group,
-    second: Cell | Group,
+    first: Result | Group,
+    second: Result | Group,
     *,
     kind: str = "difference",
     ways: int = 2,
     comparisons: int | None = None,
     across: Iterable[str] = (),
-    match: Callable[[Cell], Hashable] | None = path_of,
+    match: Callable[[Result], Hashable] | None = path_of,
     names: tuple[str, str] = ("", ""),
     quantity: str = "",
 ) -> Claim:
@@ -105,7 +105,7 @@ def compare(
     return _claim(first, second, (kind, quantity, comparisons), effects, reason, names)
 
 
-def summed(parts: Sequence[Cell]) -> Cell:
+def summed(parts: Sequence[Result]) -> Result:
     """Returns the sum of results: the flows of a concurrent case, each measured alone."""
     first, total = parts[0], sum(part.value for part in parts)
     squares = [(part.value / total * part.spread.of_median(part.rounds)) ** 2 for part in parts]
@@ -136,7 +136,7 @@ class _Effect:
         return self.high < 1 and self.ratio * (1 + self.least) <= 1
 
 
-def _effect(one: Cell, other: Cell, comparisons: int) -> _Effect:
+def _effect(one: Result, other: Result, comparisons: int) -> _Effect:
     least = MISJUDGED_LEAD if one.misjudged or other.misjudged else LEAD
     if one.value <= 0 or other.value <= 0:
         return _Effect(1.0, 0.0, 2.0, least)
@@ -146,7 +146,7 @@ def _effect(one: Cell, other: Cell, comparisons: int) -> _Effect:
     return _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
 
 
-def _of_ratio(one: Cell, other: Cell) -> tuple[float, float]:
+def _of_ratio(one: Result, other: Result) -> tuple[float, float]:
     """Returns the standard deviation of the logarithm of the ratio, and its degrees of freedom."""
     parts = [(cell.spread.of_median(cell.rounds) ** 2, cell.spread.freedom) for cell in (one, other)]
     total = sum(square for square, _ in parts)
@@ -156,7 +156,7 @@ def _of_ratio(one: Cell, other: Cell) -> tuple[float, float]:
     return sqrt(total), total**2 / sum(square**2 / degrees for square, degrees in parts)
 
 
-def compare_all(pairs: Sequence[tuple[Cell, Cell]], *, kind: str = "difference") -> list[Claim]:
+def compare_all(pairs: Sequence[tuple[Result, Result]], *, kind: str = "difference") -> list[Claim]:
     """Compares many pairs of results of equal cases, so that all claims hold simultaneously.
 
     Holm's step-down procedure (S. Holm, Scand. J. Stat. 6, 1979) with Šidák's levels: the pair with the
@@ -178,7 +178,7 @@ def compare_all(pairs: Sequence[tuple[Cell, Cell]], *, kind: str = "difference")
     return [claims[place] for place in range(len(pairs))]
 
 
-def beside(cell: Cell, reference: Reference, *, kind: str, comparisons: int) -> Claim:
+def beside(cell: Result, reference: Reference, *, kind: str, comparisons: int) -> Claim:
     """Compares a result with what is expected of it.
 
     The interval contains the variation between the rounds of the result and that of the reference (Welch and
@@ -197,7 +197,7 @@ def beside(cell: Cell, reference: Reference, *, kind: str, comparisons: int) -> 
     return _claim(cell, other, (kind, "", comparisons), [effect], "", ("", reference.name))
 
 
-def _chance(one: Cell, other: Cell) -> float:
+def _chance(one: Result, other: Result) -> float:
     """Returns the probability of a ratio as far from 1 as this one if both results are equal."""
     if one.value <= 0 or other.value <= 0:
         return 1.0
@@ -212,7 +212,7 @@ def unsteady(claim: Claim) -> bool:
 
 
 def _obstacle(
-    pairs: Sequence[tuple[Cell, Cell]], ranked: Sequence[tuple[Cell, Cell]], across: frozenset[str]
+    pairs: Sequence[tuple[Result, Result]], ranked: Sequence[tuple[Result, Result]], across: frozenset[str]
 ) -> str:
     """Returns why two results cannot be compared; '' if they can."""
     if not pairs:
@@ -231,8 +231,8 @@ def _obstacle(
 
 
 def _claim(
-    first: Cell | Group,
-    second: Cell | Group,
+    first: Result | Group,
+    second: Result | Group,
     what: tuple[str, str, int],
     effects: Sequence[_Effect],
     reason: str,
@@ -274,7 +274,7 @@ def _verdict(pairs: int, agree: int, against: int) -> str:
     return TRAILS if 2 * against > pairs else TIE
 
 
-def moved(series: Sequence[tuple[Cell, Sequence[float]]]) -> list[Claim]:
+def moved(series: Sequence[tuple[Result, Sequence[float]]]) -> list[Claim]:
     """Tests whether the last third of each series of rounds differs from its first third.
 
     The standard deviation of a round is estimated from successive differences (J. von Neumann, Ann. Math.

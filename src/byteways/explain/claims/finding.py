@@ -13,7 +13,7 @@ from typing import Any
 from byteways.explain.claims.claim import Claim, Operand, operand
 from byteways.explain.claims.phrases import marked
 from byteways.explain.results import selection
-from byteways.explain.results.summary import Cell, Group
+from byteways.explain.results.summary import Group, Result
 from byteways.record.record import Record
 
 #: Findings from this importance on must be known, whatever the gain.
@@ -50,7 +50,7 @@ def finding(
     title: str,
     detail: str,
     importance: float,
-    results: Sequence[Cell | Group] = (),
+    results: Sequence[Result | Group] = (),
     claims: Iterable[Claim] = (),
 ) -> Finding:
     """Returns a finding on these results, with importance by the reader's gain.
@@ -78,7 +78,7 @@ def finding(
     )
 
 
-def _importance(subject: float, cells: Sequence[Cell], claims: Sequence[Claim], assumed: bool) -> float:
+def _importance(subject: float, cells: Sequence[Result], claims: Sequence[Claim], assumed: bool) -> float:
     told = worth(subject, max((claim.gain for claim in claims), default=_HALF_GAIN))
     if subject < MUST_KNOW:
         if 2 * sum(bool(cell.doubts) for cell in cells) >= max(len(cells), 1):
@@ -109,7 +109,7 @@ def cpu_threads(record: Record) -> int | None:
     return int(launch.get("blocks") or 1) * int(launch["threads"])
 
 
-def devices_of(cells: Iterable[Cell]) -> list[str]:
+def devices_of(cells: Iterable[Result]) -> list[str]:
     """Returns the devices at either end, in natural order."""
     ends = {device for cell in cells for device in (cell.source.device, cell.destination.device)}
     return sorted(ends, key=selection.device_order)

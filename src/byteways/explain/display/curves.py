@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.explain.results.selection import APART, KINDS, chases, kind, link_class, unidirectional, variant
-from byteways.explain.results.summary import Cell, group_by, pool
+from byteways.explain.results.summary import Result, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.topology.model import Device, Topology
 
@@ -43,7 +43,7 @@ class Mark:
     size_bytes: int
 
 
-def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
+def over_size(found: Sequence[Result], topology: Topology) -> list[Family]:
     """Returns a chart per kind of pair and link class, one more for warm caches, and one for options; only
     series with at least two sizes.
     """
@@ -74,7 +74,7 @@ def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
     return families
 
 
-def _points(members: Sequence[Cell]) -> tuple[Point, ...]:
+def _points(members: Sequence[Result]) -> tuple[Point, ...]:
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
     pooled = [(size, pool(some)) for size, some in sorted(by_size.items())]
     return tuple(Point(size, group.value, group.low, group.high, len(group.cells)) for size, group in pooled)
@@ -89,7 +89,7 @@ class Scaling:
     points: tuple[Point, ...]
 
 
-def over_flows(found: Sequence[Cell]) -> dict[str, list[Scaling]]:
+def over_flows(found: Sequence[Result]) -> dict[str, list[Scaling]]:
     """Returns fans of growing width at their largest size, by kind of hub; only those with two widths."""
     fans = [cell for cell in found if cell.record.pattern in ("fan-in", "fan-out")]
     singles = group_by(
@@ -127,21 +127,21 @@ def _plural(stem: str) -> str:
     return {"gpu": "GPUs", "cpu": "NUMA domains"}.get(stem, stem)
 
 
-def _fan_key(cell: Cell) -> tuple[str, str, str, Variant]:
+def _fan_key(cell: Result) -> tuple[str, str, str, Variant]:
     source, destination = cell.source.device, cell.destination.device
     pattern = cell.record.pattern
     hub, other = (destination, source) if pattern == "fan-in" else (source, destination)
     return pattern, hub, other.rstrip("0123456789"), cell.variant
 
 
-def _one_of(cell: Cell, pattern: str, hub: str, other: str) -> bool:
+def _one_of(cell: Result, pattern: str, hub: str, other: str) -> bool:
     source, destination = cell.source.device, cell.destination.device
     near, far = (destination, source) if pattern == "fan-in" else (source, destination)
     return near == hub and far != hub and far.startswith(other)
 
 
 def over_working_set(
-    found: Sequence[Cell], topology: Topology, gpu_caches: Mapping[str, int]
+    found: Sequence[Result], topology: Topology, gpu_caches: Mapping[str, int]
 ) -> tuple[Family, tuple[Mark, ...]] | None:
     """Returns the latency of a dependent load, a series per executor and memory; None without two sizes.
 
@@ -181,7 +181,7 @@ def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tup
     return tuple(sorted(marks, key=lambda mark: mark.size_bytes))
 
 
-def _place(cell: Cell, named: bool) -> str:
+def _place(cell: Result, named: bool) -> str:
     """Names the executor and the memory; `named`: also the cache state."""
     owner, executor = cell.source.device, cell.record.executor
     who = "GPU" if executor.startswith("gpu") else executor

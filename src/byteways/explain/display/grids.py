@@ -15,7 +15,7 @@ from byteways.explain.results.selection import (
     unidirectional,
     variant,
 )
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.memory import is_device
 from byteways.units import format_size
@@ -27,7 +27,7 @@ LISTED_FROM = 3
 @dataclass(frozen=True)
 class GridRow:
     label: str
-    cells: tuple[Cell | None, ...]
+    cells: tuple[Result | None, ...]
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Grid:
         between = " " if self.quantity == "latency" else " at "
         return f"{self.title}{between}{format_size(self.size_bytes)}"
 
-    def members(self) -> list[Cell]:
+    def members(self) -> list[Result]:
         return [cell for row in self.rows for cell in row.cells if cell is not None]
 
 
 def grid_of(
     title: str,
     corner: str,
-    members: Iterable[tuple[Hashable, Hashable, Cell]],
+    members: Iterable[tuple[Hashable, Hashable, Result]],
     *,
     quantity: str = "bandwidth",
     note: str = "",
@@ -77,7 +77,7 @@ def grid_of(
     )
 
 
-def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+def matrices(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
     """Returns a matrix per interface, access and options: source GPUs down, destination GPUs across.
 
     Copies within a GPU are on the diagonal of their interface's matrices. Variants measured on a single pair
@@ -96,7 +96,7 @@ def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]
     return grids + bidirectional_matrices(found, size_bytes)
 
 
-def _matrix(variant: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> Grid:
+def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result]) -> Grid:
     """Returns the matrix of one variant, with its copies within a GPU on the diagonal."""
     size = members[0].record.size_bytes
     diagonal = [
@@ -112,7 +112,7 @@ def _matrix(variant: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -
     )
 
 
-def bidirectional_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+def bidirectional_matrices(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
     """Returns matrices of the sum of both directions between each pair of GPUs."""
     both = [cell for cell in _of_kind(concurrent(found), "gpu-gpu") if cell.record.pattern == "bidirectional"]
     return [
@@ -125,14 +125,14 @@ def bidirectional_matrices(found: Sequence[Cell], size_bytes: int | None = None)
     ]
 
 
-def _labelled(members: Sequence[Cell]) -> list[tuple[str, Cell]]:
+def _labelled(members: Sequence[Result]) -> list[tuple[str, Result]]:
     """Returns each cell with its row label, which includes the size if the table has several."""
     mixed = len({cell.record.size_bytes for cell in members}) > 1
     size = [f", {format_size(cell.record.size_bytes)}" * mixed for cell in members]
     return [(cell.variant.label() + after, cell) for cell, after in zip(members, size, strict=True)]
 
 
-def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
+def inside_gpu(found: Sequence[Result], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
     """Returns copies within a GPU whose case ids are not in `shown`, by interface; None without any."""
     local = at_largest(_of_kind(unidirectional(found), "gpu"), size_bytes)
     members = [cell for cell in local if cell.record.case_id not in shown]
@@ -141,7 +141,7 @@ def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[
     return grid_of("Inside a GPU", "interface \\ GPU", rows, note=note) if rows else None
 
 
-def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+def host_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
     """Returns tables between host memory and GPUs, a row per interface and memory; and within host memory."""
     titles = {
         "cpu-gpu": "Host to GPU",
@@ -165,7 +165,7 @@ def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Gr
     return grids
 
 
-def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+def latency_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
     """Returns latency in ns per dependent load: executor × memory.
 
     One table per working set, largest first, as different working sets measure different caches.
@@ -184,7 +184,7 @@ def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list
     ]
 
 
-def _walks(found: Sequence[Cell], size_bytes: int | None) -> list[Cell]:
+def _walks(found: Sequence[Result], size_bytes: int | None) -> list[Result]:
     """Selects for each kind of executor a common working set; cells without it at their largest."""
     chosen = []
     for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
@@ -199,21 +199,21 @@ def _walks(found: Sequence[Cell], size_bytes: int | None) -> list[Cell]:
     return chosen
 
 
-def _warm(cell: Cell) -> str:
+def _warm(cell: Result) -> str:
     return " (warm)" if cell.record.cache == "warm" else ""
 
 
-def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
+def first_touch_tables(found: Sequence[Result]) -> list[Grid]:
     """Returns memory × first touch, if several devices touched first and all else is equal."""
 
-    def touched(cell: Cell) -> tuple[str, str]:
+    def touched(cell: Result) -> tuple[str, str]:
         ends = cell.source, cell.destination
         buffer = next((end for end in ends if end.first_touch), None) or next(
             (end for end in ends if not is_device(end.memory)), cell.source
         )
         return f"{buffer.device}:{buffer.memory}", buffer.first_touch or buffer.device
 
-    def alike(cell: Cell) -> tuple[object, ...]:
+    def alike(cell: Result) -> tuple[object, ...]:
         record, same = cell.record, variant(cell)
         what = record.path, record.interface, record.executor, record.access, record.size_bytes
         return *what, same.cache, same.options, same.environment
@@ -233,5 +233,5 @@ def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
     return [max(same, key=lambda grid: grid.size_bytes or 0) for same in largest.values()]
 
 
-def _of_kind(found: Iterable[Cell], name: str) -> list[Cell]:
+def _of_kind(found: Iterable[Result], name: str) -> list[Result]:
     return [cell for cell in found if kind(cell) == name]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from byteways.explain.display.picture import Chip, Picture
-from byteways.explain.results.summary import Cell, Run
+from byteways.explain.results.summary import Result, Run
 
 
 @dataclass(frozen=True)
@@ -107,4 +107,4 @@ class Topic:
 
 
 #: Builds a topic from a run and its cells; returns None if the run has no data for it.
-Builder = Callable[[Run, Sequence[Cell]], Topic | None]
+Builder = Callable[[Run, Sequence[Result]], Topic | None]

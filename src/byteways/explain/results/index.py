@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from byteways.explain.results import selection, summary
 from byteways.explain.results.obstacles import WarningGroup, warning_groups
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated
 from byteways.topology.model import Topology
@@ -36,22 +36,22 @@ class Index:
         return is_simulated(self.manifest)
 
     @cached_property
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[Result]:
         """All measured cells within the physical limits."""
         return summary.cells(self.records)
 
     @cached_property
-    def quotable(self) -> list[Cell]:
+    def quotable(self) -> list[Result]:
         """The cells with enough rounds to be ranked, compared, fitted and quoted."""
         return [cell for cell in self.cells if cell.ranked]
 
     @cached_property
-    def ranked(self) -> list[Cell]:
+    def ranked(self) -> list[Result]:
         """The quotable cells of one process and its own memory: they are compared with each other."""
         return [cell for cell in self.quotable if selection.within_a_process(cell)]
 
     @cached_property
-    def between_ranks(self) -> list[Cell]:
+    def between_ranks(self) -> list[Result]:
         """The quotable cells measured by several ranks: messages and collectives."""
         return [cell for cell in self.quotable if selection.between_ranks(cell)]
 
@@ -70,22 +70,22 @@ class Index:
         return warning_groups(self.records)
 
     @cached_property
-    def singles(self) -> list[Cell]:
+    def singles(self) -> list[Result]:
         """Unidirectional bandwidth with cold caches, ranked."""
         return [cell for cell in selection.unidirectional(self.ranked) if cell.record.cache == "cold"]
 
     @cached_property
-    def _by_kind(self) -> dict[str, list[Cell]]:
+    def _by_kind(self) -> dict[str, list[Result]]:
         return group_by(self.singles, selection.kind)
 
-    def of_kind(self, name: str) -> list[Cell]:
+    def of_kind(self, name: str) -> list[Result]:
         return self._by_kind.get(name, [])
 
-    def link_class(self, cell: Cell) -> str:
+    def link_class(self, cell: Result) -> str:
         """Returns the link class of the cell's first path."""
         return self.class_between(cell.source.device, cell.destination.device)
 
-    def link_classes(self, cell: Cell) -> tuple[str, ...]:
+    def link_classes(self, cell: Result) -> tuple[str, ...]:
         """Returns the sorted link classes of all flows of a concurrent case; equal ones form a class."""
         ends = [
             [str(flow[end]).partition(":")[0] for end in ("source", "destination")]
@@ -115,7 +115,7 @@ class Index:
     def _computed(self) -> dict[Callable[[Index], Any], Any]:
         return {}
 
-    def alone(self, cell: Cell) -> list[Cell | None]:
+    def alone(self, cell: Result) -> list[Result | None]:
         """Returns for each flow of a concurrent case its single-flow result (None: not measured)."""
         record = cell.record
         wanted = (
@@ -131,8 +131,8 @@ class Index:
         ]
 
     @cached_property
-    def _alone(self) -> dict[tuple[object, ...], Cell]:
-        table: dict[tuple[object, ...], Cell] = {}
+    def _alone(self) -> dict[tuple[object, ...], Result]:
+        table: dict[tuple[object, ...], Result] = {}
         for cell in selection.unidirectional(self.ranked):
             record, flow = cell.record, cell.record.flows[0]
             what = record.interface, record.size_bytes, record.cache

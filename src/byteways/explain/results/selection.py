@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.topology import routes
@@ -21,11 +21,11 @@ KINDS = {
 }
 
 
-def kind(cell: Cell) -> str:
+def kind(cell: Result) -> str:
     return cell.kind
 
 
-def link_class(topology: Topology, cell: Cell) -> str:
+def link_class(topology: Topology, cell: Result) -> str:
     """Returns the class of the links on the cell's first path; empty within one device."""
     return class_between(topology, cell.source.device, cell.destination.device)
 
@@ -44,7 +44,7 @@ def class_between(topology: Topology, source: str, destination: str) -> str:
     return f"{class_name}, {narrowest / 1e9:g} GB/s" if narrowest else class_name
 
 
-def limited_by_link(topology: Topology, cell: Cell) -> bool:
+def limited_by_link(topology: Topology, cell: Result) -> bool:
     """Whether the peak is that of a link on the way.
 
     A copy within one memory, even of a package that a CPU and a GPU share, has a peak that no link explains.
@@ -61,27 +61,27 @@ def limited_by_link(topology: Topology, cell: Cell) -> bool:
 APART = ("route",)
 
 
-def variant(cell: Cell) -> Variant:
+def variant(cell: Result) -> Variant:
     """Returns the key that groups cells regardless of path and size."""
     return cell.variant
 
 
-def between_ranks(cell: Cell) -> bool:
+def between_ranks(cell: Result) -> bool:
     """Whether several ranks took part: no alternative for a single process."""
     return cell.between_ranks
 
 
-def uses_ipc(cell: Cell) -> bool:
+def uses_ipc(cell: Result) -> bool:
     """Whether a buffer is another process's: no alternative for a single process."""
     return cell.by_ipc
 
 
-def within_a_process(cell: Cell) -> bool:
+def within_a_process(cell: Result) -> bool:
     """Whether one process measured it on memory of its own."""
     return cell.within_a_process
 
 
-def unidirectional(found: Iterable[Cell]) -> list[Cell]:
+def unidirectional(found: Iterable[Result]) -> list[Result]:
     """Returns bandwidth of single flows, for curves, matrices and the best-interface map.
 
     All count arriving bytes. Excluded, with their own tables: STREAM kernels, which count reads and writes,
@@ -94,7 +94,7 @@ def unidirectional(found: Iterable[Cell]) -> list[Cell]:
 _GAPS = ("pitch_bytes",)
 
 
-def does_the_job(cell: Cell) -> bool:
+def does_the_job(cell: Result) -> bool:
     """Whether it moves contiguous bytes from one buffer to another, back to back, each counted once."""
     known = INTERFACES[cell.record.interface]
     if known.counts != "per-direction" or known.buffers != "pair" or set(_GAPS) & {*known.options}:
@@ -102,7 +102,7 @@ def does_the_job(cell: Cell) -> bool:
     return "pace" not in cell.record.options  # isolated operations measure launch overhead, not the path
 
 
-def by_nearest(cell: Cell, topology: Topology) -> bool:
+def by_nearest(cell: Result, topology: Topology) -> bool:
     """Whether host memory is that of the NUMA domain nearest to the GPU; true for paths of other kinds."""
     ends = cell.source.device, cell.destination.device
     gpus = [end for end in ends if end.startswith("gpu")]
@@ -111,7 +111,7 @@ def by_nearest(cell: Cell, topology: Topology) -> bool:
     return True
 
 
-def is_plain(topology: Topology, cell: Cell) -> bool:
+def is_plain(topology: Topology, cell: Result) -> bool:
     """Whether it stands for its path: a plain job over cold caches, not split over other routes.
 
     The memories stay where they are, and the host's is nearest to the GPU.
@@ -119,17 +119,17 @@ def is_plain(topology: Topology, cell: Cell) -> bool:
     return cell.record.cache == "cold" and is_plain_job(cell) and by_nearest(cell, topology)
 
 
-def is_plain_job(cell: Cell) -> bool:
+def is_plain_job(cell: Result) -> bool:
     """Whether it is a plain job, not split over other routes, on memories that stay where they are."""
     return cell.stays and cell.record.interface not in APART and does_the_job(cell)
 
 
-def ipc_results(found: Iterable[Cell]) -> list[Cell]:
+def ipc_results(found: Iterable[Result]) -> list[Result]:
     """Returns the same of memory of another process."""
     return [cell for cell in found if cell.arrives and cell.by_ipc]
 
 
-def chases(found: Iterable[Cell]) -> list[Cell]:
+def chases(found: Iterable[Result]) -> list[Result]:
     """Returns pointer chases without load through memory of this process."""
     return [
         cell
@@ -140,7 +140,7 @@ def chases(found: Iterable[Cell]) -> list[Cell]:
     ]
 
 
-def concurrent(found: Iterable[Cell]) -> list[Cell]:
+def concurrent(found: Iterable[Result]) -> list[Result]:
     """Returns bandwidth of concurrent flows, or of one with background load, within one process."""
     return [
         cell
@@ -155,7 +155,7 @@ def concurrent(found: Iterable[Cell]) -> list[Cell]:
 NEAR = 8
 
 
-def broadest_size(found: Sequence[Cell]) -> int:
+def broadest_size(found: Sequence[Result]) -> int:
     """Returns, among sizes near the largest, the one with most paths; the larger of equals.
 
     Raises:
@@ -166,11 +166,11 @@ def broadest_size(found: Sequence[Cell]) -> int:
     return max((size for size in sizes if size >= least), key=lambda size: (_paths(sizes[size]), size))
 
 
-def _paths(found: Iterable[Cell]) -> int:
+def _paths(found: Iterable[Result]) -> int:
     return len({cell.record.path for cell in found})
 
 
-def at_largest(found: Iterable[Cell], size_bytes: int | None = None) -> list[Cell]:
+def at_largest(found: Iterable[Result], size_bytes: int | None = None) -> list[Result]:
     """Returns the cells of each variant and pattern at their `broadest_size`.
 
     Args:
@@ -183,7 +183,7 @@ def at_largest(found: Iterable[Cell], size_bytes: int | None = None) -> list[Cel
     return chosen
 
 
-def largest_common_size(found: Iterable[Cell]) -> int | None:
+def largest_common_size(found: Iterable[Result]) -> int | None:
     """Returns the broadest of the sizes that most interfaces of these cells share, to compare at one size."""
     sizes = group_by(found, lambda cell: cell.record.size_bytes)
     if not sizes:

@@ -65,7 +65,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Result:
     """A measured case over its rounds.
 
     `value` is the median over rounds; `low`..`high` is the range of another run's value (repeatability.py).
@@ -80,7 +80,7 @@ class Cell:
     high: float
     spread: Spread
     common: frozenset[str] = frozenset()  # timing options that all cells of the run share
-    sum_of: tuple[Cell, ...] = ()  # the summands (compare.summed)
+    sum_of: tuple[Result, ...] = ()  # the summands (compare.summed)
     families: Families = field(default_factory=Families, repr=False, compare=False)  # those of its run
 
     @property
@@ -257,7 +257,7 @@ class Cell:
 class Group:
     """Equal cases on several pairs: median of the values, and of the interval ends."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[Result, ...]
     value: float
     low: float
     high: float
@@ -308,7 +308,7 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     return groups
 
 
-def cells(records: Iterable[Record]) -> list[Cell]:
+def cells(records: Iterable[Record]) -> list[Result]:
     """Returns one cell per case that was measured at least once, in order of first appearance.
 
     A round beyond the physical limit voids its case. Options `gate`, `batch` and `energy` that all cases of
@@ -338,13 +338,13 @@ def cells(records: Iterable[Record]) -> list[Cell]:
 
 def _cell(
     case: tuple[Record, ...], rounds: Rounds, spread: Spread, common: frozenset[str], families: Families
-) -> Cell:
+) -> Result:
     value = median(rounds.values)
     low, high = spread.interval(value, len(case)) if len(case) > 1 else interval(case[0])
-    return Cell(case[0], case, value, low, high, spread, common, families=families)
+    return Result(case[0], case, value, low, high, spread, common, families=families)
 
 
-def pool(members: Sequence[Cell]) -> Group:
+def pool(members: Sequence[Result]) -> Group:
     """Pools equal cases on several pairs. Raises ValueError if empty."""
     if not members:
         raise ValueError("no cells to pool")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from byteways.explain.studies.references import Cell
+from byteways.explain.studies.references import ReferencedValue
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Finding:
 
     holds: bool | None  # None: too close to call, an interval contains a bound
     detail: str
-    cells: tuple[Cell, ...]
+    cells: tuple[ReferencedValue, ...]
     final: bool = False
     notes: tuple[str, ...] = ()  # how the values differ from what the source measured
 

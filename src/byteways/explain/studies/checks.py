@@ -13,7 +13,7 @@ from typing import Any
 from byteways.explain.studies.check_result import Finding, Wanted
 from byteways.explain.studies.curve_checks import linear, reaches
 from byteways.explain.studies.node_checks import node, refused
-from byteways.explain.studies.references import Cell, UntestableError, cells, unlike
+from byteways.explain.studies.references import ReferencedValue, UntestableError, cells, unlike
 from byteways.explain.studies.value_lookup import Sheet
 from byteways.plan.legality import kind_of
 from byteways.studies.reference import FASTEST, number_of, unit_of
@@ -82,7 +82,7 @@ def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
 
 
 def _as_published(
-    check: Mapping[str, Any], found: Sequence[Cell], unit: str, notes: tuple[str, ...]
+    check: Mapping[str, Any], found: Sequence[ReferencedValue], unit: str, notes: tuple[str, ...]
 ) -> Finding:
     """Values within a relative tolerance of the published ones."""
     known = [(cell, cell.published) for cell in found if cell.published]
@@ -103,7 +103,9 @@ def _as_published(
     return Finding(holds, f"{said}; expected ± {100 * within:g} %", decided, holds is False, notes)
 
 
-def _pairs(check: Mapping[str, Any], sheet: Sheet, unit: str) -> list[tuple[Cell, Cell]]:
+def _pairs(
+    check: Mapping[str, Any], sheet: Sheet, unit: str
+) -> list[tuple[ReferencedValue, ReferencedValue]]:
     """Pairs values of `of` with values of `to`: one each, or by equal place and size, or by equal size."""
     left, right = cells(check["of"], sheet, unit), cells(check["to"], sheet, unit)
     if len(left) == len(right) == 1:
@@ -174,7 +176,7 @@ def _gap(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     return Finding(holds, detail, decided, holds is False, notes)
 
 
-def _quotient(one: Cell, other: Cell) -> tuple[float, float]:
+def _quotient(one: ReferencedValue, other: ReferencedValue) -> tuple[float, float]:
     """Returns the interval of `one` over `other`; exactly 1 if both are the same value."""
     return (1.0, 1.0) if one == other else (one.low / other.high, one.high / other.low)
 
@@ -208,16 +210,16 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     return Finding(holds, detail, decided, holds is False, unlike(check, sheet, found))
 
 
-def _difference(group: Sequence[Cell]) -> tuple[float, float]:
+def _difference(group: Sequence[ReferencedValue]) -> tuple[float, float]:
     """Returns the interval of the relative difference between the highest and the lowest value."""
     least = max(cell.low for cell in group) / min(cell.high for cell in group)
     most = max(cell.high for cell in group) / min(cell.low for cell in group)
     return max(0.0, least - 1), most - 1
 
 
-def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
+def _groups(found: Iterable[ReferencedValue], over: str, sheet: Sheet) -> list[list[ReferencedValue]]:
     """Groups values that differ only in `over`; only groups of two or more."""
-    groups: dict[tuple[str | int, ...], list[Cell]] = {}
+    groups: dict[tuple[str | int, ...], list[ReferencedValue]] = {}
     first: dict[tuple[str, ...], str] = {}
     for cell in found:
         # Places of the source that map to the same devices here count as one place.
@@ -229,7 +231,7 @@ def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _devices(group: Iterable[Cell], ends: Mapping[str, tuple[str, ...]], kind: str) -> set[str]:
+def _devices(group: Iterable[ReferencedValue], ends: Mapping[str, tuple[str, ...]], kind: str) -> set[str]:
     """Returns the devices of a kind at the places of these values."""
     return {name for cell in group for name in ends[cell.place] if kind_of(name) == kind}
 

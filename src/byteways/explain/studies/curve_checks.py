@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from byteways.explain.studies.check_result import Finding, Wanted
-from byteways.explain.studies.references import Cell, UntestableError, cells, unlike
+from byteways.explain.studies.references import ReferencedValue, UntestableError, cells, unlike
 from byteways.explain.studies.value_lookup import Sheet
 from byteways.studies.reference import number_of
 from byteways.units import format_size, parse_size
@@ -44,12 +44,12 @@ def reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
 
 
 def _reached(
-    found: Sequence[Cell], best: Cell, goal: float, part: float | None
+    found: Sequence[ReferencedValue], best: ReferencedValue, goal: float, part: float | None
 ) -> tuple[int | None, int | None, int | None]:
     """Returns the first size in bytes that reaches the goal: nominally, with certainty, and possibly."""
     lowest, highest = (goal, goal) if part is None else (best.low * part, best.high * part)
 
-    def first(reaches: Callable[[Cell], bool]) -> int | None:
+    def first(reaches: Callable[[ReferencedValue], bool]) -> int | None:
         return next((cell.size_bytes for cell in found if reaches(cell)), None)
 
     return (
@@ -68,7 +68,7 @@ def linear(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     """
     found = cells(check["of"], sheet, "ns")
     notes = unlike(check, sheet, found)
-    groups: dict[tuple[str, str], list[Cell]] = {}
+    groups: dict[tuple[str, str], list[ReferencedValue]] = {}
     for cell in found:
         groups.setdefault((cell.line, cell.place), []).append(cell)
     short = [f"{line}, {place}" for (line, place), some in groups.items() if len(some) < FEWEST_POINTS]
@@ -92,7 +92,7 @@ def linear(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     return Finding(holds, detail, tuple(found), False, notes)
 
 
-def _deviation(some: Sequence[Cell]) -> float:
+def _deviation(some: Sequence[ReferencedValue]) -> float:
     """Returns the largest relative deviation of the times from their best line (weighted least squares)."""
     sizes, times = [float(cell.size_bytes) for cell in some], [cell.number for cell in some]
     weights = [1 / time**2 for time in times]

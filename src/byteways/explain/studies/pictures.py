@@ -9,7 +9,7 @@ from byteways.explain.display.picture import Label, Panel, Picture, Spot, Stroke
 from byteways.explain.studies.numbers import number
 from byteways.explain.studies.outcome import FigureOutcome, StudyOutcome
 from byteways.explain.studies.rows import Row
-from byteways.studies.drawing import Cell, Drawing, Track, methods_of
+from byteways.studies.drawing import Drawing, DrawnValue, Track, methods_of
 from byteways.units import format_size
 
 #: Part of a group's width that its bars take.
@@ -214,7 +214,7 @@ def _words(words: str, rows: Sequence[Row]) -> str:
     return f"{words} on {machine}" if machine else words
 
 
-def _rows_of(cell: Cell, one: FigureOutcome) -> list[Row]:
+def _rows_of(cell: DrawnValue, one: FigureOutcome) -> list[Row]:
     return [
         row
         for row in one.rows

@@ -13,7 +13,7 @@ from byteways.units import format_size, parse_size
 
 
 @dataclass(frozen=True)
-class Cell:
+class ReferencedValue:
     """A value of the run that a claim refers to, in the claim's unit."""
 
     line: str
@@ -47,7 +47,7 @@ class UntestableError(Exception):
     """A claim cannot be tested; the message is the reason."""
 
 
-def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[Cell]:
+def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[ReferencedValue]:
     """Returns the values that one reference, or each of several, stands for.
 
     Raises:
@@ -61,7 +61,7 @@ def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[Cell]
         raise UntestableError(_why_not(reference.removeprefix(FASTEST), sheet))
     if not fastest:
         return found
-    rivals: dict[tuple[str, int], list[Cell]] = {}
+    rivals: dict[tuple[str, int], list[ReferencedValue]] = {}
     for cell in found:
         rivals.setdefault((cell.place, cell.size_bytes), []).append(cell)
     best = [max(some, key=lambda cell: cell.number) for some in rivals.values() if len(some) > 1]
@@ -93,7 +93,7 @@ def _wanted_sizes(wanted: str, line: Line, place: Place, sheet: Sheet) -> set[in
     return {*sizes_of(wanted, asked), *(ends_of(wanted) if known else ())}
 
 
-def unlike(check: Mapping[str, Any], sheet: Sheet, found: Sequence[Cell]) -> tuple[str, ...]:
+def unlike(check: Mapping[str, Any], sheet: Sheet, found: Sequence[ReferencedValue]) -> tuple[str, ...]:
     """Describes how the values differ from the source's, one phrase each: places represented by other links,
     places without an equivalent here, and lines represented by others.
     """
@@ -145,7 +145,7 @@ def _pairs(reference: str, sheet: Sheet) -> Iterator[tuple[Line, Place, str]]:
                 yield (*pair, wanted)
 
 
-def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
+def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[ReferencedValue]:
     for line, place, wanted in _pairs(reference, sheet):
         ours = sheet.ours(line, place)
         # "largest" is the study's largest size, which an interrupted run may not have reached.
@@ -155,7 +155,7 @@ def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
             if number is not None:
                 published = _published(sheet, line, place, size, unit)
                 one = ours[size]
-                yield Cell(
+                yield ReferencedValue(
                     line.name,
                     place.name,
                     size,

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from byteways.explain.display.topic import Line, Plot, Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, between_ranks, kind, uses_ipc
-from byteways.explain.results.summary import Cell, Run, group_by, pool
+from byteways.explain.results.summary import Result, Run, group_by, pool
 from byteways.explain.subjects.ranks import is_wide, library, point
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.plan.options import STAGING
@@ -28,7 +28,7 @@ PATTERNS = ("unidirectional", "bidirectional")
 _OPTIONS = (STAGING.name,)
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None unless a process and ranks moved the same bytes."""
     index = Index.of(run)
     plots = [
@@ -40,7 +40,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     return Topic("all-interfaces", "All interfaces by pattern", LEAD, (), tuple(drawn)) if drawn else None
 
 
-def _is_plain(cell: Cell) -> bool:
+def _is_plain(cell: Result) -> bool:
     """Whether it is the bandwidth of contiguous bytes, with default settings."""
     record = cell.record
     return (
@@ -55,7 +55,7 @@ def _is_plain(cell: Cell) -> bool:
     )
 
 
-def _bytes_moved(index: Index, cell: Cell) -> tuple[Hashable, ...]:
+def _bytes_moved(index: Index, cell: Result) -> tuple[Hashable, ...]:
     memories = tuple(_memory(end.memory) for end in (cell.source, cell.destination))
     return cell.record.pattern, kind(cell), index.link_class(cell), *memories
 
@@ -65,7 +65,7 @@ def _memory(name: str) -> str:
     return "device" if name == "ipc" else name
 
 
-def _plot(index: Index, cells: Sequence[Cell]) -> Plot | None:
+def _plot(index: Index, cells: Sequence[Result]) -> Plot | None:
     """Returns bandwidth over size, a line per interface with two sizes; None unless both sides have one."""
     lines: list[Line] = []
     sides: set[bool] = set()
@@ -83,7 +83,7 @@ def _plot(index: Index, cells: Sequence[Cell]) -> Plot | None:
     return Plot(title, caption, "size", "GB/s", tuple(lines), x_sizes=True, y_log=wide)
 
 
-def _title(index: Index, cell: Cell) -> str:
+def _title(index: Index, cell: Result) -> str:
     memories = dict.fromkeys(_memory(end.memory) for end in (cell.source, cell.destination))
     memory = f"{' > '.join(memories)} memory"
     place = KINDS[kind(cell)]
@@ -91,13 +91,13 @@ def _title(index: Index, cell: Cell) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _label(cell: Cell) -> str:
+def _label(cell: Result) -> str:
     label = cell.variant.label(memory=False, access=not between_ranks(cell))
     if between_ranks(cell):
         return library(cell) + label.removeprefix(cell.record.interface)
     return f"{label}, IPC" if uses_ipc(cell) else label
 
 
-def _order(cell: Cell) -> tuple[object, ...]:
+def _order(cell: Result) -> tuple[object, ...]:
     """One process first, then memory of another process, then libraries."""
     return between_ranks(cell), uses_ipc(cell), _label(cell)

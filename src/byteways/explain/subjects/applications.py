@@ -13,7 +13,7 @@ from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import longer
 from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, Part, Run, group_by
+from byteways.explain.results.summary import Part, Result, Run, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import note_of, time_said, us_figure
 from byteways.plan.applications import fell_back
@@ -36,24 +36,24 @@ ITERATION, EXCHANGE = TIMED.words
 _NOT_OF_THE_PROBLEM = (TRANSPORT.name, TIMED.name)
 
 
-def applications(found: Iterable[Cell]) -> list[Cell]:
+def applications(found: Iterable[Result]) -> list[Result]:
     """Returns the results of application patterns."""
     return [cell for cell in found if cell.record.pattern in APPLICATIONS]
 
 
-def transport_of(cell: Cell) -> str:
+def transport_of(cell: Result) -> str:
     return str(cell.record.options.get(TRANSPORT.name, TRANSPORT.default))
 
 
-def timed_of(cell: Cell) -> str:
+def timed_of(cell: Result) -> str:
     return str(cell.record.options.get(TIMED.name, TIMED.default))
 
 
-def choice_of(cell: Cell) -> Choice:
+def choice_of(cell: Result) -> Choice:
     return Choice(transport_of(cell), cell.variant.source, cell.variant.destination)
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None if the run has no such results."""
     problems = group_by(applications(found), problem)
     if not problems:
@@ -63,14 +63,14 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     return Topic("applications", "Application patterns", LEAD, (*tables, *([beside] if beside else [])))
 
 
-def problem(cell: Cell) -> Hashable:
+def problem(cell: Result) -> Hashable:
     """What results of one table share: all but transport, memory, settings and what is timed."""
     options = {name: value for name, value in cell.record.options.items() if name not in _NOT_OF_THE_PROBLEM}
     executor = kind_of(cell.record.executor)
     return cell.record.pattern, ranks_of(cell), cell.record.size_bytes, executor, str(sorted(options.items()))
 
 
-def title_of(cell: Cell) -> str:
+def title_of(cell: Result) -> str:
     """What results of one table have in common, for people."""
     what = "a field" if cell.record.pattern == "halo" else "particles"
     parts = [
@@ -82,13 +82,13 @@ def title_of(cell: Cell) -> str:
     return ", ".join(parts)
 
 
-def _settings(cell: Cell) -> list[str]:
+def _settings(cell: Result) -> list[str]:
     """Returns the options of the problem that are not left out."""
     told = cell.variant.options.split(" ")
     return [one for one in told if one and one.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
 
 
-def _table(members: Sequence[Cell]) -> Table:
+def _table(members: Sequence[Result]) -> Table:
     """Returns a row per transport, memory and setting: both times, and their ratio."""
     rows = []
     fallen: dict[str, None] = {}
@@ -112,15 +112,15 @@ def _table(members: Sequence[Cell]) -> Table:
     return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
 
 
-def _row_of(cell: Cell) -> tuple[Choice, str]:
+def _row_of(cell: Result) -> tuple[Choice, str]:
     return choice_of(cell), cell.variant.environment
 
 
-def _time(cell: Cell) -> Part:
+def _time(cell: Result) -> Part:
     return Part(cell.value, cell.low, cell.high)
 
 
-def _beside_published(found: Sequence[Cell]) -> Table | None:
+def _beside_published(found: Sequence[Result]) -> Table | None:
     """Returns the gains of section 7, here and as published; None if the run has none of both sides."""
     rows = []
     claims = [(gain, *told) for gain in gains() for told in _gains_here(gain, found)]
@@ -151,7 +151,7 @@ def _beside_published(found: Sequence[Cell]) -> Table | None:
     return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
 
 
-def _gains_here(gain: Gain, found: Sequence[Cell]) -> Iterator[tuple[Claim, Cell]]:
+def _gains_here(gain: Gain, found: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
     """Yields the same ratio at each size that has both sides, under equal settings."""
     fitting = [
         cell
@@ -171,7 +171,7 @@ def _gains_here(gain: Gain, found: Sequence[Cell]) -> Iterator[tuple[Claim, Cell
                 yield claim, before
 
 
-def _size(cell: Cell) -> Hashable:
+def _size(cell: Result) -> Hashable:
     return cell.record.size_bytes
 
 
@@ -205,11 +205,11 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
         yield finding(title, detail, BEST, (naive[0], best), (claim,))
 
 
-def _timed_problem(cell: Cell) -> Hashable:
+def _timed_problem(cell: Result) -> Hashable:
     return problem(cell), timed_of(cell)
 
 
-def said(cell: Cell) -> str:
+def said(cell: Result) -> str:
     """'mpi-staged', 'xccl with registered > device memory'."""
     choice = choice_of(cell)
     plain = choice.data == choice.messages == "device"

@@ -14,7 +14,7 @@ from byteways.explain.claims.wording import largest, longer_by
 from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, link_class
-from byteways.explain.results.summary import Cell, Run, group_by, pool
+from byteways.explain.results.summary import Result, Run, group_by, pool
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, format_time, short_time
 
@@ -34,7 +34,7 @@ class Cost:
     behind_ns: float | None
     submit_ns: float | None
     waited_ns: float | None
-    cells: tuple[Cell, ...]  # all cells that these values come from
+    cells: tuple[Result, ...]  # all cells that these values come from
     claim: Claim | None  # time per operation, isolated versus back to back
 
     def texts(self) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ class Cost:
         )
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of API overhead and isolated small copies; None if the run has neither."""
     told, small = call_costs(found, run), copy_costs(found, run)
     if not told and not small:
@@ -66,17 +66,17 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     )
 
 
-def call_costs(found: Sequence[Cell], run: Run) -> list[Cost]:
+def call_costs(found: Sequence[Result], run: Run) -> list[Cost]:
     """Returns the costs of operations that move no data."""
     return costs((cell for cell in found if _is_call(cell)), run)
 
 
-def copy_costs(found: Sequence[Cell], run: Run) -> list[Cost]:
+def copy_costs(found: Sequence[Result], run: Run) -> list[Cost]:
     """Returns the costs of small transfers that were measured isolated as well as back to back."""
     return costs(_paired(found), run)
 
 
-def costs(members: Iterable[Cell], run: Run) -> list[Cost]:
+def costs(members: Iterable[Result], run: Run) -> list[Cost]:
     """Returns costs pooled over pairs with equal links, by label and size."""
     groups = group_by(members, lambda cell: (_label(cell, run), cell.record.size_bytes))
     found = []
@@ -98,7 +98,7 @@ def costs(members: Iterable[Cell], run: Run) -> list[Cost]:
     return found
 
 
-def _beside(waited: Sequence[Cell], behind: Sequence[Cell]) -> Claim | None:
+def _beside(waited: Sequence[Result], behind: Sequence[Result]) -> Claim | None:
     """Compares the time of isolated and back-to-back operations, pair by pair."""
     if not waited or not behind:
         return None
@@ -108,30 +108,30 @@ def _beside(waited: Sequence[Cell], behind: Sequence[Cell]) -> Claim | None:
     return replace(claim.turned(), quantity="latency") if by_rate else claim
 
 
-def _ends(cell: Cell) -> tuple[str, str]:
+def _ends(cell: Result) -> tuple[str, str]:
     return cell.record.path, cell.record.executor
 
 
-def _is_call(cell: Cell) -> bool:
+def _is_call(cell: Result) -> bool:
     return cell.record.interface in ("launch", "synchronize", "event")
 
 
-def _is_waited(cell: Cell) -> bool:
+def _is_waited(cell: Result) -> bool:
     return cell.record.options.get("pace") == "one-at-a-time"
 
 
-def _is_host_call(cell: Cell) -> bool:
+def _is_host_call(cell: Result) -> bool:
     """Whether the call itself blocks, so that nothing can run back to back."""
     return cell.record.interface == "synchronize"
 
 
-def _time_ns(members: Sequence[Cell]) -> float | None:
+def _time_ns(members: Sequence[Result]) -> float | None:
     """Returns the median time of one operation over the cells, in ns, whatever metric they report."""
     times = [record.time_ns.median for cell in members for record in cell.records if record.time_ns]
     return median(times) if times else None
 
 
-def _paired(found: Sequence[Cell]) -> list[Cell]:
+def _paired(found: Sequence[Result]) -> list[Result]:
     """Returns small single-flow transfers that were measured both isolated and back to back."""
     single = [
         cell
@@ -144,19 +144,19 @@ def _paired(found: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in single if _same(cell) in waited]
 
 
-def _options(cell: Cell) -> str:
+def _options(cell: Result) -> str:
     rest = {name: value for name, value in sorted(cell.record.options.items()) if name != "pace"}
     return " ".join(f"{name}={json.dumps(value)}" for name, value in rest.items())
 
 
-def _same(cell: Cell) -> tuple[str, ...]:
+def _same(cell: Result) -> tuple[str, ...]:
     """Returns the key that the isolated and the back-to-back measurement of a transfer share."""
     record = cell.record
     ends = record.interface, record.executor, record.path, record.source, record.destination
     return (*ends, record.cache, str(record.size_bytes), _options(cell))
 
 
-def _label(cell: Cell, run: Run) -> str:
+def _label(cell: Result, run: Run) -> str:
     record, options = cell.record, _options(cell)
     if _is_call(cell):
         where = "GPU" if record.executor.startswith("gpu") else record.executor

@@ -8,7 +8,7 @@ from byteways.explain.best.ranking import rank
 from byteways.explain.best.wording_rankings import margin
 from byteways.explain.claims.wording import LEADER, LEADER_MEANS
 from byteways.explain.display.topic import Table
-from byteways.explain.results.summary import Cell, Part, group_by
+from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.ranks import library, memory, note_of, us_figure
 from byteways.plan.case import Case
 from byteways.plan.interfaces import COLLECTIVES
@@ -24,7 +24,7 @@ _SUBMITS = {"calls": "", "graph": "as a graph", "persistent": "a batch by one la
 NOTE = f"Equal launch modes only; {LEADER}: {LEADER_MEANS}"
 
 
-def tables(moving: Sequence[Cell]) -> list[Table]:
+def tables(moving: Sequence[Result]) -> list[Table]:
     """Returns a table for each collective, group of ranks and mode that several libraries carried out."""
     found = []
     groups = group_by(moving, _alike)
@@ -37,7 +37,7 @@ def tables(moving: Sequence[Cell]) -> list[Table]:
     return found
 
 
-def _alike(cell: Cell) -> tuple[str, ...]:
+def _alike(cell: Result) -> tuple[str, ...]:
     """Returns the words of a table's title: collective, ranks, memory and launch mode."""
     options = {option.name: cell.record.options.get(option.name, option.default) for option in _MODE}
     return (
@@ -58,14 +58,14 @@ def _order(alike: tuple[str, ...]) -> tuple[object, ...]:
     return COLLECTIVES.index(pattern), int(ranks), where, TIMING.words.index(timing), *modes, in_place
 
 
-def _way(cell: Cell) -> tuple[str, str]:
+def _way(cell: Result) -> tuple[str, str]:
     """The library, and what else differs from its defaults."""
     names = {option.name for option in _MODE}
     others = [one for one in cell.variant.options.split(" ") if one.partition("=")[0] not in names]
     return library(cell), " ".join(one for one in (*others, cell.variant.environment) if one)
 
 
-def _table(title: str, by_way: dict[tuple[str, str], list[Cell]]) -> Table:
+def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> Table:
     ways = sorted(by_way)
     sizes = sorted({cell.record.size_bytes for cells in by_way.values() for cell in cells})
     rows = []
@@ -80,14 +80,14 @@ def _table(title: str, by_way: dict[tuple[str, str], list[Cell]]) -> Table:
     return Table(f"{title}: time by library, µs", headings, tuple(rows), figures, note)
 
 
-def _time(cells: Sequence[Cell]) -> str:
+def _time(cells: Sequence[Result]) -> str:
     if not cells or cells[0].time_ns is None:
         return ""
     cell, time_ns = cells[0], cells[0].time_ns
     return us_figure(Part(time_ns, time_ns * cell.value / cell.high, time_ns * cell.value / cell.low), cell)
 
 
-def _fastest(here: dict[tuple[str, str], list[Cell]]) -> tuple[str, str]:
+def _fastest(here: dict[tuple[str, str], list[Result]]) -> tuple[str, str]:
     """Returns the way that leads, with its settings, and by how much; a tie has no leader."""
     cells = [cell for cells in here.values() for cell in cells]
     if len({library(cell) for cell in cells}) < 2:

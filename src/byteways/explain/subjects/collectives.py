@@ -10,7 +10,7 @@ from byteways.explain.claims.phrases import rate
 from byteways.explain.display.topic import Line, Plot, Table, Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import label_order
-from byteways.explain.results.summary import Cell, Part, Run, group_by
+from byteways.explain.results.summary import Part, Result, Run, group_by
 from byteways.explain.subjects import collective_ways
 from byteways.explain.subjects.ranks import (
     MARK,
@@ -53,39 +53,39 @@ TOLD = "allreduce"
 COLLECTIVE = 422.0
 
 
-def collectives(found: Iterable[Cell]) -> list[Cell]:
+def collectives(found: Iterable[Result]) -> list[Result]:
     """Returns the collectives that move data."""
     return [cell for cell in found if cell.record.pattern in COLLECTIVES]
 
 
-def barriers(found: Iterable[Cell]) -> list[Cell]:
+def barriers(found: Iterable[Result]) -> list[Result]:
     """Returns the barriers."""
     return [cell for cell in found if cell.record.pattern == BARRIER]
 
 
-def timing(cell: Cell) -> str:
+def timing(cell: Result) -> str:
     """How operations follow each other: `pipelined` or `isolated`."""
     return str(cell.record.options.get(TIMING.name, TIMING.default))
 
 
-def size_of(cell: Cell) -> int:
+def size_of(cell: Result) -> int:
     """The size in bytes by which tables name it: that of OSU's program where it is timed as that does."""
     return (
         osu_bytes(Case.from_json(cell.record.definition)) if timing(cell) == OSU else cell.record.size_bytes
     )
 
 
-def members_of(cell: Cell) -> str:
+def members_of(cell: Result) -> str:
     """The participating ranks: `0-3/cpu0`."""
     return cell.record.path.partition(":")[2]
 
 
-def ranks_of(cell: Cell) -> int:
+def ranks_of(cell: Result) -> int:
     """The number of participating ranks."""
     return len(Case.from_json(cell.record.definition).ranks)
 
 
-def time_of(cell: Cell) -> Part:
+def time_of(cell: Result) -> Part:
     """Returns the time of one operation in ns with the value's interval, over the rounds it comes from."""
     time_ns = cell.time_ns
     if cell.record.pattern == BARRIER or time_ns is None:
@@ -93,7 +93,7 @@ def time_of(cell: Cell) -> Part:
     return Part(time_ns, time_ns * cell.value / cell.high, time_ns * cell.value / cell.low)
 
 
-def _alike(cell: Cell) -> tuple[str, str, str, str, str]:
+def _alike(cell: Result) -> tuple[str, str, str, str, str]:
     """Returns the grouping key of a table; different libraries and timings never share one."""
     return library(cell), members_of(cell), memory(cell), timing(cell), settings(cell, TIMING.name)
 
@@ -103,12 +103,12 @@ def _order(alike: tuple[str, str, str, str, str]) -> tuple[object, ...]:
     return name, label_order(ranks), where, TIMING.words.index(how), others
 
 
-def _waits_alike(cell: Cell) -> Hashable:
+def _waits_alike(cell: Result) -> Hashable:
     """Returns the key that matches barriers to collectives; without memory: barriers have none."""
     return library(cell), members_of(cell), timing(cell), cell.variant.environment
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of collectives and barriers; None if the run has none."""
     moving, waiting = collectives(found), group_by(barriers(found), _waits_alike)
     if not moving and not waiting:
@@ -129,7 +129,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     return Topic("collectives", "Collectives", LEAD, tuple(tables), tuple(plots))
 
 
-def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list[Table]:
+def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> list[Table]:
     """Builds tables of times and bus bandwidths, a row per size and a column per pattern."""
     rows = _rows_of([size_of(cell) for cell in members])
     at = {(rows[size_of(cell)], cell.record.pattern): cell for cell in members}
@@ -162,7 +162,7 @@ def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list
 
 
 def _extremes(
-    title: str, at: Mapping[tuple[int, str], Cell], sizes: Sequence[int], patterns: Sequence[str]
+    title: str, at: Mapping[tuple[int, str], Result], sizes: Sequence[int], patterns: Sequence[str]
 ) -> list[Table]:
     """Builds tables of the fastest and the slowest rank, if the ranks timed their calls themselves."""
     tables = []
@@ -179,7 +179,7 @@ def _extremes(
     return tables
 
 
-def _of_ranks(cell: Cell | None, choose: Callable[[Iterable[float]], float]) -> str:
+def _of_ranks(cell: Result | None, choose: Callable[[Iterable[float]], float]) -> str:
     """The time of the rank that `choose` takes, in µs: the median over the rounds; empty if unknown."""
     told = [
         [rank["time_ns"] for rank in record.ranks or () if "time_ns" in rank]
@@ -190,7 +190,7 @@ def _of_ranks(cell: Cell | None, choose: Callable[[Iterable[float]], float]) -> 
     return plain_us(median(map(choose, told))) + MARK * bool(cell.warning_ids)
 
 
-def _choices(title: str, members: Sequence[Cell]) -> list[Table]:
+def _choices(title: str, members: Sequence[Result]) -> list[Table]:
     """Builds the table of what the library chose, if its log says so of any size."""
     rows = _rows_of([size_of(cell) for cell in members])
     told = {(rows[size_of(cell)], cell.record.pattern): _choice(cell) for cell in members}
@@ -208,7 +208,7 @@ def _choices(title: str, members: Sequence[Cell]) -> list[Table]:
     return [Table(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
 
 
-def _choice(cell: Cell) -> str:
+def _choice(cell: Result) -> str:
     """`Ring, LL128, 16 channels`; empty if unknown."""
     choice = cell.record.library_choice or {}
     if choice.get("algorithm") is None:
@@ -232,7 +232,7 @@ def _rows_of(sizes: Iterable[int]) -> dict[int, int]:
     return rows
 
 
-def _barriers(waited: Sequence[Cell]) -> Table:
+def _barriers(waited: Sequence[Result]) -> Table:
     """Builds the table of barriers that do not appear next to collectives."""
     rows = [
         (members_of(cell), timing(cell), settings(cell, TIMING.name), us_figure(time_of(cell), cell))
@@ -242,7 +242,7 @@ def _barriers(waited: Sequence[Cell]) -> Table:
     return Table("Barrier", headings, tuple(rows), (3,), note_of(rows))
 
 
-def _plot(title: str, members: Sequence[Cell]) -> list[Plot]:
+def _plot(title: str, members: Sequence[Result]) -> list[Plot]:
     """Plots bus bandwidth over size, a line for each pattern with at least two sizes."""
     by_pattern = group_by(members, lambda cell: cell.record.pattern)
     lines = [
@@ -251,7 +251,7 @@ def _plot(title: str, members: Sequence[Cell]) -> list[Plot]:
     return [_drawn(title, lines)] if lines else []
 
 
-def _comparisons(moving: Sequence[Cell]) -> list[Plot]:
+def _comparisons(moving: Sequence[Result]) -> list[Plot]:
     """Plots each operation that several libraries carry out among as many ranks, one line per library."""
     plots = []
     alike = group_by(moving, lambda cell: (cell.record.pattern, ranks_of(cell), timing(cell)))
@@ -272,7 +272,7 @@ def _worked_on(alike: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> str
     return ", ".join(part for part in (name, ranks * (len(same) > 1), where, settings_) if part)
 
 
-def _line(label: str, members: Sequence[Cell]) -> Line:
+def _line(label: str, members: Sequence[Result]) -> Line:
     return Line(label, tuple(point(cell, cell.record.size_bytes) for cell in _by_size(members)))
 
 
@@ -282,7 +282,7 @@ def _drawn(title: str, lines: Sequence[Line]) -> Plot:
     return Plot(title, caption, "size", "bus bandwidth, GB/s", tuple(lines), x_sizes=True, y_log=wide)
 
 
-def _by_size(cells: Sequence[Cell]) -> list[Cell]:
+def _by_size(cells: Sequence[Result]) -> list[Result]:
     return sorted(cells, key=lambda cell: cell.record.size_bytes)
 
 
@@ -297,12 +297,12 @@ def allreduce(index: Index) -> Iterator[Finding]:
             yield _finding(members, most, waiting.get(_waits_alike(members[0]), []))
 
 
-def _but_members(cell: Cell) -> tuple[str, ...]:
+def _but_members(cell: Result) -> tuple[str, ...]:
     name, _, *others = _alike(cell)
     return name, *others
 
 
-def _finding(members: Sequence[Cell], ranks: int, waited: Sequence[Cell]) -> Finding:
+def _finding(members: Sequence[Result], ranks: int, waited: Sequence[Result]) -> Finding:
     ordered = _by_size(members)
     first, last = ordered[0], ordered[-1]
     how = ", ".join(filter(None, (timing(first), memory(first), settings(first, TIMING.name))))

@@ -16,7 +16,7 @@ from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size
-from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.results.summary import Group, Result, group_by, pool
 from byteways.plan.interfaces import one_buffer
 from byteways.record.warnings import Warning
 from byteways.units import format_size
@@ -34,14 +34,14 @@ BOTH = {
 _SUM = ("pattern", "counts")
 
 
-def _alone(index: Index, cell: Cell) -> Cell | None:
+def _alone(index: Index, cell: Result) -> Result | None:
     """Returns the sum of the single-flow results; None unless all were measured."""
     parts = index.alone(cell)
     known = [part for part in parts if part is not None]
     return summed(known) if known and len(known) == len(parts) else None
 
 
-def beside_alone(index: Index, members: Sequence[Cell]) -> tuple[Claim, Group, Group] | None:
+def beside_alone(index: Index, members: Sequence[Result]) -> tuple[Claim, Group, Group] | None:
     """Compares concurrent cases with the sums of their single flows, case by case; None if one is missing."""
     pairs = [(cell, alone) for cell in members if (alone := _alone(index, cell)) is not None]
     if not pairs or len(pairs) < len(members):
@@ -75,7 +75,7 @@ def bidirectional(index: Index) -> Iterator[Finding]:
         yield from _bidirectional(index, named, some)
 
 
-def _bidirectional(index: Index, where: str, some: Sequence[Cell]) -> Iterator[Finding]:
+def _bidirectional(index: Index, where: str, some: Sequence[Result]) -> Iterator[Finding]:
     judged = [cell for cell in some if _alone(index, cell) is not None]
     if not judged:
         size = broadest_size(some)
@@ -118,7 +118,7 @@ def _bidirectional_lost(where: str, size: int, claim: Claim, both: Group, alone:
     return None
 
 
-def _split(cell: Cell) -> str:
+def _split(cell: Result) -> str:
     parts = [f"{path} {gb(bandwidth)}" for path, bandwidth in cell.directions.items()]
     return listed(parts) + " GB/s" if parts else f"{rate(cell)} GB/s in total"
 
@@ -143,7 +143,7 @@ def fans(index: Index) -> Iterator[Finding]:
 
 
 def _fan_finding(
-    index: Index, ranking: Ranking, members: list[Cell], partial: list[Cell], links: str
+    index: Index, ranking: Ranking, members: list[Result], partial: list[Result], links: str
 ) -> Finding:
     """Reports the best way of a fan.
 
@@ -176,14 +176,14 @@ def _fan_finding(
     return finding(title, detail, SHARED if hub_is_cpu else FAN, results, claims)
 
 
-def _hub(cell: Cell) -> str:
+def _hub(cell: Result) -> str:
     """Returns the device common to all flows; NUMA domains keep their number if there are several."""
     end = "destination" if cell.record.pattern == "fan-in" else "source"
     hubs = {str(flow[end]).partition(":")[0] for flow in cell.record.flows}
     return hubs.pop() if len(hubs) == 1 else count(len(hubs), "NUMA domain")
 
 
-def _fan(cell: Cell) -> tuple[str, str, str]:
+def _fan(cell: Result) -> tuple[str, str, str]:
     """Groups fans by pattern, hub (GPUs are alike, NUMA domains are not) and kind of the other ends."""
     hub = _hub(cell)
     other = (cell.source if cell.record.pattern == "fan-in" else cell.destination).device
@@ -204,7 +204,7 @@ def _fan_words(best: Group) -> str:
     return f"{others} to {_hub(cell)}" if into else f"{_hub(cell)} to {others}"
 
 
-def _fan_detail(index: Index, widest: Cell, members: list[Cell]) -> str:
+def _fan_detail(index: Index, widest: Result, members: list[Result]) -> str:
     text = f"{format_size(widest.record.size_bytes)}, {way(widest.variant)}."
     alike = widest.variant, widest.record.size_bytes, _hub(widest)
     same = [cell for cell in members if (cell.variant, cell.record.size_bytes, _hub(cell)) == alike]
@@ -255,7 +255,7 @@ def all_pairs(index: Index) -> Iterator[Finding]:
 
 def interference(index: Index) -> Iterator[Finding]:
     """Reports the flow that loses most bandwidth to concurrent flows of the same interface."""
-    found: list[tuple[Claim, Cell, Cell]] = []
+    found: list[tuple[Claim, Result, Result]] = []
     for cell in index.ranked:
         if cell.record.pattern != "interference" or cell.record.flows[1].get("interface"):
             continue
@@ -296,7 +296,7 @@ def in_turns(index: Index) -> Iterator[Finding]:
         yield Finding(title, _in_turns_detail(index, interface, cells), told, rests_on=rests_on)
 
 
-def _lost_in_turns(cell: Cell) -> float:
+def _lost_in_turns(cell: Result) -> float:
     """Returns 1 - combined rate / sum of the flows' own rates; 0 if unknown."""
     told = [warning for warning in cell.record.warnings if warning.id == "serialised"]
     for together, apart in ((warning.observed, warning.required) for warning in told):
@@ -305,7 +305,7 @@ def _lost_in_turns(cell: Cell) -> float:
     return 0.0
 
 
-def _in_turns_detail(index: Index, interface: str, cells: list[Cell]) -> str:
+def _in_turns_detail(index: Index, interface: str, cells: list[Result]) -> str:
     example = max(cells, key=lambda cell: cell.record.size_bytes)
     text = f"For example {describe(example.record)}, {format_size(example.record.size_bytes)}"
     # Of the round that the value comes from, so that the rate is that of the tables.

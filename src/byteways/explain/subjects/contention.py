@@ -13,7 +13,7 @@ from byteways.explain.claims.wording import all_as_predicted
 from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.plan.case import PATTERNS
 from byteways.topology.model import Topology
 from byteways.topology.packages import packed, spread
@@ -34,7 +34,7 @@ MOST_NAMES = 3
 MOST_DEVICES = 3
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None without a concurrent case whose flows were also measured alone."""
     index = Index.of(run)
     predicted = index.once(predictions)

@@ -19,7 +19,7 @@ from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import Rounds, Spread, spreads
 from byteways.explain.results.rounds import NORMAL_95
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.units import format_size, three_digits
 
 #: Lower bound of the energy per GB, so that its logarithm exists when idle power cancels nearly all.
@@ -30,7 +30,7 @@ _LEAST_JOULES = 1e-6
 class Energy:
     """Medians over the rounds of a case; `cell` holds joules per GB as its value and interval."""
 
-    cell: Cell
+    cell: Result
     watts: float
     idle_watts: float
     bytes_per_s: float
@@ -52,7 +52,7 @@ class Energy:
         return self.cell.high
 
 
-def energies(found: Sequence[Cell]) -> list[Energy]:
+def energies(found: Sequence[Result]) -> list[Energy]:
     """Returns the energy of every case that has energy measurements, in order of first appearance."""
     told = []
     for cell in found:
@@ -75,7 +75,7 @@ def energies(found: Sequence[Cell]) -> list[Energy]:
     ]
 
 
-def _rounds(cell: Cell, fields: Sequence[Mapping[str, Any]]) -> Rounds:
+def _rounds(cell: Result, fields: Sequence[Mapping[str, Any]]) -> Rounds:
     """Returns joules per GB of each round; spreads are pooled by interface, else over the run."""
     costs = tuple(max(float(field["joules_per_GB"]), _LEAST_JOULES) for field in fields)
     within = fmean(
@@ -85,7 +85,7 @@ def _rounds(cell: Cell, fields: Sequence[Mapping[str, Any]]) -> Rounds:
     return Rounds(costs, within, (("energy", cell.record.interface), ("energy",)))
 
 
-def _as_cell(cell: Cell, fields: Sequence[Mapping[str, Any]], spread: Spread) -> Cell:
+def _as_cell(cell: Result, fields: Sequence[Mapping[str, Any]], spread: Spread) -> Result:
     cost = median(float(field["joules_per_GB"]) for field in fields)
     low, high = spread.interval(cost, len(fields)) if len(fields) > 1 else _interval(fields[0])
     records = tuple(record for record in cell.records if record.energy and "reason" not in record.energy)
@@ -112,10 +112,10 @@ class Unmeasured:
     """Why cases have no energy measurement."""
 
     reason: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Result, ...]
 
 
-def unmeasured(found: Sequence[Cell]) -> list[Unmeasured]:
+def unmeasured(found: Sequence[Result]) -> list[Unmeasured]:
     """Returns the reasons why no round of a case has the requested energy, the most frequent first."""
     told = []
     for cell in found:
@@ -137,7 +137,7 @@ LEAD = (
 )
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of energy; None if the run requested none."""
     asked = [cell for cell in found if any(record.energy for record in cell.records)]
     if not asked:

@@ -8,7 +8,7 @@ from typing import Any
 
 from byteways.explain.display.topic import Table
 from byteways.explain.results.counting import listed
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.ranks import plain_us
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size
@@ -23,7 +23,7 @@ NOTE = (
 _KINDS = {"latency": "round trip", "bandwidth": "message"}
 
 
-def tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
+def tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields a table of first and later times, if a case began with something new."""
     rows = []
     by_size = group_by(members, lambda cell: (cell.record.size_bytes, _kind(cell), cell.record.pattern))
@@ -43,11 +43,11 @@ def tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
         yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), NOTE)
 
 
-def _kind(cell: Cell) -> str:
+def _kind(cell: Result) -> str:
     return _KINDS.get(metric_of(cell.record.interface), "call")
 
 
-def _first_uses(cell: Cell) -> list[dict[str, Any]]:
+def _first_uses(cell: Result) -> list[dict[str, Any]]:
     """The first uses of the rounds that began with something new."""
     found = [record.first_use for record in cell.records if record.first_use]
     return [use for use in found if "new" in (use.get("memory"), use.get("connection"))]

@@ -14,7 +14,7 @@ from byteways.explain.claims.wording import difference, faster, no_difference, p
 from byteways.explain.display.grids import first_touch_tables
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, broadest_size, largest_common_size
-from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.results.summary import Group, Result, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.units import format_size
 
@@ -58,7 +58,7 @@ def _settings(group: Group) -> bool:
     return bool(same.options or same.environment)
 
 
-def _memories(members: list[Cell]) -> tuple[Claim, Group, Group, list[Claim]] | None:
+def _memories(members: list[Result]) -> tuple[Claim, Group, Group, list[Claim]] | None:
     """Returns the claim with the largest lead between two memory kinds, both groups, and all claims made."""
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
     size = max(by_size, key=lambda s: (len({cell.variant.host_memory for cell in by_size[s]}), s))
@@ -91,7 +91,7 @@ def _engines(claim: Claim, fast: Group, slow: Group) -> str:
 
 def first_touch(index: Index) -> Iterator[Finding]:
     """Reports the memory kind for which first touch matters most."""
-    found: list[tuple[Claim, Cell, Cell]] = []
+    found: list[tuple[Claim, Result, Result]] = []
     for grid in first_touch_tables(index.ranked):
         for row in grid.rows:
             known = [
@@ -162,7 +162,7 @@ def streaming(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, STREAMING, (streamed, ordinary), [claim])
 
 
-def _best_pair(first: list[Cell], second: list[Cell], size: int | None) -> tuple[Cell, Cell] | None:
+def _best_pair(first: list[Result], second: list[Result], size: int | None) -> tuple[Result, Result] | None:
     """Returns the fastest of `first` at this size with its match in `second`; None if either is missing."""
     chosen = [cell for cell in first if cell.record.size_bytes == size]
     if not chosen:
@@ -206,6 +206,6 @@ def far_memory(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, FAR, (away_, own_), [one[0] for one in found])
 
 
-def _key(cell: Cell) -> tuple[object, ...]:
+def _key(cell: Result) -> tuple[object, ...]:
     same = replace(cell.variant, access="")
     return same, cell.record.interface, cell.record.size_bytes, cell.source.device

@@ -18,7 +18,7 @@ from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import UNSETTLED
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.explain.subjects.loaded import APART, disturber, in_window
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, short_time, three_digits
@@ -32,11 +32,11 @@ class Slowdown:
     if that was not measured alone). Both mean interference only if the flows ran `together`, in one window.
     """
 
-    cell: Cell
-    alone: Cell
+    cell: Result
+    alone: Result
     beside: str
     load_bytes_per_s: float
-    load_alone: Cell | None
+    load_alone: Result | None
     claim: Claim  # on time: with the transfer versus alone
 
     @property
@@ -66,7 +66,7 @@ class Slowdown:
         return self.claim.equal
 
 
-def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
+def slowdowns(found: Sequence[Result]) -> list[Slowdown]:
     """Returns all cases of a flow with one transfer by another interface, in order of first appearance.
 
     Pointer chases under load have their own curves (loaded.py).
@@ -93,13 +93,13 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
     return pairs
 
 
-def _beside_another(cell: Cell) -> bool:
+def _beside_another(cell: Result) -> bool:
     record = cell.record
     two = record.pattern == "interference" and len(record.flows) == 2
     return two and record.interface != "pointer-chase"
 
 
-def _single(cell: Cell) -> bool:
+def _single(cell: Result) -> bool:
     return cell.record.pattern == "unidirectional" and len(cell.record.flows) == 1
 
 
@@ -119,7 +119,7 @@ def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
     )
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of flows with transfers by other interfaces; None if the run has none."""
     pairs = slowdowns(found)
     if not pairs:
@@ -194,7 +194,7 @@ def _row(pair: Slowdown) -> tuple[str, ...]:
     )
 
 
-def _figure(cell: Cell) -> str:
+def _figure(cell: Result) -> str:
     if metric_of(cell.record.interface) == "bandwidth":
         return f"{three_digits(cell.value / 1e9)} GB/s"
     return short_time(cell.value)
@@ -251,7 +251,7 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     return finding(title, detail.strip(), COSTS if named else UNTOLD, figures, claims)
 
 
-def _named(cell: Cell) -> str:
+def _named(cell: Result) -> str:
     """'Arithmetic on gpu0', 'A memory-bound kernel on gpu0'."""
     record = cell.record
     if record.interface == "compute":

@@ -14,7 +14,7 @@ from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, uses_ipc, within_a_process
-from byteways.explain.results.summary import Cell, Group, Part, Run, group_by, pool
+from byteways.explain.results.summary import Group, Part, Result, Run, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.explain.subjects.ranks import gb_figure, note_of, us_figure
 from byteways.plan.interfaces import metric_of
@@ -63,7 +63,7 @@ def _one_process(memory: str) -> str:
     return "device" if memory == "ipc" else memory
 
 
-def _same(index: Index, cell: Cell) -> _Same:
+def _same(index: Index, cell: Result) -> _Same:
     told = cell.variant
     variant = Variant(
         told.interface,
@@ -77,7 +77,7 @@ def _same(index: Index, cell: Cell) -> _Same:
     return _Same(_place(index, cell), variant, cell.record.pattern)
 
 
-def _place(index: Index, cell: Cell) -> str:
+def _place(index: Index, cell: Result) -> str:
     """`Between GPUs, NVLink4 ×18`; a single buffer is at one end, the GPU that accesses it at the other."""
     if cell.source != cell.destination:
         between, link_class = KINDS[kind(cell)], index.link_class(cell)
@@ -87,7 +87,7 @@ def _place(index: Index, cell: Cell) -> str:
     return f"{between}, {link_class}" if link_class else between
 
 
-def pairs(index: Index, found: Iterable[Cell]) -> list[Pair]:
+def pairs(index: Index, found: Iterable[Result]) -> list[Pair]:
     """Returns each result on another process's memory with its counterpart, by transfer and size."""
     opened = [cell for cell in found if uses_ipc(cell)]
     wanted = {(_same(index, cell), cell.record.size_bytes, cell.record.path) for cell in opened}
@@ -109,7 +109,7 @@ def pairs(index: Index, found: Iterable[Cell]) -> list[Pair]:
     return pairs
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of memory of other processes; None if the run has none with a counterpart."""
     index = Index.of(run)
     alike = group_by(pairs(index, found), lambda pair: (pair.same.place, pair.is_time))

@@ -10,7 +10,7 @@ from byteways.explain.claims.wording import longer, multiple, no_difference
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size, chases, device_order
-from byteways.explain.results.summary import Cell, Group, Part, gpu_caches, group_by, pool
+from byteways.explain.results.summary import Group, Part, Result, gpu_caches, group_by, pool
 from byteways.explain.subjects.ranks import time_said
 from byteways.topology.model import Device
 from byteways.units import format_size
@@ -71,17 +71,17 @@ def levels_of_gpus(index: Index) -> list[tuple[str, Group]]:
     return sorted(levels, key=lambda item: item[1].value)
 
 
-def _walker(cell: Cell) -> str:
+def _walker(cell: Result) -> str:
     return cell.record.executor
 
 
-def _links(index: Index, cell: Cell) -> str:
+def _links(index: Index, cell: Result) -> str:
     """Returns the link class between executor and memory: its distance differs between GPUs."""
     ends = cell.record.executor, cell.source.device
     return index.class_between(*ends) if set(ends) <= set(index.topology.names()) else ""
 
 
-def _place(cell: Cell, cache_bytes: int) -> str:
+def _place(cell: Result, cache_bytes: int) -> str:
     """Names the memory or cache that the chase reaches; `cache_bytes`: executor's last-level cache or 0."""
     owner = cell.source.device
     if owner == cell.record.executor:
@@ -130,7 +130,7 @@ def _over(name: str, group: Group) -> str:
     return f"over {format_size(group.cells[0].record.size_bytes)} ({name})"
 
 
-def cache_steps(device: Device, walks: list[Cell]) -> list[tuple[str, Group]]:
+def cache_steps(device: Device, walks: list[Result]) -> list[tuple[str, Group]]:
     """Returns level and latency of the largest working set that fits in each cache, then of memory.
 
     Args:

@@ -15,7 +15,7 @@ from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.plan.interfaces import one_buffer
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated
@@ -30,7 +30,7 @@ class LoadPoint:
     """`load_bytes_per_s` was reached in the same window as the latency."""
 
     load_bytes_per_s: float
-    cell: Cell
+    cell: Result
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class LoadCurve:
 
     walk: Walk
     load: str
-    idle: Cell | None
+    idle: Result | None
     points: tuple[LoadPoint, ...]  # by load, ascending
     apart: int = 0  # cases without a window common to all flows, hence without a value
 
@@ -90,7 +90,7 @@ def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leav
     return " and ".join(dict.fromkeys(words))
 
 
-def in_window(cell: Cell) -> bool:
+def in_window(cell: Result) -> bool:
     """Whether the rates of all flows come from one common window.
 
     Without one (serialised flows, or a flow with a single mark) each rate covers the flow's own time, or in
@@ -108,7 +108,7 @@ def _apart(record: Record) -> bool:
     return bool(record.directions) and record.directions == record.end_to_end_bytes_per_s
 
 
-def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
+def load_curves(found: Sequence[Result]) -> list[LoadCurve]:
     """Returns one curve for every chase and kind of load, in order of first appearance."""
     idle = {_walk(cell): cell for cell in chases(found)}
     loaded = [
@@ -134,7 +134,7 @@ def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
     return curves
 
 
-def _walk(cell: Cell) -> Walk:
+def _walk(cell: Result) -> Walk:
     record = cell.record
     return Walk(
         str(record.flows[0]["executor"]),
@@ -146,7 +146,7 @@ def _walk(cell: Cell) -> Walk:
     )
 
 
-def _load(cell: Cell) -> float:
+def _load(cell: Result) -> float:
     return cell.load.value
 
 
@@ -158,7 +158,7 @@ LEAD = (
 NO_QUEUES = " A machine model delays loads only in GPU memory, not in links or host memory."
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of pointer chases under load; None if the run has none."""
     curves = load_curves(found)
     if not curves:
@@ -223,7 +223,7 @@ def _plot(walk: Walk, curves: Sequence[LoadCurve]) -> Plot:
     )
 
 
-def _point(load_bytes_per_s: float, cell: Cell) -> PlotPoint:
+def _point(load_bytes_per_s: float, cell: Result) -> PlotPoint:
     load = load_bytes_per_s / 1e9
     said = f"{cell.value:.4g} ns at {three_digits(load)} GB/s"
     return PlotPoint(load, cell.value, cell.low, cell.high, said)
@@ -241,7 +241,7 @@ def loaded_latency(index: Index) -> Iterator[Finding]:
 
 
 def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
-    found: list[tuple[Claim, LoadCurve, Cell, Cell]] = []
+    found: list[tuple[Claim, LoadCurve, Result, Result]] = []
     for curve in curves:
         assert curve.idle is not None
         slowest = max(curve.points, key=lambda point: point.cell.value)

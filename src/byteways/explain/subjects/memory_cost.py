@@ -14,7 +14,7 @@ from byteways.explain.claims.wording import no_difference, slower_copies
 from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.plan.interfaces import is_memory_step
 from byteways.plan.memory import is_plain
 from byteways.units import format_size, format_time, short_time
@@ -45,7 +45,7 @@ class Cost:
     """
 
     step: Step
-    cells: tuple[Cell, ...]
+    cells: tuple[Result, ...]
     per_call_ns: float
     per_gib_ns: float | None
 
@@ -65,7 +65,7 @@ class PayOff:
     registered_ns: float
     copies: int | None
     claim: Claim  # copies of registered versus pageable memory
-    cells: tuple[Cell, ...]  # all cells that these values come from
+    cells: tuple[Result, ...]  # all cells that these values come from
 
     @property
     def longer(self) -> bool:
@@ -80,7 +80,7 @@ class PayOff:
         return "never" if self.longer else NO_DIFFERENCE
 
 
-def step_of(cell: Cell) -> Step:
+def step_of(cell: Result) -> Step:
     """Returns the table row of a cell: everything but its size."""
     record = cell.record
     owner = cell.source.device
@@ -89,7 +89,7 @@ def step_of(cell: Cell) -> Step:
     return Step(record.interface, cell.source.memory, devices, words.replace('"', ""))
 
 
-def costs(found: Sequence[Cell]) -> list[Cost]:
+def costs(found: Sequence[Result]) -> list[Cost]:
     """Returns the cost of every measured step, in order of first appearance."""
     steps = [cell for cell in found if is_memory_step(cell.record.interface)]
     result = []
@@ -105,7 +105,7 @@ def costs(found: Sequence[Cell]) -> list[Cost]:
     return result
 
 
-def pay_offs(found: Sequence[Cell]) -> list[PayOff]:
+def pay_offs(found: Sequence[Result]) -> list[PayOff]:
     """Returns a pay-off for each host-GPU path and size with all four measurements."""
     steps = {
         (cell.record.interface, cell.source.device, cell.record.executor, cell.record.size_bytes): cell
@@ -114,7 +114,7 @@ def pay_offs(found: Sequence[Cell]) -> list[PayOff]:
         and cell.source.memory == "pageable"
         and cell.record.options.get("touched", "yes") == "yes"
     }
-    copies: dict[tuple[str, int, bool], Cell] = {}
+    copies: dict[tuple[str, int, bool], Result] = {}
     for cell in found:
         if cell.record.interface == "copy" and cell.record.pattern == "unidirectional" and _between(cell):
             plain = is_plain(_host_end(cell)[1])
@@ -132,7 +132,7 @@ def pay_offs(found: Sequence[Cell]) -> list[PayOff]:
     return sorted(result, key=lambda each: (each.path, each.size_bytes))
 
 
-def _pay_off(steps: tuple[Cell, Cell], without: Cell, locked: Cell) -> PayOff:
+def _pay_off(steps: tuple[Result, Result], without: Result, locked: Result) -> PayOff:
     path, size = without.record.path, without.record.size_bytes
     step_ns = sum(step.value for step in steps)
     plain_ns, registered_ns = size / without.value * 1e9, size / locked.value * 1e9
@@ -142,7 +142,7 @@ def _pay_off(steps: tuple[Cell, Cell], without: Cell, locked: Cell) -> PayOff:
     return PayOff(path, size, step_ns, plain_ns, registered_ns, copies, claim, figures)
 
 
-def _between(cell: Cell) -> bool:
+def _between(cell: Result) -> bool:
     """Whether this is a default copy between pageable or registered host memory and GPU memory."""
     memories = {_host_end(cell)[1], _gpu_memory(cell)}
     kinds = sorted(end.device.rstrip("0123456789") for end in (cell.source, cell.destination))
@@ -152,16 +152,16 @@ def _between(cell: Cell) -> bool:
     return kinds == ["cpu", "gpu"] and known and plain and untouched
 
 
-def _host_end(cell: Cell) -> tuple[str, str]:
+def _host_end(cell: Result) -> tuple[str, str]:
     end = cell.source if cell.source.device.startswith("cpu") else cell.destination
     return end.device, end.memory
 
 
-def _gpu_end(cell: Cell) -> str:
+def _gpu_end(cell: Result) -> str:
     return (cell.source if cell.source.device.startswith("gpu") else cell.destination).device
 
 
-def _gpu_memory(cell: Cell) -> str:
+def _gpu_memory(cell: Result) -> str:
     return (cell.source if cell.source.device.startswith("gpu") else cell.destination).memory
 
 
@@ -172,7 +172,7 @@ _LEAD = (
 )
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of memory cost; None if the run measured none."""
     steps = costs(found)
     if not steps:
@@ -201,7 +201,7 @@ def _table(steps: Sequence[Cost]) -> Table:
     return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
 
 
-def _mark(cell: Cell) -> str:
+def _mark(cell: Result) -> str:
     return "*" if cell.warning_ids else ""
 
 
@@ -345,7 +345,7 @@ def _has_pages(cost: Cost) -> bool:
     return cost.step.interface == "allocate" and not kept and cost.per_gib_ns is not None
 
 
-def _at_common_size(*steps: Cost) -> list[Cell] | None:
+def _at_common_size(*steps: Cost) -> list[Result] | None:
     """Returns each step's cell at the largest size common to all; None without one."""
     by_size = [{cell.record.size_bytes: cell for cell in cost.cells} for cost in steps]
     common = set(by_size[0]).intersection(*by_size[1:])
@@ -374,7 +374,7 @@ def _is_kept(cost: Cost) -> bool:
     return cost.step.memory == "pool" and "pool=kept" in cost.step.options
 
 
-def _pool(device: str, allocate: tuple[Cell, Cell], free: tuple[Cell, Cell]) -> Finding:
+def _pool(device: str, allocate: tuple[Result, Result], free: tuple[Result, Result]) -> Finding:
     size = format_size(allocate[0].record.size_bytes)
     plain, kept = (summed([allocate[side], free[side]]) for side in (0, 1))
     claim = compare(plain, kept, kind="allocation", match=None, names=("device memory", "a kept pool"))

@@ -7,7 +7,7 @@ from statistics import median
 
 from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.selection import KINDS, kind, link_class, unidirectional
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.plan.case import Buffer
 from byteways.units import format_bandwidth, format_size
 
@@ -23,7 +23,7 @@ _LEAD = (
 )
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None unless memory was first touched by a device other than its owner."""
     plain = [
         cell
@@ -45,18 +45,18 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     )
 
 
-def _ends(cell: Cell, side: str) -> tuple[Buffer, Buffer]:
+def _ends(cell: Result, side: str) -> tuple[Buffer, Buffer]:
     """Returns the varied end and the fixed end."""
     ends = cell.source, cell.destination
     return ends if side == "source" else ends[::-1]
 
 
-def _varies(cell: Cell, side: str) -> bool:
+def _varies(cell: Result, side: str) -> bool:
     _, other = _ends(cell, side)
     return other.memory in _PLAIN and other.first_touch in (None, other.device)
 
 
-def _table(title: str, side: str, members: Sequence[Cell]) -> Table | None:
+def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
     if not members:
         return None
     size = max(cell.record.size_bytes for cell in members)
@@ -95,7 +95,7 @@ def _table(title: str, side: str, members: Sequence[Cell]) -> Table | None:
     )
 
 
-def _row_of(cell: Cell, side: str) -> tuple[str, str]:
+def _row_of(cell: Result, side: str) -> tuple[str, str]:
     end, _ = _ends(cell, side)
     if end.first_touch in (None, end.device):
         return end.memory, "its owner"
@@ -104,6 +104,6 @@ def _row_of(cell: Cell, side: str) -> tuple[str, str]:
     return end.memory, another + {"cpu": "CPU", "gpu": "GPU"}[kind_of_device]
 
 
-def _column_of(cell: Cell) -> str:
+def _column_of(cell: Result) -> str:
     access = "" if cell.record.access == "local" else f" as {cell.record.access}"
     return f"{cell.record.interface}{access}"

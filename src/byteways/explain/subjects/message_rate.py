@@ -10,7 +10,7 @@ from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import beside
 from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, Part, Run, group_by
+from byteways.explain.results.summary import Part, Result, Run, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import (
     AS_OSU,
@@ -33,18 +33,18 @@ LEAD = (
 RATE = 424.5
 
 
-def pairs_at_once(found: Iterable[Cell]) -> list[Cell]:
+def pairs_at_once(found: Iterable[Result]) -> list[Result]:
     """Returns the results of several pairs at once."""
     return [cell for cell in found if cell.record.pattern == MULTI_PAIR]
 
 
-def per_second(cell: Cell) -> Part:
+def per_second(cell: Result) -> Part:
     """Returns the messages per second of all pairs together, with the value's interval."""
     size = cell.record.size_bytes
     return Part(cell.value / size, cell.low / size, cell.high / size)
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None if the run has no such messages."""
     alike = group_by(pairs_at_once(found), _alike)
     if not alike:
@@ -55,17 +55,17 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     return Topic("message-rate", "Messages of several pairs at once", LEAD, tuple(tables))
 
 
-def _alike(cell: Cell) -> tuple[str, str, str]:
+def _alike(cell: Result) -> tuple[str, str, str]:
     return library(cell), memory(cell), settings(cell)
 
 
-def _tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
+def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields messages per second and bandwidth, a row per size and a column per number of pairs."""
     yield _table(f"{title}: million messages/s", members, _millions)
     yield _table(f"{title}: GB/s of all pairs", members, gb_figure)
 
 
-def _table(title: str, members: Sequence[Cell], figure: Callable[[Cell], str]) -> Table:
+def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str]) -> Table:
     counts = sorted({ranks_of(cell) for cell in members})
     at = {(cell.record.size_bytes, ranks_of(cell)): cell for cell in members}
     rows = [
@@ -81,11 +81,11 @@ def _pairs(count: int) -> str:
     return "1 pair" if count == 1 else f"{count} pairs"
 
 
-def _millions(cell: Cell) -> str:
+def _millions(cell: Result) -> str:
     return _supported(cell) + MARK * bool(cell.warning_ids)
 
 
-def _supported(cell: Cell) -> str:
+def _supported(cell: Result) -> str:
     told = per_second(cell)
     return supported(told.value / 1e6, told.low / 1e6, told.high / 1e6)
 

@@ -10,7 +10,7 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import rate, sentence
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.results.summary import Group, Result, group_by, pool
 from byteways.explain.subjects.messages import lead_of, paths_of, setting_of, single_direction, window
 from byteways.explain.subjects.ranks import library, memory, where
 from byteways.units import format_size
@@ -32,7 +32,7 @@ def window_gain(index: Index) -> Iterator[Finding]:
 
 
 def _windows(
-    alike: Mapping[tuple[int, int | None], Sequence[Cell]], size: int
+    alike: Mapping[tuple[int, int | None], Sequence[Result]], size: int
 ) -> tuple[int, Group, Group] | None:
     """Returns the widest window at a size, and the results with it and with one message; else None."""
     widest = max((told for at, told in alike if at == size and told is not None), default=1)

@@ -20,7 +20,7 @@ from byteways.explain.results.selection import (
     unidirectional,
     uses_ipc,
 )
-from byteways.explain.results.summary import Cell, Group, Part, Run, group_by, pool
+from byteways.explain.results.summary import Group, Part, Result, Run, group_by, pool
 from byteways.explain.subjects import first_use, rank_memories, rank_pairs
 from byteways.explain.subjects.ranks import (
     AS_OSU,
@@ -58,49 +58,49 @@ PLAIN = ("memcpy", "copy", "kernel")
 MESSAGE_LATENCY, MESSAGE_BANDWIDTH, BESIDE_COPY = 424.0, 423.0, 462.0
 
 
-def messages(found: Iterable[Cell]) -> list[Cell]:
+def messages(found: Iterable[Result]) -> list[Result]:
     """Returns the cells of messages between two ranks, bandwidth and ping-pong."""
     return [cell for cell in found if between_ranks(cell) and cell.record.pattern not in OF_ALL_RANKS]
 
 
-def is_latency(cell: Cell) -> bool:
+def is_latency(cell: Result) -> bool:
     """Whether the value is the round trip of one message."""
     return metric_of(cell.record.interface) == "latency"
 
 
-def half(result: Cell | Group) -> Part:
+def half(result: Result | Group) -> Part:
     """Returns half of a round trip in ns, with its interval."""
     return Part(result.value / 2, result.low / 2, result.high / 2)
 
 
-def window(cell: Cell) -> int | None:
+def window(cell: Result) -> int | None:
     """Returns the number of messages in flight from the case or its evidence; None if unknown."""
     asked = cell.record.options.get("window")
     told = _WINDOW.search(cell.record.engine_evidence or "")
     return int(asked) if asked is not None else int(told[1]) if told else None
 
 
-def _one_way(cell: Cell) -> str:
+def _one_way(cell: Result) -> str:
     """Returns the path of the first flow: the same for bandwidth and ping-pong."""
     return cell.record.path.replace("<>", ">")
 
 
-def setting_of(cell: Cell) -> tuple[str, str]:
+def setting_of(cell: Result) -> tuple[str, str]:
     """Returns the settings that messages of one table share, except library and window."""
     return memory(cell), _settled(cell)
 
 
-def _settled(cell: Cell) -> str:
+def _settled(cell: Result) -> str:
     """Returns the settings that a latency and the bandwidths beside it share: no latency has a window."""
     return settings(cell, WINDOW.name)
 
 
-def _has_windows(cell: Cell) -> bool:
+def _has_windows(cell: Result) -> bool:
     """Whether its messages are sent in windows at all."""
     return WINDOW in INTERFACES[cell.record.interface].options
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of messages between ranks; None if the run has none."""
     index = Index.of(run)
     cells = messages(found)
@@ -120,7 +120,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     return Topic("messages", "Messages between ranks", LEAD, tuple(tables), tuple(plots))
 
 
-def _places(index: Index, cells: Sequence[Cell]) -> list[list[Cell]]:
+def _places(index: Index, cells: Sequence[Result]) -> list[list[Result]]:
     """Groups messages by path, or by link class if it has many paths."""
     places = []
     # Latency has no cache state of its own, and stands beside the bandwidth whatever that is measured with.
@@ -136,16 +136,16 @@ def _places(index: Index, cells: Sequence[Cell]) -> list[list[Cell]]:
     return places
 
 
-def _title(index: Index, members: Sequence[Cell]) -> str:
+def _title(index: Index, members: Sequence[Result]) -> str:
     """Names the ranks and the settings that the messages share, without the library."""
     return ", ".join(part for part in (_ends(index, members), *setting_of(members[0])) if part)
 
 
-def _memories(cell: Cell) -> tuple[str, str]:
+def _memories(cell: Result) -> tuple[str, str]:
     return cell.variant.source, cell.variant.destination
 
 
-def _ends(index: Index, members: Sequence[Cell]) -> str:
+def _ends(index: Index, members: Sequence[Result]) -> str:
     """`0/cpu0>1/cpu0`, or the kind of pair if there are many paths."""
     paths = dict.fromkeys(map(_one_way, members))
     if len(paths) <= MOST_PATHS:
@@ -154,7 +154,7 @@ def _ends(index: Index, members: Sequence[Cell]) -> str:
     return f"{between[0].lower()}{between[1:]}, median of {count(len(paths), 'path')}"
 
 
-def _tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
+def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields a table for each window; each includes the latency, which has no window."""
     rates = [cell for cell in members if not is_latency(cell)]
     latency = [cell for cell in members if is_latency(cell)]
@@ -169,7 +169,7 @@ def _tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
         yield _table(f"{title}, window of {asked}", sizes, (*some, *latency))
 
 
-def _table(title: str, sizes: Iterable[int], members: Sequence[Cell]) -> Table:
+def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table:
     rows: list[tuple[str, ...]] = []
     windows = any(map(_has_windows, members))
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
@@ -197,7 +197,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Cell]) -> Table:
     return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
 
 
-def _plot(title: str, members: Sequence[Cell], plain: Sequence[Cell]) -> list[Plot]:
+def _plot(title: str, members: Sequence[Result], plain: Sequence[Result]) -> list[Plot]:
     """Plots bandwidth over size of messages and of copies within one process."""
     rates = [cell for cell in members if not is_latency(cell)]
     lines = []
@@ -217,7 +217,7 @@ def _plot(title: str, members: Sequence[Cell], plain: Sequence[Cell]) -> list[Pl
     return [Plot(title, caption, "size", "GB/s", tuple(lines), x_sizes=True, y_log=wide)]
 
 
-def _label(cell: Cell) -> str:
+def _label(cell: Result) -> str:
     label = cell.variant.label(memory=False, access=not between_ranks(cell))
     if between_ranks(cell):
         label = library(cell) + label.removeprefix(cell.record.interface)
@@ -226,13 +226,13 @@ def _label(cell: Cell) -> str:
     return f"{label}, sum of both directions" if cell.record.pattern == "bidirectional" else label
 
 
-def _plain(found: Iterable[Cell], members: Sequence[Cell]) -> list[Cell]:
+def _plain(found: Iterable[Result], members: Sequence[Result]) -> list[Result]:
     """Returns single-process flows between the same devices and memories with equal cache state."""
     wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
     return [cell for cell in unidirectional(found) if _bytes_moved(cell) in wanted]
 
 
-def _by_ipc(found: Iterable[Cell], members: Sequence[Cell]) -> list[Cell]:
+def _by_ipc(found: Iterable[Result], members: Sequence[Result]) -> list[Result]:
     """Returns the same flows with one end in memory of another process."""
     wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
     return [
@@ -242,7 +242,7 @@ def _by_ipc(found: Iterable[Cell], members: Sequence[Cell]) -> list[Cell]:
     ]
 
 
-def _bytes_moved(cell: Cell) -> tuple[Hashable, ...]:
+def _bytes_moved(cell: Result) -> tuple[Hashable, ...]:
     return cell.source.device, cell.destination.device, *_memories(cell), cell.record.cache
 
 
@@ -260,7 +260,7 @@ def latency(index: Index) -> Iterator[Finding]:
         yield finding(title, detail, MESSAGE_LATENCY, (smallest,))
 
 
-def lead_of(index: Index, cell: Cell, others: Iterable[Cell]) -> str:
+def lead_of(index: Index, cell: Result, others: Iterable[Result]) -> str:
     """Names where the ranks are, with the settings that distinguish these messages from others there."""
     place = where(index, cell)
     alike = [other for other in others if where(index, other) == place and library(other) == library(cell)]
@@ -269,7 +269,7 @@ def lead_of(index: Index, cell: Cell, others: Iterable[Cell]) -> str:
     return ", ".join((place, *told))
 
 
-def _alike(index: Index, cells: Iterable[Cell]) -> dict[tuple[str, str, Hashable], list[Cell]]:
+def _alike(index: Index, cells: Iterable[Result]) -> dict[tuple[str, str, Hashable], list[Result]]:
     """By library, where both ranks are and how the messages are sent: only these are pooled."""
     return group_by(cells, lambda cell: (library(cell), where(index, cell), cell.variant))
 
@@ -279,17 +279,17 @@ def paths_of(group: Group) -> str:
     return f"median of {count(paths, 'path')}" if paths > 1 else group.cells[0].record.path
 
 
-def _with(cell: Cell) -> str:
+def _with(cell: Result) -> str:
     told = settings(cell)
     return f", {told}" if told else ""
 
 
-def _by_size(cells: Sequence[Cell]) -> dict[int, Group]:
+def _by_size(cells: Sequence[Result]) -> dict[int, Group]:
     sizes = group_by(cells, lambda cell: cell.record.size_bytes)
     return {size: pool(some) for size, some in sorted(sizes.items())}
 
 
-def single_direction(index: Index) -> list[Cell]:
+def single_direction(index: Index) -> list[Result]:
     return [
         cell
         for cell in messages(index.between_ranks)

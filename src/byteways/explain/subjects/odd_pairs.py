@@ -13,7 +13,7 @@ from byteways.explain.claims.wording import less
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
-from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.results.summary import Group, Result, group_by, pool
 from byteways.topology.routes import route
 from byteways.units import format_size
 
@@ -58,7 +58,7 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, ODD_PAIR, (cell, rest), [one[0] for one in odd])
 
 
-def odd_of(members: Sequence[Cell]) -> Iterator[tuple[Claim, Cell, Group]]:
+def odd_of(members: Sequence[Result]) -> Iterator[tuple[Claim, Result, Group]]:
     """Yields the outliers of a class, each with its claim and the pairs it is compared with.
 
     An outlier is compared with those that are none, or 'where others get' would contain its own figure.
@@ -70,7 +70,7 @@ def odd_of(members: Sequence[Cell]) -> Iterator[tuple[Claim, Cell, Group]]:
             yield claim, cell, pool(sound)
 
 
-def _stands_out(cell: Cell, members: Sequence[Cell]) -> bool:
+def _stands_out(cell: Result, members: Sequence[Result]) -> bool:
     """Whether it is far below its class, and significantly below all that are not slower still."""
     middle = median(cell.value for cell in members)
     scatter = median(abs(cell.value - middle) for cell in members)
@@ -84,7 +84,7 @@ def _stands_out(cell: Cell, members: Sequence[Cell]) -> bool:
     return gross and _trailing(cell, apart, len(members)) is not None
 
 
-def _trailing(cell: Cell, others: Sequence[Cell], ways: int) -> Claim | None:
+def _trailing(cell: Result, others: Sequence[Result], ways: int) -> Claim | None:
     """Returns the claim that a pair is slower than the pooled others; None if not significant."""
     if not others:
         return None
@@ -92,12 +92,12 @@ def _trailing(cell: Cell, others: Sequence[Cell], ways: int) -> Claim | None:
     return claim if claim.trails and claim.effect < 1 - ODD else None
 
 
-def _hops(index: Index, cell: Cell) -> int:
+def _hops(index: Index, cell: Result) -> int:
     """Returns the number of links between the two ends of a path."""
     return len(route(index.topology, cell.source.device, cell.destination.device))
 
 
-def _detail(cells: list[Cell], worst: Cell) -> str:
+def _detail(cells: list[Result], worst: Result) -> str:
     paths = list(dict.fromkeys(cell.record.path for cell in cells))
     text = f"{format_size(worst.record.size_bytes)}, interval {span(worst)} GB/s."
     if len(paths) > 1:

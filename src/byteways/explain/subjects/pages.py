@@ -14,7 +14,7 @@ from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, kind, link_class, unidirectional
-from byteways.explain.results.summary import Cell, Group, Run, group_by, pool
+from byteways.explain.results.summary import Group, Result, Run, group_by, pool
 from byteways.plan.interfaces import INTERFACES, moves_pages
 from byteways.plan.managed_pages import LANDS_ELSEWHERE
 from byteways.plan.memory import is_managed
@@ -73,7 +73,7 @@ class Compared:
         return [claim for claim in self.claims if claim.first.name == self.fastest]
 
 
-def way_of(cell: Cell) -> str | None:
+def way_of(cell: Result) -> str | None:
     """Returns how pages reached the destination; None if the case concerns no page migration.
 
     Pages that start on the executor neither migrate nor are accessed remotely.
@@ -89,7 +89,7 @@ def way_of(cell: Cell) -> str | None:
     return {"off": ZERO_COPY, "on-demand": ON_DEMAND}.get(str(record.options.get("migration")))
 
 
-def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
+def compared(topology: Topology, found: Sequence[Result]) -> list[Compared]:
     """Returns all combinations of pair kind, link class and size with managed pages, by first appearance."""
     singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
     ways = {id(cell): way for cell in singles if (way := way_of(cell)) is not None}
@@ -109,7 +109,7 @@ def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
     return answer
 
 
-def _fastest(cells: Sequence[Cell]) -> Group:
+def _fastest(cells: Sequence[Result]) -> Group:
     """Returns the fastest group of cells that differ only in the pair."""
     groups = [pool(same) for same in group_by(cells, lambda cell: cell.variant).values()]
     return max(groups, key=lambda group: group.value)
@@ -121,7 +121,7 @@ UNKNOWN = "unknown"
 NONE = "–"
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of managed memory; None if no case migrated or accessed managed pages."""
     rows = compared(run.topology, found)
     if not rows:

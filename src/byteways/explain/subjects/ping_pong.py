@@ -13,56 +13,56 @@ from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
-from byteways.explain.results.summary import Cell, Group, Run, group_by, pool
+from byteways.explain.results.summary import Group, Result, Run, group_by, pool
 from byteways.plan.core_pairs import shared_cache
 from byteways.topology.model import Topology
 from byteways.units import format_time, short_time, three_digits
 
 
-def between_cores(found: Iterable[Cell]) -> list[Cell]:
+def between_cores(found: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs between two named cores."""
     return [cell for cell in _all(found) if "partner_core" in cell.record.options]
 
 
-def between_gpus(found: Iterable[Cell]) -> list[Cell]:
+def between_gpus(found: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs between GPUs or within one."""
     return [cell for cell in _others(found) if _gpus(cell) == 2]
 
 
-def with_cpus(found: Iterable[Cell]) -> list[Cell]:
+def with_cpus(found: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs with at least one CPU side, without those between named cores."""
     return [cell for cell in _others(found) if _gpus(cell) < 2]
 
 
-def between_kinds(found: Iterable[Cell]) -> list[Cell]:
+def between_kinds(found: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs between a CPU and a GPU."""
     return [cell for cell in _others(found) if _gpus(cell) == 1]
 
 
-def between_cpus(found: Iterable[Cell]) -> list[Cell]:
+def between_cpus(found: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs between two different CPUs, without those between named cores."""
     cpus = [cell for cell in _others(found) if _gpus(cell) == 0]
     return [cell for cell in cpus if way(cell) != "within"]
 
 
-def _all(found: Iterable[Cell]) -> list[Cell]:
+def _all(found: Iterable[Result]) -> list[Result]:
     return [cell for cell in found if cell.record.interface == "ping-pong"]
 
 
-def _others(found: Iterable[Cell]) -> list[Cell]:
+def _others(found: Iterable[Result]) -> list[Result]:
     return [cell for cell in _all(found) if "partner_core" not in cell.record.options]
 
 
-def _gpus(cell: Cell) -> int:
+def _gpus(cell: Result) -> int:
     return sum(device.startswith("gpu") for device in sides(cell))
 
 
-def sides(cell: Cell) -> tuple[str, str]:
+def sides(cell: Result) -> tuple[str, str]:
     """Returns executor and partner."""
     return cell.record.executor, cell.record.flows[0]["partner"]
 
 
-def way(cell: Cell) -> str:
+def way(cell: Result) -> str:
     """Returns how the word crosses, by the memory that the executor writes and polls."""
     executor, partner = sides(cell)
     if executor == partner:
@@ -75,7 +75,7 @@ def way(cell: Cell) -> str:
 Core = tuple[str, int]
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of ping-pongs; None if the run has none."""
     cores, gpus, mixed = between_cores(found), between_gpus(found), with_cpus(found)
     if not (cores or gpus or mixed):
@@ -95,12 +95,12 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     )
 
 
-def _half(cell: Cell) -> float:
+def _half(cell: Result) -> float:
     """Returns half the round trip in ns."""
     return cell.value / 2
 
 
-def _gpu_matrices(members: Sequence[Cell]) -> list[Table]:
+def _gpu_matrices(members: Sequence[Result]) -> list[Table]:
     """Builds a matrix per method and memory kind; the diagonal of each holds ping-pongs within a GPU."""
     within = [cell for cell in members if way(cell) == "within"]
     tables = []
@@ -132,7 +132,7 @@ def _matrix(
     return Table(title, (corner, *names), rows, tuple(range(1, len(names) + 1)), note, heat)
 
 
-def _pairs(members: Sequence[Cell]) -> Table:
+def _pairs(members: Sequence[Result]) -> Table:
     rows = []
     for cell in members:
         executor, partner = sides(cell)
@@ -144,7 +144,7 @@ def _pairs(members: Sequence[Cell]) -> Table:
     return Table("With CPUs", headings, tuple(rows), (3, 4))
 
 
-def _cores(cell: Cell) -> tuple[Core, Core]:
+def _cores(cell: Result) -> tuple[Core, Core]:
     (executor, partner), options = sides(cell), cell.record.options
     return (executor, int(options["core"])), (partner, int(options["partner_core"]))
 
@@ -158,7 +158,7 @@ def _class(first: Core, second: Core, topology: Topology) -> str:
     return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no shared cache"
 
 
-def _classes(members: Sequence[Cell], topology: Topology) -> Table:
+def _classes(members: Sequence[Result], topology: Topology) -> Table:
     by_class = group_by(members, lambda cell: _class(*_cores(cell), topology))
     rows = []
     for name, some in sorted(by_class.items(), key=lambda item: median(map(_half, item[1]))):
@@ -170,7 +170,7 @@ def _classes(members: Sequence[Cell], topology: Topology) -> Table:
     return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
 
 
-def _core_matrix(members: Sequence[Cell]) -> Table:
+def _core_matrix(members: Sequence[Result]) -> Table:
     at: dict[tuple[str, str], float] = {}
     found: set[Core] = set()
     for cell in members:
@@ -205,7 +205,7 @@ def places(index: Index) -> Iterator[Finding]:
             yield _over_nearest(index, where, some)
 
 
-def _over_nearest(index: Index, where: str, members: Sequence[Cell]) -> Finding:
+def _over_nearest(index: Index, where: str, members: Sequence[Result]) -> Finding:
     """Reports the placements over the nearest links: a median over unlike links is that of none."""
     classes = group_by(members, lambda cell: _links(index, cell))
     ranked = sorted(classes.items(), key=lambda item: min(cell.value for cell in item[1]))
@@ -215,20 +215,20 @@ def _over_nearest(index: Index, where: str, members: Sequence[Cell]) -> Finding:
     return _places(named, nearest, f" Best over {'; '.join(others)}." if others else "")
 
 
-def _links(index: Index, cell: Cell) -> str:
+def _links(index: Index, cell: Result) -> str:
     """Returns the class of the links between the two sides, wherever the words are; '' if unknown."""
     known = {*sides(cell)} <= {*index.topology.names()}
     return index.class_between(*sides(cell)) if known else ""
 
 
-def _best(members: Sequence[Cell]) -> list[tuple[str, Group]]:
+def _best(members: Sequence[Result]) -> list[tuple[str, Group]]:
     """Returns flag placements with pooled pairs, fastest first."""
     memories = {end.memory for cell in members for end in (cell.source, cell.destination)}
     groups = group_by(members, lambda cell: _place(cell, len(memories) > 1))
     return sorted(((place, pool(some)) for place, some in groups.items()), key=lambda item: item[1].value)
 
 
-def _places(where: str, members: Sequence[Cell], others: str = "") -> Finding:
+def _places(where: str, members: Sequence[Result], others: str = "") -> Finding:
     (best, first), *rest = _best(members)
     claims = [_beside(place, group, best, first, len(rest) + 1) for place, group in rest]
     level = [claim for claim in claims if not claim.leads]
@@ -248,7 +248,7 @@ def _places(where: str, members: Sequence[Cell], others: str = "") -> Finding:
     return finding(title, detail + others, PING_PONG, figures, claims)
 
 
-def _place(cell: Cell, named: bool) -> str:
+def _place(cell: Result, named: bool) -> str:
     """'by store', with its memory if several exist; 'with both words in host memory (pinned)'."""
     memory = cell.source.memory
     if way(cell) in ("by store", "by poll"):
@@ -266,7 +266,7 @@ def _half_time(group: Group) -> str:
     return short_time(group.value / 2)
 
 
-def _said(cell: Cell) -> str:
+def _said(cell: Result) -> str:
     return f"{short_time(cell.value / 2)} ({' and '.join(sides(cell))})"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from byteways.explain.claims.phrases import supported
 from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.selection import device_order
-from byteways.explain.results.summary import Cell, Part, Run
+from byteways.explain.results.summary import Part, Result, Run
 from byteways.explain.subjects.ranks import MARK, gb_figure, note_of, settings
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES, is_scattered
@@ -26,18 +26,18 @@ HEADINGS = (
 )
 
 
-def accesses_per_s(cell: Cell) -> Part:
+def accesses_per_s(cell: Result) -> Part:
     """Returns the accesses per second of all flows together, with the value's interval."""
     counted = INTERFACES[cell.record.interface].counted * access_bytes(cell)
     return Part(cell.value / counted, cell.low / counted, cell.high / counted)
 
 
-def access_bytes(cell: Cell) -> int:
+def access_bytes(cell: Result) -> int:
     """Returns the bytes of one access."""
     return int(cell.record.options.get(ACCESS_BYTES.name, ACCESS_BYTES.usual))
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None if the run has no random access."""
     cells = [
         cell
@@ -52,14 +52,14 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     return Topic("random-access", "Random access", LEAD, (table,))
 
 
-def _order(cell: Cell) -> tuple[object, ...]:
+def _order(cell: Result) -> tuple[object, ...]:
     record = cell.record
     names = list(INTERFACES)
     place = (device_order(record.executor), _place(cell))
     return (*place, names.index(record.interface), access_bytes(cell), record.size_bytes)
 
 
-def _row(cell: Cell) -> tuple[str, ...]:
+def _row(cell: Result) -> tuple[str, ...]:
     each = accesses_per_s(cell)
     mark = MARK * bool(cell.warning_ids)
     return (
@@ -74,7 +74,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
     )
 
 
-def _place(cell: Cell) -> str:
+def _place(cell: Result) -> str:
     """`gpu0, own device memory`, `gpu0, gpu1:device`, `gpu0 and gpu1, each other's device memory`."""
     record, buffer = cell.record, cell.source
     warm = ", warm" if record.cache == "warm" else ""

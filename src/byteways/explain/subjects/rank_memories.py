@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from byteways.explain.claims.phrases import percent
 from byteways.explain.display.topic import Table
-from byteways.explain.results.summary import Cell, Part, group_by
+from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.ranks import gb_figure, library, note_of, settings, us_figure, versions
 from byteways.plan.interfaces import metric_of
 from byteways.plan.memory import MEMORIES
@@ -18,10 +18,10 @@ LEAST_KINDS = 2
 NOT_THERE = "–"
 
 #: Cells by (memory of the sender, of the receiver), each written `gpu0 device`.
-Memories = Mapping[tuple[str, str], Cell]
+Memories = Mapping[tuple[str, str], Result]
 
 
-def matrices(cells: Iterable[Cell]) -> Iterator[Table]:
+def matrices(cells: Iterable[Result]) -> Iterator[Table]:
     """Yields the tables of messages in one direction between two ranks, by memory of both ends.
 
     Latencies are of the smallest size, bandwidths of every size.
@@ -35,20 +35,20 @@ def matrices(cells: Iterable[Cell]) -> Iterator[Table]:
                 yield from _tables(pairs, format_size(size), is_latency)
 
 
-def _alike(cell: Cell) -> tuple[object, ...]:
+def _alike(cell: Result) -> tuple[object, ...]:
     ranks = cell.source.rank, cell.destination.rank
     own = library(cell), metric_of(cell.record.interface), cell.record.cache, settings(cell)
     return (*own, ranks, cell.source.host, cell.destination.host)
 
 
-def _pairs(cells: Sequence[Cell]) -> Memories:
+def _pairs(cells: Sequence[Result]) -> Memories:
     """Returns the cells by memory; empty if an end has too few kinds of it, or each kind only one partner."""
     pairs = {(_end(cell, "source"), _end(cell, "destination")): cell for cell in cells}
     kinds = [len({pair[side] for pair in pairs}) for side in (0, 1)]
     return pairs if min(kinds, default=0) >= LEAST_KINDS and len(pairs) > max(kinds) else {}
 
 
-def _end(cell: Cell, side: str) -> str:
+def _end(cell: Result, side: str) -> str:
     buffer = cell.source if side == "source" else cell.destination
     touched = f"@{buffer.first_touch}" if buffer.first_touch else ""
     return f"{buffer.device} {buffer.memory}{touched}"
@@ -62,10 +62,10 @@ def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[Table]:
     what, unit = ("latency", "µs") if is_latency else ("bandwidth", "GB/s")
     best = (min if is_latency else max)(cell.value for cell in pairs.values())
 
-    def share(cell: Cell) -> float:
+    def share(cell: Result) -> float:
         return best / cell.value if is_latency else cell.value / best
 
-    def figure(cell: Cell) -> str:
+    def figure(cell: Result) -> str:
         half = Part(cell.value / 2, cell.low / 2, cell.high / 2)
         return us_figure(half, cell) if is_latency else gb_figure(cell)
 
@@ -76,7 +76,7 @@ def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[Table]:
 
 
 def _table(
-    title: str, pairs: Memories, figure: Callable[[Cell], str], share: Callable[[Cell], float], note: str
+    title: str, pairs: Memories, figure: Callable[[Result], str], share: Callable[[Result], float], note: str
 ) -> Table:
     senders, receivers = (sorted({pair[side] for pair in pairs}, key=_order) for side in (0, 1))
     rows = tuple(

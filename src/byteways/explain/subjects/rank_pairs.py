@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from byteways.explain.claims.phrases import percent
 from byteways.explain.display.topic import Table
 from byteways.explain.results.selection import kind, label_order
-from byteways.explain.results.summary import Cell, Part, group_by
+from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.ranks import gb_figure, library, memory, note_of, settings, us_figure, versions
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size
@@ -16,10 +16,10 @@ from byteways.units import format_size
 LEAST_RANKS = 3
 
 #: Cells by (sending rank, receiving rank), each written `0/cpu0`.
-Pairs = Mapping[tuple[str, str], Cell]
+Pairs = Mapping[tuple[str, str], Result]
 
 
-def matrices(cells: Iterable[Cell]) -> Iterator[Table]:
+def matrices(cells: Iterable[Result]) -> Iterator[Table]:
     """Yields the tables of messages in one direction, where every ordered pair of ranks was measured.
 
     Latencies are of the smallest size, bandwidths of the largest.
@@ -35,13 +35,13 @@ def matrices(cells: Iterable[Cell]) -> Iterator[Table]:
         yield from _tables(whole[size], format_size(size), is_latency)
 
 
-def _alike(cell: Cell) -> tuple[object, ...]:
+def _alike(cell: Result) -> tuple[object, ...]:
     return library(cell), metric_of(cell.record.interface), memory(cell), settings(cell)
 
 
-def _all_pairs(cells: Sequence[Cell]) -> Pairs:
+def _all_pairs(cells: Sequence[Result]) -> Pairs:
     """Returns the cells by their ends; empty unless each rank sends to every other."""
-    pairs: dict[tuple[str, str], Cell] = {}
+    pairs: dict[tuple[str, str], Result] = {}
     for cell in cells:
         sender, _, receiver = cell.record.path.partition(">")
         # The second rank of a GPU is there for messages within it: they are the diagonal.
@@ -63,10 +63,10 @@ def _tables(pairs: Pairs, size: str, is_latency: bool) -> Iterator[Table]:
         best = max(cell.value for cell in between.values())
         what, unit = "bandwidth", "GB/s"
 
-    def share(cell: Cell) -> float:
+    def share(cell: Result) -> float:
         return best / cell.value if is_latency else cell.value / best
 
-    def figure(cell: Cell) -> str:
+    def figure(cell: Result) -> str:
         half = Part(cell.value / 2, cell.low / 2, cell.high / 2)
         return us_figure(half, cell) if is_latency else gb_figure(cell)
 
@@ -80,7 +80,7 @@ def _tables(pairs: Pairs, size: str, is_latency: bool) -> Iterator[Table]:
 
 
 def _table(
-    title: str, pairs: Pairs, figure: Callable[[Cell], str], share: Callable[[Cell], float], note: str
+    title: str, pairs: Pairs, figure: Callable[[Result], str], share: Callable[[Result], float], note: str
 ) -> Table:
     ends = sorted({end for pair in pairs for end in pair}, key=label_order)
     rows = tuple(

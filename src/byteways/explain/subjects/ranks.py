@@ -9,7 +9,7 @@ from byteways.explain.claims.phrases import supported
 from byteways.explain.display.topic import PlotPoint
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
-from byteways.explain.results.summary import Cell, Group, Part
+from byteways.explain.results.summary import Group, Part, Result
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU
@@ -45,12 +45,12 @@ MARK, MARKED = "*", "* has a warning (listed below)"
 AS_OSU = "As OSU's programs: the mean over a loop of fixed length, by the clock of the first rank"
 
 
-def as_osu(cells: Iterable[Cell]) -> bool:
+def as_osu(cells: Iterable[Result]) -> bool:
     """Whether these results are of the loops of OSU's programs."""
     return any(cell.record.options.get(TIMING.name) == OSU for cell in cells)
 
 
-def where(index: Index, cell: Cell) -> str:
+def where(index: Index, cell: Result) -> str:
     """`Between ranks with a GPU each (NVLink4 ×18)`."""
     if cell.record.tournament is not None:
         return BETWEEN_HOSTS.get(
@@ -60,7 +60,7 @@ def where(index: Index, cell: Cell) -> str:
     return f"{BETWEEN[kind(cell)]} ({link_class})" if link_class else BETWEEN[kind(cell)]
 
 
-def library(cell: Cell) -> str:
+def library(cell: Result) -> str:
     """Returns the library that executed the message or collective: `MPI`, `NCCL`, `RCCL`, `direct`."""
     if INTERFACES[cell.record.interface].library == DIRECT:
         return DIRECT
@@ -70,30 +70,30 @@ def library(cell: Cell) -> str:
     return told["name"] if told else UNTOLD
 
 
-def versions(cells: Iterable[Cell]) -> str:
+def versions(cells: Iterable[Result]) -> str:
     """`NCCL 2.28.3`, of libraries whose records tell; empty of MPI, whose version the run has."""
     found = (_LIBRARY.match(cell.record.engine_evidence or "") for cell in cells if library(cell) != MPI)
     return ", ".join(dict.fromkeys(f"{told['name']} {told['version']}" for told in found if told))
 
 
-def memory(cell: Cell) -> str:
+def memory(cell: Result) -> str:
     """`pageable memory, warm`, `pinned > device memory`."""
     ends = dict.fromkeys((cell.variant.source, cell.variant.destination))
     return f"{' > '.join(ends)} memory" + (", warm" if cell.record.cache == "warm" else "")
 
 
-def settings(cell: Cell, *apart: str) -> str:
+def settings(cell: Result, *apart: str) -> str:
     """Returns options and variables of a case, except `apart`, which tables show separately."""
     options = (one for one in cell.variant.options.split(" ") if one.partition("=")[0] not in apart)
     return " ".join(one for one in (*options, cell.variant.environment) if one)
 
 
-def gb_figure(result: Cell | Group) -> str:
+def gb_figure(result: Result | Group) -> str:
     """Formats GB/s with the digits that the interval supports, marked if there is a warning."""
     return supported(result.value / 1e9, result.low / 1e9, result.high / 1e9) + _mark(result)
 
 
-def us_figure(value_ns: Part, result: Cell | Group) -> str:
+def us_figure(value_ns: Part, result: Result | Group) -> str:
     """Formats a time in µs like `gb_figure`."""
     return supported(value_ns.value / 1e3, value_ns.low / 1e3, value_ns.high / 1e3) + _mark(result)
 
@@ -114,7 +114,7 @@ def time_said(time_ns: Part) -> str:
     return f"{supported(time_ns.value / scale, time_ns.low / scale, time_ns.high / scale)} {unit}"
 
 
-def _mark(result: Cell | Group) -> str:
+def _mark(result: Result | Group) -> str:
     cells = result.cells if isinstance(result, Group) else (result,)
     return MARK * any(cell.warning_ids for cell in cells)
 
@@ -125,7 +125,7 @@ def note_of(rows: Iterable[Sequence[str]], *notes: str) -> str:
     return "; ".join(note for note in (*notes, MARKED * marked) if note)
 
 
-def point(result: Cell | Group, size_bytes: int) -> PlotPoint:
+def point(result: Result | Group, size_bytes: int) -> PlotPoint:
     """Returns a plot point of bandwidth over size."""
     text = f"{format_size(size_bytes)}: {format_bandwidth(result.value)}"
     return PlotPoint(size_bytes, result.value / 1e9, result.low / 1e9, result.high / 1e9, text)

@@ -16,7 +16,7 @@ from byteways.explain.claims.wording import faster, faster_directly, least_gain,
 from byteways.explain.display.grids import Grid, GridRow
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind, unidirectional
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.units import format_size
 
 STRAIGHT = "straight"
@@ -31,24 +31,24 @@ class Gain:
     path: str
     paths: int  # of the fastest split at the largest size
     via: str  # '4 paths', or 'via gpu1,gpu2'
-    best: Cell
-    straight: Cell  # the direct path at the same size
+    best: Result
+    straight: Result  # the direct path at the same size
     pays_from: int | None  # bytes; the split is faster at every measured size from here on
     loses_at: int | None  # bytes; the largest size at which the direct path is faster
     claim: Claim  # the split versus the direct path, at the largest size
 
 
-def routed(found: Iterable[Cell]) -> list[Cell]:
+def routed(found: Iterable[Result]) -> list[Result]:
     """Returns unidirectional `route` transfers, including those over the direct path alone."""
     return [cell for cell in unidirectional(found) if cell.record.interface == "route"]
 
 
-def paths_in(cell: Cell) -> int:
+def paths_in(cell: Result) -> int:
     """Returns the number of paths that a transfer used."""
     return len(cell.record.parts or {}) or 1
 
 
-def way_of(cell: Cell) -> str:
+def way_of(cell: Result) -> str:
     """'straight', '4 paths', 'via gpu1,gpu2'."""
     via = cell.record.options.get("via")
     if via is not None:
@@ -57,17 +57,17 @@ def way_of(cell: Cell) -> str:
     return STRAIGHT if count == 1 else f"{count} paths"
 
 
-def _line(cell: Cell) -> tuple[object, ...]:
+def _line(cell: Result) -> tuple[object, ...]:
     """Returns what cases over sizes have in common, except the number of paths."""
     record, same = cell.record, cell.variant
     return record.path, record.source, record.destination, record.executor, same.cache, same.environment
 
 
-def _cut(cell: Cell) -> bool:
+def _cut(cell: Result) -> bool:
     return any(name in cell.record.options for name in _CUT)
 
 
-def route_tables(found: Sequence[Cell]) -> list[Grid]:
+def route_tables(found: Sequence[Result]) -> list[Grid]:
     """Returns per pair of ends a table of paths × size, then pieces × depth for each number of paths."""
     cells = routed(found)
     grids = []
@@ -84,7 +84,7 @@ def route_tables(found: Sequence[Cell]) -> list[Grid]:
     return grids
 
 
-def _by_size(title: str, members: Sequence[Cell]) -> Grid:
+def _by_size(title: str, members: Sequence[Result]) -> Grid:
     sizes = sorted({cell.record.size_bytes for cell in members})
     rows = group_by(sorted(members, key=lambda cell: (paths_in(cell), way_of(cell))), way_of)
     return Grid(
@@ -97,12 +97,12 @@ def _by_size(title: str, members: Sequence[Cell]) -> Grid:
     )
 
 
-def _at(some: Sequence[Cell], sizes: Sequence[int]) -> tuple[Cell | None, ...]:
+def _at(some: Sequence[Result], sizes: Sequence[int]) -> tuple[Result | None, ...]:
     held = {cell.record.size_bytes: cell for cell in some}
     return tuple(held.get(size) for size in sizes)
 
 
-def _by_pieces(title: str, size: int, members: Sequence[Cell]) -> Grid:
+def _by_pieces(title: str, size: int, members: Sequence[Result]) -> Grid:
     from byteways.plan.relays import DEPTH, PIECE_BYTES
 
     at = {
@@ -125,7 +125,7 @@ def _by_pieces(title: str, size: int, members: Sequence[Cell]) -> Grid:
     )
 
 
-def gains(found: Sequence[Cell]) -> list[Gain]:
+def gains(found: Sequence[Result]) -> list[Gain]:
     """Returns, for each pair of ends with a direct path, the fastest split at the largest common size."""
     result = []
     for members in group_by([cell for cell in routed(found) if not _cut(cell)], _line).values():
@@ -205,7 +205,7 @@ def _gained(index: Index, gain: Gain, others: list[Gain]) -> Finding:
     return finding(title, detail, ROUTE, results, claims)
 
 
-def _faster_direct(index: Index, gain: Gain) -> tuple[Claim, Cell] | None:
+def _faster_direct(index: Index, gain: Gain) -> tuple[Claim, Result] | None:
     """Returns the best other way over the direct path if it leads the split; None otherwise."""
     record = gain.best.record
     ways = [

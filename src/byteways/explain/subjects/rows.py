@@ -13,7 +13,7 @@ from byteways.explain.claims.wording import faster, wins
 from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.plan.pitched_rows import PITCH_BYTES, STRIDED, WIDTH_BYTES, moves_rows
 from byteways.units import format_bandwidth, format_size
 
@@ -38,7 +38,7 @@ class Shape:
         return WORK[self.strided]
 
 
-def shape_of(cell: Cell) -> Shape:
+def shape_of(cell: Result) -> Shape:
     record = cell.record
     options = record.options
     return Shape(
@@ -52,7 +52,7 @@ def shape_of(cell: Cell) -> Shape:
     )
 
 
-def strided(found: Sequence[Cell]) -> list[Cell]:
+def strided(found: Sequence[Result]) -> list[Result]:
     """Returns unidirectional transfers of pitched rows."""
     return [
         cell
@@ -66,12 +66,12 @@ class Rivals:
     """Equal rows by two interfaces, the leading one first."""
 
     shape: Shape
-    first: Cell
-    second: Cell
+    first: Result
+    second: Result
     claim: Claim
 
 
-def rivals(found: Sequence[Cell]) -> list[Rivals]:
+def rivals(found: Sequence[Result]) -> list[Rivals]:
     """Returns shapes on which two interfaces differ significantly, with the best variant of each."""
     pairs = []
     for shape, members in group_by(strided(found), shape_of).items():
@@ -88,7 +88,7 @@ def rivals(found: Sequence[Cell]) -> list[Rivals]:
     return pairs
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of pitched rows; None if the run has none."""
     cells = strided(found)
     if not cells:
@@ -103,7 +103,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     )
 
 
-def _table(members: Sequence[Cell]) -> Table:
+def _table(members: Sequence[Result]) -> Table:
     record = members[0].record
     interfaces = sorted({cell.record.interface for cell in members})
     rows, heat = [], []
@@ -130,11 +130,11 @@ def _named(shape: Shape) -> tuple[str, str, str]:
     return shape.work, format_size(shape.width_bytes), format_size(shape.pitch_bytes)
 
 
-def _figure(cell: Cell | None) -> str:
+def _figure(cell: Result | None) -> str:
     return "" if cell is None else format_bandwidth(cell.value).removesuffix(" GB/s")
 
 
-def _share(cell: Cell | None, greatest: float) -> float | None:
+def _share(cell: Result | None, greatest: float) -> float | None:
     return None if cell is None else cell.value / greatest
 
 

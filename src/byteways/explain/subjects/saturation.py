@@ -13,7 +13,7 @@ from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, variant
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.topology.model import Topology, compute_units_name
@@ -41,7 +41,7 @@ class Saturation:
     path: str
     executor: str
     size_bytes: int
-    points: tuple[tuple[int, Cell], ...]
+    points: tuple[tuple[int, Result], ...]
     multiprocessors: int | None
 
     @property
@@ -49,12 +49,12 @@ class Saturation:
         return self.variant.interface
 
     @property
-    def best(self) -> tuple[int, Cell]:
+    def best(self) -> tuple[int, Result]:
         """The highest value and its block count."""
         return max(self.points, key=lambda point: point[1].value)
 
     @property
-    def enough(self) -> tuple[int, Cell]:
+    def enough(self) -> tuple[int, Result]:
         """The least block count within 5 % of the best, and its value."""
         least = (1 - WITHIN) * self.best[1].value
         return next(point for point in self.points if point[1].value >= least)
@@ -71,10 +71,10 @@ class Saturation:
 
 
 #: What the points of a curve share, and the points by ascending block count.
-Curves = dict[tuple[Variant, str, str, int, str], list[tuple[int, Cell]]]
+Curves = dict[tuple[Variant, str, str, int, str], list[tuple[int, Result]]]
 
 
-def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
+def saturations(found: Iterable[Result], topology: Topology) -> list[Saturation]:
     """Returns every curve with enough points, in order of first appearance."""
     curves = []
     for (same, path, executor, size, _), points in _curves(found).items():
@@ -84,7 +84,7 @@ def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
     return curves
 
 
-def below_the_best(found: Iterable[Cell]) -> set[str]:
+def below_the_best(found: Iterable[Result]) -> set[str]:
     """Returns ids of cases that lie on a curve over blocks without being its best.
 
     Comparisons of interfaces exclude them.
@@ -96,7 +96,7 @@ def below_the_best(found: Iterable[Cell]) -> set[str]:
     return below
 
 
-def _curves(found: Iterable[Cell]) -> Curves:
+def _curves(found: Iterable[Result]) -> Curves:
     swept = [
         cell
         for cell in found
@@ -112,7 +112,7 @@ def _curves(found: Iterable[Cell]) -> Curves:
     return curves
 
 
-def _curve(cell: Cell) -> tuple[Variant, str, str, int, str]:
+def _curve(cell: Result) -> tuple[Variant, str, str, int, str]:
     record = cell.record
     others = {name: value for name, value in record.options.items() if name != "blocks"}
     options = " ".join(f"{name}={value}" for name, value in sorted(others.items()))
@@ -124,7 +124,7 @@ def _curve(cell: Cell) -> tuple[Variant, str, str, int, str]:
 COUNTS = {False: "one direction", True: "read + write"}
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of saturation; None if the run swept no blocks."""
     curves = saturations(found, run.topology)
     if not curves:

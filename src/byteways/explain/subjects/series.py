@@ -15,7 +15,7 @@ from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import figure, interval
-from byteways.explain.results.summary import Cell, Run
+from byteways.explain.results.summary import Result, Run
 from byteways.plan.interfaces import metric_of
 from byteways.record.record import Record
 from byteways.units import format_bandwidth, format_duration, format_size, format_time
@@ -32,7 +32,7 @@ COUNTERS = {"pcie_replays": "PCIe replays", "nvlink_errors": "link errors"}
 class Change:
     """A case over the rounds. `first` and `last` are the medians of its first and last third."""
 
-    cell: Cell
+    cell: Result
     times_s: tuple[float, ...]  # of each round, since the first record of the run
     records: tuple[Record, ...]
     first: float
@@ -49,7 +49,7 @@ class Change:
         return self.claim.differ
 
 
-def changes(run: Run, found: Sequence[Cell]) -> list[Change]:
+def changes(run: Run, found: Sequence[Result]) -> list[Change]:
     """Returns every case with at least LEAST_ROUNDS rounds, the largest change first."""
     if not _repeated(run):
         return []
@@ -77,7 +77,7 @@ def changes(run: Run, found: Sequence[Cell]) -> list[Change]:
     return sorted(series, key=lambda change: -abs(change.relative))
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of a run with `--for`; None for other runs."""
     series = changes(run, found)
     health = _health(run.records) if _repeated(run) else None
@@ -108,11 +108,11 @@ def _named(record: Record) -> str:
     return f"{describe(record)}, warm" if record.cache == "warm" else describe(record)
 
 
-def _unit(cell: Cell) -> str:
+def _unit(cell: Result) -> str:
     return "bandwidth" if metric_of(cell.record.interface) == "bandwidth" else "latency"
 
 
-def _said(cell: Cell, value: float) -> str:
+def _said(cell: Result, value: float) -> str:
     return format_bandwidth(value) if _unit(cell) == "bandwidth" else format_time(value)
 
 
@@ -158,7 +158,7 @@ def _plot(series: Sequence[Change], unit: str) -> Plot | None:
     return Plot(f"Change over time, {label}", caption, "minutes since the start", label, lines)
 
 
-def _point(minutes: float, record: Record, scale: float, cell: Cell) -> PlotPoint:
+def _point(minutes: float, record: Record, scale: float, cell: Result) -> PlotPoint:
     low, high = interval(record)
     value = figure(record) or 0.0
     said = f"round {record.round + 1}, {minutes:.1f} min: {_said(cell, value)}"

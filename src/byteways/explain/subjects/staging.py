@@ -10,7 +10,7 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import difference, longer, tie
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, Group, Part, group_by, pool
+from byteways.explain.results.summary import Group, Part, Result, group_by, pool
 from byteways.explain.subjects.messages import messages
 from byteways.explain.subjects.ranks import library, memory, settings, time_said, where
 from byteways.plan.interfaces import metric_of
@@ -37,7 +37,7 @@ def direct(index: Index) -> Iterator[Finding]:
             yield from _finding(index, size, plain, staged)
 
 
-def _alike(index: Index, cell: Cell) -> tuple[Hashable, ...]:
+def _alike(index: Index, cell: Result) -> tuple[Hashable, ...]:
     record = cell.record
     settled = settings(cell, STAGING.name)
     return where(index, cell), library(cell), memory(cell), settled, record.interface, record.pattern

@@ -10,7 +10,7 @@ from byteways.explain.claims.phrases import gb, of_peak, rate
 from byteways.explain.display.topic import Line, Mark, Plot, PlotPoint, Table, Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_scattered
 from byteways.units import format_bandwidth, format_size
@@ -27,14 +27,14 @@ class Scan:
 
     interface: str
     place: str  # the executor, and the memory of the arrays
-    cells: tuple[Cell, ...]
+    cells: tuple[Result, ...]
 
     @property
-    def best(self) -> Cell:
+    def best(self) -> Result:
         return max(self.cells, key=lambda cell: cell.value)
 
     @property
-    def largest(self) -> Cell:
+    def largest(self) -> Result:
         return self.cells[-1]
 
 
@@ -46,7 +46,7 @@ class ThreadMap:
     place: str
     threads: tuple[int, ...]
     sizes: tuple[int, ...]
-    cells: Mapping[tuple[int, int], Cell]  # by threads and size
+    cells: Mapping[tuple[int, int], Result]  # by threads and size
 
     @property
     def best(self) -> float:
@@ -54,7 +54,7 @@ class ThreadMap:
         return max(cell.value for cell in self.cells.values())
 
 
-def other_count(cell: Cell) -> tuple[str, dict[str, float]]:
+def other_count(cell: Result) -> tuple[str, dict[str, float]]:
     """Returns the name of the other byte count and the rates under it, in bytes/s by name.
 
     The count is `per-direction`, `between-agents` or '' (not recorded). Rates are scaled to the cell's
@@ -67,14 +67,14 @@ def other_count(cell: Cell) -> tuple[str, dict[str, float]]:
     return counts, {name: float(rate) * scale for name, rate in told.items()}
 
 
-def streams(found: Iterable[Cell]) -> list[Cell]:
+def streams(found: Iterable[Result]) -> list[Result]:
     """Returns the STREAM cells with a single flow."""
     return [
         cell for cell in found if cell.record.pattern == "unidirectional" and cell.record.interface in KERNELS
     ]
 
 
-def arrays(cell: Cell) -> tuple[Buffer, ...]:
+def arrays(cell: Result) -> tuple[Buffer, ...]:
     """Returns the buffers of the arrays: those read, then the one written."""
     second = cell.record.flows[0].get("second_source")
     if INTERFACES[cell.record.interface].sources < 2:
@@ -82,7 +82,7 @@ def arrays(cell: Cell) -> tuple[Buffer, ...]:
     return (cell.source, Buffer.parse(second) if second else cell.source, cell.destination)
 
 
-def place(cell: Cell) -> str:
+def place(cell: Result) -> str:
     """`gpu0, local device memory`, `gpu0, all in gpu1:device`, `gpu0, reads gpu1:device, writes …`."""
     executor, ends = cell.record.executor, arrays(cell)
     warm = ", warm" if cell.record.cache == "warm" else ""
@@ -94,12 +94,12 @@ def place(cell: Cell) -> str:
     return f"{executor}, reads {read}, writes {ends[-1]}{warm}"
 
 
-def is_local(cell: Cell) -> bool:
+def is_local(cell: Result) -> bool:
     """Whether the executor owns all arrays."""
     return all(end.device == cell.record.executor for end in arrays(cell))
 
 
-def scans(found: Iterable[Cell]) -> list[Scan]:
+def scans(found: Iterable[Result]) -> list[Scan]:
     """Returns kernels over sizes with default options, by place and by kernel in STREAM's order."""
     plain = [cell for cell in streams(found) if not cell.record.options and not cell.record.environment]
     grouped = group_by(plain, lambda cell: (place(cell), cell.record.interface))
@@ -113,7 +113,7 @@ def scans(found: Iterable[Cell]) -> list[Scan]:
     return made
 
 
-def thread_maps(found: Iterable[Cell]) -> list[ThreadMap]:
+def thread_maps(found: Iterable[Result]) -> list[ThreadMap]:
     """Returns kernels with at least two values of threads per block."""
     swept = [
         cell
@@ -129,7 +129,7 @@ def thread_maps(found: Iterable[Cell]) -> list[ThreadMap]:
     return made
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of STREAM; None if the run has none."""
     made = scans(found)
     maps = thread_maps(found)
@@ -278,7 +278,7 @@ def _class(scan: Scan) -> str:
     return "remote"
 
 
-def _of_one_size(some: list[Scan]) -> list[Cell]:
+def _of_one_size(some: list[Scan]) -> list[Result]:
     """Returns the cells of the largest size that all kernels have, else of the largest size measured.
 
     Mixing sizes could compare a cached array with one in memory.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from byteways.explain.claims.finding import Finding
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, Run
+from byteways.explain.results.summary import Result, Run
 
 if TYPE_CHECKING:
     from byteways.explain.studies.outcome import StudyOutcome
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REPEATED = 850.0
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of a `byteways reproduce` run; None for other runs."""
     outcome = _outcome(run)
     if outcome is None:

@@ -16,7 +16,7 @@ from byteways.explain.display.topic import Table, Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind
-from byteways.explain.results.summary import Cell, Run, group_by
+from byteways.explain.results.summary import Result, Run, group_by
 from byteways.units import format_bandwidth, format_size, short_time, three_digits
 
 WAYS = ("calls", "graph", "batch")
@@ -26,10 +26,10 @@ WAYS = ("calls", "graph", "batch")
 class Submission:
     """One transfer submitted by several methods: cells by method, for each size in bytes, ascending."""
 
-    sizes: tuple[tuple[int, dict[str, Cell]], ...]
+    sizes: tuple[tuple[int, dict[str, Result]], ...]
 
     @property
-    def first(self) -> Cell:
+    def first(self) -> Result:
         """Any of its cells: they differ only in size and method."""
         return next(iter(self.sizes[0][1].values()))
 
@@ -37,12 +37,12 @@ class Submission:
     def ways(self) -> list[str]:
         return [way for way in WAYS if any(way in at for _, at in self.sizes)]
 
-    def beside_calls(self, way: str) -> list[tuple[int, Cell, Cell]]:
+    def beside_calls(self, way: str) -> list[tuple[int, Result, Result]]:
         """Returns (size in bytes, calls, this method) for sizes measured with both."""
         return [(size, at["calls"], at[way]) for size, at in self.sizes if "calls" in at and way in at]
 
 
-def submissions(found: Sequence[Cell]) -> list[Submission]:
+def submissions(found: Sequence[Result]) -> list[Submission]:
     """Returns unidirectional transfers from cold memory that were submitted by several methods."""
     told = [
         cell
@@ -63,20 +63,20 @@ def submissions(found: Sequence[Cell]) -> list[Submission]:
     return [one for one in made if len(one.ways) > 1]
 
 
-def _alike(cell: Cell) -> tuple[str, ...]:
+def _alike(cell: Result) -> tuple[str, ...]:
     record = cell.record
     rest = {name: value for name, value in record.options.items() if name != "submit"}
     settings = json.dumps([rest, record.environment], sort_keys=True)
     return record.interface, record.source, record.destination, record.access, settings
 
 
-def host_ns(cell: Cell) -> float | None:
+def host_ns(cell: Result) -> float | None:
     """Returns the host time to enqueue one operation in ns; None if not recorded."""
     told = [record.submit_ns for record in cell.records if record.submit_ns]
     return median(told) if told else None
 
 
-def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None if nothing was submitted by two methods."""
     tables = [_table(one) for one in submissions(found)]
     if not tables:
@@ -110,11 +110,11 @@ def _table(one: Submission) -> Table:
     )
 
 
-def _rate(cell: Cell | None) -> str:
+def _rate(cell: Result | None) -> str:
     return "" if cell is None else format_bandwidth(cell.value).removesuffix(" GB/s")
 
 
-def _host_ns(cell: Cell | None) -> str:
+def _host_ns(cell: Result | None) -> str:
     told = None if cell is None else host_ns(cell)
     return "" if told is None else three_digits(told)
 
@@ -139,7 +139,7 @@ def submitting(index: Index) -> Iterator[Finding]:
         yield _no_gain(even)
 
 
-def _compared(one: Submission, way: str) -> list[tuple[int, Claim, Cell, Cell]]:
+def _compared(one: Submission, way: str) -> list[tuple[int, Claim, Result, Result]]:
     """Compares this method with calls at each common size."""
     pairs = one.beside_calls(way)
     return [
@@ -169,7 +169,7 @@ def _finding(name: str, one: Submission) -> Finding | None:
     interface = one.first.record.interface
     won = {way: _gains(one, way) for way in NAMES if way in one.ways}
     lost = {way: _gains(one, way, lost=True) for way in NAMES if way in one.ways}
-    figures: list[Cell] = []
+    figures: list[Result] = []
     claims: list[Claim] = []
     said = []
     for way, gains in won.items():
@@ -203,12 +203,12 @@ def _finding(name: str, one: Submission) -> Finding | None:
     return finding(title, detail.strip(), SUBMISSION if said else EVEN, figures, claims)
 
 
-def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Cell, Cell]]:
+def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Result, Result]]:
     """Returns the sizes at which this method is faster than calls, or with `lost` slower."""
     return [told for told in _compared(one, way) if (told[1].trails if lost else told[1].leads)]
 
 
-def _until(one: Submission, way: str, gains: list[tuple[int, Claim, Cell, Cell]]) -> str:
+def _until(one: Submission, way: str, gains: list[tuple[int, Claim, Result, Result]]) -> str:
     """', nothing from 1 MiB on': the smallest size from which on there is no gain."""
     rest = [size for size, *_ in one.beside_calls(way) if size > max(gain[0] for gain in gains)]
     return f", nothing from {format_size(rest[0])} on" if rest else ""

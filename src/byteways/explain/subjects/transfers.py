@@ -15,7 +15,7 @@ from byteways.explain.claims.wording import difference, gains_of_others, most_of
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, broadest_size, largest_common_size
-from byteways.explain.results.summary import Cell, Group, group_by, pool
+from byteways.explain.results.summary import Group, Result, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
@@ -114,7 +114,7 @@ def read_against_write(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, _asymmetry(size), (read, write), [one[0] for one in found])
 
 
-def _both_accesses(members: Sequence[Cell]) -> Iterator[tuple[Claim, Group, Group, int]]:
+def _both_accesses(members: Sequence[Result]) -> Iterator[tuple[Claim, Group, Group, int]]:
     """Yields read versus write for interfaces and link classes on which they differ."""
     size = broadest_size(members)
     of_size = [cell for cell in members if cell.record.size_bytes == size]
@@ -173,15 +173,15 @@ def _is_able(
     return max(one[2].value, one[3].value) >= ABLE * top
 
 
-def _ends(cell: Cell) -> tuple[str, ...]:
+def _ends(cell: Result) -> tuple[str, ...]:
     return tuple(sorted((cell.source.device, cell.destination.device)))
 
 
-def _forward(cell: Cell) -> tuple[object, ...]:
+def _forward(cell: Result) -> tuple[object, ...]:
     return cell.variant, cell.record.size_bytes, cell.source.device, cell.destination.device
 
 
-def _turned(cell: Cell) -> tuple[object, ...]:
+def _turned(cell: Result) -> tuple[object, ...]:
     """Returns the key of the opposite direction by the same executor: ends and access swapped."""
     same = cell.variant
     access = {"read": "write", "write": "read"}.get(same.access, same.access)

@@ -16,7 +16,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, does_the_job, kind, unidirectional
-from byteways.explain.results.summary import Cell, Group, Run, group_by, pool
+from byteways.explain.results.summary import Group, Result, Run, group_by, pool
 from byteways.explain.results.variants import Variant
 
 QUANTITY = "fraction of peak"
@@ -84,7 +84,7 @@ def _places(index: Index) -> _Places:
     }
 
 
-def _as_fraction(cell: Cell, peak: float) -> Cell:
+def _as_fraction(cell: Result, peak: float) -> Result:
     return replace(cell, value=cell.value / peak, low=cell.low / peak, high=cell.high / peak)
 
 

@@ -16,7 +16,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare_all
 from byteways.explain.results.blamed_ranks import blamed_in
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import NOT_RANKED, Cell, Run
+from byteways.explain.results.summary import NOT_RANKED, Result, Run
 from byteways.explain.two_runs.environments import differences
 from byteways.explain.two_runs.paired_cases import ComparedCases, Pair
 from byteways.explain.two_runs.setting import method_changed
@@ -75,7 +75,7 @@ def compare_runs(runs: Sequence[Run], names: Sequence[str], *, mixed: bool = Fal
 
 
 def pair_of(
-    one: Cell, two: Cell, claim: Claim, topology: Topology, blamed: Mapping[str, frozenset[str]]
+    one: Result, two: Result, claim: Claim, topology: Topology, blamed: Mapping[str, frozenset[str]]
 ) -> Pair:
     """Returns a case in two runs, with what it involves on the first run's machine, and the ranks that the
     second run blames.
@@ -141,7 +141,7 @@ def check(runs: Sequence[Run], names: Sequence[str], *, mixed: bool) -> None:
 
 def _common(
     first: Index, second: Index, names: tuple[str, str]
-) -> tuple[list[tuple[Cell, Cell]], Counter[str]]:
+) -> tuple[list[tuple[Result, Result]], Counter[str]]:
     """Returns the results of equal cases that can be compared, and counts the others by reason."""
     pairs, others = matched(first, second)
     if not pairs and not others:
@@ -157,10 +157,10 @@ def _common(
     return pairs, reasons
 
 
-def matched(first: Index, second: Index) -> tuple[list[tuple[Cell, Cell]], dict[str, str]]:
+def matched(first: Index, second: Index) -> tuple[list[tuple[Result, Result]], dict[str, str]]:
     """Returns the results of equal cases that can be compared, and for others the reason by case id."""
     there = {cell.record.case_id: cell for cell in second.cells}
-    pairs: list[tuple[Cell, Cell]] = []
+    pairs: list[tuple[Result, Result]] = []
     others: dict[str, str] = {}
     for one in first.cells:
         two = there.get(one.record.case_id)
@@ -173,7 +173,7 @@ def matched(first: Index, second: Index) -> tuple[list[tuple[Cell, Cell]], dict[
     return pairs, others
 
 
-def _unlike(one: Cell, two: Cell) -> str:
+def _unlike(one: Result, two: Result) -> str:
     """Returns why two results of a case are not compared; '' if they are."""
     methods = one.record.method_version, two.record.method_version
     if method_changed(one.record, *methods):
@@ -191,7 +191,7 @@ def gpus(topology: Topology) -> Counter[str]:
     return Counter(device.model for device in topology.devices if device.kind == "gpu")
 
 
-def describe(cell: Cell) -> str:
+def describe(cell: Result) -> str:
     """`copy, write, gpu0>gpu1, 1 GiB`: a case with all that distinguishes it from others."""
     from byteways.units import format_size
 

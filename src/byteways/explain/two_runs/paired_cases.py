@@ -9,7 +9,7 @@ from math import log
 from typing import Any
 
 from byteways.explain.claims.claim import Claim
-from byteways.explain.results.summary import Cell
+from byteways.explain.results.summary import Result
 from byteways.explain.two_runs.environments import Difference
 from byteways.explain.two_runs.suspects import Suspect, suspect
 from byteways.plan.interfaces import metric_of
@@ -21,8 +21,8 @@ class Pair:
     """A case in two runs. `claim.first` is the later named run's result, `claim.second` the first one's."""
 
     case: str  # `copy issued by the source, gpu0>gpu1, 1 GiB`
-    first: Cell
-    second: Cell
+    first: Result
+    second: Result
     claim: Claim
     parts: frozenset[str] = frozenset()  # what it involves (suspects.py)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from byteways.explain.claims.phrases import gb, percent
-from byteways.explain.results.summary import Cell
+from byteways.explain.results.summary import Result
 from byteways.explain.subjects.missing_links import missing_pairs
 from byteways.report.node.boxes import WIDTH, Arrangement, Box, layered
 from byteways.report.node.lines import Labels, Line, arc, around, between_layers, straight
@@ -128,7 +128,7 @@ class _Scale:
     fastest: float
     widest: float
 
-    def width(self, cell: Cell | None) -> float:
+    def width(self, cell: Result | None) -> float:
         if cell is None:
             return THINNEST
         return min(max(THINNEST, self.widest * cell.value / self.fastest), self.widest)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from byteways.explain.claims.phrases import percent
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
-from byteways.explain.results.summary import Cell
+from byteways.explain.results.summary import Result
 from byteways.explain.subjects.messages import is_latency, messages
 from byteways.report.node.boxes import HEIGHT, MARGIN, WIDTH, Box
 from byteways.report.node.drawing import THINNEST, Drawing, Node, Stroke, shade_of
@@ -59,7 +59,7 @@ def _row(top: float, names: tuple[str, str, str]) -> list[Box]:
     ]
 
 
-def _stroke(first: Box, second: Box, best: Cell | None) -> Stroke:
+def _stroke(first: Box, second: Box, best: Result | None) -> Stroke:
     """Returns the stroke between a host and the network; both have the rate between two hosts."""
     line = straight(first, second)
     number = gb_per_s(best) if best else ""

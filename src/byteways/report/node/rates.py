@@ -10,7 +10,7 @@ from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import OUTLIER_LINK
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell
+from byteways.explain.results.summary import Result
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import nodes_of, route
 from byteways.units import format_bandwidth, format_size
@@ -27,8 +27,8 @@ class LinkRate:
     """
 
     link: Link
-    best: Cell | None
-    directions: tuple[tuple[str, Cell], ...]  # "gpu0 > nvswitch", the fastest pair
+    best: Result | None
+    directions: tuple[tuple[str, Result], ...]  # "gpu0 > nvswitch", the fastest pair
     suspect: str
 
     @property
@@ -52,7 +52,7 @@ class LinkRate:
         return "\n".join([*lines, *([self.suspect] if self.suspect else [])])
 
 
-def gb_per_s(cell: Cell) -> str:
+def gb_per_s(cell: Result) -> str:
     """'396', with the digits that the interval supports."""
     return supported(cell.value / 1e9, cell.low / 1e9, cell.high / 1e9)
 
@@ -65,7 +65,7 @@ def link_rates(index: Index, findings: Sequence[Finding]) -> list[LinkRate]:
         findings: Its findings: outliers among equal links are marked.
     """
     found = index.once(representatives)
-    fastest: dict[tuple[Link, str], Cell] = {}
+    fastest: dict[tuple[Link, str], Result] = {}
     for ends, cell in (found.cells if found else {}).items():
         for link, direction in _crossed(index.topology, *ends):
             before = fastest.get((link, direction))
@@ -75,7 +75,7 @@ def link_rates(index: Index, findings: Sequence[Finding]) -> list[LinkRate]:
     return [_rate(link, fastest, suspects.get(link, "")) for link in index.topology.links]
 
 
-def _rate(link: Link, fastest: Mapping[tuple[Link, str], Cell], suspect: str) -> LinkRate:
+def _rate(link: Link, fastest: Mapping[tuple[Link, str], Result], suspect: str) -> LinkRate:
     directions = tuple(
         (direction, fastest[link, direction])
         for direction in (f"{link.a} > {link.b}", f"{link.b} > {link.a}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.applications import (
     EXCHANGE,
     ITERATION,
@@ -32,7 +32,7 @@ def charts(index: Index) -> list[Chart]:
     return [_chart(members) for members in group_by(applications(index.cells), problem).values()]
 
 
-def _chart(members: Sequence[Cell]) -> Chart:
+def _chart(members: Sequence[Result]) -> Chart:
     ways = group_by(members, lambda cell: (choice_of(cell), cell.variant.environment))
     timed = {way: {timed_of(cell): cell for cell in some} for way, some in ways.items()}
     order = sorted(timed, key=lambda way: min(cell.value for cell in timed[way].values()))[:MOST]
@@ -48,7 +48,7 @@ def _chart(members: Sequence[Cell]) -> Chart:
     return of_bars(title_of(members[0]), CAPTION, "µs", rows, series)
 
 
-def _bar(cell: Cell | None) -> Bar | None:
+def _bar(cell: Result | None) -> Bar | None:
     if cell is None:
         return None
     details = f"{short_time(cell.value)} ({short_time(cell.low)}–{short_time(cell.high)})"

@@ -14,7 +14,7 @@ from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import ALIKE
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, kind, unidirectional
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart, plain
 from byteways.units import format_size
@@ -103,7 +103,7 @@ def _places(index: Index) -> dict[str, dict[int, Ranking]]:
     return found
 
 
-def _several(members: Sequence[Cell]) -> bool:
+def _several(members: Sequence[Result]) -> bool:
     return len({cell.record.interface for cell in members}) > 1
 
 

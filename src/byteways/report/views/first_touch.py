@@ -5,7 +5,7 @@ from __future__ import annotations
 from byteways.explain.claims.phrases import gb
 from byteways.explain.display.grids import Grid, first_touch_tables
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_bars
 from byteways.units import format_size
@@ -38,7 +38,7 @@ def _label(grid: Grid, memory: str) -> str:
     return f"{grid.title}{size}, {memory}"
 
 
-def _bar(cell: Cell | None) -> Bar | None:
+def _bar(cell: Result | None) -> Bar | None:
     if cell is None:
         return None
     details = f"{cell.record.path}: {gb(cell.value)} GB/s ({gb(cell.low)}–{gb(cell.high)})"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from byteways.explain.claims.wording import ALIKE, UNDECIDED
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Cell, Group
+from byteways.explain.results.summary import Group, Result
 from byteways.explain.subjects.latency import levels_of_cpu, levels_of_gpus
 from byteways.explain.two_runs.paired_cases import Pair, most_changed
 from byteways.report.charts import Chart
@@ -70,7 +70,7 @@ def _levels(index: Index) -> tuple[str, list[tuple[str, Group]], list[tuple[str,
     return executor, gpus, [(f"{executor}: {name}", group) for name, group in of_cpu]
 
 
-def _mark(pair: Pair, cell: Cell, change: str) -> Bar:
+def _mark(pair: Pair, cell: Result, change: str) -> Bar:
     text = f"{short_time(cell.value)}, {change}" if change else ""
     return Bar(cell.value, cell.low, cell.high, text, details(pair))
 
