@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "validation")]
 
 from byteways.explain.checks.learning import learned  # noqa: E402
-from byteways.explain.checks.normal import FILE, Machine, Normal, Sample, Setting  # noqa: E402
+from byteways.explain.checks.normal import FILE, Normal, NormalSetting, ReferenceMachine, Sample  # noqa: E402
 from byteways.explain.results.index import Index  # noqa: E402
 from byteways.explain.two_runs.setting import family_of, setting_of  # noqa: E402
 from byteways.plan.case import Case, Flow, PlannedCase  # noqa: E402
@@ -31,7 +31,7 @@ from byteways.run.conduct.recording import record_without_values  # noqa: E402
 from byteways.simulate.library import load as load_model  # noqa: E402
 from byteways.simulate.topology import topology_of  # noqa: E402
 from byteways.topology.model import Topology  # noqa: E402
-from published_values import Value, load, machines  # type: ignore[import-not-found]  # noqa: E402
+from published_values import PublishedValue, load, machines  # type: ignore[import-not-found]  # noqa: E402
 from unpack_examples import EXAMPLES, unpack  # noqa: E402
 
 PLACE = ROOT / "src/byteways/explain/checks" / FILE
@@ -58,7 +58,7 @@ def recorded_runs() -> Iterator[tuple[RunFolder, str]]:
         yield run, manifest.parent.relative_to(EXAMPLES.parent).as_posix()
 
 
-def usable(value: Value) -> bool:
+def usable(value: PublishedValue) -> bool:
     """Whether a published value fixes the same things as one of our cases."""
     known = value.method in ("copy", "kernel") and value.pattern in ("unidirectional", "bidirectional")
     plain = not value.options and not value.same_as and value.exactness != "approximate"
@@ -66,7 +66,7 @@ def usable(value: Value) -> bool:
     return known and plain and large and value.metric == "bandwidth" and value.counts in COUNTS
 
 
-def record_of(value: Value) -> Record:
+def record_of(value: PublishedValue) -> Record:
     """The case of a published value."""
     there = Flow(value.source, value.destination, value.executor)
     flows: tuple[Flow, ...] = (there,)
@@ -85,27 +85,29 @@ def with_published(normal: Normal) -> Normal:
     for name in machines():
         sheet = Sheet(name)
         index = Index(sheet)
-        systems: dict[tuple[str, str], dict[str, list[Value]]] = defaultdict(lambda: defaultdict(list))
+        systems: dict[tuple[str, str], dict[str, list[PublishedValue]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for value in filter(usable, load(name)):
             if key := setting_of(index, record_of(value)):
                 systems[value.source_key, value.system][key].append(value)
         for (source, system), found in systems.items():
             places = ", ".join(dict.fromkeys(value.locator for some in found.values() for value in some))
             # Without numbers of devices: the node of the publication may have more than the model.
-            nodes.append(Machine(system, f"{source}: {places}", published=True))
+            nodes.append(ReferenceMachine(system, f"{source}: {places}", published=True))
             for key, some in found.items():
                 _add(settings, key, some, len(nodes) - 1)
     return Normal(normal.version, tuple(nodes), settings)
 
 
-def _add(settings: dict[str, Setting], key: str, some: list[Value], place: int) -> None:
+def _add(settings: dict[str, NormalSetting], key: str, some: list[PublishedValue], place: int) -> None:
     numbers = [value.value for value in some]
     sample = Sample(place, median(numbers), min(numbers), max(numbers), len(numbers), 0)
     known = settings.get(key)
     counts = COUNTS[some[0].counts]
     family = family_of(record_of(some[0]))
     if known is None:
-        settings[key] = Setting(family, counts, None, {}, (sample,))
+        settings[key] = NormalSetting(family, counts, None, {}, (sample,))
     elif known.counts == counts:
         settings[key] = replace(known, samples=(*known.samples, sample))
 

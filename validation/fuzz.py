@@ -169,7 +169,7 @@ def read_run(folder: Path) -> None:
     from byteways.plan.suite import parse
     from byteways.record.exporters import FORMATS
     from byteways.run.conduct.simulation import recorded_simulation
-    from byteways.run.shared.options import Options
+    from byteways.run.shared.options import RunOptions
 
     run = RunFolder(folder)
     damage(run)
@@ -177,7 +177,7 @@ def read_run(folder: Path) -> None:
     FORMATS["json"].write(run.manifest, run.records, StringIO(), run.samples)
     recorded_simulation(folder, run.manifest)
     try:
-        Options.from_json(run.manifest["options"])
+        RunOptions.from_json(run.manifest["options"])
     except ValueError:
         return  # told as a damaged manifest by whoever takes up the run
     read_plan(folder, parse(run.manifest["suite"]["text"], file="suite"))
@@ -221,14 +221,14 @@ def learned_of(run: RunFolder) -> bytes:
 
 def read_checked(healthy: RunFolder, folder: Path) -> None:
     """A run folder, a learned file and limits as `check` reads them, with every format of verdicts."""
-    from byteways.explain.checks.check import Question, checked
+    from byteways.explain.checks.check import CheckQuestion, checked
     from byteways.report.verdicts import junit, prometheus, slurm
 
     run = RunFolder(folder)
     healthy.manifest["run_id"] = "of the healthy run"
     for against in ("peak", "limits.toml", "normal.json", str(healthy.path)):
         path = str(folder / against) if "." in against else against
-        found = checked(run, "damaged", Question.of(path, mixed=True), healthy)
+        found = checked(run, "damaged", CheckQuestion.of(path, mixed=True), healthy)
         json.dumps(found.to_json(), allow_nan=False)
         junit.junit(found)
         prometheus.prometheus(found)

@@ -28,7 +28,7 @@ import published_values as published
 from byteways.run.shared.simulator import simulator_path
 from byteways.simulate import MachineModel, load, sheet
 from byteways.units import format_bandwidth
-from published_values import FITTED, HELD_OUT, Value
+from published_values import FITTED, HELD_OUT, PublishedValue
 from simulated_programs import BETWEEN_RANKS, figure, operation_of, simulate
 
 AIM_BYTES = 2**20
@@ -40,7 +40,7 @@ MACHINES = Path(__file__).resolve().parents[1] / "src" / "byteways" / "simulate"
 class Prediction:
     """One value with what the model makes of it, in the value's unit."""
 
-    value: Value
+    value: PublishedValue
     side: str
     predicted: float
     family: str  # values alike but for size and pair: source, method, kinds of memory and of way
@@ -101,7 +101,7 @@ def predict(model: MachineModel) -> list[Prediction]:
     ]
 
 
-def predict_values(model: MachineModel, values: Sequence[Value]) -> list[float]:
+def predict_values(model: MachineModel, values: Sequence[PublishedValue]) -> list[float]:
     """What the model makes of values, in their units.
 
     Raises:
@@ -116,7 +116,7 @@ def _quiet(text: str) -> str:
     return re.sub(r"^noise\t.*$", "noise\t0", text, flags=re.MULTILINE)
 
 
-def family_of(value: Value, model: MachineModel) -> str:
+def family_of(value: PublishedValue, model: MachineModel) -> str:
     """Values of one family are expected to be equally well predicted."""
     settings = [f"{name}={text}" for name, text in [*value.options.items(), *value.environment.items()]]
     memories = f"{value.source.memory}>{value.destination.memory}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from byteways.plan.case import Buffer
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from published_values import Value
+from published_values import PublishedValue
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from unpack_examples import recorded
@@ -27,7 +27,7 @@ _METHODS = ("copy", "kernel", "kernel-bulk", "pointer-chase")
 _MEMORIES = ("device", "pinned", "pageable")
 
 
-def values(machine: str) -> list[Value]:
+def values(machine: str) -> list[PublishedValue]:
     """What the model of this machine is fitted to beside published values; empty for most machines."""
     if machine not in RUNS:
         return []
@@ -49,13 +49,13 @@ def _is_taken(record: Record) -> bool:
     )
 
 
-def _value(machine: str, records: list[Record]) -> Value:
+def _value(machine: str, records: list[Record]) -> PublishedValue:
     record = records[0]
     is_chase = record.interface == "pointer-chase"
     flow = record.flows[0]
     figures = [_figure(one) for one in records]
     bidirectional = record.pattern == "bidirectional"
-    return Value(
+    return PublishedValue(
         machine=machine,
         key=f"{SOURCE}/{record.interface}/{record.case_id}",
         system="the machine of the run",

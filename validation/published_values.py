@@ -25,7 +25,7 @@ from byteways.studies.values import (  # noqa: F401 - the words of the tables, f
     METHODS,
     METRICS,
     PATTERNS,
-    Value,
+    PublishedValue,
     read_values,
     values_of_study,
 )
@@ -44,7 +44,7 @@ def machines() -> list[str]:
     )
 
 
-def load(machine: str) -> list[Value]:
+def load(machine: str) -> list[PublishedValue]:
     """All published values of a machine: those of studies, then those of its file, in their order.
 
     Raises:
@@ -56,11 +56,11 @@ def load(machine: str) -> list[Value]:
 
 
 @cache
-def _of_studies() -> tuple[Value, ...]:
+def _of_studies() -> tuple[PublishedValue, ...]:
     return tuple(value for key in with_values() for value in values_of_study(key))
 
 
-def split(machine: str) -> tuple[list[Value], list[Value], list[Value]]:
+def split(machine: str) -> tuple[list[PublishedValue], list[PublishedValue], list[PublishedValue]]:
     """The machine's values as (fitted, held out, excluded).
 
     Approximate values and second prints of a measurement are excluded whatever their group.
@@ -70,7 +70,7 @@ def split(machine: str) -> tuple[list[Value], list[Value], list[Value]]:
     """
     values = load(machine)
     side_of = assign({value.group for value in values if _usable(value)}, patterns(machine))
-    sides: dict[str, list[Value]] = {FITTED: [], HELD_OUT: [], EXCLUDED: []}
+    sides: dict[str, list[PublishedValue]] = {FITTED: [], HELD_OUT: [], EXCLUDED: []}
     for value in values:
         sides[side_of[value.group] if _usable(value) else EXCLUDED].append(value)
     return sides[FITTED], sides[HELD_OUT], sides[EXCLUDED]
@@ -95,7 +95,7 @@ def assign(groups: Iterable[str], patterns: Sequence[tuple[str, str]]) -> dict[s
     return {group: found[0][0] for group, found in matches.items()}
 
 
-def _usable(value: Value) -> bool:
+def _usable(value: PublishedValue) -> bool:
     return value.exactness != "approximate" and not value.same_as
 
 

@@ -25,7 +25,7 @@ from simulated_messages import messages
 from simulated_runtime import Runtime, open_runtime
 
 if TYPE_CHECKING:
-    from published_values import Value
+    from published_values import PublishedValue
 
 #: Sources whose kernels only store or only load (Comm|Scope); TransferBench's and STREAM's copy.
 TOUCHING = ("pearson2023", "pearson-frontier-raw2023")
@@ -85,7 +85,7 @@ class Operation:
         return [(a, f"{a}:{memory}", f"{b}:{memory}") for a in gpus for b in gpus if a != b]
 
 
-def operation_of(value: Value) -> Operation:
+def operation_of(value: PublishedValue) -> Operation:
     """What the source of a published value timed."""
     if value.method in BETWEEN_RANKS:
         return _message_of(value)
@@ -128,7 +128,7 @@ def operation_of(value: Value) -> Operation:
     )
 
 
-def _message_of(value: Value) -> Operation:
+def _message_of(value: PublishedValue) -> Operation:
     """A program of OMB, nccl-tests or rccl-tests."""
     settings = value.options
     return Operation(
@@ -147,7 +147,7 @@ def _message_of(value: Value) -> Operation:
     )
 
 
-def figure(value: Value, times_ns: Sequence[float]) -> float:
+def figure(value: PublishedValue, times_ns: Sequence[float]) -> float:
     """The times of a value's flows as its source prints them: bytes/s, or ns."""
     if value.metric != "bandwidth":
         return times_ns[0]
@@ -158,7 +158,7 @@ def figure(value: Value, times_ns: Sequence[float]) -> float:
     return sum(moved * size / (1e-9 * time) for time in times_ns)
 
 
-def _passes(value: Value) -> float:
+def _passes(value: PublishedValue) -> float:
     """How often the size counts: both directions of osu_bibw; the bus bandwidth of nccl-tests."""
     if value.counts == "sum of both directions":
         return 2

@@ -154,8 +154,7 @@ class Run:
             BytewaysError: The reference cannot be read or does not suit the run, an option does not suit the
                 reference, or the run has no results.
         """
-        from byteways.explain.checks.check import Question as CheckQuestion
-        from byteways.explain.checks.check import checked
+        from byteways.explain.checks.check import CheckQuestion, checked
 
         named = str(against.path if isinstance(against, Run) else against)
         asked = CheckQuestion.of(named, tolerance, at_least, allow_missing=allow_missing, mixed=mixed)

@@ -157,14 +157,14 @@ def test_an_answer_says_what_there_was_no_time_for(
     """Catches a question whose time is over and that has no answer, or one that hides what is missing."""
     from byteways.cli.progress import Progress
     from byteways.record.record import Record
-    from byteways.run.conduct.time_limit import Limit
+    from byteways.run.conduct.time_limit import TimeLimit
 
     ended = Progress.ended
 
     def the_time_ends(self: Progress, record: Record) -> None:
         ended(self, record)
         if self.counts["measured"] == 2:
-            assert isinstance(self._interruption, Limit)
+            assert isinstance(self._interruption, TimeLimit)
             self._interruption._limit_s = 0.0
 
     monkeypatch.setattr(Progress, "ended", the_time_ends)

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from byteways.cli import doctor as verb
-from byteways.doctor.check import STATES, Check
+from byteways.doctor.check import STATES, Diagnosis
 from byteways.errors import BytewaysError
 from byteways.run.conduct.probe import Probe
 from tests.machines import synthetic
@@ -119,7 +119,7 @@ def test_the_advice_for_a_lost_worker(
 
 def test_long_names_get_a_line_of_their_own() -> None:
     """Catches a name that runs into its text."""
-    check = Check("process", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "warning", "50: part", "unset it")
+    check = Diagnosis("process", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "warning", "50: part", "unset it")
     text = [re.sub(r"\x1b\[\d*m", "", line) for line in verb.lines([check])]
     assert text[1:4] == [
         "  warning  CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
@@ -135,7 +135,7 @@ def test_a_narrow_terminal_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verb._width() == 100
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert verb._width() == 60
-    check = Check("host", "huge pages", "warning", "many words " * 20, "more of them " * 10)
+    check = Diagnosis("host", "huge pages", "warning", "many words " * 20, "more of them " * 10)
     text = [re.sub(r"\x1b\[\d*m", "", line) for line in verb.lines([check], 60)]
     assert max(len(line) for line in text) <= 60
     assert text[1] == "  warning  huge pages"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from byteways.cli import list as verb
-from byteways.cli.list import Machine
+from byteways.cli.list import KnownMachine
 from byteways.errors import BytewaysError
 from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES
@@ -20,19 +20,19 @@ from tests.unit import machines
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb, "look", lambda *_: Machine(*machines.two_cores()))
+    monkeypatch.setattr(verb, "look", lambda *_: KnownMachine(*machines.two_cores()))
 
 
 @pytest.fixture
 def patchy(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machines.gpus(2, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu1"])
-    monkeypatch.setattr(verb, "look", lambda *_: Machine(*machine))
+    monkeypatch.setattr(verb, "look", lambda *_: KnownMachine(*machine))
 
 
 @pytest.fixture
 def unprobed(monkeypatch: pytest.MonkeyPatch) -> None:
     topology, _ = machines.two_cores()
-    monkeypatch.setattr(verb, "look", lambda *_: Machine(topology, None, "worker died: signal 11"))
+    monkeypatch.setattr(verb, "look", lambda *_: KnownMachine(topology, None, "worker died: signal 11"))
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -109,7 +109,7 @@ def test_words_of_every_machine_open_none(
 ) -> None:
     """Catches a probe, which takes seconds and opens GPUs, for a list that needs none."""
 
-    def look(*_: object) -> Machine:
+    def look(*_: object) -> KnownMachine:
         raise AssertionError("the machine was probed")
 
     monkeypatch.setattr(verb, "look", look)

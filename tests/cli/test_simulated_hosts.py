@@ -16,7 +16,7 @@ from byteways.run.conduct.dry_run import DryRun
 from byteways.run.conduct.execution import plan_of
 from byteways.run.conduct.probe import Probe
 from byteways.run.conduct.simulation import Simulation
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.simulate import load
 from byteways.simulate.topology import topology_of
 from tests.cli.called import byteways
@@ -130,7 +130,7 @@ def test_every_suite_is_planned_for_several_hosts(name: str, probed: Probe) -> N
     suite = load_suite(name)
     few = replace(suite, sweeps=tuple(replace(one, sizes=one.sizes[:1]) for one in suite.sweeps))
     topology = SIMULATION.topology(probed.capabilities.devices)
-    options = Options()
+    options = RunOptions()
     try:
         plan = plan_of(options.applied(few), topology, probed, options, True, lambda done, cases: None)
     except NoCaseError:

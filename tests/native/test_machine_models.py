@@ -23,7 +23,7 @@ from byteways.run.conduct.dry_run import dry_plan
 from byteways.run.conduct.probe import lost_probe
 from byteways.run.conduct.process import WorkerLost
 from byteways.run.conduct.simulation import Simulation
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.run.shared.simulator import simulator_path
 from byteways.run.work.measuring import Measurer
 from byteways.simulate import load, names, sheet
@@ -108,8 +108,8 @@ def test_a_run_repeats_itself(tmp_path: Path) -> None:
 def test_virtual_time_leaves_nothing_out() -> None:
     """Would catch cases that a suite's budget of real seconds drops from a run that costs none."""
     simulation = Simulation(load("crusher-mi250x"))
-    whole = dry_plan(suite("quick"), Options(), simulation=simulation).plan
-    short = dry_plan(suite("quick"), Options(budget_s=30.0), simulation=simulation).plan
+    whole = dry_plan(suite("quick"), RunOptions(), simulation=simulation).plan
+    short = dry_plan(suite("quick"), RunOptions(budget_s=30.0), simulation=simulation).plan
     assert not [case for case in whole.cases if case.spare]
     assert [case for case in short.cases if case.spare]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.explain.display.curves import Family, Point, Series, over_working_set
+from byteways.explain.display.curves import CurveSeries, Family, Point, over_working_set
 from byteways.explain.results.summary import cells, gpu_caches
 from byteways.report import charts
 from byteways.report.axes import MOST_LABELS, count_axis, log_axis, size_axis
@@ -46,7 +46,7 @@ def test_swept_counts_are_their_own_ticks() -> None:
 
 def over_size(peak: float | None, values: tuple[float, ...]) -> charts.Chart:
     points = tuple(Point(4**n * KIB, value, value, value, 1) for n, value in enumerate(values))
-    return charts.over_size(Family("title", (Series("copy", points),), peak))
+    return charts.over_size(Family("title", (CurveSeries("copy", points),), peak))
 
 
 def test_a_peak_far_above_does_not_flatten_the_curves() -> None:

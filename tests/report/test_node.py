@@ -12,7 +12,7 @@ from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.record.run_folder import RunFolder
 from byteways.report.node.boxes import WIDTH, Box
-from byteways.report.node.drawing import THINNEST, Drawing, Stroke, draw
+from byteways.report.node.drawing import THINNEST, LinkStroke, NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.lines import LINE, Labels, straight
 from byteways.report.node.rates import LinkRate, link_rates
@@ -27,16 +27,16 @@ def unmeasured(topology: Topology) -> list[LinkRate]:
     return [LinkRate(link, None, (), "") for link in topology.links]
 
 
-def drawn(build: sample_run.Builder, folder: Path) -> Drawing:
+def drawn(build: sample_run.Builder, folder: Path) -> NodeDrawing:
     index = Index.of(RunFolder(build.write(folder)))
     return draw(index.topology, link_rates(index, findings(index)))
 
 
-def stroke(drawing: Drawing, name: str) -> Stroke:
+def stroke(drawing: NodeDrawing, name: str) -> LinkStroke:
     return next(stroke for stroke in drawing.strokes if stroke.name == name)
 
 
-def boxes(drawing: Drawing) -> dict[str, Box]:
+def boxes(drawing: NodeDrawing) -> dict[str, Box]:
     return {node.box.name: node.box for node in drawing.nodes}
 
 
@@ -45,7 +45,7 @@ def apart(first: Box, second: Box) -> bool:
     return beside or first.bottom <= second.y or second.bottom <= first.y
 
 
-def check(drawing: Drawing) -> None:
+def check(drawing: NodeDrawing) -> None:
     """Every box lies in the picture and covers no other."""
     every = list(boxes(drawing).values())
     for box in every:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.display.picture import Label, Panel, Picture, Spot, Stroke
+from byteways.explain.display.picture import Label, Panel, Picture, SeriesStroke, Spot
 from byteways.report.pictures import FAR, of_picture
 
 
@@ -15,7 +15,7 @@ def spots(*values: tuple[float, float], **more: Any) -> tuple[Spot, ...]:
 
 
 def picture(*below: Panel, **changes: Any) -> Picture:
-    stroke = Stroke(
+    stroke = SeriesStroke(
         "copy", "copy", 2, "dashed", spots((1024, 10.0), (4096, 40.0)), {"A": spots((1024, 12.0))}
     )
     given: dict[str, Any] = {
@@ -35,7 +35,7 @@ def picture(*below: Panel, **changes: Any) -> Picture:
 
 def ratios(*values: float, band: bool = True) -> Panel:
     made = spots(*((1024.0 * 2**number, value) for number, value in enumerate(values)))
-    return Panel("ratio", (Stroke("copy", "copy", 2, "solid", (), {"A": made}),), band)
+    return Panel("ratio", (SeriesStroke("copy", "copy", 2, "solid", (), {"A": made}),), band)
 
 
 def test_published_values_are_open_markers_of_the_method_s_colour() -> None:
@@ -51,7 +51,7 @@ def test_published_values_are_open_markers_of_the_method_s_colour() -> None:
 def test_a_published_range_is_drawn_from_end_to_end() -> None:
     """Catches a range that reads as one exact value."""
     told = {"A": spots((1024, 12.0), low=10.0, high=15.0)}
-    stroke = Stroke("copy", "copy", 0, "solid", (), told)
+    stroke = SeriesStroke("copy", "copy", 0, "solid", (), told)
     (published, _) = of_picture(picture(strokes=(stroke,))).figure["data"]
     assert published["error_y"]["array"] == [3.0] and published["error_y"]["arrayminus"] == [2.0]
 
@@ -86,7 +86,9 @@ def test_ratios_that_are_all_far_have_an_axis_that_shows_them() -> None:
 
 def test_bars_are_at_their_places_with_their_groups_as_ticks() -> None:
     """Catches bars that the library moves away from the published values beside them."""
-    bars = Stroke("copy", "copy", 0, "solid", spots((0, 3.0), (1, 4.0), label="71 %"), {"": spots((1, 5.0))})
+    bars = SeriesStroke(
+        "copy", "copy", 0, "solid", spots((0, 3.0), (1, 4.0), label="71 %"), {"": spots((1, 5.0))}
+    )
     made = picture(plot="bars", strokes=(bars,), groups=("one", "two, <b>"), width=0.8)
     figure = of_picture(made).figure
     bar, published, _ = figure["data"]
@@ -109,7 +111,7 @@ def test_levels_and_marks_are_where_they_belong(scale: str, at: float) -> None:
 
 def test_squares_are_in_rows_from_above() -> None:
     """Catches a map of methods whose first row is the last."""
-    tiles = Stroke("copy", "copy", 0, "solid", spots((1024, 0.0), (2048, 1.0)))
+    tiles = SeriesStroke("copy", "copy", 0, "solid", spots((1024, 0.0), (2048, 1.0)))
     made = picture(plot="tiles", strokes=(tiles,), groups=("explicit: a", "collective"))
     figure = of_picture(made).figure
     axis = figure["layout"]["yaxis"]

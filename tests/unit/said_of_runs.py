@@ -16,7 +16,7 @@ from pathlib import Path
 
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.finding import Finding
-from byteways.explain.display.topic import Plot, Table
+from byteways.explain.display.topic import Plot, TopicTable
 from byteways.explain.findings import findings
 from byteways.explain.results.summary import cells
 from byteways.explain.topics import topics
@@ -95,7 +95,7 @@ def of_run(folder: Path, but: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: TopicTable) -> Iterator[str]:
     yield f"## {table.title}"
     yield " | ".join(f"{text} »" if at in table.numeric else text for at, text in enumerate(table.headings))
     assert len(set(table.numeric)) == len(table.numeric)

@@ -9,7 +9,7 @@ from typing import Any
 
 from byteways.explain.studies.claims import Verdict, judge
 from byteways.explain.studies.verdicts import FAILS_HERE, HOLDS, UNTESTED
-from byteways.studies.study import Check, Claim
+from byteways.studies.study import ClaimCheck, PublishedClaim
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 
@@ -44,13 +44,13 @@ class FakeLine:
 class FakeHardware:
     """Of a real machine like the source's own."""
 
-    def elsewhere(self, claim: Claim) -> str:
+    def elsewhere(self, claim: PublishedClaim) -> str:
         return ""
 
-    def own(self, claim: Claim) -> bool:
+    def own(self, claim: PublishedClaim) -> bool:
         return True
 
-    def contradicted(self, claim: Claim) -> tuple[str, tuple[str, ...]]:
+    def contradicted(self, claim: PublishedClaim) -> tuple[str, tuple[str, ...]]:
         return FAILS_HERE, ()
 
 
@@ -139,13 +139,13 @@ SHEET = FakeSheet(
 )
 
 
-def checked(check: Mapping[str, Any]) -> Check:
+def checked(check: Mapping[str, Any]) -> ClaimCheck:
     keys = dict(check)
-    return Check(keys.pop("kind"), keys)
+    return ClaimCheck(keys.pop("kind"), keys)
 
 
 def verdict(sheet: FakeSheet = SHEET, **check: Any) -> Verdict:
-    return judge(Claim("x", "Sec. 1", (checked(check),), "A sentence."), sheet)  # type: ignore[arg-type]
+    return judge(PublishedClaim("x", "Sec. 1", (checked(check),), "A sentence."), sheet)  # type: ignore[arg-type]
 
 
 #: Checks of each kind on SHEET, with their verdict where figures are certain.

@@ -9,10 +9,10 @@ from typing import Any
 
 from byteways.explain.best.headline import best_first, headline, rows_of_text
 from byteways.explain.claims.claim import Claim
-from byteways.explain.display.curves import Point, Series, over_flows, over_size, over_working_set
+from byteways.explain.display.curves import CurveSeries, Point, over_flows, over_size, over_working_set
 from byteways.explain.results.index import Index
 from byteways.explain.results.progress import damage, progress, shortfall
-from byteways.explain.results.summary import Group, Result, gpu_caches
+from byteways.explain.results.summary import Result, ResultGroup, gpu_caches
 from byteways.explain.results.variants import Variant
 from byteways.explain.subjects.routes import route_tables
 from byteways.explain.tables import tables
@@ -62,9 +62,9 @@ def _block(value: Any, indent: str) -> Iterator[str]:
 
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
     """Names and values of what has parts; None for a figure or word."""
-    if isinstance(value, (Result, Group, Variant, Record, str)):
+    if isinstance(value, (Result, ResultGroup, Variant, Record, str)):
         return None
-    if isinstance(value, Series):
+    if isinstance(value, CurveSeries):
         some = value.points[:: max(1, len(value.points) // POINTS)]
         return [(f"{value.label}: ", [(one.x, _interval(one), one.cells) for one in some])]
     if isinstance(value, Claim):  # its sides are derived
@@ -79,7 +79,7 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
 def _inline(value: Any) -> str:
     if isinstance(value, Result):
         return f"{_interval(value)} {value.record.path}"
-    if isinstance(value, Group):
+    if isinstance(value, ResultGroup):
         return f"{_interval(value)} of {len(value.cells)}"
     if isinstance(value, Variant):
         return value.label()
@@ -90,5 +90,5 @@ def _inline(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _interval(value: Result | Group | Point) -> str:
+def _interval(value: Result | ResultGroup | Point) -> str:
     return f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"

@@ -22,10 +22,10 @@ from byteways.plan.applications import (
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import bytes_of_buffers, managed_bytes
 from byteways.plan.legality.applications import transport_refusal
-from byteways.plan.legality.context import Question
+from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import in_environment
 from byteways.record.run_folder import RunFolder
-from byteways.studies.applications import Gain, gains
+from byteways.studies.applications import PublishedGain, gains
 from byteways.topology.model import Capabilities, Topology
 from tests.changed import replace
 from tests.report import run_builder
@@ -160,7 +160,7 @@ def test_rccl_takes_managed_messages_with_xnack_only(transport: str) -> None:
     def told(case: Case, machine: tuple[Topology, Capabilities]) -> str | None:
         topology, found = machine
         there = in_environment(case, found)
-        return transport_refusal(Question(case, case.flows[0], topology, found, there))
+        return transport_refusal(LegalityContext(case, case.flows[0], topology, found, there))
 
     assert told(case, machines.frontier()) == said
     assert told(case, machines.frontier(pageable_access=True)) is None
@@ -275,7 +275,7 @@ def test_without_staging_there_is_nothing_to_compare_with(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("gain", [gain for gain in gains() if gain.seconds], ids=lambda gain: gain.id)
-def test_published_ratios_are_those_of_the_published_times(gain: Gain) -> None:
+def test_published_ratios_are_those_of_the_published_times(gain: PublishedGain) -> None:
     """Catches a ratio that was typed in from another row: the source rounds its factors to a tenth."""
     before, after = gain.seconds
     assert before / after == pytest.approx(gain.low, abs=0.051) and gain.low == gain.high

@@ -11,7 +11,7 @@ from byteways.record.record import Record
 from byteways.run.conduct.recording import record_without_values, request_fields
 from byteways.simulate import load, names
 from byteways.simulate.basis import rests_on
-from byteways.simulate.model import Fact, MachineModel
+from byteways.simulate.model import MachineModel, SourcedValue
 from tests.changed import replace
 
 GIB = 2**30
@@ -29,7 +29,7 @@ def changed(key: str, source: str) -> MachineModel:
         name: replace(fact, source="fitted: x") if fact.source else fact for name, fact in model.facts.items()
     }
     assert facts[key].source
-    return replace(model, facts={**facts, key: Fact(facts[key].value, source)})
+    return replace(model, facts={**facts, key: SourcedValue(facts[key].value, source)})
 
 
 COPY = case("copy", "gpu0:device", "gpu1:device", "gpu0")

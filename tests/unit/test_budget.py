@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.budget import Load, Wanted
+from byteways.plan.budget import BudgetCase, TotalTime
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import PATTERN_BYTES_PER_S, Estimator
 from byteways.plan.footprint import buffers
@@ -126,10 +126,10 @@ def test_an_estimate_holds_filling_and_checking(monkeypatch: pytest.MonkeyPatch)
     assert whole_s - estimator.case_s(copied, 0.01) > 2 * 1.5 * each_pass_s
 
 
-def wanted(source: str, destination: str, size: int = 4 << 20, **more: Any) -> Wanted:
+def wanted(source: str, destination: str, size: int = 4 << 20, **more: Any) -> BudgetCase:
     ends = Buffer.parse(source), Buffer.parse(destination)
     case = Case("memcpy", "unidirectional", (Flow(*ends, "cpu0"),), size, "warm", **more)
-    return Wanted(case, SimpleNamespace(case_budget_s=0.01), 0)  # type: ignore[arg-type]
+    return BudgetCase(case, SimpleNamespace(case_budget_s=0.01), 0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -147,18 +147,18 @@ def wanted(source: str, destination: str, size: int = 4 << 20, **more: Any) -> W
     ids=["the same buffers", "one more", "two more", "another process"],
 )
 def test_what_is_there_is_not_paid_for_again(
-    further: Wanted, allocations: tuple[str, ...], starts: int
+    further: BudgetCase, allocations: tuple[str, ...], starts: int
 ) -> None:
     """Catches a plan that allocates again for every case, or never, and workers that start for nothing: with
     rounds, every round pays for its own.
     """
     estimator = Estimator(*TWO_CORES)
 
-    def paid(item: Wanted, *allocated: str) -> float:
+    def paid(item: BudgetCase, *allocated: str) -> float:
         sizes = {str(buffer): size for buffer, size in buffers(item.case, TWO_CORES[1])}
         return sum(estimator.allocation_s(Buffer.parse(one), sizes[one]) for one in allocated)
 
-    spent = Load(estimator, 3)
+    spent = TotalTime(estimator, 3)
     first = wanted("cpu0:pageable", "cpu0:pageable")
     alone_s = estimator.case_s(first.case, 0.01, 3)
     buffers_s = paid(first, "cpu0:pageable", "cpu0:pageable")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.explain.checks.check import Check, Question, checked
+from byteways.explain.checks.check import Check, CheckQuestion, checked
 from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN
 from byteways.explain.checks.wording_check import drain_reason, suspicion
 from byteways.explain.claims.claim import Reference
@@ -35,7 +35,7 @@ def verdicts(found: Check) -> dict[str, int]:
 def against(tmp_path: Path, run: Builder, reference: Builder, **more: Any) -> Check:
     own, other = folder_of(run, tmp_path / "own"), folder_of(reference, tmp_path / "other")
     words = {name: more.pop(name) for name in ("tolerance",) if name in more}
-    question = Question.of(str(other.path), **words, **more)
+    question = CheckQuestion.of(str(other.path), **words, **more)
     return checked(own, "own", question, other)
 
 
@@ -109,7 +109,7 @@ def test_a_round_that_fails(tmp_path: Path, reference: str, status: str) -> None
     other = folder_of(pairs_run(gpus=2), tmp_path / "other")
     (tmp_path / "l.toml").write_text('[[limit]]\nat_least = "1 GB/s"\n')
     words = {"run": str(other.path), "limits": str(tmp_path / "l.toml")}.get(reference, reference)
-    found = checked(own, "own", Question.of(words), other if reference == "run" else None)
+    found = checked(own, "own", CheckQuestion.of(words), other if reference == "run" else None)
     (failing,) = found.failing
     assert (failing.case_id, failing.reason) == (record.case_id, f"{status}: wrong words")
     assert len({one.case_id for one in found.cases}) == len(found.cases)
@@ -197,7 +197,7 @@ def test_operations_that_end_otherwise_are_missing(tmp_path: Path) -> None:
         for build, name in ((timed((0, 1, 2)), "c"), (pairs_run(gpus=2), "d"))
     )
     own.manifest["libraries"] = [{"library": "cuda-driver", "usable": True, "version": "another"}]
-    updated = checked(own, "own", Question.of(str(other.path)), other)
+    updated = checked(own, "own", CheckQuestion.of(str(other.path)), other)
     assert verdicts(updated) == {UNKNOWN: 4}
     assert {one.reason for one in updated.cases} == {"other timer: device-events and host-clock"}
 
@@ -246,14 +246,14 @@ def test_when_the_run_ended(tmp_path: Path, text: str | None, seconds: int | Non
         folder_of(pairs_run(), tmp_path / "a", finished_at=text),
         folder_of(pairs_run(), tmp_path / "b"),
     )
-    found = checked(run, "own", Question.of(str(other.path)), other)
+    found = checked(run, "own", CheckQuestion.of(str(other.path)), other)
     assert (found.finished_at.timestamp() if found.finished_at else None) == seconds
     assert ("byteways_check_run_timestamp_seconds" in prometheus(found)) == (seconds is not None)
     assert ('timestamp="2026-01-02T03:05:01"' in junit(found)) == (seconds is not None)
 
 
 def peak(tmp_path: Path, build: Builder, at_least: str | None = None) -> Check:
-    return checked(folder_of(build, tmp_path / "own"), "own", Question.of("peak", None, at_least))
+    return checked(folder_of(build, tmp_path / "own"), "own", CheckQuestion.of("peak", None, at_least))
 
 
 def test_a_path_is_judged_by_its_best_way(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_one_memory_is_no_link(tmp_path: Path) -> None:
 def limits(tmp_path: Path, build: Builder, text: str) -> Check:
     file = tmp_path / "limits.toml"
     file.write_text(text)
-    return checked(folder_of(build, tmp_path / "own"), "own", Question.of(str(file)))
+    return checked(folder_of(build, tmp_path / "own"), "own", CheckQuestion.of(str(file)))
 
 
 def test_limits(tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_mistaken_limits(tmp_path: Path, text: str, said: str) -> None:
 def test_mistaken_questions(words: tuple[str, ...], said: str) -> None:
     """Catches an option that silently does nothing."""
     with pytest.raises(BytewaysError, match=said):
-        Question.of(*words)
+        CheckQuestion.of(*words)
 
 
 def test_beside_a_reference() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from byteways.doctor.check import STATES, Check
+from byteways.doctor.check import STATES, Diagnosis
 from byteways.doctor.devices import check_gpus, check_mps
 from byteways.doctor.host import (
     check_cores,
@@ -35,7 +35,7 @@ from tests.machines.synthetic import ABSENT, BULK, FOUND, capabilities, write
 LOADED = HostLoad(1.0, 2, 6.5, 7, 0.01, 0.97, 0.0, None)
 
 
-def states(checks: list[Check]) -> list[tuple[str, str]]:
+def states(checks: list[Diagnosis]) -> list[tuple[str, str]]:
     return [(check.name, check.state) for check in checks]
 
 

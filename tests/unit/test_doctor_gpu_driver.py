@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.doctor.check import Check
+from byteways.doctor.check import Diagnosis
 from byteways.doctor.gpu_driver import (
     check_device_files,
     check_gpu_driver,
@@ -36,7 +36,7 @@ def node(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def found(checks: list[Check], name: str) -> Check:
+def found(checks: list[Diagnosis], name: str) -> Diagnosis:
     (check,) = [check for check in checks if check.name == name]
     return check
 

@@ -11,7 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from byteways import _core
-from byteways.run.work.energy import LEAST_S, LEAST_UPDATES, MOST_S, POLL_S, EnergyMeter, Span, Watch
+from byteways.run.work.energy import (
+    LEAST_S,
+    LEAST_UPDATES,
+    MOST_S,
+    POLL_S,
+    CounterSpan,
+    CounterWatch,
+    EnergyMeter,
+)
 
 GB = 1e9
 
@@ -155,7 +163,7 @@ def test_cover_of_power_that_wanders(correlated_s: float, least: float) -> None:
     held = 0
     for _ in range(trials):
         millijoules, wander = 0.0, chance.gauss(0, 3)
-        watch = Watch({"gpu0": -1.0})
+        watch = CounterWatch({"gpu0": -1.0})
         for number in range(round(LEAST_S / step_s) + 1):
             watch.see(number * step_s, {"gpu0": millijoules})
             millijoules += 1000 * step_s * (300 + wander)
@@ -331,7 +339,7 @@ def test_nothing_is_not_sustained(session: _core.Session) -> None:
 
 def test_a_counter_that_stands_still_hides_no_other() -> None:
     """Catches devices behind one without updates that have no span."""
-    watch = Watch({"gpu0": 0.0, "gpu1": 0.0})
+    watch = CounterWatch({"gpu0": 0.0, "gpu1": 0.0})
     for second in (1.0, 2.0, 3.0):
         watch.see(second, {"gpu0": 0.0, "gpu1": 1000 * second})
     assert {name: (one.joules, one.seconds) for name, one in watch.spans().items()} == {"gpu1": (2.0, 2.0)}
@@ -339,5 +347,5 @@ def test_a_counter_that_stands_still_hides_no_other() -> None:
 
 def test_steady_power_is_known_to_a_polling_interval() -> None:
     """Catches an interval without the delay of reading, which is all that steady power has."""
-    steady = Span(joules=100.0, seconds=2.0, updates=4, parts_watts=(50.0, 50.0, 50.0))
+    steady = CounterSpan(joules=100.0, seconds=2.0, updates=4, parts_watts=(50.0, 50.0, 50.0))
     assert steady.half_width_watts == pytest.approx(50.0 * POLL_S / 2.0)

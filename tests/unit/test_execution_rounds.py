@@ -24,7 +24,7 @@ from byteways.run.conduct.execution import (
     reserve_s,
     restore_folder,
 )
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Capabilities
 
 
@@ -55,12 +55,12 @@ def test_how_often_a_suite_is_repeated(
 ) -> None:
     """Catches a simulated run whose length depends on this machine, and a duration begun anew."""
     plan = [planned(), planned("load"), planned("store", reason="no")]
-    found = repetition_of(plan, Options(for_s=for_s), simulated, spent_s, 3)
+    found = repetition_of(plan, RunOptions(for_s=for_s), simulated, spent_s, 3)
     assert found == Repetition(tuple(plan[:2]), left_s, rounds, 3)
-    assert repetition_of(plan, Options(), simulated) is None
-    first = repetition_of(plan, Options(for_s=for_s), simulated)
+    assert repetition_of(plan, RunOptions(), simulated) is None
+    first = repetition_of(plan, RunOptions(for_s=for_s), simulated)
     assert first is not None and first.next_round == 1
-    assert repetition_of([], Options(for_s=1.0), True) == Repetition((), 1.0, 1000, 1)
+    assert repetition_of([], RunOptions(for_s=1.0), True) == Repetition((), 1.0, 1000, 1)
 
 
 def test_when_a_repetition_is_over() -> None:
@@ -206,7 +206,7 @@ def test_what_a_plan_is_made_of(simulated: bool, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(execution, "make_plan", make_plan)
     probed: Any = SimpleNamespace(capabilities=None)
-    options = Options(
+    options = RunOptions(
         only=["interface=copy"], sizes="1MiB", budget_s=7.0, ranks=3, with_self=True, all_devices=True
     )
     suite = load("quick")
@@ -240,6 +240,6 @@ def test_a_repeated_suite_has_no_budget(
     monkeypatch.setattr(execution.manifests, "build", lambda **_: {})
     monkeypatch.setattr(execution.manifests, "write", lambda *_: None)
     monkeypatch.setattr(execution, "_read_back", lambda *_: None)
-    begun = execution.begin(load("quick"), Options(**given), tmp_path / "run", [], lambda: None)  # type: ignore[arg-type]
+    begun = execution.begin(load("quick"), RunOptions(**given), tmp_path / "run", [], lambda: None)  # type: ignore[arg-type]
     begun.journal.close()
     assert begun.budget_s == budget_s

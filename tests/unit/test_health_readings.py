@@ -9,7 +9,7 @@ import pytest
 
 from byteways.explain.subjects.series import _health
 from byteways.run.work.capabilities import _DEVICE_FIELDS, _device
-from byteways.run.work.energy import Watch
+from byteways.run.work.energy import CounterWatch
 from byteways.run.work.health import _error_warnings
 from tests.changed import replace
 from tests.report.few_records import flow, record
@@ -17,7 +17,7 @@ from tests.report.few_records import flow, record
 
 def test_energy_between_updates() -> None:
     """Catches joules cut to whole ones, and a device without a second update that ends the list."""
-    watch = Watch({"gpu0": 0.0, "gpu1": 0.0})
+    watch = CounterWatch({"gpu0": 0.0, "gpu1": 0.0})
     watch.see(1.0, {"gpu0": 5.0, "gpu1": 100.0})
     watch.see(2.0, {"gpu0": 5.0, "gpu1": 1600.0})
     found = watch.spans()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from byteways.explain.claims.finding import Finding
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects.calls import launches, small_copies
@@ -46,7 +46,7 @@ def ping_pong(
     )
 
 
-def by_row(table: Table) -> dict[str, dict[str, str]]:
+def by_row(table: TopicTable) -> dict[str, dict[str, str]]:
     return {row[0]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
 
 

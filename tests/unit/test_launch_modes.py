@@ -12,7 +12,7 @@ from byteways.plan.legality import refusal
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import parse
 from byteways.run.shared.launchers import LOCAL, NO_LAUNCHER, Launcher, job_for, job_of
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Capabilities, Offer
 from tests.unit.test_ranks import host
 
@@ -59,7 +59,7 @@ def test_processes_have_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     job = job_of(both)
     assert job is not None and job.launcher is found
     for capabilities, launcher in ((WITH_MPI, found), (NO_MPI, LOCAL), (None, found)):
-        job = job_for(both, Options(), TOPOLOGY, capabilities)
+        job = job_for(both, RunOptions(), TOPOLOGY, capabilities)
         assert job is not None and job.launcher is launcher
 
 

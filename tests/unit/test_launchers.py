@@ -11,7 +11,7 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.run.shared import launchers, mpi_library
 from byteways.run.shared.launchers import Launcher, find_launcher
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 
 OPEN = ("{path}", "-n", "{ranks}", "--bind-to", "none")
 PLAIN = ("{path}", "-n", "{ranks}")
@@ -104,10 +104,10 @@ def test_the_program_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     assert launchers.launcher_program("./launch -n {ranks}", {"PATH": ""}) == str(tmp_path / "launch")
     for given in ("local", None, "./launch"):
-        launchers.check_launcher(Options(launcher=given), simulated=False)
-    launchers.check_launcher(Options(launcher="nompi"), simulated=True)
+        launchers.check_launcher(RunOptions(launcher=given), simulated=False)
+    launchers.check_launcher(RunOptions(launcher="nompi"), simulated=True)
     with pytest.raises(BytewaysError, match="no program 'nompi'"):
-        launchers.check_launcher(Options(launcher="nompi"), simulated=False)
+        launchers.check_launcher(RunOptions(launcher="nompi"), simulated=False)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways.run.conduct.conductor import Interrupted
-from byteways.run.conduct.time_limit import Limit
+from byteways.run.conduct.time_limit import TimeLimit
 
 
 class Clock:
@@ -20,7 +20,7 @@ class Clock:
 def test_a_machine_that_is_not_opened_in_time_is_given_up() -> None:
     """Catches a probe that hangs for minutes, and a worker's grace period that exceeds the limit."""
     clock = Clock()
-    limit = Limit(10.0, 100.0, clock)
+    limit = TimeLimit(10.0, 100.0, clock)
     clock.now_s = 106.4
     limit.check()
     clock.now_s = 106.6
@@ -32,7 +32,7 @@ def test_a_machine_that_is_not_opened_in_time_is_given_up() -> None:
 def test_a_measurement_that_is_not_done_in_time_is_killed() -> None:
     """Catches a worker that hangs in a case, whose own limit is a minute, and is waited for."""
     clock, killed = Clock(), []
-    limit = Limit(10.0, 100.0, clock)
+    limit = TimeLimit(10.0, 100.0, clock)
     limit.at_once = lambda: killed.append(clock.now_s)
     clock.now_s = 108.4
     limit.check()
@@ -47,7 +47,7 @@ def test_a_measurement_that_is_not_done_in_time_is_killed() -> None:
 def test_a_signal_is_no_time_limit() -> None:
     """Catches an interruption by the user that is answered as if the time were over."""
     clock = Clock()
-    limit = Limit(10.0, 100.0, clock)
+    limit = TimeLimit(10.0, 100.0, clock)
     limit.requested = "SIGINT"
     clock.now_s = 200.0
     with pytest.raises(Interrupted, match="SIGINT"):
@@ -58,7 +58,7 @@ def test_a_signal_is_no_time_limit() -> None:
 def test_a_simulated_machine_has_no_limit() -> None:
     """Catches a simulated answer that depends on the speed of this machine."""
     clock = Clock()
-    limit = Limit(None, 100.0, clock)
+    limit = TimeLimit(None, 100.0, clock)
     clock.now_s = 1e9
     limit.check()
     assert not limit.over and not limit.hurried

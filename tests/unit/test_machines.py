@@ -15,7 +15,7 @@ from byteways.plan.toml_files import read_toml
 from byteways.record.schema import texts
 from byteways.simulate import load, load_text, names, sheet
 from byteways.simulate.faults import GRAMMAR, check_faults, check_rank_faults
-from byteways.simulate.model import Fact
+from byteways.simulate.model import SourcedValue
 from byteways.simulate.schema import TABLES
 from byteways.simulate.topology import topology_of
 
@@ -66,7 +66,7 @@ def test_schema_holds(name: str) -> None:
 
 def test_source_of_a_fitted_number_is_what_it_was_fitted_to() -> None:
     """Would catch a fitted number taken for an assumed one, or credited to another source."""
-    fitted, assumed = Fact(1.0, "fitted: pearson2023"), Fact(1.0, "assumed: why")
+    fitted, assumed = SourcedValue(1.0, "fitted: pearson2023"), SourcedValue(1.0, "assumed: why")
     assert (fitted.source_key, fitted.fitted, fitted.assumed) == ("pearson2023", True, False)
     assert (assumed.source_key, assumed.fitted, assumed.assumed) == ("assumed", False, True)
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Run
+from byteways.explain.results.summary import RecordedRun
 from byteways.explain.subjects.missing_links import missing_link, missing_pairs
 from byteways.simulate.library import load
 from byteways.simulate.topology import topology_of
@@ -24,7 +24,7 @@ class Empty:
 
 
 def told(topology: Topology) -> list[tuple[str, str]]:
-    run: Run = Empty(topology)
+    run: RecordedRun = Empty(topology)
     return [(one.title, one.detail) for one in missing_link(Index(run))]
 
 

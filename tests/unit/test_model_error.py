@@ -16,7 +16,7 @@ import simulated_programs
 from byteways.plan.case import Buffer
 from byteways.simulate import load
 from byteways.simulate.model import Fit
-from byteways.studies.values import Value
+from byteways.studies.values import PublishedValue
 from message_figures import Messages
 from model_error import Prediction
 
@@ -175,7 +175,7 @@ def test_bytes_of_messages_count_as_their_programs_count_them(
 ) -> None:
     """Would catch a bus bandwidth without its factor."""
     options = {"program": program, "ranks": "8"}
-    value: Value = prediction(counts=counts, method="xccl", options=options, size_bytes=1).value
+    value: PublishedValue = prediction(counts=counts, method="xccl", options=options, size_bytes=1).value
     assert simulated_programs.figure(value, [1.0]) == pytest.approx(wanted * 1e9)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import learn_normal
 from byteways.errors import BytewaysError
-from byteways.explain.checks.check import Check, Question, checked
+from byteways.explain.checks.check import Check, CheckQuestion, checked
 from byteways.explain.checks.learning import learned
 from byteways.explain.checks.normal import Normal, read_normal
 from byteways.explain.checks.normal_reference import against_normal
@@ -345,6 +345,6 @@ def test_what_ships(tmp_path: Path) -> None:
     assert {one.machine for setting in normal.settings.values() for one in setting.samples} <= {
         *range(len(normal.machines))
     }
-    found: Check = checked(folder(machine(9), tmp_path / "own"), "own", Question.of("normal"))
+    found: Check = checked(folder(machine(9), tmp_path / "own"), "own", CheckQuestion.of("normal"))
     # Of kernels no machine of this kind has been measured since their method changed.
     assert found.verdict == PASS and (found.counts[PASS], found.counts[UNKNOWN]) == (12, 12)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from byteways.plan.budget import Wanted
+from byteways.plan.budget import BudgetCase
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import Estimator
 from byteways.plan.interfaces import INTERFACES
@@ -99,7 +99,7 @@ def test_groups_of_a_process_alternate() -> None:
     flow = Flow(Buffer("gpu0", "device"), Buffer("gpu1", "device"), "gpu0")
     sweep = suite(PAIRS).sweeps[0]
     running = [
-        Wanted(Case("copy", "unidirectional", (flow,), size, environment={"X": name}), sweep, 1)
+        BudgetCase(Case("copy", "unidirectional", (flow,), size, environment={"X": name}), sweep, 1)
         for name in environments
         for size in (4096, 8192)
     ]

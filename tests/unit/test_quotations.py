@@ -13,7 +13,7 @@ from byteways.record.simulation_mark import relabel_as_simulated
 from byteways.studies import names
 from byteways.studies.claim_file import bare, digest
 from byteways.studies.reading import load
-from byteways.studies.study import Claim
+from byteways.studies.study import PublishedClaim
 
 STUDIES = names()
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -56,7 +56,7 @@ def test_quotations_are_whole_sentences(key: str) -> None:
 WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
-def numbers_of(claim: Claim) -> Iterator[tuple[str, bool]]:
+def numbers_of(claim: PublishedClaim) -> Iterator[tuple[str, bool]]:
     """Numbers that a check names, and whether something says why they are not those of the sentence."""
     for check in claim.leaves():
         for name in ("about", "level"):

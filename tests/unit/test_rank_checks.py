@@ -23,7 +23,7 @@ from byteways.run.shared.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
 from byteways.run.shared.rank_faults import (
     DEVICE,
     EXECUTOR,
-    Watch,
+    ProcessWatch,
     blamed,
     blamed_for,
     culprits_of,
@@ -138,7 +138,7 @@ def test_a_rank_that_does_not_go_on(state: str | None, word: str) -> None:
         {"host": "elsewhere", "pid": 12},
     ]
     states: dict[int, str | None] = {10: "R", 11: state, 12: "T"}
-    watch = Watch(ranks, states.__getitem__, clock)
+    watch = ProcessWatch(ranks, states.__getitem__, clock)
     assert watch.verdict() == ""
     clock.now = rank_faults.STOPPED_S - 1
     assert watch.verdict() == ""
@@ -155,7 +155,7 @@ def test_a_rank_that_does_not_go_on(state: str | None, word: str) -> None:
 def test_a_worker_alone_has_no_rank() -> None:
     """Catches a worker that is called rank 0."""
     clock = Clock()
-    watch = Watch([{"host": HERE, "pid": 10}], lambda _: "T", clock)
+    watch = ProcessWatch([{"host": HERE, "pid": 10}], lambda _: "T", clock)
     watch.verdict()
     clock.now = rank_faults.STOPPED_S
     assert watch.verdict() == "the worker (process 10) is stopped"
@@ -164,7 +164,7 @@ def test_a_worker_alone_has_no_rank() -> None:
 def test_the_ranks_are_not_looked_at_all_the_time() -> None:
     """Catches a conductor that reads a file for each of many ranks in every tick."""
     clock, looks = Clock(), []
-    watch = Watch([{"host": HERE, "pid": 10}], lambda pid: str(looks.append(pid)), clock)
+    watch = ProcessWatch([{"host": HERE, "pid": 10}], lambda pid: str(looks.append(pid)), clock)
     for _ in range(100):
         watch.verdict()
     assert len(looks) == 1

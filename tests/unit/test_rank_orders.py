@@ -12,7 +12,7 @@ from byteways.plan.planner import Plan, make_plan
 from byteways.plan.ranks import layout, order_mistake, twins_of
 from byteways.plan.suite import parse
 from byteways.run.shared.launchers import Job, Launcher, job_for
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from tests.unit.test_ranks import host
 
 GPUS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsize = "1MiB"\n'
@@ -169,7 +169,7 @@ def test_a_job_starts_the_twins_and_places_them_as_the_plan_does() -> None:
     """Catches ranks that are missing, and cores of another layout than the plan's."""
     topology, offers = host(2, 8, 4)
     plan = plan_of(f'interface = "mpi"\n{GPUS}', 3, topology, offers, with_self=True)
-    job = job_for(plan.cases, Options(ranks=3, with_self=True), topology, simulated=True)
+    job = job_for(plan.cases, RunOptions(ranks=3, with_self=True), topology, simulated=True)
     assert job is not None and (job.ranks, job.twins) == (6, twins_of(topology, 3)) == (6, 3)
     placed = job.layout(topology)
     assert [(rank.gpu, rank.twin_of) for rank in placed[3:]] == [("gpu0", 0), ("gpu1", 1), ("gpu2", 2)]
@@ -200,7 +200,7 @@ def test_a_suite_asks_for_twins() -> None:
     topology, offers = host(1, 8, 2)
     cases = make_plan(suite, topology, offers).cases
     assert {"0/gpu0>2/gpu0", "1/gpu1>3/gpu1"} <= {one.case.path for one in cases}
-    job = job_for(cases, Options(), topology, simulated=True)
+    job = job_for(cases, RunOptions(), topology, simulated=True)
     assert job is not None and (job.ranks, job.twins) == (4, 2)
     without, offers = host(1, 8, 0)
     assert {one.case.path for one in make_plan(suite, without, offers).cases} == {
@@ -209,7 +209,7 @@ def test_a_suite_asks_for_twins() -> None:
     }
     apart = tuple(Buffer("gpu0", "device", rank=rank, host=f"host{rank}") for rank in (0, 1))
     between = replace(cases[0], case=Case("mpi", "unidirectional", (Flow(*apart, "gpu0"),), 8))
-    job = job_for([between], Options(), topology, simulated=True)
+    job = job_for([between], RunOptions(), topology, simulated=True)
     assert job is not None and (job.ranks, job.twins) == (2, 0)
     with pytest.raises(BytewaysError, match="self_pairs must be true or false"):
         parse(text.replace("self_pairs = true", "self_pairs = 1"), file="toy.toml")

@@ -23,7 +23,7 @@ from byteways.run.conduct import process
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.work import exporter, rank_measuring, rank_worker, simulated_ranks
-from byteways.run.work.rank_worker import Job, RankWorker
+from byteways.run.work.rank_worker import RankChannel, RankWorker
 
 
 def test_a_word_with_two_meanings_in_a_suite() -> None:
@@ -158,7 +158,7 @@ class World:
 def ranks(channel: Any) -> tuple[RankWorker, Any]:
     world: Any = World()
     mpi: Any = SimpleNamespace(world=world, finalize=lambda: world.said.append((b"finalized", -1)))
-    made = RankWorker(Job(world, mpi), channel, [])
+    made = RankWorker(RankChannel(world, mpi), channel, [])
     made._host = None
     return made, world
 
@@ -228,6 +228,6 @@ def test_what_ranks_are_told_apart_by() -> None:
         report=SimpleNamespace(**report, searched=[], missing=[], reason="", hint=""),
         world=SimpleNamespace(gather=lambda text: [text, b'{"pid": 1}']),
     )
-    found = rank_worker.facts_of(Job(mpi.world, mpi))
+    found = rank_worker.facts_of(RankChannel(mpi.world, mpi))
     assert report.items() <= found["mpi"].items()
     assert {name: found["ranks"][0][name] for name in own} == own and found["ranks"][1] == {"pid": 1}

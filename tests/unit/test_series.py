@@ -14,7 +14,7 @@ from byteways.explain.topics import topics
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.record.run_folder import RunFolder
 from byteways.run.conduct.execution import Repetition, repetition_of
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.units import format_duration, parse_duration
 from tests.changed import replace
 from tests.report import sample_run
@@ -108,7 +108,7 @@ def planned(seconds: float) -> PlannedCase:
 
 def test_a_simulated_soak_counts_rounds() -> None:
     """Catches a simulated run that depends on how fast the machine is that plays it."""
-    repetition = repetition_of([planned(10.0)], Options(for_s=60.0), True)
+    repetition = repetition_of([planned(10.0)], RunOptions(for_s=60.0), True)
     assert repetition is not None
     assert repetition.until(100.0) is None
     assert [repetition.over(number) for number in (1, 5, 6)] == [False, False, True]
@@ -117,7 +117,7 @@ def test_a_simulated_soak_counts_rounds() -> None:
 
 def test_a_measured_soak_goes_by_the_clock() -> None:
     """Catches a soak that was taken up and runs its whole time again."""
-    repetition = repetition_of([planned(10.0)], Options(for_s=60.0), False, spent_s=20.0, begun=3)
+    repetition = repetition_of([planned(10.0)], RunOptions(for_s=60.0), False, spent_s=20.0, begun=3)
     assert repetition == Repetition((planned(10.0),), 40.0, None, 3)
     assert repetition.until(100.0) == 140.0
     assert not repetition.over(10**6)
@@ -126,7 +126,7 @@ def test_a_measured_soak_goes_by_the_clock() -> None:
 def test_nothing_to_repeat_ends() -> None:
     """Catches a soak of skipped cases that spins until its time is over."""
     skipped = replace(planned(1.0), reason="there is no such GPU")
-    repetition = repetition_of([skipped], Options(for_s=60.0), False)
+    repetition = repetition_of([skipped], RunOptions(for_s=60.0), False)
     assert repetition is not None
     assert repetition.over(1)
 

@@ -30,7 +30,7 @@ from byteways.record.samples import SamplesFile
 from byteways.run.conduct.conductor import deadline_s
 from byteways.run.conduct.execution import repetition_of
 from byteways.run.conduct.process import SOCKET_PATH_LIMIT
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.work.outcome import misplaced
 from byteways.run.work.simulated_ranks import SimulatedRanks
@@ -184,8 +184,8 @@ def test_values_of_variables_in_a_title_are_left() -> None:
 def test_the_first_unknown_option_is_told() -> None:
     """Catches an option of another version passed over, and another one named first."""
     with pytest.raises(ValueError, match="unknown option 'later'"):
-        Options.from_json({"later": 1, "rounds": 2, "last": 3})
-    assert Options.from_json({"rounds": 2}) == Options(rounds=2)
+        RunOptions.from_json({"later": 1, "rounds": 2, "last": 3})
+    assert RunOptions.from_json({"rounds": 2}) == RunOptions(rounds=2)
 
 
 def test_settings_in_any_order_are_the_same() -> None:
@@ -262,9 +262,9 @@ def test_the_names_of_a_host_are_compared() -> None:
 
 def test_a_duration_is_left_in_full() -> None:
     """Catches a repeated suite that ends a second early."""
-    found = repetition_of([], Options(for_s=60.0), False)
+    found = repetition_of([], RunOptions(for_s=60.0), False)
     assert found is not None and found.left_s == 60.0
-    assert repetition_of([], Options(), False) is None
+    assert repetition_of([], RunOptions(), False) is None
 
 
 def test_rates_of_pages_are_held_against_known_links_only() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from byteways.explain.bottlenecks.prediction import LEAST_TOGETHER, _together_long
 from byteways.explain.results.repeatability import Spread
-from byteways.explain.results.summary import Group, Result
+from byteways.explain.results.summary import Result, ResultGroup
 from byteways.plan.case import Buffer
 from byteways.plan.flow_sets import of_some_gpus
 from byteways.record import manifest
@@ -32,7 +32,7 @@ def test_variables_that_no_library_reads_are_left_alone() -> None:
 def test_a_group_is_misjudged_like_its_median(misjudged: int, whole: bool) -> None:
     """Catches a group that is judged by any one of its cells, or by all."""
     each: Any = tuple(SimpleNamespace(misjudged=number < misjudged) for number in range(3))
-    assert Group(each, 1.0, 0.9, 1.1).misjudged == whole
+    assert ResultGroup(each, 1.0, 0.9, 1.1).misjudged == whole
 
 
 def test_a_manifest_has_no_number_that_json_lacks(tmp_path: Path) -> None:

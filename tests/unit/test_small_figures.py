@@ -25,7 +25,7 @@ from byteways.record.record_check import wrong
 from byteways.record.samples import SamplesFile, of_outcome
 from byteways.record.warnings import Warning
 from byteways.run.conduct.interruption import Interruption
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.run.work.measuring import _exports
 from tests.changed import replace
 from tests.report.few_records import flow, record
@@ -151,15 +151,15 @@ def test_time_of_a_collective(pattern: str, time_ns: float | None, expected: flo
 )
 def test_rounds_of_a_suite_under_options(given: dict[str, Any], rounds: int) -> None:
     """Catches rounds of the suite in a run that repeats it, or one round where none was asked for."""
-    applied = Options(**given).applied(load("quick"))
+    applied = RunOptions(**given).applied(load("quick"))
     assert applied.rounds == rounds
 
 
 def test_an_optional_precision_is_that_of_every_sweep() -> None:
     """Catches sweeps that keep their own precision, and one that is set without being asked for."""
     suite = load("quick")
-    assert Options().applied(suite) == suite
-    asked = Options(precision=0.125).applied(suite)
+    assert RunOptions().applied(suite) == suite
+    asked = RunOptions(precision=0.125).applied(suite)
     assert {sweep.precision for sweep in asked.sweeps} == {0.125} == {asked.precision}
 
 

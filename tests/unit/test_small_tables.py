@@ -12,7 +12,7 @@ import pytest
 from byteways.explain.results.summary import cells
 from byteways.explain.studies import topic as study_topic
 from byteways.explain.studies.outcome import FigureOutcome
-from byteways.explain.studies.rows import Row
+from byteways.explain.studies.rows import ValueRow
 from byteways.explain.subjects import calls, memory_kinds, saturation, series, stream
 from byteways.explain.subjects.concurrency import _together
 from byteways.record import warnings
@@ -81,11 +81,11 @@ def test_rates_of_flows_that_took_turns(observed: Any, required: Any, said: str)
     assert _together(replace(warnings.make("serialised", 0, 0), observed=observed, required=required)) == said
 
 
-def row(line: str, size: int, ours: float | None, of_peak: float | None = None) -> Row:
-    return Row(line, "quad", size, None, False, "m", ours, None, "", "", of_peak)
+def row(line: str, size: int, ours: float | None, of_peak: float | None = None) -> ValueRow:
+    return ValueRow(line, "quad", size, None, False, "m", ours, None, "", "", of_peak)
 
 
-def figure(*rows: Row) -> FigureOutcome:
+def figure(*rows: ValueRow) -> FigureOutcome:
     told: Any = SimpleNamespace(title="Copies", locator="Fig. 3", unit="GB/s")
     return FigureOutcome(told, rows, (), {}, {}, ("a note", "another"))
 

@@ -13,7 +13,7 @@ from byteways.explain.studies.claims import Verdict, judge
 from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER
 from byteways.explain.studies.verdicts import ASSUMED, BUILT_IN, CLOSE, HOLDS, UNTESTED
 from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
-from byteways.studies.study import Check, Claim
+from byteways.studies.study import ClaimCheck, PublishedClaim
 from tests.unit.study_sheet import CHECKS, GIB, KIB, MIB, SHEET, FakeLine, FakePlace, FakeSheet, verdict
 
 
@@ -53,7 +53,7 @@ PLACED = PlacedSheet(SHEET.figures)
 
 
 def on_model(of: str, fitting: FakeFitting, at_most: str = "52 GB/s") -> Verdict:
-    claim = Claim("one", "", (Check("value", {"of": of, "at_most": at_most}),))
+    claim = PublishedClaim("one", "", (ClaimCheck("value", {"of": of, "at_most": at_most}),))
     return judge(claim, PLACED, fitting)  # type: ignore[arg-type]
 
 
@@ -65,7 +65,7 @@ def test_a_claim_that_was_held_out_is_tested_by_fitted_numbers() -> None:
     assert found.detail.endswith("was not fitted to copy at quad, and the claim was held out")
     assert on_model("copy@quad/1GiB", fitting, "50 GB/s").verdict == FAILS
     guess = PlacedSheet(SHEET.figures, guessed=True)
-    claim = Claim("one", "", (Check("value", {"of": "copy@quad/1GiB", "at_most": "52 GB/s"}),))
+    claim = PublishedClaim("one", "", (ClaimCheck("value", {"of": "copy@quad/1GiB", "at_most": "52 GB/s"}),))
     assert judge(claim, guess, fitting).verdict == ASSUMED  # type: ignore[arg-type]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.explain.display.picture import Picture, Stroke
+from byteways.explain.display.picture import Picture, SeriesStroke
 from byteways.explain.display.topic import Exhibit
 from byteways.explain.studies.outcome import StudyOutcome, compare
 from byteways.explain.studies.pictures import colours_of, pictures
@@ -66,7 +66,7 @@ def drawn(outcome: StudyOutcome, name: str) -> list[Picture]:
     return pictures(one, outcome, colours_of(outcome))
 
 
-def stroke(picture: Picture, name: str) -> Stroke:
+def stroke(picture: Picture, name: str) -> SeriesStroke:
     return next(one for one in picture.strokes if one.name == name)
 
 

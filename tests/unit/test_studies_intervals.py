@@ -11,7 +11,7 @@ import pytest
 from byteways.explain.studies.claims import Verdict, judge
 from byteways.explain.studies.verdicts import ASSUMED, CLOSE, HOLDS, UNTESTED
 from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
-from byteways.studies.study import Check, Claim
+from byteways.studies.study import ClaimCheck, PublishedClaim
 from tests.unit.study_sheet import CHECKS, SHEET, FakeSheet, checked, verdict
 
 # --- intervals
@@ -72,8 +72,8 @@ NEAR = {"kind": "value", "of": "copy@quad/1GiB", "at_most": "51.0001 GB/s"}
 def sentence(*checks: Mapping[str, Any], any_of: bool = False) -> Verdict:
     known = FakeSheet(SHEET.figures, SHEET.prints, SHEET.gone, half_width=0.001)
     made = tuple(map(checked, checks))
-    whole = (Check("any", readings=made),) if any_of else made
-    return judge(Claim("x", "", whole, "A sentence."), known)  # type: ignore[arg-type]
+    whole = (ClaimCheck("any", readings=made),) if any_of else made
+    return judge(PublishedClaim("x", "", whole, "A sentence."), known)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

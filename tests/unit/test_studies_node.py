@@ -11,7 +11,7 @@ from byteways.explain.studies.outcome import compare
 from byteways.explain.studies.verdicts import BUILT_IN, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
 from byteways.record.record import Record
 from byteways.studies.reading import load
-from byteways.studies.study import Check, Claim
+from byteways.studies.study import ClaimCheck, PublishedClaim
 from byteways.topology.facts import FACTS
 from tests.changed import replace
 from tests.unit.study_runs import Sheet, flow_case, record, run, topology
@@ -21,7 +21,7 @@ STUDY = load("schieffer2025")
 
 def told(check: dict[str, Any], of: Any) -> Verdict:
     keys = dict(check)
-    return judge(Claim("one", "", (Check(keys.pop("kind"), keys),)), Sheet(STUDY, of))
+    return judge(PublishedClaim("one", "", (ClaimCheck(keys.pop("kind"), keys),)), Sheet(STUDY, of))
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.display.topic import Table
+from byteways.explain.display.topic import TopicTable
 from byteways.explain.studies.claims import judge
 from byteways.explain.studies.outcome import FigureOutcome, compare
-from byteways.explain.studies.rows import Row
+from byteways.explain.studies.rows import ValueRow
 from byteways.explain.studies.scope import scope
 from byteways.explain.studies.topic import topic_of
 from byteways.explain.studies.value_lookup import Sheet
@@ -54,7 +54,7 @@ def figure(study: Study, name: str, *records: Record, machine: str = MACHINE) ->
     return next(one for one in outcome.figures if one.figure.id == name)
 
 
-def table(study: Study, title: str, *records: Record) -> Table:
+def table(study: Study, title: str, *records: Record) -> TopicTable:
     topic = topic_of(compare(study, run(MACHINE, *records)))
     return next(one for one in topic.tables if title in one.title)
 
@@ -204,7 +204,7 @@ def test_times_have_no_other_count_of_bytes(study: Study) -> None:
     """Catches GB/s beside microseconds."""
     made = timed(collective("xccl", "allreduce", 2, 16 * MIB), 100.0)
     (row,) = [one for one in figure(study, "fig13b", made).rows if one.ours is not None]
-    assert isinstance(row, Row) and (row.ours, row.other_count) == (pytest.approx(100.0), "")
+    assert isinstance(row, ValueRow) and (row.ours, row.other_count) == (pytest.approx(100.0), "")
 
 
 def line_of_times(*microseconds: float, half_width: float = 0.0) -> FakeSheet:

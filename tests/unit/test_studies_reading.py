@@ -13,7 +13,7 @@ from byteways.cli import main
 from byteways.errors import BytewaysError
 from byteways.explain.studies.figures import part_of
 from byteways.studies.reading import load
-from byteways.studies.study import Line
+from byteways.studies.study import StudyLine
 from byteways.studies.values import read_values
 
 Edit = Callable[[str, str, str], Path]
@@ -248,30 +248,36 @@ HEAD = (
 @pytest.mark.parametrize(
     ("method", "where", "counts", "line", "part"),
     [
-        ("copy", "gpu0", "read+write", Line("", "", "copy", ()), 1 / 2),
-        ("copy", "gpu1", "one direction", Line("", "", "copy", ()), 1),
-        ("stream-copy", "gpu0", "read+write", Line("", "", "stream-copy", ()), 1),
-        ("stream-copy", "gpu1", "read+write", Line("", "", "stream-copy", (), count="per-direction"), 1 / 2),
+        ("copy", "gpu0", "read+write", StudyLine("", "", "copy", ()), 1 / 2),
+        ("copy", "gpu1", "one direction", StudyLine("", "", "copy", ()), 1),
+        ("stream-copy", "gpu0", "read+write", StudyLine("", "", "stream-copy", ()), 1),
+        (
+            "stream-copy",
+            "gpu1",
+            "read+write",
+            StudyLine("", "", "stream-copy", (), count="per-direction"),
+            1 / 2,
+        ),
         (
             "stream-triad",
             "gpu0",
             "read+write",
-            Line("", "", "stream-triad", (), count="per-direction"),
+            StudyLine("", "", "stream-triad", (), count="per-direction"),
             1 / 3,
         ),
         (
             "stream-triad",
             "gpu1",
             "read+write",
-            Line("", "", "stream-triad", (), count="per-direction"),
+            StudyLine("", "", "stream-triad", (), count="per-direction"),
             2 / 3,
         ),
-        ("stream-copy", "gpu1", "one direction", Line("", "", "stream-copy", ()), 2),
-        ("stream-copy", "gpu1", "not stated", Line("", "", "stream-copy", (), count="per-direction"), 1),
+        ("stream-copy", "gpu1", "one direction", StudyLine("", "", "stream-copy", ()), 2),
+        ("stream-copy", "gpu1", "not stated", StudyLine("", "", "stream-copy", (), count="per-direction"), 1),
     ],
 )
 def test_a_published_value_is_taken_in_the_count_of_the_line(
-    method: str, where: str, counts: str, line: Line, part: float
+    method: str, where: str, counts: str, line: StudyLine, part: float
 ) -> None:
     """Would catch a ratio of two for figures that agree, and one of 1.5 for kernels of three arrays."""
     buffer = f"{where}:device"

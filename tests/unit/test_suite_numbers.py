@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.plan.suite_table import Table
+from byteways.plan.suite_table import SuiteTable
 from byteways.plan.suite_types import Origin
 
 
-def table(**data: Any) -> Table:
-    return Table(data, Origin("mine.toml", {("x",): 7}), "sweep 's'")
+def table(**data: Any) -> SuiteTable:
+    return SuiteTable(data, Origin("mine.toml", {("x",): 7}), "sweep 's'")
 
 
 @pytest.mark.parametrize("value", [1, 1.5, 2, 5])

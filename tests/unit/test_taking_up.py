@@ -12,7 +12,7 @@ from byteways.errors import BytewaysError
 from byteways.plan.suite import load
 from byteways.record.record import SCHEMA_VERSION
 from byteways.run.conduct import resume
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 
 SUITE = load("quick")
 FOLDER = Path("/runs/a")
@@ -38,7 +38,7 @@ def missing(
     records: Any = [SimpleNamespace(case_id=name[0], round=int(name[1])) for name in recorded.split()]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(resume.plan_file, "read", lambda folder, suite: plan)
-        _, left = resume._missing(FOLDER, manifest(planned=planned), Options(for_s=for_s), records)
+        _, left = resume._missing(FOLDER, manifest(planned=planned), RunOptions(for_s=for_s), records)
     return [f"{case.key[0]}{case.key[1]}" for case in left]
 
 
@@ -75,8 +75,8 @@ def test_a_repeated_suite_may_have_grown(planned: int) -> None:
 
 def test_options_are_those_of_the_run() -> None:
     """Catches a run of another version, another suite or damaged options that is continued."""
-    assert resume._asked(FOLDER, manifest(options={"rounds": 2}), None) == Options(rounds=2)
-    assert resume._asked(FOLDER, manifest(), SUITE) == Options()
+    assert resume._asked(FOLDER, manifest(options={"rounds": 2}), None) == RunOptions(rounds=2)
+    assert resume._asked(FOLDER, manifest(), SUITE) == RunOptions()
     for told, suite, said in (
         (manifest(schema_version=1), None, "was written by an earlier version"),
         (manifest(suite={"text": "other"}), SUITE, "cannot be resumed"),

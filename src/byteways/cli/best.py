@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from byteways.record.run_folder import RunFolder
     from byteways.run.conduct.interruption import Interruption
     from byteways.run.conduct.simulation import Simulation
-    from byteways.run.conduct.time_limit import Limit
+    from byteways.run.conduct.time_limit import TimeLimit
     from byteways.topology.model import Topology
 
 _END = "a device, a glob (gpu*), 'host', a UUID or a PCI address."
@@ -153,13 +153,13 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     from byteways.record.simulation_mark import relabel_as_simulated
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import simulation_of
-    from byteways.run.conduct.time_limit import Limit
+    from byteways.run.conduct.time_limit import TimeLimit
     from byteways.run.shared.private_folder import private_folder
 
     began = time.monotonic()
     simulation = simulation_of(machine, None)
     # A simulated answer must not depend on the speed of this machine.
-    limit = Limit(None if simulation else LIMIT_S, began)
+    limit = TimeLimit(None if simulation else LIMIT_S, began)
     with private_folder() as own:
         try:
             folder, planned = _measured(asked, simulation, out or own / "best", limit)
@@ -186,7 +186,7 @@ def _no_time(limit_s: float, cause: str) -> BytewaysError:
 
 
 def _measured(
-    asked: Question, simulation: Simulation | None, folder: Path, limit: Limit
+    asked: Question, simulation: Simulation | None, folder: Path, limit: TimeLimit
 ) -> tuple[RunFolder, Sequence[PlannedCase]]:
     """Measures until all is measured or the time is over; returns the run and its plan.
 
@@ -199,7 +199,7 @@ def _measured(
     from byteways.run.conduct import plan_file
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.measure_from_python import measure_from_python
-    from byteways.run.shared.options import Options
+    from byteways.run.shared.options import RunOptions
 
     command_line = ["byteways", *sys.argv[1:]]
 
@@ -209,7 +209,7 @@ def _measured(
     with limit:
         suite = suite_of(asked, _topology(asked, simulation, limit))
         try:
-            run = measure_from_python(suite, Options(), folder, command_line, display, limit, simulation)
+            run = measure_from_python(suite, RunOptions(), folder, command_line, display, limit, simulation)
         except Interrupted:
             if not limit.over or not (folder / MANIFEST).exists():
                 raise
@@ -217,7 +217,7 @@ def _measured(
     return run, plan_file.read(folder, suite).cases
 
 
-def _topology(asked: Question, simulation: Simulation | None, limit: Limit) -> Topology:
+def _topology(asked: Question, simulation: Simulation | None, limit: TimeLimit) -> Topology:
     """Returns the machine's topology; a worker is asked for the order of GPUs only where it matters."""
     from byteways.run.conduct.opening import topology_of
     from byteways.run.conduct.probe import probe

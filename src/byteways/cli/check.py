@@ -77,7 +77,7 @@ def check(
     ] = None,
 ) -> int:
     """Judge each case of a run; exit with status 1 if any is LOW or MISSING."""
-    from byteways.explain.checks.check import Question, checked
+    from byteways.explain.checks.check import CheckQuestion, checked
 
     if learn:
         return _learn(runs, out)
@@ -87,7 +87,7 @@ def check(
         raise BytewaysError("one run is checked at a time", hint="--against RUN names the reference")
     if slurm and as_json:
         raise BytewaysError("--slurm and --json both print to standard output", hint="leave out one of them")
-    question = Question.of(against, tolerance, at_least, allow_missing=allow_missing, mixed=mixed)
+    question = CheckQuestion.of(against, tolerance, at_least, allow_missing=allow_missing, mixed=mixed)
     folder = opened_run(runs[0])
     reference = opened_run(Path(against)) if question.kind == "run" else None
     found = checked(folder, str(runs[0]), question, reference)
@@ -151,7 +151,7 @@ def _print_drain_line(found: Check) -> None:
 
 
 def _print(found: Check, every: bool) -> None:
-    from byteways.cli.layout import Lines, Table, show
+    from byteways.cli.layout import Lines, TextTable, show
     from byteways.explain.checks.verdict import HIGH
     from byteways.explain.checks.wording_check import HEADINGS, reasons, row, summary, suspicion
 
@@ -162,8 +162,8 @@ def _print(found: Check, every: bool) -> None:
     lines = [summary(found), suspicion(found), *found.notes, *reasons(found)]
     if len(shown) < len(chosen):
         lines.append(f"{len(chosen) - len(shown)} more: --all")
-    blocks: list[Table | Lines] = [Lines("result", tuple(filter(None, lines)))]
+    blocks: list[TextTable | Lines] = [Lines("result", tuple(filter(None, lines)))]
     if shown:
         right = frozenset(HEADINGS[2:6])
-        blocks.append(Table("cases, the worst first", HEADINGS, tuple(map(row, shown)), right))
+        blocks.append(TextTable("cases, the worst first", HEADINGS, tuple(map(row, shown)), right))
     show(blocks)

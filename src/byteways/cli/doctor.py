@@ -19,7 +19,7 @@ import typer
 
 from byteways import __version__
 from byteways.cli.terminal import echo
-from byteways.doctor.check import STATES, Check
+from byteways.doctor.check import STATES, Diagnosis
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
 from byteways.text import visible
@@ -65,7 +65,7 @@ def doctor(
         raise typer.Exit(int(ExitStatus.FAILED))
 
 
-def examine() -> tuple[list[Check], bool]:
+def examine() -> tuple[list[Diagnosis], bool]:
     """Returns all findings on this machine, and whether byteways can measure anything."""
     from byteways.doctor.devices import check_gpus, check_mps, check_odd_ones
     from byteways.doctor.gpu_driver import check_gpu_driver
@@ -120,7 +120,7 @@ def gpu_users(capabilities: Capabilities, management: Nvml) -> dict[str, GpuUse]
     return users.before(list(gpus))
 
 
-def start_worker() -> tuple[Probe | None, list[Check]]:
+def start_worker() -> tuple[Probe | None, list[Diagnosis]]:
     """Probes with a worker, like a run. If it does not start, nothing can be measured."""
     from byteways.run.conduct.probe import probe
 
@@ -128,11 +128,11 @@ def start_worker() -> tuple[Probe | None, list[Check]]:
         found = probe()
     except BytewaysError as error:
         text = f"{error.what}: {error.cause}" if error.cause else error.what
-        return None, [Check("worker", "worker", "problem", text, _own_hint(error.hint))]
+        return None, [Diagnosis("worker", "worker", "problem", text, _own_hint(error.hint))]
     devices = ", ".join(
         f"{name} ({fields['runtime']})" for name, fields in found.capabilities.devices.items()
     )
-    return found, [Check("worker", "worker", "ok", f"starts and opens {devices}")]
+    return found, [Diagnosis("worker", "worker", "ok", f"starts and opens {devices}")]
 
 
 def _own_hint(hint: str | None) -> str:
@@ -145,7 +145,7 @@ def _own_hint(hint: str | None) -> str:
     return hint if hint and "doctor" not in hint else reinstall
 
 
-def lines(checks: Sequence[Check], width: int = WIDTH) -> list[str]:
+def lines(checks: Sequence[Diagnosis], width: int = WIDTH) -> list[str]:
     """Formats findings as text wrapped to `width`; echo() removes the colours if not on a terminal."""
     checks = [replace(check, text=visible(check.text)) for check in checks]  # may contain variables' values
     text: list[str] = []
@@ -164,7 +164,7 @@ def _width() -> int:
     return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
 
 
-def _check(check: Check, width: int) -> list[str]:
+def _check(check: Diagnosis, width: int) -> list[str]:
     """Formats state, name, then text and advice in their own column, or below if that would be narrow."""
     beside = 2 + STATE_WIDTH + NAME_WIDTH
     narrow = width - beside < LEAST_TEXT_WIDTH

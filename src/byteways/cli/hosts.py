@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from byteways.cli.layout import Lines, Table, show
+from byteways.cli.layout import Lines, TextTable, show
 from byteways.cli.measure_and_report import command_line, main_findings, print_ending, refuse_gpus
 from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
@@ -35,7 +35,7 @@ from byteways.run.hosts.execution import (
 from byteways.run.hosts.facts import ends_of
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import MODULE, find_hosts_launcher
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.units import format_duration, format_size
 
 #: Rounds and pairs of a round that a dry run prints; and pairs that progress names.
@@ -44,7 +44,7 @@ ROUNDS_SHOWN, PAIRS_SHOWN = 3, 4
 LONG_S = 3600.0
 
 
-def check_options(options: Options, simulated: bool) -> None:
+def check_options(options: RunOptions, simulated: bool) -> None:
     """Raises BytewaysError for options that do not go with --hosts."""
     wrong = [
         name
@@ -67,7 +67,7 @@ def check_options(options: Options, simulated: bool) -> None:
         raise BytewaysError(f"{wrong[0]} and --hosts exclude each other", hint=hints.get(wrong[0]))
 
 
-def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
+def dry_run(suite: Suite, options: RunOptions, as_json: bool) -> int:
     """Prints what a run between hosts would measure, how long it takes, and the launcher's line."""
     hosts = read_hosts(Path(options.hosts or ""))
     plan, topology, _ = hosts_plan(suite, hosts, options)
@@ -102,14 +102,14 @@ def dry_run(suite: Suite, options: Options, as_json: bool) -> int:
     tables = [
         block
         for block in plan_blocks(Plan(plan.suite, _told(plan), plan.notes, seconds, None))
-        if isinstance(block, Table)
+        if isinstance(block, TextTable)
     ]
     show([*tables, *_about(plan, line, seconds, disk), *_rounds(plan)])
     return ExitStatus.GOOD
 
 
 def run(
-    suite: Suite | None, options: Options, folder: Path, resume: Path | None, as_json: bool, report: bool
+    suite: Suite | None, options: RunOptions, folder: Path, resume: Path | None, as_json: bool, report: bool
 ) -> int:
     """Measures between hosts, or takes up such a run; returns the exit status."""
 
@@ -282,7 +282,7 @@ def _rounds(plan: HostsPlan) -> list[Lines]:
     return [Lines("Rounds", (*shown, *([f"and {more:,} more rounds"] if more else [])))]
 
 
-def _launcher_line(options: Options, plan: HostsPlan) -> str:
+def _launcher_line(options: RunOptions, plan: HostsPlan) -> str:
     """Returns the exact words, or why there is no launcher here: other hosts may have one."""
     names = [host.name for host in plan.hosts]
     try:

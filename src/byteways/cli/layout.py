@@ -19,7 +19,7 @@ WIDE = 140
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows of text under a title; columns named in `right` are right-aligned.
 
     With `sentences` the cells are long: on a narrow terminal the other cells go below the first.
@@ -31,12 +31,12 @@ class Table:
     right: frozenset[str] = field(default_factory=frozenset)
     sentences: bool = False
 
-    def worded(self, simulated: bool) -> Table:
+    def worded(self, simulated: bool) -> TextTable:
         """Returns the table with the wording of a simulated run, if it is one."""
         heads = tuple(relabel_as_simulated(head, simulated) for head in self.columns)
         rows = tuple(tuple(relabel_as_simulated(cell, simulated) for cell in row) for row in self.rows)
         right = frozenset(relabel_as_simulated(head, simulated) for head in self.right)
-        return Table(relabel_as_simulated(self.title, simulated), heads, rows, right)
+        return TextTable(relabel_as_simulated(self.title, simulated), heads, rows, right)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Notes:
         return (Lines(title, lines),) if lines else ()
 
 
-def plain(block: Table | Lines) -> list[str]:
+def plain(block: TextTable | Lines) -> list[str]:
     """Returns a block as lines without colour: title, then the content indented by two."""
     if isinstance(block, Lines):
         return [block.title, *(f"  {line}" for line in block.lines)]
@@ -86,7 +86,7 @@ def plain(block: Table | Lines) -> list[str]:
     return lines
 
 
-def show(blocks: Sequence[Table | Lines], mark: str = "") -> None:
+def show(blocks: Sequence[TextTable | Lines], mark: str = "") -> None:
     """Prints blocks to standard output, separated by empty lines; `mark` is printed above each."""
     console = terminal_console(highlight=False)
     for index, block in enumerate(blocks):
@@ -100,7 +100,7 @@ def show(blocks: Sequence[Table | Lines], mark: str = "") -> None:
             echo("\n".join(plain(block)))
 
 
-def _show_rich(console: Console, block: Table | Lines) -> None:
+def _show_rich(console: Console, block: TextTable | Lines) -> None:
     from rich import box
     from rich.padding import Padding
     from rich.table import Table as RichTable

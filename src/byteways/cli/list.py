@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from byteways.aliases import elsewhere
-from byteways.cli.layout import Lines, Notes, Table, show
+from byteways.cli.layout import Lines, Notes, TextTable, show
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
 from byteways.json_text import json_text
@@ -33,11 +33,11 @@ from byteways.topology.model import Capabilities, Offer, Topology
 from byteways.units import format_size
 
 #: A section of the output: rows with equal keys.
-Rows = tuple[Mapping[str, Any], ...]
+SectionRows = tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True)
-class Machine:
+class KnownMachine:
     """The machine as far as known; without capabilities, `reason` says why."""
 
     topology: Topology
@@ -102,28 +102,28 @@ def list_(
     show([*blocks, *names, *reasons.blocks("reasons")], simulation.mark if simulation else "")
 
 
-def look(simulation: Simulation | None = None) -> Machine:
+def look(simulation: Simulation | None = None) -> KnownMachine:
     """Probes this or a simulated machine; if that fails, uses what the system reports without a runtime."""
     from byteways.topology.discovery import discover
 
     if simulation is not None:
         found = simulation.probe().capabilities
-        return Machine(simulation.topology(found.devices), found)
+        return KnownMachine(simulation.topology(found.devices), found)
     try:
         from byteways.run.conduct.opening import topology_of
         from byteways.run.conduct.probe import probe
 
         probed = probe()
     except BytewaysError as error:
-        return Machine(discover(), None, error.cause or error.what)
-    return Machine(topology_of(probed, None), probed.capabilities)
+        return KnownMachine(discover(), None, error.cause or error.what)
+    return KnownMachine(topology_of(probed, None), probed.capabilities)
 
 
-def suites(_: Machine | None) -> Rows:
+def suites(_: KnownMachine | None) -> SectionRows:
     return tuple({"name": name, "title": title} for name, title in names())
 
 
-def studies(_: Machine | None) -> Rows:
+def studies(_: KnownMachine | None) -> SectionRows:
     """Returns the published works that `byteways reproduce` supports."""
     return tuple(
         {
@@ -140,7 +140,7 @@ def studies(_: Machine | None) -> Rows:
     )
 
 
-def machines(_: Machine | None) -> Rows:
+def machines(_: KnownMachine | None) -> SectionRows:
     """Returns the built-in machine models, with what they were fitted to and checked against."""
     rows = []
     for model in map(load_machine, machine_names()):
@@ -160,7 +160,7 @@ def machines(_: Machine | None) -> Rows:
     return tuple(rows)
 
 
-def patterns(machine: Machine | None) -> Rows:
+def patterns(machine: KnownMachine | None) -> SectionRows:
     """Returns the patterns, and whether this machine has enough devices for them."""
     rows = []
     for name, meaning in vocabulary.PATTERNS.items():
@@ -172,7 +172,7 @@ def patterns(machine: Machine | None) -> Rows:
     return tuple(rows)
 
 
-def interfaces(machine: Machine | None) -> Rows:
+def interfaces(machine: KnownMachine | None) -> SectionRows:
     return tuple(
         {
             "name": name,
@@ -185,7 +185,7 @@ def interfaces(machine: Machine | None) -> Rows:
     )
 
 
-def memory(machine: Machine | None) -> Rows:
+def memory(machine: KnownMachine | None) -> SectionRows:
     return tuple(
         {
             "name": name,
@@ -197,14 +197,14 @@ def memory(machine: Machine | None) -> Rows:
     )
 
 
-def devices(machine: Machine | None) -> Rows:
+def devices(machine: KnownMachine | None) -> SectionRows:
     return tuple(
         {"name": device.name, "kind": device.kind, "model": device.model, "memory_bytes": device.memory_bytes}
         for device in (machine.topology.devices if machine else ())
     )
 
 
-def cases(suite: Suite, machine: Machine) -> Rows:
+def cases(suite: Suite, machine: KnownMachine) -> SectionRows:
     """Returns every case of a suite on this machine, regardless of budget, once for all rounds.
 
     Raises:
@@ -229,7 +229,7 @@ def cases(suite: Suite, machine: Machine) -> Rows:
 
 
 def _here(
-    machine: Machine | None,
+    machine: KnownMachine | None,
     name: str,
     offer: Callable[[str, str, Capabilities], Offer],
     concerns: Callable[[str, str], bool],
@@ -244,7 +244,7 @@ def _here(
     return {"here": {device: asdict(answer) for device, answer in offers.items()}, "reason": reason}
 
 
-SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
+SECTIONS: Mapping[str, Callable[[KnownMachine | None], SectionRows]] = {
     "suites": suites,
     "studies": studies,
     "machines": machines,
@@ -255,7 +255,7 @@ SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
 }
 
 
-def _table(name: str, rows: Rows, notes: Notes) -> Table:
+def _table(name: str, rows: SectionRows, notes: Notes) -> TextTable:
     """Formats a section for the terminal; long, repeated reasons go to the notes."""
     if name == "cases":
         heads = (
@@ -268,32 +268,32 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
             "options",
             "skipped",
         )
-        return Table(name, heads, tuple(_case_cells(row, notes) for row in rows), frozenset({"size"}))
+        return TextTable(name, heads, tuple(_case_cells(row, notes) for row in rows), frozenset({"size"}))
     if name in ("suites", "machines"):
-        return Table(name, ("name", "description"), tuple((row["name"], row["title"]) for row in rows))
+        return TextTable(name, ("name", "description"), tuple((row["name"], row["title"]) for row in rows))
     if name == "studies":
         studies = tuple((row["name"], f"{row['about']} ({row['authors']} {row['year']})") for row in rows)
-        return Table(name, ("name", "description"), studies)
+        return TextTable(name, ("name", "description"), studies)
     if name == "devices":
         cells = tuple((row["name"], row["model"], _size(row["memory_bytes"])) for row in rows)
-        return Table(name, ("name", "model", "memory"), cells, frozenset({"memory"}))
+        return TextTable(name, ("name", "model", "memory"), cells, frozenset({"memory"}))
     if name == "patterns":
         cells = tuple(
             (row["name"], row["meaning"], "yes" if row["here"] else f"no {notes.mark(row['reason'])}")
             for row in rows
         )
-        return Table(name, ("name", "meaning", "here"), cells)
+        return TextTable(name, ("name", "meaning", "here"), cells)
     cells = tuple((row["name"], row["meaning"], _availability(row, notes)) for row in rows)
-    return Table(name, ("name", "meaning", "here"), cells)
+    return TextTable(name, ("name", "meaning", "here"), cells)
 
 
-def _elsewhere(rows: Rows) -> Lines:
+def _elsewhere(rows: SectionRows) -> Lines:
     """Lists the accepted names of other tools for the words of a list."""
     lines = tuple(f"{row['name']}: {', '.join(row['elsewhere'])}" for row in rows if row["elsewhere"])
     return Lines("other tools' names, accepted as well", lines)
 
 
-def _machine_blocks(rows: Rows) -> Sequence[Table | Lines]:
+def _machine_blocks(rows: SectionRows) -> Sequence[TextTable | Lines]:
     """Formats machine models with accuracy, kinds of numbers, and every source once."""
     heads = ("name", "description", "vendor", "devices", "fitted to", "error on held-out values", "assumed")
     named = tuple(f"{row['name']}: {', '.join(row['sources'])}" for row in rows)
@@ -303,7 +303,7 @@ def _machine_blocks(rows: Rows) -> Sequence[Table | Lines]:
         for key, source in row["sources"].items()
     }
     return [
-        Table("machines", heads, tuple(_machine_cells(row) for row in rows)),
+        TextTable("machines", heads, tuple(_machine_cells(row) for row in rows)),
         Lines("sources by model", named),
         Lines("sources", tuple(sorted(sources))),
     ]

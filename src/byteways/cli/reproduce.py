@@ -17,7 +17,7 @@ from byteways.cli.run_options import (
     AsJson,
     DryRunOption,
     LauncherCommand,
-    Machine,
+    MachineOption,
     NoReport,
     Only,
     Resume,
@@ -39,13 +39,13 @@ from byteways.run.conduct.execution import Execution, begin, check_new_folder
 from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.resume import missing_plan, take_up
 from byteways.run.conduct.simulation import Simulation, simulation_of
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.settings import check_settings
 from byteways.studies.reading import load
 from byteways.studies.study import Study
 
 if TYPE_CHECKING:
-    from byteways.cli.layout import Lines, Table
+    from byteways.cli.layout import Lines, TextTable
     from byteways.explain.studies.outcome import StudyOutcome
     from byteways.topology.model import Topology
 
@@ -57,7 +57,7 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="New folder. [default: byteways-<key>-<host>-<time>]")
     ] = None,
-    machine: Machine = None,
+    machine: MachineOption = None,
     budget: Annotated[
         float | None,
         typer.Option("--budget", help="Time limit of the whole run in seconds. [default: the study's]"),
@@ -149,7 +149,7 @@ class _Task:
     """A study to run or resume."""
 
     study: Study
-    options: Options
+    options: RunOptions
     out: Path | None
     resume: Path | None
     simulation: Simulation | None
@@ -255,21 +255,21 @@ def _print(
     echo(json_text(answer, indent=1))
 
 
-def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
+def _blocks(outcome: StudyOutcome) -> list[TextTable | Lines]:
     """Returns the tables of the report's section for the terminal, worded for a simulated run if needed."""
-    from byteways.cli.layout import Lines, Table
+    from byteways.cli.layout import Lines, TextTable
     from byteways.explain.studies.topic import topic_of
 
     def said(text: str) -> str:
         return relabel_as_simulated(text, bool(outcome.mark))
 
     topic = topic_of(outcome)
-    blocks: list[Table | Lines] = [Lines(said(topic.title), (said(topic.lead),))]
+    blocks: list[TextTable | Lines] = [Lines(said(topic.title), (said(topic.lead),))]
     for table in topic.tables:
         headings = tuple(map(said, table.headings))
         rows = tuple(tuple(map(said, row)) for row in table.rows)
         right = frozenset(headings[column] for column in table.numeric)
-        blocks.append(Table(said(table.title), headings, rows, right, sentences=not right))
+        blocks.append(TextTable(said(table.title), headings, rows, right, sentences=not right))
         if table.note:
             blocks.append(Lines(f"{said(table.title)}: notes", tuple(said(table.note).split("; "))))
     return blocks

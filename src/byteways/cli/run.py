@@ -18,10 +18,10 @@ from byteways.cli.run_options import (
     DryRunOption,
     Hosts,
     LauncherCommand,
-    Machine,
+    MachineOption,
     NoReport,
     Only,
-    Pairs,
+    PairsOption,
     Ranks,
     RanksPerHost,
     Resume,
@@ -45,7 +45,7 @@ from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.resume import missing_plan, take_up
 from byteways.run.conduct.simulation import Simulation, simulation_of
 from byteways.run.hosts.execution import is_between_hosts
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.settings import check_settings
 
 
@@ -86,11 +86,11 @@ def run(
     resume: Resume = None,
     as_json: AsJson = False,
     no_report: NoReport = False,
-    machine: Machine = None,
+    machine: MachineOption = None,
     ranks: Ranks = None,
     launcher: LauncherCommand = None,
     hosts: Hosts = None,
-    pairs: Pairs = None,
+    pairs: PairsOption = None,
     ranks_per_host: RanksPerHost = None,
     with_self: WithSelf = False,
     all_devices: AllDevices = False,
@@ -151,7 +151,7 @@ def _chosen(suite: str | None, transfers: list[str] | None) -> Suite:
 
 def _between_hosts(
     suite: Suite | None,
-    options: Options,
+    options: RunOptions,
     out: Path | None,
     resume: Path | None,
     simulation: Simulation | None,
@@ -176,7 +176,11 @@ def _between_hosts(
 
 
 def _dry_run(
-    suite: Suite | None, options: Options, resume: Path | None, simulation: Simulation | None, as_json: bool
+    suite: Suite | None,
+    options: RunOptions,
+    resume: Path | None,
+    simulation: Simulation | None,
+    as_json: bool,
 ) -> int:
     """Prints what a run would measure, or what an interrupted run lacks."""
     if resume is not None:
@@ -191,7 +195,7 @@ def _dry_run(
 
 def _ready(
     suite: Suite | None,
-    options: Options,
+    options: RunOptions,
     out: Path | None,
     resume: Path | None,
     interruption: Interruption,

@@ -14,7 +14,7 @@ from byteways.errors import BytewaysError
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.rule import PairRule
 from byteways.plan.ranks import MOST_RANKS
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.units import parse_duration
 
 Only = Annotated[
@@ -31,7 +31,7 @@ Size = Annotated[
 Resume = Annotated[
     Path | None, typer.Option("--resume", help="Resume this run: measure only what is missing.")
 ]
-Machine = Annotated[
+MachineOption = Annotated[
     str | None,
     typer.Option(
         "--machine", help="Simulate this machine instead: a name from `list machines` or a TOML file."
@@ -51,7 +51,7 @@ LauncherCommand = Annotated[
 Hosts = Annotated[
     Path | None, typer.Option("--hosts", help="Measure between the hosts of this file, one a line.")
 ]
-Pairs = Annotated[
+PairsOption = Annotated[
     str | None,
     typer.Option(
         "--pairs",
@@ -92,7 +92,7 @@ def options_of(
     ranks_per_host: int | None = None,
     with_self: bool = False,
     all_devices: bool = False,
-) -> Options:
+) -> RunOptions:
     """Returns the options. Raises BytewaysError if a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
         raise BytewaysError(
@@ -126,7 +126,7 @@ def options_of(
                 f"{ranks_per_host} ranks on each host is out of range",
                 hint=f"--ranks-per-host takes 1 to {MOST_RANKS}",
             )
-    return Options(
+    return RunOptions(
         tuple(only or ()),
         size,
         budget,
@@ -143,7 +143,7 @@ def options_of(
     )
 
 
-def given(options: Options) -> list[tuple[str, Any]]:
+def given(options: RunOptions) -> list[tuple[str, Any]]:
     """Returns options by command-line name; the value of absent ones is falsy."""
     names = {"only": "--only", "sizes": "--size", "budget_s": "--budget", "for_s": "--for"}
     names |= {"with_self": "--self", "ranks_per_host": "--ranks-per-host"}

@@ -12,7 +12,7 @@ import typer
 
 from byteways.cli import topo_links
 from byteways.cli.device_groups import grouped, names_in_ranges, ranges_of
-from byteways.cli.layout import Lines, Table, show
+from byteways.cli.layout import Lines, TextTable, show
 from byteways.cli.terminal import echo
 from byteways.decoding import decoded
 from byteways.errors import BytewaysError
@@ -137,7 +137,7 @@ def _topology(path: Path, data: Any) -> Topology:
         ) from error
 
 
-def blocks(topology: Topology, *, every: bool = False) -> list[Table | Lines]:
+def blocks(topology: Topology, *, every: bool = False) -> list[TextTable | Lines]:
     """Returns everything that is shown of a machine, as plain data.
 
     Args:
@@ -147,7 +147,7 @@ def blocks(topology: Topology, *, every: bool = False) -> list[Table | Lines]:
     whole = every or len(topology.devices) <= MOST_DEVICES
     cpus = [device for device in topology.devices if device.kind == "cpu"]
     gpus = [device for device in topology.devices if device.kind == "gpu"]
-    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus, whole), _host_memory(topology)]
+    shown: list[TextTable | Lines] = [_cpu_table(topology.host, cpus, whole), _host_memory(topology)]
     if types := _core_types(cpus):
         shown.append(Lines("Core types", types))
     if gpus:
@@ -174,7 +174,7 @@ def blocks(topology: Topology, *, every: bool = False) -> list[Table | Lines]:
     return shown
 
 
-def _cpu_table(host: str, devices: Sequence[Device], whole: bool) -> Table:
+def _cpu_table(host: str, devices: Sequence[Device], whole: bool) -> TextTable:
     rows = [
         (
             device.name,
@@ -186,7 +186,7 @@ def _cpu_table(host: str, devices: Sequence[Device], whole: bool) -> Table:
         for device in devices
     ]
     columns = ("device", "model", "cores", "memory", "caches")
-    return Table(f"NUMA domains of {host}", columns, tuple(rows if whole else grouped(rows, own=(2,))))
+    return TextTable(f"NUMA domains of {host}", columns, tuple(rows if whole else grouped(rows, own=(2,))))
 
 
 def _cores(device: Device) -> str:
@@ -211,7 +211,7 @@ def _host_memory(topology: Topology) -> Lines:
     return Lines("Physical limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
 
 
-def _gpu_table(devices: Sequence[Device], whole: bool) -> Table:
+def _gpu_table(devices: Sequence[Device], whole: bool) -> TextTable:
     shapes = [
         " × ".join(str(part) for part in (device.multiprocessors, device.architecture) if part)
         for device in devices
@@ -233,10 +233,10 @@ def _gpu_table(devices: Sequence[Device], whole: bool) -> Table:
     columns = ("device", "model", *(["multiprocessors"] if shaped else []))
     columns += ("memory", "memory peak", "PCI address", "NUMA")
     shown = rows if whole else grouped(rows, own=(columns.index("PCI address"),))
-    return Table("GPUs", columns, tuple(shown), frozenset({"memory", "memory peak"}))
+    return TextTable("GPUs", columns, tuple(shown), frozenset({"memory", "memory peak"}))
 
 
-def _nic_table(nics: Sequence[Nic]) -> Table:
+def _nic_table(nics: Sequence[Nic]) -> TextTable:
     rows = [
         (
             nic.name,
@@ -251,7 +251,7 @@ def _nic_table(nics: Sequence[Nic]) -> Table:
         for nic in nics
     ]
     columns = ("device", "names", "state", "rate", "source", "PCI address", "NUMA domain", "nearest GPU")
-    return Table("Network interfaces (NICs)", columns, tuple(rows), frozenset({"rate"}))
+    return TextTable("Network interfaces (NICs)", columns, tuple(rows), frozenset({"rate"}))
 
 
 def _features(devices: Sequence[Device], whole: bool) -> list[str]:

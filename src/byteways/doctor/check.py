@@ -10,7 +10,7 @@ STATES = ("ok", "warning", "problem")
 
 
 @dataclass(frozen=True)
-class Check:
+class Diagnosis:
     """One finding.
 
     Args:

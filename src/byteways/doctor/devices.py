@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from byteways.doctor.check import Check
+from byteways.doctor.check import Diagnosis
 from byteways.plan.memory import VARIANTS
 from byteways.run.shared.health_users import GpuUse
 from byteways.topology import nvml
@@ -25,7 +25,7 @@ def check_gpus(
     management: Sequence[ManagementDevice],
     on_bus: Sequence[tuple[str, str]],
     users: Mapping[str, GpuUse],
-) -> list[Check]:
+) -> list[Diagnosis]:
     """Checks every GPU that a runtime opens, then the pairs.
 
     Args:
@@ -37,26 +37,28 @@ def check_gpus(
     gpus = {name: fields for name, fields in capabilities.devices.items() if fields["runtime"] != "host"}
     if not gpus:
         return [_none(on_bus)]
-    checks: list[Check] = []
+    checks: list[Diagnosis] = []
     for name, fields in gpus.items():
         device = nvml.match(fields, management)
         checks += _state(name, fields, device, users.get(name, GpuUse())) + _offers(name, capabilities)
     return checks + _peers(capabilities.peer, {str(fields["runtime"]) for fields in gpus.values()})
 
 
-def check_odd_ones(topology: Topology) -> list[Check]:
+def check_odd_ones(topology: Topology) -> list[Diagnosis]:
     """Warns of devices that have less, or other, than the others of their model."""
     advice = (
         "compare with byteways topo on an equal node; look for link errors in the kernel's log, then reseat "
         "or replace the device"
     )
     return [
-        Check("GPUs" if odd.devices[0].startswith("gpu") else "host", odd.kind, "warning", str(odd), advice)
+        Diagnosis(
+            "GPUs" if odd.devices[0].startswith("gpu") else "host", odd.kind, "warning", str(odd), advice
+        )
         for odd in odd_ones(topology)
     ]
 
 
-def check_mps(proc: Path, environment: Mapping[str, str]) -> Check | None:
+def check_mps(proc: Path, environment: Mapping[str, str]) -> Diagnosis | None:
     """Checks for CUDA's multi-process service, a server between workers and GPUs; None if not in use."""
     running = any(_is_mps(comm) for comm in proc.glob("[0-9]*/comm"))
     pipes = environment.get("CUDA_MPS_PIPE_DIRECTORY")
@@ -67,7 +69,7 @@ def check_mps(proc: Path, environment: Mapping[str, str]) -> Check | None:
     advice = (
         "echo quit | nvidia-cuda-mps-control, and unset CUDA_MPS_PIPE_DIRECTORY: other clients share the GPU"
     )
-    return Check("GPUs", "MPS", "warning", " and ".join(signs), advice)
+    return Diagnosis("GPUs", "MPS", "warning", " and ".join(signs), advice)
 
 
 def _is_mps(comm: Path) -> bool:
@@ -77,21 +79,23 @@ def _is_mps(comm: Path) -> bool:
         return False
 
 
-def _none(on_bus: Sequence[tuple[str, str]]) -> Check:
+def _none(on_bus: Sequence[tuple[str, str]]) -> Diagnosis:
     if not on_bus:
-        return Check("GPUs", "GPUs", "ok", "none on the PCI bus; the host is measured")
+        return Diagnosis("GPUs", "GPUs", "ok", "none on the PCI bus; the host is measured")
     listed = ", ".join(f"{vendor} {address}" for vendor, address in on_bus)
     advice = "see the libraries above; in a container, start it with access to the GPUs"
-    return Check("GPUs", "GPUs", "problem", f"PCI shows {listed}, but no runtime opens any", advice)
+    return Diagnosis("GPUs", "GPUs", "problem", f"PCI shows {listed}, but no runtime opens any", advice)
 
 
-def _state(name: str, fields: Mapping[str, Any], device: ManagementDevice | None, use: GpuUse) -> list[Check]:
+def _state(
+    name: str, fields: Mapping[str, Any], device: ManagementDevice | None, use: GpuUse
+) -> list[Diagnosis]:
     model = f"{fields['model']} {fields['pci_address']}".strip()
     found = _busy(name, device, use)
     if device is None:
         untold = "; NVML does not report its state" if fields["runtime"] == "cuda" else ""
-        busy = [Check("GPUs", name, state, f"{model}; {text}", advice) for state, text, advice in found]
-        return busy or [Check("GPUs", name, "ok", f"{model}{untold}")]
+        busy = [Diagnosis("GPUs", name, state, f"{model}; {text}", advice) for state, text, advice in found]
+        return busy or [Diagnosis("GPUs", name, "ok", f"{model}{untold}")]
     if device.mig_enabled:
         whole = "nvidia-smi -mig 0 (administrator) to measure the whole GPU and its links"
         found.append(
@@ -109,8 +113,8 @@ def _state(name: str, fields: Mapping[str, Any], device: ManagementDevice | None
         alone = device.compute_processes == 0 or use.processes is not None
         idle = "no other process computes" if alone else "other processes unknown"
         text = f"{model}; {idle}, compute mode {device.compute_mode}, MIG off"
-        return [Check("GPUs", name, "ok", text)]
-    return [Check("GPUs", name, state, f"{model}; {text}", advice) for state, text, advice in found]
+        return [Diagnosis("GPUs", name, "ok", text)]
+    return [Diagnosis("GPUs", name, state, f"{model}; {text}", advice) for state, text, advice in found]
 
 
 def _busy(name: str, device: ManagementDevice | None, use: GpuUse) -> list[tuple[str, str, str]]:
@@ -124,7 +128,7 @@ def _busy(name: str, device: ManagementDevice | None, use: GpuUse) -> list[tuple
     return []
 
 
-def _offers(name: str, capabilities: Capabilities) -> list[Check]:
+def _offers(name: str, capabilities: Capabilities) -> list[Diagnosis]:
     """Lists memory kinds and interfaces that this GPU lacks, except host-only ones.
 
     A variant of memory that the GPU has is no loss: its vendor does not offer the choice.
@@ -144,14 +148,14 @@ def _offers(name: str, capabilities: Capabilities) -> list[Check]:
     advice = "cases that need it are skipped with this reason"
     has = {kind for kind, offer in capabilities.memory.get(name, {}).items() if offer.available}
     return [
-        Check("GPUs", name, "ok", f"no {', '.join(kinds)}: {reason}")
+        Diagnosis("GPUs", name, "ok", f"no {', '.join(kinds)}: {reason}")
         if all(VARIANTS.get(kind) in has for kind in kinds)
-        else Check("GPUs", name, "warning", f"no {', '.join(kinds)}: {reason}", advice)
+        else Diagnosis("GPUs", name, "warning", f"no {', '.join(kinds)}: {reason}", advice)
         for reason, kinds in refused.items()
     ]
 
 
-def _peers(peer: Mapping[str, Mapping[str, Offer]], runtimes: Collection[str]) -> list[Check]:
+def _peers(peer: Mapping[str, Mapping[str, Offer]], runtimes: Collection[str]) -> list[Diagnosis]:
     pairs = {(a, b): offer for a, row in peer.items() for b, offer in row.items()}
     if not pairs:
         return []
@@ -161,11 +165,11 @@ def _peers(peer: Mapping[str, Mapping[str, Offer]], runtimes: Collection[str]) -
             refused.setdefault(offer.reason, []).append(f"{executor} to {owner}")
     if not refused:
         text = f"all {len(pairs)} ordered pairs, each proved by a verified write"
-        return [Check("GPUs", "peer access", "ok", text)]
+        return [Diagnosis("GPUs", "peer access", "ok", text)]
     told = " and ".join(sorted(PEER_COMMANDS[runtime] for runtime in runtimes if runtime in PEER_COMMANDS))
     see = f"see {told}; " if told else ""
     advice = f"{see}without it kernels cannot reach the peer and copies go through the host"
     return [
-        Check("GPUs", "peer access", "warning", f"refused for {', '.join(names)}: {reason}", advice)
+        Diagnosis("GPUs", "peer access", "warning", f"refused for {', '.join(names)}: {reason}", advice)
         for reason, names in refused.items()
     ]

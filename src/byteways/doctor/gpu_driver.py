@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from byteways.doctor.check import Check
+from byteways.doctor.check import Diagnosis
 from byteways.topology import kfd
 from byteways.topology.kfd import Kfd
 from byteways.topology.sysfs_cpu import read_text
@@ -21,7 +21,7 @@ _UNTRANSLATED = ("identity",)
 
 def check_gpu_driver(
     on_bus: Sequence[tuple[str, str]], environment: Mapping[str, str], root: Path = Path("/")
-) -> list[Check]:
+) -> list[Diagnosis]:
     """Returns all checks; none on a machine without AMD GPUs and their driver.
 
     Args:
@@ -42,54 +42,56 @@ def check_gpu_driver(
         check_releases(root),
         *check_visible(driver, environment),
         *(
-            Check("GPUs", f"page faults {name}", "ok", text)
+            Diagnosis("GPUs", f"page faults {name}", "ok", text)
             for name, text in sorted(driver.page_faults.items())
         ),
         *check_iommu(addresses, root),
     ]
 
 
-def check_module(root: Path) -> Check:
+def check_module(root: Path) -> Diagnosis:
     """Reports the kernel module and its version, which only AMD's own package has."""
     if not (root / "sys/module/amdgpu").is_dir():
         advice = "modprobe amdgpu (administrator); dmesg says why it was not loaded at boot"
-        return Check("GPUs", "amdgpu", "problem", "the kernel module is not loaded", advice)
+        return Diagnosis("GPUs", "amdgpu", "problem", "the kernel module is not loaded", advice)
     version = read_text(root / "sys/module/amdgpu/version")
     text = f"version {version}" if version else f"in-kernel driver, {platform.release()}"
-    return Check("GPUs", "amdgpu", "ok", text)
+    return Diagnosis("GPUs", "amdgpu", "ok", text)
 
 
-def check_device_files(root: Path) -> Check:
+def check_device_files(root: Path) -> Diagnosis:
     """Checks `/dev/kfd` and the render nodes, which every HIP process opens."""
     files = [root / "dev/kfd", *sorted((root / "dev/dri").glob("renderD*"))]
     if not files[0].exists():
         text = "/dev/kfd does not exist: no process can compute on AMD GPUs"
-        return Check("GPUs", "device files", "problem", text, _CONTAINER)
+        return Diagnosis("GPUs", "device files", "problem", text, _CONTAINER)
     if len(files) == 1:
         text = "no /dev/dri/renderD* exists: the runtime finds no GPU"
-        return Check("GPUs", "device files", "problem", text, _CONTAINER)
+        return Diagnosis("GPUs", "device files", "problem", text, _CONTAINER)
     refused = [file for file in files if not os.access(file, os.R_OK | os.W_OK)]
     if refused:
         names = ", ".join(f"/{file.relative_to(root)}" for file in refused)
         text = f"{names} cannot be opened by this user"
-        return Check("GPUs", "device files", "problem", text, f"{_GROUPS}; {_CONTAINER}")
+        return Diagnosis("GPUs", "device files", "problem", text, f"{_GROUPS}; {_CONTAINER}")
     nodes = len(files) - 1
-    return Check("GPUs", "device files", "ok", f"/dev/kfd and {nodes} render node{'s' if nodes > 1 else ''}")
+    return Diagnosis(
+        "GPUs", "device files", "ok", f"/dev/kfd and {nodes} render node{'s' if nodes > 1 else ''}"
+    )
 
 
-def check_releases(root: Path) -> Check:
+def check_releases(root: Path) -> Diagnosis:
     """Lists ROCm releases in the usual folder."""
     releases: dict[str, str] = {}
     for folder in sorted((root / "opt").glob("rocm*")):
         if version := read_text(folder / ".info/version"):
             releases.setdefault(version, f"/{folder.relative_to(root)}")
     if not releases:
-        return Check("GPUs", "ROCm", "ok", "no release under /opt; see the libraries above")
+        return Diagnosis("GPUs", "ROCm", "ok", "no release under /opt; see the libraries above")
     listed = ", ".join(f"{version} in {place}" for version, place in releases.items())
-    return Check("GPUs", "ROCm", "ok", listed)
+    return Diagnosis("GPUs", "ROCm", "ok", listed)
 
 
-def check_visible(driver: Kfd, environment: Mapping[str, str]) -> list[Check]:
+def check_visible(driver: Kfd, environment: Mapping[str, str]) -> list[Diagnosis]:
     """Reports variables that hide GPUs, and how many GPUs remain."""
     names = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
     there, seen = len(driver.gpus), len(kfd.visible(driver.gpus, environment))
@@ -98,11 +100,11 @@ def check_visible(driver: Kfd, environment: Mapping[str, str]) -> list[Check]:
     variables = ", ".join(f"{name}={environment[name]}" for name in names if name in environment)
     text = f"{variables} exposes {seen} of {there} GPUs"
     if seen:
-        return [Check("GPUs", "hidden GPUs", "ok", text)]
-    return [Check("GPUs", "hidden GPUs", "problem", text, f"unset {', '.join(names)}")]
+        return [Diagnosis("GPUs", "hidden GPUs", "ok", text)]
+    return [Diagnosis("GPUs", "hidden GPUs", "problem", text, f"unset {', '.join(names)}")]
 
 
-def check_iommu(addresses: Sequence[str], root: Path) -> list[Check]:
+def check_iommu(addresses: Sequence[str], root: Path) -> list[Diagnosis]:
     """Checks IOMMU address translation, which slows PCIe copies and may prevent peer access."""
     modes: dict[str, list[str]] = {}
     for address in addresses:
@@ -111,6 +113,6 @@ def check_iommu(addresses: Sequence[str], root: Path) -> list[Check]:
             modes.setdefault(mode, []).append(address)
     advice = "boot with iommu=pt (administrator): transfers over PCIe are slower, and peers may be refused"
     return [
-        Check("GPUs", "IOMMU", "warning", f"address translation ({mode}) for {', '.join(names)}", advice)
+        Diagnosis("GPUs", "IOMMU", "warning", f"address translation ({mode}) for {', '.join(names)}", advice)
         for mode, names in modes.items()
     ]

@@ -7,7 +7,7 @@ import resource
 from collections.abc import Collection
 from pathlib import Path
 
-from byteways.doctor.check import Check
+from byteways.doctor.check import Diagnosis
 from byteways.plan.footprint import ROTATED_CACHES
 from byteways.run.conduct.skipped_cases import HUGE_PAGES_ON
 from byteways.run.shared.health_host import HostLoad, control_groups
@@ -22,7 +22,7 @@ CACHES_NEEDED = ROTATED_CACHES
 
 def check_host(
     topology: Topology, load: HostLoad, sysfs: Path = Path("/sys"), proc: Path = Path("/proc")
-) -> list[Check]:
+) -> list[Diagnosis]:
     """Returns all checks of the host.
 
     Args:
@@ -46,20 +46,20 @@ def check_host(
     ]
 
 
-def check_cores(cores: Collection[int], sysfs: Path) -> Check:
+def check_cores(cores: Collection[int], sysfs: Path) -> Diagnosis:
     """Checks affinity and cpuset: few cores make host copies slow."""
     online = len(parse_cpu_list(read_text(sysfs / "devices/system/cpu/online") or "")) or len(cores)
     text = f"{len(cores)} of {online} are usable"
     if len(cores) == online:
-        return Check("host", "cores", "ok", text)
+        return Diagnosis("host", "cores", "ok", text)
     advice = "ask the batch system for all cores, or start byteways outside taskset; host copies need them"
-    return Check("host", "cores", "warning", text, advice)
+    return Diagnosis("host", "cores", "warning", text, advice)
 
 
-def check_load(load: HostLoad) -> Check:
+def check_load(load: HostLoad) -> Diagnosis:
     """Reports the CPU time used by other processes and the hypervisor, now and over the last minute."""
     if load.others is None and load.load_1min is None:
-        return Check("host", "load", "ok", "not reported by the kernel")
+        return Diagnosis("host", "load", "ok", "not reported by the kernel")
     told = [] if load.load_1min is None else [f"load average {load.load_1min:g} on {load.cores} cores"]
     if load.others is not None:
         told.append(f"other processes use {100 * load.others:.0f} % of the cores' time")
@@ -70,16 +70,18 @@ def check_load(load: HostLoad) -> Check:
     advice = [warning.advice for warning in load.warnings()]
     if not advice and (load.load_1min or 0) > load.cores:
         advice = ["more tasks than cores in the last minute: wait until they end"]
-    return Check("host", "load", "warning" if advice else "ok", "; ".join(told), " ".join(advice) or None)
+    return Diagnosis("host", "load", "warning" if advice else "ok", "; ".join(told), " ".join(advice) or None)
 
 
-def check_cpu_quota(cores: int, sysfs: Path, proc: Path) -> Check:
+def check_cpu_quota(cores: int, sysfs: Path, proc: Path) -> Diagnosis:
     """Checks the control group's CPU quota, which stops threads within a sample once used up."""
     quotas = [quota for place in control_groups("cpu", sysfs, proc) if (quota := _quota(place)) is not None]
     if not quotas or min(quotas) >= cores:
-        return Check("host", "CPU quota", "ok", "none" if not quotas else f"{min(quotas):g} cores, enough")
+        return Diagnosis(
+            "host", "CPU quota", "ok", "none" if not quotas else f"{min(quotas):g} cores, enough"
+        )
     text = f"the control group's quota is {min(quotas):g} cores of CPU time on {cores} cores"
-    return Check(
+    return Diagnosis(
         "host",
         "CPU quota",
         "warning",
@@ -88,7 +90,7 @@ def check_cpu_quota(cores: int, sysfs: Path, proc: Path) -> Check:
     )
 
 
-def check_memory(usable_bytes: int, physical_bytes: int, cache_bytes: int) -> Check:
+def check_memory(usable_bytes: int, physical_bytes: int, cache_bytes: int) -> Diagnosis:
     """Checks that host memory suffices for buffers larger than the caches.
 
     For the whole host; `topo` shows each NUMA domain, where the kernel may have reserved some.
@@ -99,28 +101,28 @@ def check_memory(usable_bytes: int, physical_bytes: int, cache_bytes: int) -> Ch
     text += f"; a case may use four fifths, {format_size(usable_bytes * 4 // 5)}"  # plan/legality/rooms.py
     needed = CACHES_NEEDED * cache_bytes
     if usable_bytes >= needed:
-        return Check("host", "memory", "ok", text)
+        return Diagnosis("host", "memory", "ok", text)
     text += f", less than {format_size(needed)}, four times the last-level cache"
-    return Check(
+    return Diagnosis(
         "host", "memory", "warning", text, "raise the memory limit; cold cases do not fit and are skipped"
     )
 
 
-def check_locked_memory(limit_bytes: int, sysfs: Path) -> Check:
+def check_locked_memory(limit_bytes: int, sysfs: Path) -> Diagnosis:
     """Checks the limit of locked memory, which MPI and collective libraries need for network buffers."""
     if limit_bytes == resource.RLIM_INFINITY:
-        return Check("host", "locked memory", "ok", "unlimited")
+        return Diagnosis("host", "locked memory", "ok", "unlimited")
     text = f"limit {format_size(limit_bytes)}"
     if not any((sysfs / "class/infiniband").glob("*")):
-        return Check("host", "locked memory", "ok", f"{text}, no network card needs more")
+        return Diagnosis("host", "locked memory", "ok", f"{text}, no network card needs more")
     advice = (
         "ulimit -l unlimited, or memlock in limits.conf: otherwise the network card cannot register "
         "larger buffers"
     )
-    return Check("host", "locked memory", "warning", text, advice)
+    return Diagnosis("host", "locked memory", "warning", text, advice)
 
 
-def check_huge_pages(sysfs: Path) -> Check:
+def check_huge_pages(sysfs: Path) -> Diagnosis:
     """Checks memory kind `hugepage`: reserved huge pages, or transparent ones on request."""
     modes = (read_text(sysfs / "kernel/mm/transparent_hugepage/enabled") or "").split()
     transparent = next((mode.strip("[]") for mode in modes if mode.startswith("[")), "not in this kernel")
@@ -131,31 +133,31 @@ def check_huge_pages(sysfs: Path) -> Check:
     ]
     text = f"transparent: {transparent}; reserved and free: {', '.join(reserved) or 'none'}"
     if reserved or transparent in ("always", "madvise"):
-        return Check("host", "huge pages", "ok", text)
-    return Check("host", "huge pages", "warning", text, HUGE_PAGES_ON)
+        return Diagnosis("host", "huge pages", "ok", text)
+    return Diagnosis("host", "huge pages", "warning", text, HUGE_PAGES_ON)
 
 
-def check_numa_balancing(domains: int, proc: Path) -> Check:
+def check_numa_balancing(domains: int, proc: Path) -> Diagnosis:
     """Checks the kernel's NUMA page migration, which moves buffers during measurement."""
     state = read_text(proc / "sys/kernel/numa_balancing")
     if state in (None, "0"):
-        return Check("host", "NUMA balancing", "ok", "off" if state else "not in this kernel")
+        return Diagnosis("host", "NUMA balancing", "ok", "off" if state else "not in this kernel")
     if domains < 2:
-        return Check("host", "NUMA balancing", "ok", "on, no effect with a single NUMA domain")
+        return Diagnosis("host", "NUMA balancing", "ok", "on, no effect with a single NUMA domain")
     advice = "sysctl kernel.numa_balancing=0 (administrator): it migrates pages during measurements"
-    return Check("host", "NUMA balancing", "warning", "on", advice)
+    return Diagnosis("host", "NUMA balancing", "warning", "on", advice)
 
 
-def check_governor(cores: Collection[int], sysfs: Path) -> Check:
+def check_governor(cores: Collection[int], sysfs: Path) -> Diagnosis:
     """Checks frequency governors: cores that clock down between samples scatter results."""
     paths = [sysfs / f"devices/system/cpu/cpu{core}/cpufreq/scaling_governor" for core in cores]
     governors = sorted({governor for path in paths if (governor := read_text(path))})
     if not governors:
-        return Check("host", "CPU governor", "ok", "unknown, as in most virtual machines")
+        return Diagnosis("host", "CPU governor", "ok", "unknown, as in most virtual machines")
     if governors == ["performance"]:
-        return Check("host", "CPU governor", "ok", "performance")
+        return Diagnosis("host", "CPU governor", "ok", "performance")
     advice = "cpupower frequency-set -g performance (administrator)"
-    return Check("host", "CPU governor", "warning", ", ".join(governors), advice)
+    return Diagnosis("host", "CPU governor", "warning", ", ".join(governors), advice)
 
 
 def _physical(proc: Path) -> int:

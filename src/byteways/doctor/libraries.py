@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from byteways.doctor.check import Check
+from byteways.doctor.check import Diagnosis
 from byteways.topology.unusable_gpus import VENDORS
 
 #: Optional libraries and the cases that need them.
@@ -19,7 +19,7 @@ SEARCHED_SHOWN = 2
 
 def check_libraries(
     reports: Sequence[Mapping[str, Any]], vendors: Collection[str], environment: Mapping[str, str]
-) -> list[Check]:
+) -> list[Diagnosis]:
     """Returns one check per library.
 
     Args:
@@ -36,7 +36,7 @@ def check_libraries(
     ]
 
 
-def check_optional(report: Mapping[str, Any], environment: Mapping[str, str], needed_by: str) -> Check:
+def check_optional(report: Mapping[str, Any], environment: Mapping[str, str], needed_by: str) -> Diagnosis:
     """Checks a library that only some cases need, so its absence is not a problem.
 
     Args:
@@ -49,11 +49,11 @@ def check_optional(report: Mapping[str, Any], environment: Mapping[str, str], ne
     found = ", ".join(part for part in (str(report["version"]), where) if part)
     hint = report["hint"] or None
     if report["usable"]:
-        return Check("libraries", name, "ok", f"{found}; {hint}" if hint else found, None, report)
+        return Diagnosis("libraries", name, "ok", f"{found}; {hint}" if hint else found, None, report)
     text = "; ".join(part for part in (str(report["reason"]), found) if part)
     if report["path"] or _setting(name) in environment:
-        return Check("libraries", name, "problem", text, hint, report)
-    return Check("libraries", name, "ok", f"none; needed only by {needed_by}: {text}", None, report)
+        return Diagnosis("libraries", name, "problem", text, hint, report)
+    return Diagnosis("libraries", name, "ok", f"none; needed only by {needed_by}: {text}", None, report)
 
 
 def _setting(library: str) -> str:
@@ -61,7 +61,7 @@ def _setting(library: str) -> str:
     return f"BYTEWAYS_LIB{library.removesuffix('-driver').upper()}"
 
 
-def _check(report: Mapping[str, Any], vendors: Collection[str]) -> Check:
+def _check(report: Mapping[str, Any], vendors: Collection[str]) -> Diagnosis:
     vendor = VENDORS.get(str(report["library"]))
     needed = vendor in vendors if vendor else bool(vendors)
     name, missing = str(report["library"]), report["missing"]
@@ -70,16 +70,16 @@ def _check(report: Mapping[str, Any], vendors: Collection[str]) -> Check:
     lacks = "; ".join(_lack(function) for function in missing)
     advice = report["hint"] or None
     if report["usable"] and not missing:
-        return Check("libraries", name, "ok", found, None, report)
+        return Diagnosis("libraries", name, "ok", found, None, report)
     if report["usable"]:
         update = advice or "update it; until then, cases that need these functions are skipped"
-        return Check("libraries", name, "warning", f"{found}; lacks {lacks}", update, report)
+        return Diagnosis("libraries", name, "warning", f"{found}; lacks {lacks}", update, report)
     if not needed:
         gpu = f"{vendor} GPU" if vendor else "GPU"
         text = f"not needed, no {gpu} on the PCI bus: {report['reason']}"
-        return Check("libraries", name, "ok", text, None, report)
+        return Diagnosis("libraries", name, "ok", text, None, report)
     text = "; ".join(part for part in (report["reason"], found, f"lacks {lacks}" if lacks else "") if part)
-    return Check(
+    return Diagnosis(
         "libraries", name, "problem", text, advice or "install or update the vendor's driver", report
     )
 

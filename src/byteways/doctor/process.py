@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from byteways.doctor.check import Check
+from byteways.doctor.check import Diagnosis
 from byteways.settings import SETTINGS, WORKER_ENVIRONMENT, Setting
 from byteways.units import format_size
 
@@ -87,7 +87,7 @@ _VARIABLES: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
 )
 
 
-def check_process(cache: Path | None, environment: Mapping[str, str] = os.environ) -> list[Check]:
+def check_process(cache: Path | None, environment: Mapping[str, str] = os.environ) -> list[Diagnosis]:
     """Returns all checks of the process.
 
     Args:
@@ -96,39 +96,41 @@ def check_process(cache: Path | None, environment: Mapping[str, str] = os.enviro
     """
     version = f"{platform.python_version()}, {sys.executable}"
     return [
-        Check("process", "Python", "ok", version),
+        Diagnosis("process", "Python", "ok", version),
         check_compiler(environment),
         check_cache(cache),
         *check_variables(environment),
     ]
 
 
-def check_compiler(environment: Mapping[str, str]) -> Check:
+def check_compiler(environment: Mapping[str, str]) -> Diagnosis:
     """Reports a C++ compiler. GPU kernels do not need it: NVRTC compiles them."""
     for name in (environment.get("CXX"), "c++", "g++", "clang++"):
         if name and (path := shutil.which(name, path=environment.get("PATH"))):
-            return Check("process", "C++ compiler", "ok", path)
-    return Check("process", "C++ compiler", "ok", "none; only building byteways from source needs one")
+            return Diagnosis("process", "C++ compiler", "ok", path)
+    return Diagnosis("process", "C++ compiler", "ok", "none; only building byteways from source needs one")
 
 
-def check_cache(cache: Path | None) -> Check:
+def check_cache(cache: Path | None) -> Diagnosis:
     """Checks that compiled kernels can be cached in a folder where only this user can write."""
     if cache is None:
         text = "none without a home folder: every worker recompiles the kernels"
-        return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<folder>")
+        return Diagnosis("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<folder>")
     existing = next(place for place in (cache, *cache.parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         text = f"{existing} is not writable: every worker recompiles the kernels"
-        return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<writable folder>")
+        return Diagnosis("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<writable folder>")
     if existing == cache and (why := _unsafe(cache)):
         text = f"{cache} {why}, so it is not used: every worker recompiles the kernels"
         advice = f"chmod 700 {cache}, or BYTEWAYS_CACHE=<folder>"
-        return Check("process", "kernel cache", "warning", text, advice)
+        return Diagnosis("process", "kernel cache", "warning", text, advice)
     if existing != cache:
-        return Check("process", "kernel cache", "ok", f"{cache}, created when the first kernel is compiled")
+        return Diagnosis(
+            "process", "kernel cache", "ok", f"{cache}, created when the first kernel is compiled"
+        )
     sizes = [file.stat().st_size for file in cache.rglob("*") if file.is_file()]
     held = f"{len(sizes)} files, {format_size(sum(sizes))}" if sizes else "empty"
-    return Check("process", "kernel cache", "ok", f"{cache}, {held}")
+    return Diagnosis("process", "kernel cache", "ok", f"{cache}, {held}")
 
 
 def _unsafe(cache: Path) -> str:
@@ -139,7 +141,7 @@ def _unsafe(cache: Path) -> str:
     return "is writable by others" if found.st_mode & 0o022 else ""
 
 
-def check_variables(environment: Mapping[str, str]) -> list[Check]:
+def check_variables(environment: Mapping[str, str]) -> list[Diagnosis]:
     """Reports set variables that affect results. Values of others are never shown: they may be secrets."""
     checks = [
         _check_setting(setting, environment[setting.name])
@@ -153,15 +155,15 @@ def check_variables(environment: Mapping[str, str]) -> list[Check]:
             text = f"{value or '(empty)'}: {effect}"
             warned = warns(value)
             checks.append(
-                Check("process", name, "warning" if warned else "ok", text, advice if warned else None)
+                Diagnosis("process", name, "warning" if warned else "ok", text, advice if warned else None)
             )
-    return checks or [Check("process", "variables", "ok", "none set that affects results")]
+    return checks or [Diagnosis("process", "variables", "ok", "none set that affects results")]
 
 
-def _check_setting(setting: Setting, value: str) -> Check:
+def _check_setting(setting: Setting, value: str) -> Diagnosis:
     """Checks that a library's file is there; a name without a folder is for the dynamic linker to find."""
     text = f"{value or '(empty)'}: {setting.meaning}"
     if setting.names_library and "/" in value and not Path(value).is_file():
         advice = f"unset {setting.name}, or let it name the library's file"
-        return Check("process", setting.name, "problem", f"{text}, and no such file is there", advice)
-    return Check("process", setting.name, "ok", text)
+        return Diagnosis("process", setting.name, "problem", f"{text}, and no such file is there", advice)
+    return Diagnosis("process", setting.name, "ok", text)

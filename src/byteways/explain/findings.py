@@ -14,14 +14,14 @@ from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import ACCESS
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Run, group_by
+from byteways.explain.results.summary import RecordedRun, group_by
 from byteways.explain.subjects import FINDINGS
 from byteways.record.simulation_mark import relabel_as_simulated
 
 __all__ = ["Finding", "findings"]
 
 
-def findings(run: Run) -> list[Finding]:
+def findings(run: RecordedRun) -> list[Finding]:
     """Returns the findings of a run, most important first; empty if nothing was measured, skipped or lost.
 
     Args:

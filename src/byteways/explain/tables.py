@@ -20,7 +20,7 @@ from byteways.explain.display.grids import (
 from byteways.explain.results.index import Index
 from byteways.explain.results.obstacles import Reason, WarningGroup, not_measured, of_equal_devices
 from byteways.explain.results.selection import APART, KINDS, at_largest, concurrent, kind, label_order
-from byteways.explain.results.summary import Result, Run
+from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.subjects.interference import slowdowns
 from byteways.explain.subjects.saturation import below_the_best
 from byteways.plan.case import PATTERNS
@@ -83,7 +83,7 @@ class Tables:
     not_measured: list[Reason]
 
 
-def tables(run: Run, size_bytes: int | None = None) -> Tables:
+def tables(run: RecordedRun, size_bytes: int | None = None) -> Tables:
     """Returns all tables, at the largest size of each or at `size_bytes`."""
     index = Index.of(run)
     found, records = index.cells, index.records

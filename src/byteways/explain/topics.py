@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from byteways.explain.display.topic import Topic
-from byteways.explain.results.summary import Result, Run
+from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.subjects import TOPICS
 
 
-def topics(run: Run, found: Sequence[Result]) -> list[Topic]:
+def topics(run: RecordedRun, found: Sequence[Result]) -> list[Topic]:
     """Returns the topics for which this run has data.
 
     Args:

@@ -30,7 +30,7 @@ OF_XCCL = ("xccl", "hybrid")
 #: (native/interfaces/exchange/exchange.cpp).
 FELL_BACK = " fell back to mpi-staged: "
 
-Options = Mapping[str, int | str | bool]
+OptionValues = Mapping[str, int | str | bool]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Tile:
         return 3 * 2 * sum(self.face_bytes)
 
 
-def tile_of(size_bytes: int, options: Options) -> Tile:
+def tile_of(size_bytes: int, options: OptionValues) -> Tile:
     """Returns the tile of a rank whose cells of one field have `size_bytes`.
 
     Raises:
@@ -85,13 +85,13 @@ def _near_square(cells: int) -> int:
     return cells // height
 
 
-def leaving(size_bytes: int, options: Options) -> int:
+def leaving(size_bytes: int, options: OptionValues) -> int:
     """Returns the particles of a rank that cross in a trip (native/interfaces/particles/trips.cpp)."""
     particles = size_bytes // PARTICLE_BYTES
     return max(MOST_NEIGHBOURS, particles * int(options.get("crossing", CROSSING.usual)) // 1000)
 
 
-def _largest_message(leaving: int, batches: int, ranks: int, options: Options) -> int:
+def _largest_message(leaving: int, batches: int, ranks: int, options: OptionValues) -> int:
     """Returns bytes of the largest message where each rank sends one a batch to every neighbour.
 
     Messages are of irregular sizes, half of the largest on average (native/interfaces/particles/trips.cpp).
@@ -103,7 +103,7 @@ def _largest_message(leaving: int, batches: int, ranks: int, options: Options) -
     return min(max(1, particles) * PARTICLE_BYTES, _MOST_MESSAGE_BYTES)
 
 
-def columns_of(ranks: int, options: Options) -> int:
+def columns_of(ranks: int, options: OptionValues) -> int:
     """Returns the ranks in a row of the grid: as square as possible and rather wide, like MPI_Dims_create.
 
     Raises:
@@ -115,7 +115,7 @@ def columns_of(ranks: int, options: Options) -> int:
     return columns
 
 
-def bytes_of_ends(interface: str, size_bytes: int, options: Options) -> tuple[int, int]:
+def bytes_of_ends(interface: str, size_bytes: int, options: OptionValues) -> tuple[int, int]:
     """Returns the bytes of a rank's data and of its messages.
 
     Raises:
@@ -136,7 +136,9 @@ def fell_back(evidence: str) -> str:
     return f"{before.rpartition('; ')[2]}{FELL_BACK}{reason.partition('; ')[0]}" if found else ""
 
 
-def native_options(interface: str, size_bytes: int, ranks: int, options: Options) -> dict[str, int | str]:
+def native_options(
+    interface: str, size_bytes: int, ranks: int, options: OptionValues
+) -> dict[str, int | str]:
     """Returns the options by which the native core knows the pattern."""
     transport = str(options.get("transport", "mpi"))
     common: dict[str, int | str] = {

@@ -41,7 +41,7 @@ class BudgetError(BytewaysError):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BudgetCase:
     """A case (counted once for all rounds), with the sweep that sets its budget and precision."""
 
     case: Case
@@ -69,7 +69,7 @@ _Held = tuple[object, Buffer, int, int, bool]
 
 
 @dataclass
-class Load:
+class TotalTime:
     """The total time of a set of cases; the first one that uses a buffer or environment pays for it."""
 
     estimator: Estimator
@@ -83,11 +83,11 @@ class Load:
         """Total seconds so far, including start-up."""
         return self.total_s or self.estimator.start_s()
 
-    def empty(self) -> Load:
+    def empty(self) -> TotalTime:
         """Seconds of start-up alone."""
-        return Load(self.estimator, self.rounds, _known=self._known)
+        return TotalTime(self.estimator, self.rounds, _known=self._known)
 
-    def cost(self, item: Wanted) -> tuple[float, float]:
+    def cost(self, item: BudgetCase) -> tuple[float, float]:
         """Returns the seconds of one round of the case, and the seconds it adds to the whole run."""
         round_s, needed = self._of_case(item)
         for held in needed - self._buffers:
@@ -98,7 +98,7 @@ class Load:
             start_s = further_s if self._environments else self.estimator.start_s()
         return round_s, start_s + self.rounds * round_s
 
-    def add(self, item: Wanted) -> Wanted:
+    def add(self, item: BudgetCase) -> BudgetCase:
         """Adds the case to the load; returns it with its estimate."""
         round_s, whole_s = self.cost(item)
         self._buffers |= self._of_case(item)[1]
@@ -106,7 +106,7 @@ class Load:
         self.total_s += whole_s
         return replace(item, estimated_s=round_s)
 
-    def _of_case(self, item: Wanted) -> tuple[float, frozenset[_Held]]:
+    def _of_case(self, item: BudgetCase) -> tuple[float, frozenset[_Held]]:
         """Returns the seconds of one round with existing buffers, and its buffers; cached: called often."""
         found = self._known.get(item.case.case_id)
         if found is None:
@@ -114,7 +114,7 @@ class Load:
             found = self._known[item.case.case_id] = seconds, self._needed(item)
         return found
 
-    def _needed(self, item: Wanted) -> frozenset[_Held]:
+    def _needed(self, item: BudgetCase) -> frozenset[_Held]:
         alone = one_buffer(item.case.interface)
         times: Counter[tuple[Buffer, int]] = Counter()
         needed = []
@@ -129,11 +129,11 @@ class _Deal:
     """A selection in progress: `load` has the selected cases, `over` the others in the order of return."""
 
     limit_s: float
-    load: Load
-    waiting: dict[str, list[Wanted]]  # by sweep, in the order in which they are considered
+    load: TotalTime
+    waiting: dict[str, list[BudgetCase]]  # by sweep, in the order in which they are considered
     given_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     taken: Counter[str] = field(default_factory=Counter)  # cases by sweep
-    over: list[Wanted] = field(default_factory=list)
+    over: list[BudgetCase] = field(default_factory=list)
 
     def run(self) -> None:
         large = self._by_priority(FIRST, FIRST_PART * self.limit_s)
@@ -142,9 +142,9 @@ class _Deal:
             large += self._by_priority(tier, self.limit_s)
         self.over += self._rest(self._rest(large, most=1))
 
-    def _by_priority(self, tier: int, until_s: float) -> list[Wanted]:
+    def _by_priority(self, tier: int, until_s: float) -> list[BudgetCase]:
         """Selects waiting cases of this priority that fit; returns those too large to consider now."""
-        large: list[Wanted] = []
+        large: list[BudgetCase] = []
         for item in self._in_turn(tier):
             if self.load.total_s > until_s:
                 self.waiting.setdefault(item.sweep.name, []).append(item)
@@ -167,7 +167,7 @@ class _Deal:
 
     def _serve(self, name: str, least: int, until_s: float) -> None:
         """Selects cases of a sweep in order: up to `least` cases, and more within `until_s` seconds."""
-        kept: list[Wanted] = []
+        kept: list[BudgetCase] = []
         for item in self.waiting[name]:
             cost_s = self._own_s(item)
             lacking = self.taken[name] < least and cost_s <= MOST_OF_ONE * self.limit_s
@@ -176,14 +176,14 @@ class _Deal:
                 kept.append(item)
         self.waiting[name] = kept
 
-    def _rest(self, items: Sequence[Wanted], most: float = math.inf) -> list[Wanted]:
+    def _rest(self, items: Sequence[BudgetCase], most: float = math.inf) -> list[BudgetCase]:
         """Selects what fits, of each sweep until it has `most` cases; returns the others."""
         return [item for item in items if self.taken[item.sweep.name] >= most or not self._take(item)]
 
-    def _in_turn(self, tier: int) -> Iterator[Wanted]:
+    def _in_turn(self, tier: int) -> Iterator[BudgetCase]:
         """Yields and removes waiting cases of a priority, always from the sweep with the least time."""
-        queues: defaultdict[str, deque[Wanted]] = defaultdict(deque)
-        others: defaultdict[str, list[Wanted]] = defaultdict(list)
+        queues: defaultdict[str, deque[BudgetCase]] = defaultdict(deque)
+        others: defaultdict[str, list[BudgetCase]] = defaultdict(list)
         for name, items in self.waiting.items():
             for item in items:
                 if item.priority == tier:
@@ -203,11 +203,11 @@ class _Deal:
                 heapq.heappop(turns)
             yield item
 
-    def _own_s(self, item: Wanted) -> float:
+    def _own_s(self, item: BudgetCase) -> float:
         """Returns the seconds of all its rounds, without the start of a process for it."""
         return self.load.cost(item)[0] * self.load.rounds
 
-    def _take(self, item: Wanted) -> bool:
+    def _take(self, item: BudgetCase) -> bool:
         if self.load.total_s + self.load.cost(item)[1] > self.limit_s:
             return False
         self.given_s[item.sweep.name] += self._own_s(item)
@@ -216,7 +216,9 @@ class _Deal:
         return True
 
 
-def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list[Wanted], list[Wanted]]:
+def within(
+    ordered: Sequence[BudgetCase], budget_s: float, load: TotalTime
+) -> tuple[list[BudgetCase], list[BudgetCase]]:
     """Returns the cases that fit the budget and the others, first to return first.
 
     Raises:
@@ -229,7 +231,7 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
         whole.add(item)
     if whole.total_s <= limit_s:
         return list(ordered), []
-    sweeps: dict[str, list[Wanted]] = {}
+    sweeps: dict[str, list[BudgetCase]] = {}
     for item in running:
         sweeps.setdefault(item.sweep.name, []).append(item)
     deal = _Deal(limit_s, load.empty(), {name: _in_order(items) for name, items in sweeps.items()})
@@ -254,13 +256,13 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
     return [left_out.get(item.case.case_id, item) for item in ordered], list(left_out.values())
 
 
-def _in_order(items: Sequence[Wanted]) -> list[Wanted]:
+def _in_order(items: Sequence[BudgetCase]) -> list[BudgetCase]:
     """Returns the cases of a sweep in the order of consideration."""
     first = [item for item in items if item.priority == FIRST]
     return [*_by_size(first), *_varied([item for item in items if item.priority != FIRST])]
 
 
-def _by_size(items: Sequence[Wanted]) -> list[Wanted]:
+def _by_size(items: Sequence[BudgetCase]) -> list[BudgetCase]:
     """Orders by size, largest first; within a size one matrix after another."""
     matrices: dict[object, int] = {}
     place: dict[str, tuple[int, int]] = {}
@@ -270,7 +272,7 @@ def _by_size(items: Sequence[Wanted]) -> list[Wanted]:
     return sorted(items, key=lambda item: place[item.case.case_id])
 
 
-def _varied(items: Sequence[Wanted]) -> Iterator[Wanted]:
+def _varied(items: Sequence[BudgetCase]) -> Iterator[BudgetCase]:
     """Orders the cases of a sweep so that any prefix contains comparisons of the most different kinds.
 
     Cases that differ in one axis only stay together. The next group is the one whose values occurred least
@@ -298,24 +300,24 @@ def _spread(sizes: set[int]) -> Iterator[int]:
             between += [part[:middle], part[middle + 1 :]]
 
 
-def _groups(items: Sequence[Wanted]) -> list[list[Wanted]]:
+def _groups(items: Sequence[BudgetCase]) -> list[list[BudgetCase]]:
     """Groups cases that differ in one axis: the axis that leaves fewest alone, then the smallest groups."""
     axes = [(item, _axes(item.case)) for item in items]
     best = [[item] for item in items]
     for axis in dict.fromkeys(name for _, values in axes for name in values):
-        groups: dict[object, list[Wanted]] = {}
+        groups: dict[object, list[BudgetCase]] = {}
         for item, values in axes:
             groups.setdefault(_without(values, axis), []).append(item)
         best = min(best, list(groups.values()), key=_alone_and_most)
     return [part for group in best for part in _divided(group)]
 
 
-def _alone_and_most(groups: Sequence[Sequence[Wanted]]) -> tuple[int, int]:
+def _alone_and_most(groups: Sequence[Sequence[BudgetCase]]) -> tuple[int, int]:
     sizes = [len(group) for group in groups]
     return sizes.count(1), max(sizes, default=0)
 
 
-def _divided(group: list[Wanted]) -> list[list[Wanted]]:
+def _divided(group: list[BudgetCase]) -> list[list[BudgetCase]]:
     """Returns a small group whole, a larger one in pairs; the last part may have three."""
     if len(group) <= SMALL_GROUP:
         return [group]

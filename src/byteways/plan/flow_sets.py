@@ -19,11 +19,11 @@ from byteways.topology.packages import packed, spread
 from byteways.topology.routes import nodes_of, route
 
 #: (source, destination) of one flow; equal for a chase.
-Ends = tuple[Buffer, Buffer]
+FlowEnds = tuple[Buffer, Buffer]
 #: The flows of one case.
-Group = tuple[Ends, ...]
+FlowGroup = tuple[FlowEnds, ...]
 #: One direction of a link: start, end, link class.
-Arc = tuple[str, str, str]
+ClassedArc = tuple[str, str, str]
 
 #: GPUs of a fan: the first 2 … n in this order, or every two. Default: all.
 GPUS = ("packed", "spread", "two")
@@ -42,7 +42,7 @@ def lacking(pattern: str, topology: Topology) -> str | None:
     return None
 
 
-def of_some_gpus(group: Group, side: int, words: Sequence[str], topology: Topology) -> list[Group]:
+def of_some_gpus(group: FlowGroup, side: int, words: Sequence[str], topology: Topology) -> list[FlowGroup]:
     """Returns a fan's flows for 2 … n of its GPUs, or for every two; each set of GPUs once.
 
     Args:
@@ -63,12 +63,12 @@ def of_some_gpus(group: Group, side: int, words: Sequence[str], topology: Topolo
     return [tuple(ends for ends in group if ends[side].device in gpus) for gpus in chosen]
 
 
-def there_and_back(group: Group) -> Group:
+def there_and_back(group: FlowGroup) -> FlowGroup:
     """Returns the flows followed by their reverses."""
     return (*group, *(ends[::-1] for ends in group))
 
 
-def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
+def two_pairs(pairs: Sequence[FlowEnds]) -> list[FlowGroup]:
     """Returns all combinations of two pairs with equal memory and four distinct devices."""
     sets = sum(math.comb(len(same), 2) for same in _by_memory(pairs))
     bounds.within(sets, "pattern 'two-pairs' on this machine", bounds.MOST_SETS)
@@ -80,7 +80,7 @@ def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
     ]
 
 
-def listed(transfers: TransferSet, pairs: Sequence[Ends]) -> list[Group]:
+def listed(transfers: TransferSet, pairs: Sequence[FlowEnds]) -> list[FlowGroup]:
     """Returns the flows of a set of transfers, once for every choice of their memory kinds."""
     choices = [
         [(source, destination) for source, destination in pairs if (source.device, destination.device) == one]
@@ -90,10 +90,10 @@ def listed(transfers: TransferSet, pairs: Sequence[Ends]) -> list[Group]:
     return list(product(*choices))
 
 
-def common_links(group: Group, topology: Topology) -> tuple[str, ...]:
+def common_links(group: FlowGroup, topology: Topology) -> tuple[str, ...]:
     """Returns the sorted classes of links that several flows cross in the same direction."""
-    seen: set[Arc] = set()
-    shared: set[Arc] = set()
+    seen: set[ClassedArc] = set()
+    shared: set[ClassedArc] = set()
     for source, destination in group:
         crossed = _crossed(topology, source.device, destination.device)
         shared |= seen & crossed
@@ -102,13 +102,13 @@ def common_links(group: Group, topology: Topology) -> tuple[str, ...]:
 
 
 @cached
-def _crossed(topology: Topology, source: str, destination: str) -> frozenset[Arc]:
+def _crossed(topology: Topology, source: str, destination: str) -> frozenset[ClassedArc]:
     way = route(topology, source, destination)
     steps = zip(way, pairwise(nodes_of(source, way)), strict=True)
     return frozenset((begin, end, link.link_class) for link, (begin, end) in steps)
 
 
-def bisections(pairs: Sequence[Ends], halves: str, topology: Topology) -> list[Group]:
+def bisections(pairs: Sequence[FlowEnds], halves: str, topology: Topology) -> list[FlowGroup]:
     """Returns the flows between two halves of the GPUs, every pair in both directions.
 
     Args:
@@ -162,7 +162,7 @@ def _to_cpu(link: Link) -> bool:
     return link.a.startswith("cpu") or link.b.startswith("cpu")
 
 
-def rings(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
+def rings(pairs: Sequence[FlowEnds], topology: Topology) -> list[FlowGroup]:
     """Returns a ring over the widest links, each GPU to the next, separately by memory kind."""
     groups = []
     for same in _by_memory(pairs):
@@ -175,7 +175,7 @@ def rings(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
     return groups
 
 
-def rings_beside_host(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
+def rings_beside_host(pairs: Sequence[FlowEnds], topology: Topology) -> list[FlowGroup]:
     """Returns a ring of GPUs plus transfers of each GPU with the host: PCI Express and fabric together."""
     host = [pair for pair in pairs if len({end.device[:3] for end in pair}) == 2]
     return [
@@ -186,9 +186,9 @@ def rings_beside_host(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
     ]
 
 
-def _by_memory(pairs: Iterable[Ends]) -> list[list[Ends]]:
+def _by_memory(pairs: Iterable[FlowEnds]) -> list[list[FlowEnds]]:
     """Groups pairs by memory and first touch at both ends."""
-    groups: dict[object, list[Ends]] = {}
+    groups: dict[object, list[FlowEnds]] = {}
     for source, destination in pairs:
         kinds = (*(_kind(source)), *(_kind(destination)))
         groups.setdefault(kinds, []).append((source, destination))

@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from byteways.plan import flow_sets
-from byteways.plan.flow_sets import Ends, Group
+from byteways.plan.flow_sets import FlowEnds, FlowGroup
 from byteways.plan.legality import kind_of
 from byteways.topology.model import Topology
 
 #: A group of flows with the executor of each.
-Assigned = tuple[Group, tuple[str, ...]]
+Assigned = tuple[FlowGroup, tuple[str, ...]]
 #: Returns the link class of a path, from source and destination device.
-LinkClass = Callable[[str, str], str]
+ClassOfPath = Callable[[str, str], str]
 
 
 def representatives(
-    assigned: Sequence[Assigned], link_class: LinkClass, shared_on: Topology | None = None
+    assigned: Sequence[Assigned], link_class: ClassOfPath, shared_on: Topology | None = None
 ) -> list[Assigned]:
     """Returns the first group (lowest indices) of each class: equal links, memories and roles of devices.
 
@@ -26,7 +26,7 @@ def representatives(
     """
 
     kept: dict[object, Assigned] = {}
-    parts: dict[tuple[Ends, str], _FlowPart] = {}  # there are n² flows, and up to n⁴ groups of them
+    parts: dict[tuple[FlowEnds, str], _FlowPart] = {}  # there are n² flows, and up to n⁴ groups of them
     for group, executors in assigned:
         order: dict[str, int] = {}  # by first appearance, so that gpu2>gpu3 equals gpu0>gpu1
         signature: list[object] = []
@@ -48,7 +48,7 @@ class _FlowPart:
     kind: tuple[str, ...]  # kinds of these devices, of its memories and links
 
 
-def _flow_part(ends: Ends, executor: str, link_class: LinkClass) -> _FlowPart:
+def _flow_part(ends: FlowEnds, executor: str, link_class: ClassOfPath) -> _FlowPart:
     def classes(start: str, end: str) -> str:
         return "own" if start == end else link_class(start, end)
 

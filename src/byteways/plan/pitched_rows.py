@@ -20,7 +20,7 @@ LINE_BYTES = 64
 
 
 @dataclass(frozen=True)
-class Rows:
+class PitchedRows:
     """`strided` is the pitched side: `source` packs, `destination` unpacks, `both` moves part of a matrix.
     The rows of the other side are contiguous.
     """
@@ -67,14 +67,14 @@ def moves_rows(interface: str) -> bool:
     return "pitch_bytes" in INTERFACES[interface].takes
 
 
-def rows_of(case: Case, flow: Flow) -> Rows:
+def rows_of(case: Case, flow: Flow) -> PitchedRows:
     """Returns the geometry of a flow that moves rows."""
     return rows_of_options(case.options_of(flow), case.size_of(flow))
 
 
-def rows_of_options(options: Mapping[str, int | str | bool], size_bytes: int) -> Rows:
+def rows_of_options(options: Mapping[str, int | str | bool], size_bytes: int) -> PitchedRows:
     """Returns the geometry that the options give for `size_bytes`."""
-    return Rows(
+    return PitchedRows(
         int(options.get("width_bytes", WIDTH_BYTES)),
         int(options.get("pitch_bytes", PITCH_BYTES)),
         str(options.get("strided", STRIDED)),

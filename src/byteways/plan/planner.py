@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from byteways.errors import BytewaysError
 from byteways.plan import bounds
-from byteways.plan.budget import Load, Wanted, within
+from byteways.plan.budget import BudgetCase, TotalTime, within
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.estimate import Estimator
@@ -20,7 +20,7 @@ from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.all_hosts import is_of_all, refusal_of_all
 from byteways.plan.hosts.templates import between_hosts
 from byteways.plan.legality import refusal
-from byteways.plan.link_classes import LinkClass
+from byteways.plan.link_classes import ClassOfPath
 from byteways.plan.memory_fallback import instead
 from byteways.plan.ranks import default_ranks, layout
 from byteways.plan.requested_sizes import of_asked_sizes
@@ -76,7 +76,7 @@ def make_plan(
     only: Sequence[str] = (),
     sizes: str | None = None,
     budget_s: float | None = None,
-    link_class: LinkClass | None = None,
+    link_class: ClassOfPath | None = None,
     ranks: int | None = None,
     with_self: bool = False,
     all_devices: bool = False,
@@ -154,8 +154,8 @@ def make_plan(
     estimator = Estimator(topology, capabilities, sample.opened_gpus if sample and not processes else None)
     ordered = [item for group in _groups(wanted) for item in group]
     rounds = suite.rounds
-    load = Load(estimator, rounds)
-    spares: list[Wanted] = []
+    load = TotalTime(estimator, rounds)
+    spares: list[BudgetCase] = []
     if budget_s is not None:
         ordered, spares = within(ordered, budget_s, load)
     running = [load.add(item) for item in ordered if item.reason is None]
@@ -203,7 +203,7 @@ def _refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str 
     return refusal(case, topology, capabilities)
 
 
-def _link_class(topology: Topology) -> LinkClass:
+def _link_class(topology: Topology) -> ClassOfPath:
     from byteways.topology.routes import link_class  # imported late: most uses pass their own
 
     return lambda source, destination: link_class(topology, source, destination)
@@ -216,14 +216,14 @@ def _wanted(
     sizes: str | None,
     topology: Topology,
     capabilities: Capabilities,
-) -> tuple[list[Wanted], list[str], list[str]]:
+) -> tuple[list[BudgetCase], list[str], list[str]]:
     """Returns every requested case that the filters accept, once, the notes, and what stands in for what.
 
     A case in memory that the machine lacks is planned in what stands in for it, unless the filters ask for
     that memory: then it is refused with the reason.
     """
     lets_through, right_size = only_filter(only, topology), sizes_filter(sizes)
-    wanted: dict[str, Wanted] = {}
+    wanted: dict[str, BudgetCase] = {}
     notes: list[str] = []
     asked: list[tuple[Case, str]] = []
     replaced: Counter[str] = Counter()
@@ -238,7 +238,7 @@ def _wanted(
                 replaced[reason] += 1
             earlier = wanted.get(case.case_id)
             if earlier is None:
-                wanted[case.case_id] = Wanted(case, sweep, sweep.priority)
+                wanted[case.case_id] = BudgetCase(case, sweep, sweep.priority)
             elif sweep.priority > earlier.priority:
                 wanted[case.case_id] = replace(earlier, priority=sweep.priority)
     if asked and not wanted:
@@ -250,21 +250,21 @@ def _wanted(
     return list(wanted.values()), notes, substitutes
 
 
-def _gather(items: Iterable[Wanted], key: Callable[[Wanted], object]) -> list[list[Wanted]]:
+def _gather(items: Iterable[BudgetCase], key: Callable[[BudgetCase], object]) -> list[list[BudgetCase]]:
     """Groups items by key, keys in order of first appearance."""
-    gathered: dict[object, list[Wanted]] = {}
+    gathered: dict[object, list[BudgetCase]] = {}
     for item in items:
         gathered.setdefault(key(item), []).append(item)
     return list(gathered.values())
 
 
-def _groups(wanted: Iterable[Wanted]) -> list[list[Wanted]]:
+def _groups(wanted: Iterable[BudgetCase]) -> list[list[BudgetCase]]:
     """Returns one list per process environment, with cases grouped by equal buffers."""
     groups = _gather(wanted, lambda item: item.process)
     return [[item for block in _gather(group, lambda item: item.block) for item in block] for group in groups]
 
 
-def _round(running: Sequence[Wanted], suite: Suite, round_: int) -> list[Wanted]:
+def _round(running: Sequence[BudgetCase], suite: Suite, round_: int) -> list[BudgetCase]:
     """Returns the order of one round: as given if it is the only one, otherwise shuffled.
 
     Shuffling prevents that a case always follows the same other one. Blocks with equal buffers stay
@@ -286,7 +286,7 @@ def _round(running: Sequence[Wanted], suite: Suite, round_: int) -> list[Wanted]
     return order
 
 
-def _planned(item: Wanted, round: int, rounds: int) -> PlannedCase:
+def _planned(item: BudgetCase, round: int, rounds: int) -> PlannedCase:
     sweep = item.sweep
     return PlannedCase(
         item.case,

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
 from byteways.plan.legality import kind_of
-from byteways.plan.link_classes import LinkClass
+from byteways.plan.link_classes import ClassOfPath
 from byteways.plan.memory import MEMORIES, OWNERS
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.osu import SIZED_BY_BLOCK, is_osu
@@ -61,7 +61,7 @@ def placements(
 
 
 def rank_flows(
-    sweep: Sweep, pattern: str, ranks: Sequence[Rank], link_class: LinkClass, notes: list[str]
+    sweep: Sweep, pattern: str, ranks: Sequence[Rank], link_class: ClassOfPath, notes: list[str]
 ) -> Iterator[tuple[Flow, ...]]:
     """Returns the flows of each case, before sizes and options.
 
@@ -161,7 +161,7 @@ def _counts(sweep: Sweep, most: int) -> list[int]:
 
 
 def _messages(
-    sweep: Sweep, pattern: str, ranks: Sequence[Rank], link_class: LinkClass
+    sweep: Sweep, pattern: str, ranks: Sequence[Rank], link_class: ClassOfPath
 ) -> Iterator[tuple[Flow, ...]]:
     """Returns one flow between ranks, or both directions; one pair per link class, every ordered pair, or the
     first rank to the second one.

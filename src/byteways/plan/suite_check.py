@@ -16,7 +16,7 @@ from byteways.plan.memory import MEMORIES
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.spelling import closest
 from byteways.plan.suite_options import check_products, environment_of, options_of, transfers_of
-from byteways.plan.suite_table import Table, kind_of_value
+from byteways.plan.suite_table import SuiteTable, kind_of_value
 from byteways.plan.suite_types import LEAST_RANKED, BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
 from byteways.plan.variables import runtimes
@@ -82,7 +82,7 @@ _DEVICE_GLOB = re.compile(r"^(?:[a-z]+\d+|[a-z]*[*?\[][a-z0-9*?\[\]!-]*)$")
 def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
     """Parses a suite. Raises BytewaysError at the first error."""
     lines = key_lines(text)
-    table = Table(data, Origin(file, lines), "suite")
+    table = SuiteTable(data, Origin(file, lines), "suite")
     table.know_only(_SUITE_KEYS)
     name = table.text("name")
     if not _NAME.match(name):
@@ -98,7 +98,7 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
         label = (
             f"sweep '{sweep['name']}'" if isinstance(sweep.get("name"), str) else f"sweep number {index + 1}"
         )
-        reader = Table(sweep, Origin(file, lines, ("sweep", index)), label)
+        reader = SuiteTable(sweep, Origin(file, lines, ("sweep", index)), label)
         sweeps.append(_read_sweep(reader, precision, case_budget_s))
         if sweeps[-1].name in [earlier.name for earlier in sweeps[:-1]]:
             reader.fail("name", "another sweep already has this name")
@@ -120,7 +120,7 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
     )
 
 
-def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
+def _read_sweep(table: SuiteTable, precision: float, case_budget_s: float) -> Sweep:
     table.know_only(_SWEEP_KEYS)
     name = table.text("name")
     if not _NAME.match(name):
@@ -166,7 +166,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
 
 
 def _read_ends(
-    table: Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]
+    table: SuiteTable, interfaces: tuple[str, ...], patterns: tuple[str, ...]
 ) -> tuple[tuple[BufferGlob, ...], tuple[BufferGlob, ...]]:
     """Returns the globs of sources and destinations; the single buffer of a chase is the source."""
     walkers = [name for name in interfaces if INTERFACES[name].buffers == "one"]
@@ -191,7 +191,7 @@ def _read_ends(
     return _buffers(table, "buffer"), ()
 
 
-def _read_beside(table: Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> dict[str, Any]:
+def _read_beside(table: SuiteTable, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> dict[str, Any]:
     """Returns the fields of a sweep on background load."""
     present = [key for key in table.data if key.startswith("beside_")]
     ends = [_buffers(table, key) for key in ("beside_source", "beside_destination") if key in table.data]
@@ -238,7 +238,7 @@ def _read_beside(table: Table, interfaces: tuple[str, ...], patterns: tuple[str,
     }
 
 
-def _pairs(table: Table, interfaces: tuple[str, ...]) -> str:
+def _pairs(table: SuiteTable, interfaces: tuple[str, ...]) -> str:
     """Returns which pairs of devices or ranks are taken."""
     pairs = table.word("pairs", PAIRS, "all")
     between = INTERFACES[interfaces[0]].between_ranks
@@ -249,7 +249,7 @@ def _pairs(table: Table, interfaces: tuple[str, ...]) -> str:
     return pairs
 
 
-def _gpus(table: Table, patterns: tuple[str, ...]) -> tuple[str, ...]:
+def _gpus(table: SuiteTable, patterns: tuple[str, ...]) -> tuple[str, ...]:
     if "gpus" not in table.data:
         return ()
     others = [pattern for pattern in patterns if pattern not in _FANS]
@@ -258,7 +258,7 @@ def _gpus(table: Table, patterns: tuple[str, ...]) -> tuple[str, ...]:
     return table.words("gpus", "choice of GPUs", GPUS)
 
 
-def _arrays(table: Table, interfaces: tuple[str, ...]) -> str:
+def _arrays(table: SuiteTable, interfaces: tuple[str, ...]) -> str:
     """Returns whose memory has the arrays of a STREAM kernel."""
     others = [name for name in interfaces if INTERFACES[name].buffers != "pair" or not counts_as_stream(name)]
     if "arrays" in table.data and others:
@@ -266,20 +266,20 @@ def _arrays(table: Table, interfaces: tuple[str, ...]) -> str:
     return table.word("arrays", ARRAYS, "ends")
 
 
-def _halves(table: Table, patterns: tuple[str, ...]) -> str:
+def _halves(table: SuiteTable, patterns: tuple[str, ...]) -> str:
     if "halves" in table.data and "bisection" not in patterns:
         table.fail("halves", f"{patterns[0]} has none", 'write pattern = "bisection"')
     return table.word("halves", HALVES, "worst")
 
 
-def _groups(table: Table, patterns: tuple[str, ...]) -> str:
+def _groups(table: SuiteTable, patterns: tuple[str, ...]) -> str:
     """Returns which numbers of ranks a collective uses."""
     if "groups" in table.data and not set(patterns) & set(OF_ALL_RANKS):
         table.fail("groups", f"{patterns[0]} is no collective", "leave the key out")
     return table.word("groups", GROUPS, "all")
 
 
-def _check_ranks(table: Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> None:
+def _check_ranks(table: SuiteTable, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> None:
     """Checks that ranks use messages or collectives only, and that nothing else uses collectives."""
     between = [name for name in interfaces if INTERFACES[name].between_ranks]
     known = [pattern for name in between for pattern in INTERFACES[name].between_ranks]
@@ -301,7 +301,7 @@ def _check_ranks(table: Table, interfaces: tuple[str, ...], patterns: tuple[str,
         table.fail("executor", "a device of each rank computes", 'write executor = "gpu*" or "cpu*"')
 
 
-def _second_sources(table: Table, interfaces: tuple[str, ...]) -> tuple[BufferGlob, ...]:
+def _second_sources(table: SuiteTable, interfaces: tuple[str, ...]) -> tuple[BufferGlob, ...]:
     if "second_source" not in table.data:
         return ()
     if not any(INTERFACES[name].sources > 1 for name in interfaces):
@@ -309,7 +309,7 @@ def _second_sources(table: Table, interfaces: tuple[str, ...]) -> tuple[BufferGl
     return _buffers(table, "second_source")
 
 
-def _partners(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
+def _partners(table: SuiteTable, interfaces: tuple[str, ...]) -> tuple[str, ...]:
     if not any(INTERFACES[name].partner for name in interfaces):
         if "partner" in table.data:
             table.fail("partner", f"{interfaces[0]} has no partner", "leave the key out")
@@ -321,7 +321,7 @@ def _partners(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
     return partners
 
 
-def _cores(table: Table, interfaces: tuple[str, ...]) -> str:
+def _cores(table: SuiteTable, interfaces: tuple[str, ...]) -> str:
     """`pairs`: every pair of cores is a separate case."""
     cores = table.word("cores", CORES, "any")
     if cores == "pairs" and not all("partner_core" in INTERFACES[name].takes for name in interfaces):
@@ -331,7 +331,7 @@ def _cores(table: Table, interfaces: tuple[str, ...]) -> str:
     return cores
 
 
-def _buffers(table: Table, key: str) -> tuple[BufferGlob, ...]:
+def _buffers(table: SuiteTable, key: str) -> tuple[BufferGlob, ...]:
     globs = []
     for text in table.texts(key):
         match = _BUFFER_GLOB.match(text)
@@ -350,12 +350,12 @@ def _buffers(table: Table, key: str) -> tuple[BufferGlob, ...]:
     return tuple(globs)
 
 
-def _check_device_glob(table: Table, key: str, text: str) -> None:
+def _check_device_glob(table: SuiteTable, key: str, text: str) -> None:
     if not _DEVICE_GLOB.match(text):
         table.fail(key, f"'{text}' is not a device", "write cpu0, gpu3, gpu* or *")
 
 
-def _executors(table: Table, chase: bool) -> tuple[str, ...]:
+def _executors(table: SuiteTable, chase: bool) -> tuple[str, ...]:
     executors = table.texts("executor", None if chase else "both")
     for executor in executors:
         if chase and executor in EXECUTOR_WORDS:
@@ -381,7 +381,7 @@ def _sizes(value: Any) -> tuple[int, ...]:
     return expand_sizes(items)
 
 
-def _caches(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
+def _caches(table: SuiteTable, interfaces: tuple[str, ...]) -> tuple[str, ...]:
     """A chase always stays on its working set (`warm`); only its size decides which cache holds it."""
     stays = INTERFACES[interfaces[0]].figure != "bandwidth"
     if stays and "cache" in table.data:

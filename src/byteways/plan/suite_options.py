@@ -10,7 +10,7 @@ from typing import Any
 from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality.request import Mistake, Request, mistake
 from byteways.plan.spelling import closest
-from byteways.plan.suite_table import Table, kind_of_value
+from byteways.plan.suite_table import SuiteTable, kind_of_value
 from byteways.plan.suite_types import Sweep
 from byteways.plan.transfer_sets import EXAMPLE, TransferSet, parse_transfers
 
@@ -19,11 +19,11 @@ _NUMBERS = re.compile(r"^\d+(,\d+)+$")
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 #: Option values by name, as in a sweep.
-Options = Mapping[str, tuple[int | str | bool, ...]]
+SweepOptions = Mapping[str, tuple[int | str | bool, ...]]
 
 
 def options_of(
-    table: Table, name: str, interfaces: tuple[str, ...]
+    table: SuiteTable, name: str, interfaces: tuple[str, ...]
 ) -> dict[str, tuple[int | str | bool, ...]]:
     data = table.data.get(name, {})
     if not isinstance(data, dict):
@@ -44,7 +44,7 @@ def options_of(
     return options
 
 
-def _check_option(table: Table, key: str, value: Any) -> None:
+def _check_option(table: SuiteTable, key: str, value: Any) -> None:
     option = OPTIONS[key]
     if option.is_truth:
         if not isinstance(value, bool):
@@ -63,7 +63,7 @@ def _check_option(table: Table, key: str, value: Any) -> None:
         table.fail(key, f"{kind_of_value(value)} instead of a positive integer")
 
 
-def environment_of(table: Table) -> dict[str, tuple[str, ...]]:
+def environment_of(table: SuiteTable) -> dict[str, tuple[str, ...]]:
     data = table.data.get("environment", {})
     if not isinstance(data, dict):
         table.fail(
@@ -77,7 +77,7 @@ def environment_of(table: Table) -> dict[str, tuple[str, ...]]:
     return {key: reader.texts(key) for key in data}
 
 
-def check_products(table: Table, sweep: Sweep) -> None:
+def check_products(table: SuiteTable, sweep: Sweep) -> None:
     """Rejects a value that makes all its cases impossible on any machine: a typing error.
 
     Impossible combinations of otherwise useful values are a normal part of a product, and are skipped.
@@ -92,13 +92,13 @@ def check_products(table: Table, sweep: Sweep) -> None:
 
 
 def _check_product(
-    table: Table,
+    table: SuiteTable,
     prefix: str,
     interfaces: Sequence[str],
     patterns: Sequence[str],
     caches: Sequence[str],
     sizes: Sequence[int],
-    options: Options,
+    options: SweepOptions,
 ) -> None:
     """`prefix` is the prefix of these axes' keys."""
     good: set[tuple[str, object]] = set()
@@ -129,7 +129,7 @@ def _requests(
     patterns: Sequence[str],
     caches: Sequence[str],
     sizes: Sequence[int],
-    options: Options,
+    options: SweepOptions,
 ) -> Iterator[Request]:
     named = [[(name, value) for value in values] for name, values in options.items()]
     for interface, pattern, cache, size in itertools.product(interfaces, patterns, caches, sizes):
@@ -137,7 +137,7 @@ def _requests(
             yield Request(interface, pattern, cache, size, dict(chosen))
 
 
-def transfers_of(table: Table, patterns: tuple[str, ...]) -> tuple[TransferSet, ...]:
+def transfers_of(table: SuiteTable, patterns: tuple[str, ...]) -> tuple[TransferSet, ...]:
     """Reads the sets of transfers of pattern `transfers`; other patterns have none."""
     if ("transfers" in table.data) != ("transfers" in patterns):
         key = "transfers" if "transfers" in table.data else "pattern"

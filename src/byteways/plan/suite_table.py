@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Table:
+class SuiteTable:
     """One table of the file, with its location and name for messages."""
 
     data: Mapping[str, Any]
@@ -94,10 +94,10 @@ class Table:
             self.fail(key, f"unknown {kind} '{word}'", ends(word) or closest(word, valid))
         return ours
 
-    def below(self, key: str, data: Mapping[str, Any]) -> Table:
+    def below(self, key: str, data: Mapping[str, Any]) -> SuiteTable:
         """Returns the nested table under a key."""
         origin = Origin(self.origin.file, self.origin.lines, (*self.origin.place, key))
-        return Table(data, origin, f"{self.label}, {key}")
+        return SuiteTable(data, origin, f"{self.label}, {key}")
 
     def converted(self, key: str, convert: Callable[[Any], T], value: Any) -> T:
         """Returns `convert(value)`; a ValueError becomes a message with the line."""

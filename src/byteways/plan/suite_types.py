@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from byteways.plan.toml_lines import Place, line_of
+from byteways.plan.toml_lines import TomlPath, line_of
 from byteways.plan.transfer_sets import TransferSet
 
 #: Least rounds for a ranking: two runs differ by more than the interval of one round.
@@ -27,8 +27,8 @@ class Origin:
     """The file and line of a sweep, for errors that depend on the machine."""
 
     file: str
-    lines: Mapping[Place, int] = field(default_factory=dict)
-    place: Place = ()
+    lines: Mapping[TomlPath, int] = field(default_factory=dict)
+    place: TomlPath = ()
 
     def at(self, key: str) -> str:
         """Formats `my.toml:12`, the line of `key` or of its sweep."""

@@ -11,10 +11,10 @@ from typing import TypeVar
 from byteways.errors import BytewaysError
 from byteways.plan import bounds, core_pairs, flow_sets, rank_sweep
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.flow_sets import Ends, Group
+from byteways.plan.flow_sets import FlowEnds, FlowGroup
 from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality import executes, kind_of
-from byteways.plan.link_classes import Assigned, LinkClass, representatives
+from byteways.plan.link_classes import Assigned, ClassOfPath, representatives
 from byteways.plan.memory import MEMORIES, OF_LIBRARIES, OWNERS
 from byteways.plan.ranks import Rank
 from byteways.plan.spelling import closest
@@ -36,7 +36,7 @@ class Expansion:
 def expand(
     sweep: Sweep,
     topology: Topology,
-    link_class: LinkClass,
+    link_class: ClassOfPath,
     runtimes: Collection[str] = (),
     ranks: Sequence[Rank] = (),
     before: int = 0,
@@ -98,7 +98,7 @@ def _expansion(sweep: Sweep, cases: Mapping[str, Case], notes: Sequence[str]) ->
 
 
 def _between_ranks(
-    sweep: Sweep, topology: Topology, link_class: LinkClass, ranks: Sequence[Rank], before: int
+    sweep: Sweep, topology: Topology, link_class: ClassOfPath, ranks: Sequence[Rank], before: int
 ) -> Expansion:
     notes: list[str] = []
     cases: dict[str, Case] = {}
@@ -172,7 +172,7 @@ def _buffers(
     return list(found)
 
 
-def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Group]:
+def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[FlowGroup]:
     """Returns the sets of flows that form one case each, before executors."""
     if one_buffer_sweep(sweep):
         pairs = [(buffer, buffer) for buffer in _buffers(sweep, "buffer", sweep.sources, topology, notes)]
@@ -208,13 +208,13 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
     return _hubs(sweep, pattern, pairs, topology)
 
 
-def _hubs(sweep: Sweep, pattern: str, pairs: list[Ends], topology: Topology) -> list[Group]:
+def _hubs(sweep: Sweep, pattern: str, pairs: list[FlowEnds], topology: Topology) -> list[FlowGroup]:
     """Returns concurrent flows: per hub of a fan, or all if hubs are near or there is no hub."""
     if pattern == "fan-in":
         order = topology.names()
         pairs.sort(key=lambda pair: order.index(pair[1].device))
     near = sweep.pairs == "near"
-    groups: dict[object, list[Ends]] = {}
+    groups: dict[object, list[FlowEnds]] = {}
     for source, destination in pairs:
         kinds: tuple[object, ...] = (source.memory, destination.memory)
         if pattern in ("fan-out", "fan-bidirectional") and not near:
@@ -232,11 +232,11 @@ def _hubs(sweep: Sweep, pattern: str, pairs: list[Ends], topology: Topology) -> 
     return [flow_sets.there_and_back(group) for group in hubs] if pattern == "fan-bidirectional" else hubs
 
 
-def _device_pair(ends: Ends) -> tuple[str, str]:
+def _device_pair(ends: FlowEnds) -> tuple[str, str]:
     return ends[0].device, ends[1].device
 
 
-def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[str]) -> list[Ends]:
+def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[str]) -> list[FlowEnds]:
     """Returns every source with every destination, except a device with itself."""
     besides = keys[0] == "beside_source"
     globs = (
@@ -250,7 +250,7 @@ def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[s
     return [pair for pair in pairs if local or pair[0].device != pair[1].device]
 
 
-def _pairs(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Ends]:
+def _pairs(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[FlowEnds]:
     local = pattern in ("unidirectional", "transfers")
     same = sweep.same_device or ("also" if local else "never")
     pairs = [
@@ -281,7 +281,9 @@ def one_buffer_sweep(sweep: Sweep) -> bool:
     return INTERFACES[sweep.interfaces[0]].buffers == "one"
 
 
-def _executors(sweep: Sweep, interface: str, group: Group, topology: Topology) -> Iterator[tuple[str, ...]]:
+def _executors(
+    sweep: Sweep, interface: str, group: FlowGroup, topology: Topology
+) -> Iterator[tuple[str, ...]]:
     """Returns for each case a tuple of executors, one per flow, according to the sweep's `executor`.
 
     `both` uses each end in turn and omits ends of a kind that never executes the interface (a CPU for
@@ -299,7 +301,7 @@ def _executors(sweep: Sweep, interface: str, group: Group, topology: Topology) -
                 yield (device,) * len(group)
 
 
-def _capable_end(interface: str, ends: Ends, side: int) -> str:
+def _capable_end(interface: str, ends: FlowEnds, side: int) -> str:
     for end in (ends[side], ends[1 - side]):
         if executes(interface, kind_of(end.device)):
             return end.device
@@ -307,7 +309,7 @@ def _capable_end(interface: str, ends: Ends, side: int) -> str:
 
 
 def _assigned(
-    sweep: Sweep, interface: str, groups: Sequence[Group], topology: Topology, notes: list[str]
+    sweep: Sweep, interface: str, groups: Sequence[FlowGroup], topology: Topology, notes: list[str]
 ) -> list[Assigned]:
     """Returns every group with every set of executors of the sweep for this interface."""
     assigned = []
@@ -334,7 +336,7 @@ def _assigned(
     return assigned
 
 
-def _end(sweep: Sweep, key: str, word: str, ends: Ends, topology: Topology) -> list[str]:
+def _end(sweep: Sweep, key: str, word: str, ends: FlowEnds, topology: Topology) -> list[str]:
     """Returns the devices that "source", "destination" or a glob stand for."""
     if word in ("source", "destination"):
         return [topology.executor(ends[0 if word == "source" else 1].device)]
@@ -352,7 +354,7 @@ def _chase_wanted(sweep: Sweep, executor: str, buffer: Buffer, topology: Topolog
 def _flows(
     sweep: Sweep,
     interface: str,
-    group: Group,
+    group: FlowGroup,
     executors: tuple[str, ...],
     topology: Topology,
     notes: list[str],
@@ -382,7 +384,7 @@ def _flows(
                 )
 
 
-def _buffers_of(sweep: Sweep, ends: Ends) -> Ends:
+def _buffers_of(sweep: Sweep, ends: FlowEnds) -> FlowEnds:
     return (ends[0], ends[0]) if sweep.arrays == "source" else ends
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 #: A table or key: ("rounds",), ("sweep", 2), ("sweep", 2, "size"), ("sweep", 2, "options", "blocks").
-Place = tuple[str | int, ...]
+TomlPath = tuple[str | int, ...]
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=(.*)$""")
@@ -23,14 +23,14 @@ def _open_brackets(text: str) -> int:
     return sum(bare.count(mark) for mark in "[{") - sum(bare.count(mark) for mark in "]}")
 
 
-def key_lines(text: str) -> Mapping[Place, int]:
+def key_lines(text: str) -> Mapping[TomlPath, int]:
     """Returns the line numbers (from 1) of all tables and keys of a valid TOML text.
 
     Keys of an inline table have the line of the table.
     """
-    lines: dict[Place, int] = {}
-    tables: dict[Place, int] = {}  # [[…]] by name: index of the last one
-    table: Place = ()
+    lines: dict[TomlPath, int] = {}
+    tables: dict[TomlPath, int] = {}  # [[…]] by name: index of the last one
+    table: TomlPath = ()
     depth = 0
     quotes = ""  # the currently open triple quotes
     for number, line in enumerate(text.splitlines(), 1):
@@ -61,7 +61,7 @@ def key_lines(text: str) -> Mapping[Place, int]:
     return lines
 
 
-def line_of(lines: Mapping[Place, int], place: Place) -> int | None:
+def line_of(lines: Mapping[TomlPath, int], place: TomlPath) -> int | None:
     """Returns the line of a key, or of the nearest enclosing table that has one."""
     while place:
         if place in lines:

@@ -9,7 +9,7 @@ from typing import Any
 
 from byteways.explain.results.machine_names import gpus
 from byteways.explain.results.progress import progress
-from byteways.explain.results.summary import Result, Run
+from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.two_runs.environments import carriers
 from byteways.record.simulation_mark import is_simulated
 from byteways.report.numbers import moment
@@ -17,7 +17,7 @@ from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 
 
-def facts(run: Run) -> tuple[tuple[str, str], ...]:
+def facts(run: RecordedRun) -> tuple[tuple[str, str], ...]:
     """Returns names and values for the head of the page: what was run, when, on what."""
     manifest = run.manifest
     suite, host = manifest.get("suite") or {}, manifest.get("host") or {}
@@ -68,7 +68,7 @@ def _domains(count: int) -> str:
     return f"{count} NUMA domain{'s' if count > 1 else ''}, "
 
 
-def devices(run: Run) -> tuple[tuple[str, ...], ...]:
+def devices(run: RecordedRun) -> tuple[tuple[str, ...], ...]:
     """Rows of the table of devices: name, model, memory, compute, identity."""
     rows = []
     for device in run.topology.devices:
@@ -86,7 +86,7 @@ def devices(run: Run) -> tuple[tuple[str, ...], ...]:
     return tuple(rows)
 
 
-def method(run: Run, found: Sequence[Result]) -> tuple[tuple[str, str], ...]:
+def method(run: RecordedRun, found: Sequence[Result]) -> tuple[tuple[str, str], ...]:
     """Returns how the results on this page were measured, counted over the records."""
     measured = [record for cell in found for record in cell.records]
 

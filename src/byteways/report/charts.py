@@ -12,7 +12,7 @@ from math import log10
 from statistics import median
 from typing import Any
 
-from byteways.explain.display.curves import Family, Mark, Point, Scaling, Series
+from byteways.explain.display.curves import CacheMark, CurveSeries, Family, Point, Scaling
 from byteways.explain.display.topic import Plot
 from byteways.report.axes import count_axis, log_axis, size_axis
 from byteways.units import format_bandwidth, format_size
@@ -53,7 +53,7 @@ def short(value: float) -> float:
 
 
 def _traces(
-    series: Series, index: int, scale: float, x_text: Sequence[str], unit: str
+    series: CurveSeries, index: int, scale: float, x_text: Sequence[str], unit: str
 ) -> list[dict[str, Any]]:
     """Returns a line with its band: the interval, or the median of intervals if pairs are pooled."""
     xs = [point.x for point in series.points]
@@ -114,13 +114,13 @@ def over_size(family: Family) -> Chart:
     return Chart(family.title, " ".join(caption), figure)
 
 
-def _fastest(family: Family) -> list[Series]:
+def _fastest(family: Family) -> list[CurveSeries]:
     """Returns as many series as can be labelled directly, those highest at their largest size."""
     ranked = sorted(family.series, key=lambda series: -series.points[-1].value)[:MOST_DIRECT]
     return [series for series in family.series if series in ranked]
 
 
-def _curve(series: Series) -> dict[str, Any]:
+def _curve(series: CurveSeries) -> dict[str, Any]:
     return {
         "label": series.label,
         "x": [round(point.x) for point in series.points],
@@ -153,7 +153,7 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
     data: list[dict[str, Any]] = []
     for index, scaling in enumerate(shown):
         text = [f"{point.x} concurrent" for point in scaling.points]
-        data += _traces(Series(scaling.title, scaling.points), index, 1e9, text, "GB/s")
+        data += _traces(CurveSeries(scaling.title, scaling.points), index, 1e9, text, "GB/s")
     widest = max(point.x for scaling in scalings for point in scaling.points)
     single = {scaling.points[0].value / 1e9 for scaling in scalings if scaling.points[0].x == 1}
     if single:
@@ -210,7 +210,7 @@ def _over_hubs(scalings: Sequence[Scaling]) -> list[Scaling]:
     return found
 
 
-def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
+def over_working_set(family: Family, marks: Sequence[CacheMark]) -> Chart:
     """Charts latency over working set, both logarithmic, with cache sizes marked."""
     sizes = [round(point.x) for series in family.series for point in series.points]
     data: list[dict[str, Any]] = []
@@ -245,7 +245,7 @@ def of_plot(plot: Plot) -> Chart:
     data: list[dict[str, Any]] = []
     for index, line in enumerate(plot.lines):
         points = tuple(Point(point.x, point.y, point.low, point.high, 1) for point in line.points)
-        band, trace = _traces(Series(line.label, points), index, 1.0, [""] * len(points), "")
+        band, trace = _traces(CurveSeries(line.label, points), index, 1.0, [""] * len(points), "")
         trace["text"] = [plain(point.text) for point in line.points]
         if line.published:
             data.append(

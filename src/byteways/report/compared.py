@@ -10,11 +10,11 @@ from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
 from byteways.explain.results.selection import broadest_size, concurrent, label_order, unidirectional
-from byteways.explain.results.summary import Run
+from byteways.explain.results.summary import RecordedRun
 from byteways.explain.two_runs.comparison import Comparison
 from byteways.explain.two_runs.environments import Difference
 from byteways.explain.two_runs.link_changes import LinkChange, link_changes
-from byteways.explain.two_runs.paired_cases import Pair, moved
+from byteways.explain.two_runs.paired_cases import PairedCase, moved
 from byteways.explain.two_runs.wording_comparison import (
     change,
     headline,
@@ -27,7 +27,7 @@ from byteways.explain.two_runs.wording_comparison import (
 from byteways.record.simulation_mark import is_simulated, mark_of, relabel_as_simulated, subject
 from byteways.report.charts import Chart
 from byteways.report.node.changes import draw_changes
-from byteways.report.node.drawing import Drawing
+from byteways.report.node.drawing import NodeDrawing
 from byteways.report.numbers import moment
 from byteways.report.views import contention, curve_changes, hierarchy
 from byteways.report.views.changed import Changed
@@ -61,7 +61,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Change:
+class CaseChange:
     """A case that differs: what `compare` prints, and how strongly it is shaded."""
 
     texts: tuple[str, ...]  # below wording_comparison.HEADINGS
@@ -91,9 +91,9 @@ class ComparedPage:
     suspicion: str
     sides: tuple[Side, Side]
     environment: tuple[Difference, ...]
-    drawing: Drawing | None
+    drawing: NodeDrawing | None
     links: tuple[str, ...]  # sentences on the links that changed most
-    changes: tuple[Change, ...]
+    changes: tuple[CaseChange, ...]
     differing: int  # cases, of which `changes` are the first
     lost: tuple[tuple[str, str, str], ...]  # status, case, reason
     notes: tuple[str, ...]  # what is not compared
@@ -116,7 +116,7 @@ class ComparedPage:
         return tuple(chart for view in self.views for chart in view.charts)
 
 
-def from_comparison(runs: Sequence[Run], compared: Comparison) -> ComparedPage:
+def from_comparison(runs: Sequence[RecordedRun], compared: Comparison) -> ComparedPage:
     """Returns the page of two runs and their comparison."""
     first, second = map(Index.of, runs)
     simulated = any(is_simulated(run.manifest) for run in runs)
@@ -134,7 +134,7 @@ def from_comparison(runs: Sequence[Run], compared: Comparison) -> ComparedPage:
         compared.environment,
         draw_changes(first.topology, links) if first.topology.devices else None,
         tuple(_sentences(links)),
-        tuple(Change(row(pair), pair.slower) for pair in differing[:MOST_CASES]),
+        tuple(CaseChange(row(pair), pair.slower) for pair in differing[:MOST_CASES]),
         len(differing),
         tuple((one.status, f"{one.interface} {one.path}", told(one.reason or "")) for one in compared.lost),
         tuple(told(text) for text in _notes(compared)),
@@ -143,7 +143,7 @@ def from_comparison(runs: Sequence[Run], compared: Comparison) -> ComparedPage:
     )
 
 
-def _side(role: str, name: str, run: Run) -> Side:
+def _side(role: str, name: str, run: RecordedRun) -> Side:
     suite = run.manifest.get("suite") or {}
     started = moment(str(run.manifest.get("started_at") or ""))
     about = f"{suite.get('name', 'run')} on {subject(run.manifest)}, {started}"
@@ -164,7 +164,9 @@ def _sentences(links: Iterable[LinkChange]) -> Iterator[str]:
         yield "No link changed in all transfers of an interface over it"
 
 
-def _views(first: Index, second: Index, pairs: Sequence[Pair], simulated: bool) -> Iterator[ComparedView]:
+def _views(
+    first: Index, second: Index, pairs: Sequence[PairedCase], simulated: bool
+) -> Iterator[ComparedView]:
     """Yields the sections with charts that have any."""
     told = {
         "curves": ("Bandwidth vs size", CURVES, curve_changes.changes(first, pairs)),
@@ -205,7 +207,7 @@ def _notes(compared: Comparison) -> Iterator[str]:
         yield "The machines have different GPUs: byteways compare --by link-class compares parts of the peak"
 
 
-def _map(pairs: Sequence[Pair], links: Sequence[LinkChange]) -> dict[str, Any]:
+def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, Any]:
     """Returns all transfers between two buffers over cold caches by column, the largest changes first."""
     pairs = [pair for pair in pairs if pair.first.record.cache == "cold" and _of_two(pair)]
     if not pairs:
@@ -243,7 +245,7 @@ def _map(pairs: Sequence[Pair], links: Sequence[LinkChange]) -> dict[str, Any]:
     }
 
 
-def _rates(pair: Pair) -> list[float]:
+def _rates(pair: PairedCase) -> list[float]:
     """Returns value, low and high in GB/s of the first run, then of the second."""
     return [
         float(f"{value / 1e9:.4g}")
@@ -252,7 +254,7 @@ def _rates(pair: Pair) -> list[float]:
     ]
 
 
-def _of_two(pair: Pair) -> bool:
+def _of_two(pair: PairedCase) -> bool:
     """Whether it is the bandwidth of one flow, or of two in opposite directions."""
     cell = pair.first
     if cell.record.pattern == "bidirectional":
@@ -260,5 +262,5 @@ def _of_two(pair: Pair) -> bool:
     return bool(unidirectional([cell]))
 
 
-def _ends(pair: Pair) -> tuple[str, str]:
+def _ends(pair: PairedCase) -> tuple[str, str]:
     return pair.first.source.device, pair.first.destination.device

@@ -38,26 +38,26 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Place:
+class PageLink:
     """What a link leads to, and what it says."""
 
     anchor: str
     words: str
 
 
-def places(tables: Tables, cells: Iterable[Result], wanted: Collection[str]) -> dict[str, Place]:
+def places(tables: Tables, cells: Iterable[Result], wanted: Collection[str]) -> dict[str, PageLink]:
     """Returns where the page shows each of the wanted cases, by case id."""
     asked = ((cell.record, question(cell)) for cell in cells if cell.record.case_id in wanted)
-    shown = {record.case_id: Place(anchor, record.path) for record, anchor in asked if anchor}
+    shown = {record.case_id: PageLink(anchor, record.path) for record, anchor in asked if anchor}
     for anchor, some in (("first-touch", tables.first_touch), ("latency", tables.latency)):
         for grid in some:
-            shown.update((cell.record.case_id, Place(anchor, NAMES[anchor])) for cell in grid.members())
+            shown.update((cell.record.case_id, PageLink(anchor, NAMES[anchor])) for cell in grid.members())
     for row in tables.patterns:  # the map has both directions at once, too
-        shown.setdefault(row.cell.record.case_id, Place("patterns", NAMES["patterns"]))
+        shown.setdefault(row.cell.record.case_id, PageLink("patterns", NAMES["patterns"]))
     return shown
 
 
-def evidence(findings: Iterable[Finding], shown: Mapping[str, Place]) -> list[Evidence]:
+def evidence(findings: Iterable[Finding], shown: Mapping[str, PageLink]) -> list[Evidence]:
     """Returns findings with the place of their results.
 
     Args:
@@ -76,10 +76,10 @@ def _operands(finding: Finding) -> list[Operand]:
     return [*finding.results, *(side for claim in finding.claims for side in (claim.first, claim.second))]
 
 
-def _evidence(finding: Finding, shown: Mapping[str, Place]) -> Evidence:
+def _evidence(finding: Finding, shown: Mapping[str, PageLink]) -> Evidence:
     operands, ids = _operands(finding), cases_of(finding)
     other = "data" if ids else _of_text(finding)
-    place = next((shown[case] for case in ids if case in shown), Place(other, NAMES[other]))
+    place = next((shown[case] for case in ids if case in shown), PageLink(other, NAMES[other]))
     paths = tuple(dict.fromkeys(path for one in operands[:2] for path in one.paths))
     return Evidence(finding.title, finding.detail, place.anchor, place.words, paths)
 

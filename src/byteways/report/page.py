@@ -15,13 +15,13 @@ from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import rate
 from byteways.explain.display import curves
 from byteways.explain.display.picture import Chip
-from byteways.explain.display.topic import Table
+from byteways.explain.display.topic import TopicTable
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
 from byteways.explain.results.obstacles import Reason, WarningGroup
 from byteways.explain.results.progress import notices
-from byteways.explain.results.summary import Result, Run, gpu_caches
+from byteways.explain.results.summary import RecordedRun, Result, gpu_caches
 from byteways.explain.subjects.routes import route_tables
 from byteways.explain.subjects.study import repeated
 from byteways.explain.tables import Tables, tables
@@ -34,7 +34,7 @@ from byteways.report.charts import Chart
 from byteways.report.evidence import Evidence, cases_of, evidence, places
 from byteways.report.explore import Explorer, explorer
 from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
-from byteways.report.node.drawing import Drawing, draw
+from byteways.report.node.drawing import NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
@@ -86,8 +86,8 @@ class PageExhibit:
     title: str
     chips: tuple[Chip, ...]
     charts: tuple[tuple[Chart, int], ...]
-    matrices: tuple[Table, ...]
-    values: tuple[Table, ...]
+    matrices: tuple[TopicTable, ...]
+    values: tuple[TopicTable, ...]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class PageTopic:
     anchor: str
     title: str
     lead: str
-    tables: tuple[Table, ...]
+    tables: tuple[TopicTable, ...]
     charts: tuple[Chart, ...]
     first_chart: int
     plots: int  # number of charts that belong to no exhibit
@@ -131,7 +131,7 @@ class Page:
     leads: tuple[tuple[str, tuple[PageLead | str, ...]], ...]  # by kind of pair, one entry per size
     findings: tuple[Finding, ...]
     evidence: tuple[Evidence, ...]  # the first findings, with where their results are
-    drawing: Drawing | None
+    drawing: NodeDrawing | None
     explorer: Explorer | None
     devices: tuple[tuple[str, ...], ...]
     topology_notes: tuple[str, ...]
@@ -170,7 +170,7 @@ FIRST_FINDINGS = 3
 _DATA = ("mark", "explorer", "manifest")
 
 
-def from_run(run: Run, beside: Run | None = None) -> Page:
+def from_run(run: RecordedRun, beside: RecordedRun | None = None) -> Page:
     """Returns the page of a run; `beside`: of the same study on another machine, drawn with it."""
     page = _page(run, beside)
     if not page.simulated:
@@ -202,7 +202,7 @@ def _worded(value: Any) -> Any:
     return value
 
 
-def _page(whole: Run, beside: Run | None) -> Page:
+def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
     run = Index.of(whole)
     run.beside = beside
     manifest, found = run.manifest, run.cells
@@ -287,7 +287,7 @@ def _about(run: Index) -> str:
     return ", ".join(part for part in told if part)
 
 
-def _topics(run: Run, found: Sequence[Result], first: int) -> tuple[PageTopic, ...]:
+def _topics(run: RecordedRun, found: Sequence[Result], first: int) -> tuple[PageTopic, ...]:
     """The topics of a run; `first` is the index of their first chart."""
     pages: list[PageTopic] = []
     for topic in topics(run, found):

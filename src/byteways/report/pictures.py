@@ -7,7 +7,7 @@ from itertools import chain
 from math import log10
 from typing import Any
 
-from byteways.explain.display.picture import BAND, Label, Panel, Picture, Spot, Stroke
+from byteways.explain.display.picture import BAND, Label, Panel, Picture, SeriesStroke, Spot
 from byteways.report.axes import log_axis, size_axis
 from byteways.report.charts import HATCH, SYMBOLS, Chart, plain, short
 
@@ -59,7 +59,7 @@ def of_picture(picture: Picture) -> Chart:
     return Chart(picture.title, picture.caption, {"data": data, "layout": layout})
 
 
-def _main(stroke: Stroke, picture: Picture, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _main(stroke: SeriesStroke, picture: Picture, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yields ours as a curve, bars or squares, its trend, and the published values as open markers."""
     if stroke.ours:
         yield _ours(stroke, picture)
@@ -77,7 +77,7 @@ def _main(stroke: Stroke, picture: Picture, systems: Sequence[str]) -> Iterator[
         yield {**_marks(stroke, spots, _symbol(system, systems), picture.plot), **_error_bars(spots)}
 
 
-def _ours(stroke: Stroke, picture: Picture) -> dict[str, Any]:
+def _ours(stroke: SeriesStroke, picture: Picture) -> dict[str, Any]:
     alone = {"showlegend": False} if stroke.name in picture.groups or len(picture.strokes) == 1 else {}
     own = {
         **_own(stroke),
@@ -111,11 +111,11 @@ def _ours(stroke: Stroke, picture: Picture) -> dict[str, Any]:
     }
 
 
-def _own(stroke: Stroke) -> dict[str, Any]:
+def _own(stroke: SeriesStroke) -> dict[str, Any]:
     return {"name": plain(stroke.name), "legendgroup": stroke.name, "colour": stroke.colour}
 
 
-def _marks(stroke: Stroke, spots: Sequence[Spot], symbol: str, plot: str) -> dict[str, Any]:
+def _marks(stroke: SeriesStroke, spots: Sequence[Spot], symbol: str, plot: str) -> dict[str, Any]:
     # On a bar of its own colour an open marker is drawn in the colour of the text.
     return {
         **_own(stroke),
@@ -159,7 +159,7 @@ def _legend(picture: Picture, systems: Sequence[str]) -> Iterator[dict[str, Any]
 
 
 def _ratio(
-    stroke: Stroke, axis: str, systems: Sequence[str], picture: Picture, reach: float
+    stroke: SeriesStroke, axis: str, systems: Sequence[str], picture: Picture, reach: float
 ) -> Iterator[dict[str, Any]]:
     """Yields quotients of ours as a line, and those of published values as markers."""
     if stroke.ours:

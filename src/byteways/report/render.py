@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from byteways.explain.best.representative import RULE
-from byteways.explain.results.summary import Run, shown
+from byteways.explain.results.summary import RecordedRun, shown
 from byteways.explain.two_runs.wording_comparison import HEADINGS
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart
@@ -52,7 +52,7 @@ class DeferredTexts:
         return packed(visible_data(list(self._texts))) if self._texts else ""
 
 
-def packed_records(run: Run) -> str:
+def packed_records(run: RecordedRun) -> str:
     """Returns the records of a run for the table of its page."""
     return packed(record_data(run.manifest, list(map(shown, run.records))))
 

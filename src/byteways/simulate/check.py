@@ -9,9 +9,17 @@ from typing import Any, NoReturn
 
 from byteways.errors import BytewaysError
 from byteways.plan.spelling import closest
-from byteways.plan.toml_lines import Place, key_lines, line_of
-from byteways.simulate.model import ASSUMED, FITTED, Fact, Fit, MachineModel, Source, Value
-from byteways.simulate.schema import ARRAYS, FIT_KEYS, MOST_CORES, OPTIONAL_TABLES, TABLES, Key, needed_tables
+from byteways.plan.toml_lines import TomlPath, key_lines, line_of
+from byteways.simulate.model import ASSUMED, FITTED, FactValue, Fit, MachineModel, Source, SourcedValue
+from byteways.simulate.schema import (
+    ARRAYS,
+    FIT_KEYS,
+    MOST_CORES,
+    OPTIONAL_TABLES,
+    TABLES,
+    ModelKey,
+    needed_tables,
+)
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # no "--", which is invalid in XML comments
 _DEVICE = re.compile(r"^(cpu|gpu)(\d+)$")
@@ -28,16 +36,16 @@ class _Reader:
     """The file being parsed, and the facts found so far."""
 
     file: str
-    lines: Mapping[Place, int]
+    lines: Mapping[TomlPath, int]
     sources: Mapping[str, Source]
-    facts: dict[str, Fact] = field(default_factory=dict)
+    facts: dict[str, SourcedValue] = field(default_factory=dict)
 
-    def fail(self, place: Place, problem: str, hint: str | None = None) -> NoReturn:
+    def fail(self, place: TomlPath, problem: str, hint: str | None = None) -> NoReturn:
         line = line_of(self.lines, place) or line_of(self.lines, (*place, 0))  # of the first [[…]]
         where = f"{self.file}:{line}" if line else self.file
         raise BytewaysError(f"{where}: key '{_dotted(place)}': {problem}", hint=hint)
 
-    def table(self, data: Mapping[str, Any], name: str, place: Place) -> None:
+    def table(self, data: Mapping[str, Any], name: str, place: TomlPath) -> None:
         """Reads the facts of one table; nested tables are read separately."""
         inner = _children(name)
         for key in data:
@@ -51,7 +59,7 @@ class _Reader:
             elif kind.neutral is None:
                 self.fail((*place, key), "missing")
             else:
-                self.facts[path] = Fact(kind.neutral)
+                self.facts[path] = SourcedValue(kind.neutral)
         for child in inner:
             if child not in data:
                 continue
@@ -64,12 +72,12 @@ class _Reader:
             else:
                 self.table(data[child], path, (*place, child))
 
-    def items(self, value: Any, place: Place) -> list[Mapping[str, Any]]:
+    def items(self, value: Any, place: TomlPath) -> list[Mapping[str, Any]]:
         if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
             self.fail(place, "expected an array of tables", f"write [[{_dotted(place)}]], in double brackets")
         return value
 
-    def fact(self, value: Any, kind: Key, place: Place) -> Fact:
+    def fact(self, value: Any, kind: ModelKey, place: TomlPath) -> SourcedValue:
         if kind.sourced:
             if not isinstance(value, list) or len(value) != 2 or not isinstance(value[1], str):
                 self.fail(
@@ -78,10 +86,10 @@ class _Reader:
                     'write [value, "source_key: where"], or with "assumed: why" or "fitted: source_key"',
                 )
             self.source(value[1], place)
-            return Fact(self.value(value[0], kind, place), value[1])
-        return Fact(self.value(value, kind, place))
+            return SourcedValue(self.value(value[0], kind, place), value[1])
+        return SourcedValue(self.value(value, kind, place))
 
-    def source(self, text: str, place: Place) -> None:
+    def source(self, text: str, place: TomlPath) -> None:
         """Checks the form of a source: `key: where`, `assumed: why`, `fitted: key`."""
         first, colon, rest = text.partition(":")
         if not colon or not rest.strip():
@@ -96,10 +104,10 @@ class _Reader:
                 closest(key, (*self.sources, ASSUMED, FITTED)),
             )
 
-    def value(self, value: Any, kind: Key, place: Place) -> Value:
+    def value(self, value: Any, kind: ModelKey, place: TomlPath) -> FactValue:
         """Returns the value if it has the right kind."""
         if kind.kind in ("texts", "wholes"):
-            one = Key("text") if kind.kind == "texts" else Key("whole")
+            one = ModelKey("text") if kind.kind == "texts" else ModelKey("whole")
             if not isinstance(value, list) or not value:
                 self.fail(place, f"{_kind(value)} instead of a list")
             return tuple(self.value(item, one, place) for item in value)  # type: ignore[misc]
@@ -137,7 +145,7 @@ def read_machine(data: Mapping[str, Any], *, text: str, file: str) -> MachineMod
             reader.fail(tuple(table.split(".")), "missing table")
     for table in OPTIONAL_TABLES:
         if not any(key.startswith(f"{table}.") for key in facts):
-            facts |= {f"{table}.{key}": Fact(_least(kind)) for key, kind in TABLES[table].items()}
+            facts |= {f"{table}.{key}": SourcedValue(_least(kind)) for key, kind in TABLES[table].items()}
     name = str(facts["name"].value)
     if not _NAME.fullmatch(name):
         reader.fail(("name",), f"'{name}' is not a valid name", "use lower-case letters, digits and hyphens")
@@ -179,9 +187,9 @@ def _fit(reader: _Reader, data: Any) -> Fit | None:
     for key in data:
         if key not in FIT_KEYS:
             reader.fail(("fit", key), "unknown key", closest(key, FIT_KEYS))
-    counts = [reader.value(data.get(key), Key("whole"), ("fit", key)) for key in FIT_KEYS[:2]]
+    counts = [reader.value(data.get(key), ModelKey("whole"), ("fit", key)) for key in FIT_KEYS[:2]]
     errors = [
-        float(reader.value(data[key], Key("number"), ("fit", key))) if key in data else None  # type: ignore[arg-type]
+        float(reader.value(data[key], ModelKey("number"), ("fit", key))) if key in data else None  # type: ignore[arg-type]
         for key in FIT_KEYS[2:]
     ]
     return Fit(int(counts[0]), int(counts[1]), errors[0], errors[1])  # type: ignore[arg-type]
@@ -215,7 +223,7 @@ def _check_devices(reader: _Reader, model: MachineModel) -> None:
         reader.fail(("topology", "cache_sharing"), "one entry per [[cpu.caches]] table is needed")
     seen: set[frozenset[str]] = set()
     for index in range(model.count("links")):
-        place: Place = ("links", index, "pairs")
+        place: TomlPath = ("links", index, "pairs")
         for pair in model.texts(f"links.{index}.pairs"):
             ends = pair.split("-")
             if len(ends) != 2 or ends[0] == ends[1]:
@@ -233,7 +241,7 @@ def _check_devices(reader: _Reader, model: MachineModel) -> None:
             reader.fail(("staging", way), "sizes must increase; only the last step leaves out up_to_bytes")
 
 
-def _least(kind: Key) -> Value:
+def _least(kind: ModelKey) -> FactValue:
     """Returns the value of a key in a table that is missing: its default, or the least that it may have."""
     if kind.neutral is not None:
         return kind.neutral

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 #: Value of a fact; a tuple for a list of numbers or names.
-Value = str | int | float | bool | tuple[str | int | float, ...]
+FactValue = str | int | float | bool | tuple[str | int | float, ...]
 
 #: Kinds of sources outside the table of sources.
 ASSUMED, FITTED = "assumed", "fitted"
@@ -17,10 +17,10 @@ NOMINAL = "nominal"
 
 
 @dataclass(frozen=True)
-class Fact:
+class SourcedValue:
     """A value with its source; names need no source (empty)."""
 
-    value: Value
+    value: FactValue
     source: str = ""
 
     @property
@@ -73,7 +73,7 @@ class MachineModel:
     name: str
     title: str
     text: str  # the complete file
-    facts: Mapping[str, Fact]
+    facts: Mapping[str, SourcedValue]
     sources: Mapping[str, Source]
     fit: Fit | None  # None: not evaluated
 

@@ -18,7 +18,7 @@ LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa", "nic", "network")
 
 
 @dataclass(frozen=True)
-class Key:
+class ModelKey:
     """One key. Everything except names is written `[value, "source"]`.
 
     `neutral` is the default of an optional key; None: the key is required.
@@ -38,16 +38,16 @@ class Key:
 #: Limits per machine: above any real one, but still fast to simulate. Cores per domain and total (check.py).
 MOST_GPUS, MOST_DOMAINS, MOST_CORES = 256, 64, 4096
 
-_NUMBER, _WHOLE, _TRUTH = Key("number"), Key("whole"), Key("truth")
-_POSITIVE = Key("number", least=1e-9)
+_NUMBER, _WHOLE, _TRUTH = ModelKey("number"), ModelKey("whole"), ModelKey("truth")
+_POSITIVE = ModelKey("number", least=1e-9)
 #: A part of a nominal rate: nothing is faster than its link or memory.
-_SHARE = Key("number", least=1e-6, most=1.0)
-_SHARE_OR_NONE = Key("number", 0.0, most=1.0)
+_SHARE = ModelKey("number", least=1e-6, most=1.0)
+_SHARE_OR_NONE = ModelKey("number", 0.0, most=1.0)
 #: Bytes/s: less than a megabyte a second is probably meant as GB/s, and would take years of virtual time.
 #: More than a petabyte a second no link and no memory has: the fastest memory of a GPU has 8e12.
-_SPEED = Key("number", least=1e6, most=1e15)
-_SPEED_OR_NONE = Key("number", 0.0, most=1e15)
-_OPERATIONS = Key("number", least=1e6)
+_SPEED = ModelKey("number", least=1e6, most=1e15)
+_SPEED_OR_NONE = ModelKey("number", 0.0, most=1e15)
+_OPERATIONS = ModelKey("number", least=1e6)
 
 #: Keys of every kind of rate.
 _RATE = {
@@ -74,14 +74,14 @@ NEEDED_RATES: Mapping[str, tuple[str, ...]] = {
 KNOWN_RATES = tuple(name for one in ("kernel", "bulk", "engine", "blit") for name in _rate_names(one))
 
 #: Keys by table; "" is the top level. Tables in ARRAYS may be repeated.
-TABLES: Mapping[str, Mapping[str, Key]] = {
+TABLES: Mapping[str, Mapping[str, ModelKey]] = {
     "": {
-        "name": Key("text"),
-        "title": Key("text"),
-        "vendor": Key("text", words=VENDORS),
+        "name": ModelKey("text"),
+        "title": ModelKey("text"),
+        "vendor": ModelKey("text", words=VENDORS),
         "runtime_version": _WHOLE,
-        "hosts": Key("whole", 0, most=64),
-        "network_latency_ns": Key("number", 0.0),
+        "hosts": ModelKey("whole", 0, most=64),
+        "network_latency_ns": ModelKey("number", 0.0),
         "network_efficiency": _SHARE_OR_NONE,
         "noise": _NUMBER,
         "seed": _WHOLE,
@@ -90,45 +90,45 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "pageable_access": _TRUTH,
         "host_access": _TRUTH,
         "managed_memory": _TRUTH,
-        "gpu_domains": Key("truth", False),
+        "gpu_domains": ModelKey("truth", False),
     },
     "gpu": {
-        "count": Key("whole", least=1, most=MOST_GPUS),
-        "name": Key("text"),
-        "architecture": Key("text"),
-        "multiprocessors": Key("whole", least=1),
+        "count": ModelKey("whole", least=1, most=MOST_GPUS),
+        "name": ModelKey("text"),
+        "architecture": ModelKey("text"),
+        "multiprocessors": ModelKey("whole", least=1),
         "multiply_adds_per_s": _OPERATIONS,
-        "memory_bytes": Key("whole", least=1),
-        "cache_bytes": Key("whole", least=1),
+        "memory_bytes": ModelKey("whole", least=1),
+        "cache_bytes": ModelKey("whole", least=1),
         "memory_bytes_per_s": _SPEED,
-        "copy_engines": Key("whole", least=1),
-        "peer_copy_engines": Key("whole", least=1),
-        "hardware_queues": Key("whole", least=1),
-        "resident_threads": Key("whole", 0),
-        "kernel_overlap": Key("number", 0.0),
-        "queue_depth": Key("whole", least=1),
+        "copy_engines": ModelKey("whole", least=1),
+        "peer_copy_engines": ModelKey("whole", least=1),
+        "hardware_queues": ModelKey("whole", least=1),
+        "resident_threads": ModelKey("whole", 0),
+        "kernel_overlap": ModelKey("number", 0.0),
+        "queue_depth": ModelKey("whole", least=1),
         "thread_bytes_per_s": _SPEED_OR_NONE,
         "bulk_block_bytes_per_s": _SPEED_OR_NONE,
-        "domains": Key("wholes"),
-        "pci_addresses": Key("texts"),
-        "l2_bytes": Key("whole", 0),
-        "l2_latency_ns": Key("number", 0.0),
+        "domains": ModelKey("wholes"),
+        "pci_addresses": ModelKey("texts"),
+        "l2_bytes": ModelKey("whole", 0),
+        "l2_latency_ns": ModelKey("number", 0.0),
         "cache_latency_ns": _POSITIVE,
         "memory_latency_ns": _POSITIVE,
         "memory_wait_ns": _NUMBER,
         "peer_latency_ns": _POSITIVE,
-        "peer_span_bytes": Key("whole", 0),
-        "peer_far_latency_ns": Key("number", 0.0),
+        "peer_span_bytes": ModelKey("whole", 0),
+        "peer_far_latency_ns": ModelKey("number", 0.0),
         "hop_latency_ns": _NUMBER,
         "host_latency_ns": _POSITIVE,
         "routed_efficiency": _SHARE,
     },
     "cpu": {
-        "domains": Key("whole", least=1, most=MOST_DOMAINS),
-        "cores": Key("whole", least=1, most=MOST_CORES),
-        "name": Key("text"),
-        "architecture": Key("text"),
-        "memory_bytes": Key("whole", least=1),
+        "domains": ModelKey("whole", least=1, most=MOST_DOMAINS),
+        "cores": ModelKey("whole", least=1, most=MOST_CORES),
+        "name": ModelKey("text"),
+        "architecture": ModelKey("text"),
+        "memory_bytes": ModelKey("whole", least=1),
         "read_bytes_per_s": _SPEED,
         "write_bytes_per_s": _SPEED,
         "core_copy_bytes_per_s": _SPEED,
@@ -137,16 +137,16 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "team_ns": _NUMBER,
         "core_multiply_adds_per_s": _OPERATIONS,
         "core_remote_bytes_per_s": _SPEED,
-        "gpu_touched_part": Key("number", 0.0, most=1.0),
+        "gpu_touched_part": ModelKey("number", 0.0, most=1.0),
         "memory_latency_ns": _POSITIVE,
         "remote_latency_ns": _POSITIVE,
-        "memory_wait_ns": Key("number", 0.0),
+        "memory_wait_ns": ModelKey("number", 0.0),
     },
-    "cpu.caches": {"bytes": Key("whole", least=1), "latency_ns": _POSITIVE, "copy_bytes_per_s": _SPEED},
+    "cpu.caches": {"bytes": ModelKey("whole", least=1), "latency_ns": _POSITIVE, "copy_bytes_per_s": _SPEED},
     "links": {
-        "kind": Key("text", words=LINK_KINDS),
-        "pairs": Key("texts"),
-        "width": Key("whole", least=1),
+        "kind": ModelKey("text", words=LINK_KINDS),
+        "pairs": ModelKey("texts"),
+        "width": ModelKey("whole", least=1),
         "peak_bytes_per_s": _SPEED,
         "duplex_bytes_per_s": _SPEED_OR_NONE,
     },
@@ -154,18 +154,18 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "kernels_migrate": _TRUTH,
         "remote_efficiency": _SHARE_OR_NONE,
         "fault_ns": _NUMBER,
-        "fault_peer_ns": Key("number", 0.0),
+        "fault_peer_ns": ModelKey("number", 0.0),
         "to_gpu_bytes_per_s": _SPEED,
         "to_host_bytes_per_s": _SPEED,
         "peer_bytes_per_s": _SPEED,
         "prefetch_ns": _NUMBER,
-        "prefetch_peer_ns": Key("number", 0.0),
+        "prefetch_peer_ns": ModelKey("number", 0.0),
         "prefetch_to_gpu_bytes_per_s": _SPEED,
         "prefetch_to_host_bytes_per_s": _SPEED,
         "prefetch_peer_bytes_per_s": _SPEED,
     },
-    "staging.to": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _SPEED},
-    "staging.from": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _SPEED},
+    "staging.to": {"up_to_bytes": ModelKey("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _SPEED},
+    "staging.from": {"up_to_bytes": ModelKey("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _SPEED},
     "calls": {
         "enqueue_ns": _NUMBER,
         "synchronize_ns": _NUMBER,
@@ -186,22 +186,22 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "send_ns": _NUMBER,
         "receive_ns": _NUMBER,
         "handshake_ns": _NUMBER,
-        "ipc_from_bytes": Key("whole", 0),
+        "ipc_from_bytes": ModelKey("whole", 0),
         "core_device_bytes_per_s": _SPEED_OR_NONE,
-        "ipc_core_bytes": Key("whole", 0),
-        "ipc_core_ns": Key("number", 0.0),
-        "copy_ns": Key("number", 0.0),
-        "engine_ns": Key("number", 0.0),
-        "engine_system_part": Key("number", 0.0, most=1.0),
+        "ipc_core_bytes": ModelKey("whole", 0),
+        "ipc_core_ns": ModelKey("number", 0.0),
+        "copy_ns": ModelKey("number", 0.0),
+        "engine_ns": ModelKey("number", 0.0),
+        "engine_system_part": ModelKey("number", 0.0, most=1.0),
         "registration_ns": _NUMBER,
         "registers_once": _TRUTH,
-        "staging_bytes": Key("whole", least=4096),
+        "staging_bytes": ModelKey("whole", least=4096),
         "gpu_aware": _TRUTH,
         "ipc_by_engine": _TRUTH,
-        "core_reductions": Key("truth", False),
+        "core_reductions": ModelKey("truth", False),
     },
     "xccl": {
-        "channels": Key("whole", least=1),
+        "channels": ModelKey("whole", least=1),
         "ll_step_ns": _NUMBER,
         "simple_step_ns": _NUMBER,
         "call_ns": _NUMBER,
@@ -210,21 +210,21 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
     **{f"rates.{name}": _RATE for name in KNOWN_RATES},
     "topology": {
-        "memory_clock_mhz": Key("whole", least=1),
-        "memory_bus_bits": Key("whole", least=1),
-        "pcie_generation": Key("whole", 0, most=max(PCIE_GENERATIONS)),
-        "pcie_width": Key("whole", 0, most=32),
-        "virtual": Key("truth", False),
-        "cache_sharing": Key("wholes"),
+        "memory_clock_mhz": ModelKey("whole", least=1),
+        "memory_bus_bits": ModelKey("whole", least=1),
+        "pcie_generation": ModelKey("whole", 0, most=max(PCIE_GENERATIONS)),
+        "pcie_width": ModelKey("whole", 0, most=32),
+        "virtual": ModelKey("truth", False),
+        "cache_sharing": ModelKey("wholes"),
         # Of a GPU: of its compute units, and of the node. 0: not shown.
-        "dies": Key("whole", 0),
-        "compute_partitions": Key("wholes", 0),
-        "clock_mhz": Key("whole", 0),
-        "power_limit_watts": Key("whole", 0),
-        "l1_kib": Key("whole", 0),
-        "l1_instruction_kib": Key("whole", 0),
-        "l1_instruction_sharing": Key("whole", 0),
-        "cache_line_bytes": Key("whole", 0),
+        "dies": ModelKey("whole", 0),
+        "compute_partitions": ModelKey("wholes", 0),
+        "clock_mhz": ModelKey("whole", 0),
+        "power_limit_watts": ModelKey("whole", 0),
+        "l1_kib": ModelKey("whole", 0),
+        "l1_instruction_kib": ModelKey("whole", 0),
+        "l1_instruction_sharing": ModelKey("whole", 0),
+        "cache_line_bytes": ModelKey("whole", 0),
     },
 }
 #: Tables that a model may lack: no message of MPI is simulated then (run/work/simulated_ranks.py).
@@ -246,7 +246,7 @@ def needed_tables(vendor: str) -> tuple[str, ...]:
     return (*always, *rates)
 
 
-def _key_schema(key: Key) -> dict[str, Any]:
+def _key_schema(key: ModelKey) -> dict[str, Any]:
     if key.kind == "text":
         return {"enum": list(key.words)} if key.words else {"type": "string"}
     if key.kind == "texts":

@@ -16,7 +16,7 @@ SOURCE = "schieffer2025"
 
 
 @dataclass(frozen=True)
-class Choice:
+class PublishedChoice:
     """A transport, and the memory of data and of messages, by the names of plan/case.py."""
 
     transport: str
@@ -25,15 +25,15 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Gain:
+class PublishedGain:
     """A published ratio of two times, `before` over `after`."""
 
     id: str
     says: str
     pattern: str
     timed: str  # `iteration`, `exchange`
-    before: Choice
-    after: Choice
+    before: PublishedChoice
+    after: PublishedChoice
     low: float  # the published ratio, or the range of several problems
     high: float
     locator: str
@@ -48,15 +48,15 @@ class Gain:
 
 
 @cache
-def gains() -> tuple[Gain, ...]:
+def gains() -> tuple[PublishedGain, ...]:
     """Returns the rows of the file, in its order."""
     text = (resources.files("byteways.studies") / NAME).read_text(encoding="utf-8")
     return tuple(_gain(entry) for entry in read_toml(text, file=NAME)["gain"])
 
 
-def _gain(entry: Mapping[str, Any]) -> Gain:
+def _gain(entry: Mapping[str, Any]) -> PublishedGain:
     told = dict(entry)
     low, high = told.pop("published")
-    before, after = (Choice(**told.pop(side)) for side in ("before", "after"))
+    before, after = (PublishedChoice(**told.pop(side)) for side in ("before", "after"))
     seconds = tuple(told.pop("seconds", ()))
-    return Gain(before=before, after=after, low=low, high=high, seconds=seconds, **told)
+    return PublishedGain(before=before, after=after, low=low, high=high, seconds=seconds, **told)

@@ -23,7 +23,7 @@ from byteways.studies.shapes import (
     TEXT,
     Keys,
 )
-from byteways.studies.study import UNITS, Check, Claim
+from byteways.studies.study import UNITS, ClaimCheck, PublishedClaim
 from byteways.topology.facts import BYTES, FACTS
 from byteways.units import parse_size
 
@@ -61,7 +61,7 @@ _MARKUP = (("\\times", "×"), ("\\approx", "≈"), ("\\(", ""), ("\\)", ""), ("\
 _DROPPED = re.compile(r"[\s$`*{}]+")
 
 
-def read_claims(data: Mapping[str, Any]) -> tuple[Claim, ...]:
+def read_claims(data: Mapping[str, Any]) -> tuple[PublishedClaim, ...]:
     """Parses the claims of a file.
 
     Raises:
@@ -83,7 +83,7 @@ def digest(quote: str) -> str:
     return sha256(bare(quote).encode()).hexdigest()
 
 
-def wrong_claims(claims: Sequence[Claim]) -> Iterator[str]:
+def wrong_claims(claims: Sequence[PublishedClaim]) -> Iterator[str]:
     """Yields errors across claims: two claims with the same name or sentence."""
     if len({claim.id for claim in claims}) != len(claims):
         yield "two claims have the same id"
@@ -94,7 +94,7 @@ def wrong_claims(claims: Sequence[Claim]) -> Iterator[str]:
                 yield f"claims {name} and {other} quote the same sentence: it needs one verdict"
 
 
-def _claim(entry: Mapping[str, Any]) -> Claim:
+def _claim(entry: Mapping[str, Any]) -> PublishedClaim:
     name = entry.get("id", "?") if isinstance(entry, Mapping) else "?"
     _CLAIM.check(f"claim '{name}'", entry)
     if ("quote" in entry) == ("says" in entry):
@@ -108,10 +108,10 @@ def _claim(entry: Mapping[str, Any]) -> Claim:
             f"claim '{name}' quotes: its check uses the numbers of the sentence, not 'published'"
         )
     given = {key: entry[key] for key in _CLAIM.optional if key in entry}
-    return Claim(entry["id"], entry["locator"], checks, **given)
+    return PublishedClaim(entry["id"], entry["locator"], checks, **given)
 
 
-def _check(claim: str, entry: Mapping[str, Any]) -> Check:
+def _check(claim: str, entry: Mapping[str, Any]) -> ClaimCheck:
     keys = dict(entry)
     kind, note = str(keys.pop("kind", "")), str(keys.pop("note", ""))
     if kind not in _CHECK:
@@ -120,11 +120,11 @@ def _check(claim: str, entry: Mapping[str, Any]) -> Check:
     _CHECK[kind].check(what, keys)
     _check_values(what, kind, keys)
     if kind != "any":
-        return Check(kind, keys, note)
+        return ClaimCheck(kind, keys, note)
     readings = tuple(_check(claim, one) for one in keys["readings"])
     if not readings:
         raise ValueError(f"{what} has no readings")
-    return Check(kind, {}, note, readings)
+    return ClaimCheck(kind, {}, note, readings)
 
 
 def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from byteways.studies.drawing_file import read_drawing, wrong_drawing
 from byteways.studies.shapes import LIST_OF_TABLES, NUMBERS, QUANTITY, SOME_TEXTS, TABLE, TEXT, TEXTS, Keys
-from byteways.studies.study import KINDS, UNITS, Contest, Figure, Line, Place, Quotient, Study
+from byteways.studies.study import KINDS, UNITS, Contest, Figure, Quotient, Study, StudyLine, StudyPlace
 from byteways.units import parse_size
 
 _FIGURE = Keys(
@@ -33,7 +33,9 @@ SMALLEST = "smallest"
 _OWN_LINES = {"ratio": "ratios", "best": "contests"}
 
 
-def read_figure(entry: Mapping[str, Any], lines: Mapping[str, Line], places: Mapping[str, Place]) -> Figure:
+def read_figure(
+    entry: Mapping[str, Any], lines: Mapping[str, StudyLine], places: Mapping[str, StudyPlace]
+) -> Figure:
     """Parses one figure. Raises KeyError, TypeError or ValueError if its data are invalid."""
     what = f"figure '{entry.get('id', '?')}'"
     _FIGURE.check(what, entry)
@@ -116,13 +118,13 @@ def wrong_in(figure: Figure, study: Study) -> Iterator[str]:
     yield from wrong_drawing(figure)
 
 
-def _pairs(figure: Figure, study: Study) -> Iterator[tuple[Line, Place]]:
+def _pairs(figure: Figure, study: Study) -> Iterator[tuple[StudyLine, StudyPlace]]:
     pairs = [(line, one.place) for one in figure.contests for line in one.lines]
     pairs = pairs or [(line, place) for line in figure.lines for place in figure.places]
     yield from ((study.lines[line], study.places[place]) for line, place in pairs)
 
 
-def _unfit(line: Line, place: Place, figure: Figure) -> str:
+def _unfit(line: StudyLine, place: StudyPlace, figure: Figure) -> str:
     if line.of_all_ranks != bool(place.ranks):
         has, wants = ("has", "does not take") if place.ranks else ("has no", "takes")
         return f"place {place.name} of figure {figure.id} {has} 'ranks', and line {line.name} {wants} them"

@@ -15,7 +15,7 @@ from byteways.studies.shapes import (
     VARIABLES,
     Keys,
 )
-from byteways.studies.study import Ends, Line
+from byteways.studies.study import Ends, StudyLine
 
 _LINE = Keys(
     {"says": TEXT, "interface": TEXT, "executor": TEXT},
@@ -37,13 +37,13 @@ _LINE = Keys(
 OF_SOURCE = "source"
 
 
-def read_lines(data: Mapping[str, Any]) -> dict[str, Line]:
+def read_lines(data: Mapping[str, Any]) -> dict[str, StudyLine]:
     """Parses the table of lines.
 
     Raises:
         KeyError, TypeError, ValueError: The data are invalid.
     """
-    lines: dict[str, Line] = {}
+    lines: dict[str, StudyLine] = {}
     for name, entry in data.items():
         _LINE.check(f"line '{name}'", entry)
         for told, plain in _expanded(name, entry):
@@ -82,7 +82,7 @@ def _expanded(name: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, Mappin
         yield name, entry
 
 
-def _line(name: str, entry: Mapping[str, Any]) -> Line:
+def _line(name: str, entry: Mapping[str, Any]) -> StudyLine:
     def each(key: str) -> list[str]:
         value = entry[key]
         return [value] if isinstance(value, str) else list(value)
@@ -95,7 +95,7 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
             pairs = list(zip(sources, destinations, strict=True))
         else:
             pairs = [(source, destination) for source in sources for destination in destinations]
-    return Line(
+    return StudyLine(
         name,
         entry["says"],
         entry["interface"],

@@ -39,12 +39,12 @@ from byteways.studies.shapes import (
 from byteways.studies.study import (
     LETTERS,
     ORDERS,
-    Claim,
-    Line,
-    Place,
+    PublishedClaim,
     Study,
+    StudyLine,
+    StudyPlace,
 )
-from byteways.studies.values import FILE, STATISTICS, Value, read_values
+from byteways.studies.values import FILE, STATISTICS, PublishedValue, read_values
 from byteways.system_errors import not_read
 
 if TYPE_CHECKING:
@@ -144,7 +144,11 @@ def _told(file: str, make: Callable[[], Made]) -> Made:
 
 
 def _study(
-    key: str, data: Mapping[str, Any], claims: tuple[Claim, ...], values: tuple[Value, ...], suite: Suite
+    key: str,
+    data: Mapping[str, Any],
+    claims: tuple[PublishedClaim, ...],
+    values: tuple[PublishedValue, ...],
+    suite: Suite,
 ) -> Study:
     _STUDY.check("it", data)
     places = _places(data)
@@ -172,19 +176,19 @@ def _study(
     )
 
 
-def _places(data: Mapping[str, Any]) -> dict[str, Place]:
+def _places(data: Mapping[str, Any]) -> dict[str, StudyPlace]:
     """Returns the places of [places], ordered pairs of `grid` (`gpu0>gpu1`), and `grid` × `hosts`."""
     places = {}
     for name, entry in data["places"].items():
         _PLACE.check(f"place '{name}'", entry)
         more = {key: entry[key] for key in _PLACE.optional if key in entry}
-        places[name] = Place(name, tuple(entry["devices"]), entry["meaning"], **more)
+        places[name] = StudyPlace(name, tuple(entry["devices"]), entry["meaning"], **more)
     grid, hosts = data.get("grid", []), data.get("hosts", [])
     pairs = [] if hosts else [(first, second) for first in grid for second in grid]
     pairs += [pair for host in hosts for gpu in grid for pair in ((host, gpu), (gpu, host))]
     for first, second in pairs:
         name = f"{first}>{second}"
-        places[name] = Place(name, (first, second), f"{first} to {second}")
+        places[name] = StudyPlace(name, (first, second), f"{first} to {second}")
     return places
 
 
@@ -233,7 +237,7 @@ def _wrong(study: Study) -> list[str]:
     return list(dict.fromkeys(wrong))
 
 
-def _buffers(line: Line) -> Iterator[str]:
+def _buffers(line: StudyLine) -> Iterator[str]:
     """Yields the buffers as written in the file, including those of published values."""
     for ends in line.ends:
         yield from (ends.source, ends.destination)

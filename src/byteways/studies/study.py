@@ -15,7 +15,7 @@ from typing import Any
 from byteways.plan.case import OF_ALL_RANKS, Buffer, Flow
 from byteways.plan.suite_types import Suite
 from byteways.studies.drawing import Drawing
-from byteways.studies.values import Value
+from byteways.studies.values import PublishedValue
 
 #: Letters of a place's devices, in order.
 LETTERS = "abcd"
@@ -30,7 +30,7 @@ ORDERS = ("packed", "spread")
 
 
 @dataclass(frozen=True)
-class Place:
+class StudyPlace:
     """Where the source measured. `devices` are the source's names; "near a" is the CPU nearest to device a.
 
     `rank` numbers the classes of direct links between GPUs, 1 is the widest. On a machine without the
@@ -83,7 +83,7 @@ class Ends:
 
 
 @dataclass(frozen=True)
-class Line:
+class StudyLine:
     """A method of the source, expressed as cases. The first of `ends` is the source's; the others replace it
     if a runtime lacks that memory.
     """
@@ -115,7 +115,7 @@ class Line:
         """Whether all ranks of a place take part: collectives and applications."""
         return self.pattern in OF_ALL_RANKS
 
-    def fits(self, place: Place) -> bool:
+    def fits(self, place: StudyPlace) -> bool:
         """Whether the place has a device for every letter, and ranks if the line takes them."""
         if self.of_all_ranks != bool(place.ranks):
             return False
@@ -162,7 +162,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Check:
+class ClaimCheck:
     """A check of a claim: the keys of its kind, as in the file.
 
     Kind `any` has only `readings`: alternative interpretations of the sentence, of which one must hold.
@@ -171,9 +171,9 @@ class Check:
     kind: str
     keys: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""  # how the sentence is interpreted
-    readings: tuple[Check, ...] = ()
+    readings: tuple[ClaimCheck, ...] = ()
 
-    def leaves(self) -> Iterator[Check]:
+    def leaves(self) -> Iterator[ClaimCheck]:
         """Yields the check itself, or its readings."""
         for reading in self.readings:
             yield from reading.leaves()
@@ -182,7 +182,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Claim:
+class PublishedClaim:
     """A statement of a source; all its checks must hold.
 
     Has either `quote`, the source's exact sentence, or `says`, the statement in our words.
@@ -190,7 +190,7 @@ class Claim:
 
     id: str
     locator: str
-    checks: tuple[Check, ...]
+    checks: tuple[ClaimCheck, ...]
     quote: str = ""
     says: str = ""
     note: str = ""
@@ -204,7 +204,7 @@ class Claim:
         inner = self.quote.replace("“", "‘").replace("”", "’")
         return f"“{inner}”" if self.quote else self.says
 
-    def leaves(self) -> Iterator[Check]:
+    def leaves(self) -> Iterator[ClaimCheck]:
         """Yields all checks, with readings individually."""
         for check in self.checks:
             yield from check.leaves()
@@ -227,10 +227,10 @@ class Study:
     timing: str  # how the source timed
     defects: tuple[str, ...]  # known mistakes and contradictions in the source
     differences: tuple[str, ...]  # deviations of this reproduction
-    places: Mapping[str, Place]
-    lines: Mapping[str, Line]
+    places: Mapping[str, StudyPlace]
+    lines: Mapping[str, StudyLine]
     figures: tuple[Figure, ...]
-    claims: tuple[Claim, ...]
-    values: tuple[Value, ...]
+    claims: tuple[PublishedClaim, ...]
+    values: tuple[PublishedValue, ...]
     suite: Suite
     folder: str = ""  # of a study that is not built in

@@ -48,7 +48,7 @@ FILE = "published.csv"
 
 
 @dataclass(frozen=True)
-class Value:
+class PublishedValue:
     """One published value. `value` and `half_unit` are in bytes/s (bandwidth) or ns (time, latency)."""
 
     machine: str  # the model of the measured system
@@ -87,7 +87,7 @@ class Value:
         return " ".join([*how, flow, self.pattern, *settings])
 
 
-def read_values(lines: Iterable[str], machine: str | None = None) -> list[Value]:
+def read_values(lines: Iterable[str], machine: str | None = None) -> list[PublishedValue]:
     """Parses the values of a CSV text, in order.
 
     Args:
@@ -100,7 +100,7 @@ def read_values(lines: Iterable[str], machine: str | None = None) -> list[Value]
     return [_value(row, machine) for row in csv.DictReader(lines)]
 
 
-def values_of_study(key: str) -> list[Value]:
+def values_of_study(key: str) -> list[PublishedValue]:
     """Reads the published values of a built-in study.
 
     Raises:
@@ -110,7 +110,7 @@ def values_of_study(key: str) -> list[Value]:
     return read_values(file.read_text(encoding="utf-8").splitlines())
 
 
-def _value(row: Mapping[str, str], machine: str | None) -> Value:
+def _value(row: Mapping[str, str], machine: str | None) -> PublishedValue:
     cells: dict[str, Any] = {"statistic": "", **row}
     if machine is not None:
         cells["machine"] = machine
@@ -122,7 +122,7 @@ def _value(row: Mapping[str, str], machine: str | None) -> Value:
     cells["value"], cells["half_unit"] = _positive(row["value"]), float(row["half_unit"])
     cells["peak_bytes_per_s"] = _positive(peak) if peak else None
     cells["range"] = _range(ends, cells["value"]) if ends else None
-    return Value(**cells)
+    return PublishedValue(**cells)
 
 
 def _positive(text: str) -> float:

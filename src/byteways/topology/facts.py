@@ -15,7 +15,7 @@ from byteways.topology.routes import FABRICS, route
 
 
 @dataclass(frozen=True)
-class Fact:
+class NodeFact:
     """A number of a node. `unit` is one of UNITS; `says` is a phrase for messages."""
 
     unit: str
@@ -170,78 +170,82 @@ def _nics_of_packages(topology: Topology) -> float | None:
     return _same(sum(bool(one & {gpu.name for gpu in gpus}) for one in near) for gpus in packages)
 
 
-FACTS: Mapping[str, Fact] = {
-    "gpus": Fact(NUMBER, "GPUs", lambda topology: len(topology.names("gpu"))),
-    "packages": Fact(
+FACTS: Mapping[str, NodeFact] = {
+    "gpus": NodeFact(NUMBER, "GPUs", lambda topology: len(topology.names("gpu"))),
+    "packages": NodeFact(
         NUMBER, "packages with GPUs", lambda topology: len(set(package_of(topology).values())) or None
     ),
-    "numa-domains": Fact(NUMBER, "NUMA domains", lambda topology: len(topology.names("cpu"))),
-    "shared-memories": Fact(
+    "numa-domains": NodeFact(NUMBER, "NUMA domains", lambda topology: len(topology.names("cpu"))),
+    "shared-memories": NodeFact(
         NUMBER,
         "GPUs that share the memory of a NUMA domain",
         lambda topology: sum(
             bool(topology.device(name).shares_memory_with) for name in topology.names("gpu")
         ),
     ),
-    "cores": Fact(
+    "cores": NodeFact(
         NUMBER,
         "cores",
         lambda topology: sum(len(topology.device(cpu).cores) for cpu in topology.names("cpu")),
     ),
-    "cores-per-domain": Fact(NUMBER, "cores of a NUMA domain", _of_each("cpu", lambda cpu: len(cpu.cores))),
-    "l1-bytes": Fact(BYTES, "L1 data cache of a core", _of_each("cpu", _cache(1))),
-    "l2-bytes": Fact(BYTES, "L2 cache of a core", _of_each("cpu", _cache(2))),
-    "l3-bytes": Fact(BYTES, "L3 cache", _of_each("cpu", _cache(3))),
-    "l3-cores": Fact(NUMBER, "cores that share an L3 cache", _of_each("cpu", _sharing(3))),
-    "compute-units": Fact(NUMBER, "processors of a GPU", _of_each("gpu", lambda gpu: gpu.multiprocessors)),
-    "gpu-cache-bytes": Fact(
+    "cores-per-domain": NodeFact(
+        NUMBER, "cores of a NUMA domain", _of_each("cpu", lambda cpu: len(cpu.cores))
+    ),
+    "l1-bytes": NodeFact(BYTES, "L1 data cache of a core", _of_each("cpu", _cache(1))),
+    "l2-bytes": NodeFact(BYTES, "L2 cache of a core", _of_each("cpu", _cache(2))),
+    "l3-bytes": NodeFact(BYTES, "L3 cache", _of_each("cpu", _cache(3))),
+    "l3-cores": NodeFact(NUMBER, "cores that share an L3 cache", _of_each("cpu", _sharing(3))),
+    "compute-units": NodeFact(
+        NUMBER, "processors of a GPU", _of_each("gpu", lambda gpu: gpu.multiprocessors)
+    ),
+    "gpu-cache-bytes": NodeFact(
         BYTES, "last-level cache of a GPU", _of_each("gpu", lambda gpu: gpu.last_level_cache_bytes)
     ),
-    "gpu-memory-bytes": Fact(BYTES, "memory of a GPU", _of_each("gpu", lambda gpu: gpu.memory_bytes)),
-    "domain-memory-bytes": Fact(
+    "gpu-memory-bytes": NodeFact(BYTES, "memory of a GPU", _of_each("gpu", lambda gpu: gpu.memory_bytes)),
+    "domain-memory-bytes": NodeFact(
         BYTES, "memory of a NUMA domain", _of_each("cpu", lambda cpu: cpu.memory_bytes)
     ),
-    "gpu-memory-peak": Fact(
+    "gpu-memory-peak": NodeFact(
         RATE,
         "nominal peak of a GPU's memory",
         _of_each("gpu", lambda gpu: _gigabytes(gpu.memory_peak_bytes_per_s)),
     ),
-    "accelerator-dies": Fact(NUMBER, "accelerator dies of a GPU", _of_each("gpu", lambda gpu: gpu.dies)),
-    "partition-modes": Fact(
+    "accelerator-dies": NodeFact(NUMBER, "accelerator dies of a GPU", _of_each("gpu", lambda gpu: gpu.dies)),
+    "partition-modes": NodeFact(
         NUMBER,
         "modes of compute partitioning of a GPU",
         _of_each("gpu", lambda gpu: len(gpu.partition_modes) or None),
     ),
-    "gpu-l1-bytes": Fact(
+    "gpu-l1-bytes": NodeFact(
         BYTES, "L1 data cache of a compute unit", _gpu_l1("data", lambda one: one.size_bytes)
     ),
-    "gpu-line-bytes": Fact(
+    "gpu-line-bytes": NodeFact(
         BYTES,
         "line of the L1 data cache of a compute unit",
         _gpu_l1("data", lambda one: one.line_bytes or None),
     ),
-    "gpu-l1-instruction-bytes": Fact(
+    "gpu-l1-instruction-bytes": NodeFact(
         BYTES, "L1 instruction cache of compute units", _gpu_l1("instruction", lambda one: one.size_bytes)
     ),
-    "gpu-l1-instruction-units": Fact(
+    "gpu-l1-instruction-units": NodeFact(
         NUMBER,
         "compute units that share an L1 instruction cache",
         _gpu_l1("instruction", lambda one: one.shared_by_cores),
     ),
-    "package-power-limit": Fact(POWER, "default power limit of a package with GPUs", _package_power),
-    "gpu-power-limit": Fact(POWER, "a GPU's part of the power limit of its package", _gpu_power),
-    "package-fp64-peak": Fact(
+    "package-power-limit": NodeFact(POWER, "default power limit of a package with GPUs", _package_power),
+    "gpu-power-limit": NodeFact(POWER, "a GPU's part of the power limit of its package", _gpu_power),
+    "package-fp64-peak": NodeFact(
         OPERATIONS,
         "peak of a package's matrix units in double precision: compute units × clock × operations a clock",
         _matrix_fp64,
     ),
-    "nics": Fact(NUMBER, "NICs", lambda topology: len(topology.nics) or None),
-    "nics-of-a-package": Fact(NUMBER, "NICs nearest to each package with GPUs", _nics_of_packages),
-    "nic-link-peak": Fact(RATE, "nominal peak per direction of a NIC's link to the node", _nic_peak),
-    "link-classes": Fact(NUMBER, "classes of links between GPUs", _classes),
-    "most-hops": Fact(NUMBER, "links between the most distant GPUs", _most_hops),
-    "links-of-a-gpu": Fact(NUMBER, "links from a GPU to its peers", _links_of_a_gpu),
-    "links": Fact(NUMBER, "links", between=_links),
-    "link-peak": Fact(RATE, "nominal peak per direction of all links", between=_peak),
-    "peak-of-one-link": Fact(RATE, "nominal peak per direction of one link", between=_peak_of_one),
+    "nics": NodeFact(NUMBER, "NICs", lambda topology: len(topology.nics) or None),
+    "nics-of-a-package": NodeFact(NUMBER, "NICs nearest to each package with GPUs", _nics_of_packages),
+    "nic-link-peak": NodeFact(RATE, "nominal peak per direction of a NIC's link to the node", _nic_peak),
+    "link-classes": NodeFact(NUMBER, "classes of links between GPUs", _classes),
+    "most-hops": NodeFact(NUMBER, "links between the most distant GPUs", _most_hops),
+    "links-of-a-gpu": NodeFact(NUMBER, "links from a GPU to its peers", _links_of_a_gpu),
+    "links": NodeFact(NUMBER, "links", between=_links),
+    "link-peak": NodeFact(RATE, "nominal peak per direction of all links", between=_peak),
+    "peak-of-one-link": NodeFact(RATE, "nominal peak per direction of one link", between=_peak_of_one),
 }

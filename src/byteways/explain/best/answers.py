@@ -29,7 +29,7 @@ from byteways.explain.results.selection import (
     uses_ipc,
     within_a_process,
 )
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.interfaces import metric_of
 from byteways.plan.memory import is_managed
@@ -173,7 +173,7 @@ class NoAnswer:
         return {"between": self.between, "reason": self.reason}
 
 
-def answers(run: Run, asked: Question, name: str = "RUN") -> list[Answer | NoAnswer]:
+def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer | NoAnswer]:
     """Returns the best way for each kind of pair and class of links that the question covers.
 
     Args:
@@ -207,7 +207,7 @@ def answers(run: Run, asked: Question, name: str = "RUN") -> list[Answer | NoAns
     return found
 
 
-def left_out(run: Run, planned: Iterable[PlannedCase]) -> list[str]:
+def left_out(run: RecordedRun, planned: Iterable[PlannedCase]) -> list[str]:
     """Returns the ways of a plan that lack rounds for want of time: `copy (submit=batch)`, once each.
 
     Args:

@@ -17,7 +17,7 @@ from byteways.explain.best.wording_rankings import faster_elsewhere, margin, run
 from byteways.explain.claims.phrases import differ, rate
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size, by_nearest, does_the_job, kind, unidirectional
-from byteways.explain.results.summary import Group, Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by
 from byteways.explain.results.variants import Variant
 from byteways.topology.model import Topology
 from byteways.units import format_size
@@ -59,7 +59,7 @@ class Lead:
         return self.ranking.variant
 
     @property
-    def group(self) -> Group:
+    def group(self) -> ResultGroup:
         return self.ranking.group
 
     @property
@@ -140,7 +140,7 @@ class Headline:
         return tuple(format_size(size) for size in self.sizes)
 
 
-def headline(run: Run) -> Headline | None:
+def headline(run: RecordedRun) -> Headline | None:
     """Returns the table; None if nothing suitable was measured in enough rounds."""
     index = Index.of(run)
     compared = [cell for cell in unidirectional(index.cells) if _comparable(cell, run.topology)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare
-from byteways.explain.results.summary import Group, Result, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 
 
@@ -16,7 +16,7 @@ class Rival:
     """An alternative compared with the best one; the claim's first side is the best."""
 
     variant: Variant
-    group: Group
+    group: ResultGroup
     claim: Claim
 
 
@@ -25,7 +25,7 @@ class Unranked:
     """An alternative that cannot be compared: its batches are too short, or its rounds too few."""
 
     variant: Variant
-    group: Group
+    group: ResultGroup
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Ranking:
     """Alternatives for the same job over the same paths: the best, and its comparison with each other one."""
 
     variant: Variant
-    group: Group
+    group: ResultGroup
     rivals: tuple[Rival, ...]  # by value, the greatest first
     default: Rival | None = None  # the best with default settings, if the best of all needs others
     elsewhere: tuple[Rival, ...] = ()  # measured on few of the paths, and faster there
@@ -60,7 +60,7 @@ def rank(members: Iterable[Result], *, kind: str = "best") -> Ranking | None:
     groups = _broad(ways)
     first = _first(groups, len(ways))
 
-    def against(variant: Variant, group: Group) -> Rival:
+    def against(variant: Variant, group: ResultGroup) -> Rival:
         return Rival(variant, group, compare(groups[first], group, kind=kind, ways=len(ways)))
 
     rivals = [against(same, group) for same, group in groups.items() if same != first]
@@ -105,14 +105,14 @@ def _by_way(members: Iterable[Result]) -> dict[Variant, list[Result]]:
     return group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
 
 
-def _broad(ways: Mapping[Variant, list[Result]]) -> dict[Variant, Group]:
+def _broad(ways: Mapping[Variant, list[Result]]) -> dict[Variant, ResultGroup]:
     """Returns the alternatives that were measured on at least half of the paths."""
     paths = {same: len({cell.record.path for cell in some}) for same, some in ways.items()}
     widest = max(paths.values())
     return {same: pool(some) for same, some in ways.items() if 2 * paths[same] >= widest}
 
 
-def _first(groups: Mapping[Variant, Group], ways: int) -> Variant:
+def _first(groups: Mapping[Variant, ResultGroup], ways: int) -> Variant:
     """Returns the alternative of greatest value. If that is too noisy to lead one that the alternative with
     the greatest lower bound leads, and the two tie, returns the latter.
     """
@@ -129,7 +129,7 @@ def _first(groups: Mapping[Variant, Group], ways: int) -> Variant:
     return _simplest(groups, greatest, ways)
 
 
-def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Variant:
+def _simplest(groups: Mapping[Variant, ResultGroup], first: Variant, ways: int) -> Variant:
     """Returns an alternative with default settings among ties with the best of its interface and memory."""
     if not _settings(first):
         return first

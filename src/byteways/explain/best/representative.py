@@ -21,7 +21,7 @@ from byteways.explain.results.variants import Variant
 
 #: How the rule is called where its results are shown.
 RULE = "best way of each link class"
-Ends = tuple[str, str]
+DevicePair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Representatives:
     """
 
     size_bytes: int
-    cells: Mapping[Ends, Result]  # by source and destination
+    cells: Mapping[DevicePair, Result]  # by source and destination
     faster: tuple[str, ...] = ()  # sentences on ways that few pairs of a class have, and are faster there
 
 
@@ -63,14 +63,14 @@ def _faster(index: Index, chosen: Iterable[Result]) -> Iterator[str]:
             yield sentence(said)
 
 
-def representative_of_each_pair(index: Index, cells: Iterable[Result]) -> dict[Ends, Result]:
+def representative_of_each_pair(index: Index, cells: Iterable[Result]) -> dict[DevicePair, Result]:
     """Returns the result that stands for each pair.
 
     Args:
         index: The run.
         cells: Of one pattern and one cache state, each class at one size.
     """
-    found: dict[Ends, Result] = {}
+    found: dict[DevicePair, Result] = {}
     for alike in group_by(cells, lambda cell: _class(index, cell)).values():
         plain = [cell for cell in alike if is_plain_job(cell)]
         found |= by_one_variant(plain, _ends)
@@ -79,7 +79,7 @@ def representative_of_each_pair(index: Index, cells: Iterable[Result]) -> dict[E
     return found
 
 
-def by_one_variant(alike: Sequence[Result], ends: Callable[[Result], Ends]) -> dict[Ends, Result]:
+def by_one_variant(alike: Sequence[Result], ends: Callable[[Result], DevicePair]) -> dict[DevicePair, Result]:
     """Returns the result of each pair by the best way over all of them, or by its own best.
 
     Args:
@@ -107,7 +107,7 @@ def best_way(alike: Sequence[Result]) -> Variant:
     return max(ways, key=lambda same: (len(ways[same]), median(cell.value for cell in ways[same])))
 
 
-def _ends(cell: Result) -> Ends:
+def _ends(cell: Result) -> DevicePair:
     return cell.source.device, cell.destination.device
 
 

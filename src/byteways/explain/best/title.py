@@ -22,7 +22,7 @@ from byteways.explain.claims.phrases import SPREAD, percent, rate, with_span
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import at_largest, broadest_size, is_plain, kind, limited_by_link
-from byteways.explain.results.summary import Group, group_by
+from byteways.explain.results.summary import ResultGroup, group_by
 from byteways.units import format_size
 
 #: Part of a rate from which on the width of its interval is told with it.
@@ -60,7 +60,7 @@ def _messages(index: Index) -> str:
     return f"messages between ranks {_reached(index, ranking.group)}" if ranking else ""
 
 
-def _pairs(index: Index, leads: Sequence[Group]) -> str:
+def _pairs(index: Index, leads: Sequence[ResultGroup]) -> str:
     """`GPU pairs over xGMI ×4, ×2, ×1 153, 76.3, 38.2 GB/s, 76 % of peak`; the fastest class first."""
     classes = [index.link_class(lead.cells[0]) for lead in leads]
     if len(leads) == 1:
@@ -78,7 +78,7 @@ def _shortened(classes: Sequence[str]) -> str:
     return f"{kinds.pop()} {', '.join(name.rpartition(' ')[2] for name in classes)}"
 
 
-def _shares(index: Index, leads: Sequence[Group]) -> str:
+def _shares(index: Index, leads: Sequence[ResultGroup]) -> str:
     """`, 76 % of peak`, `, 44–87 % of peak`; '' unless links limit all of them."""
     cells = [cell for lead in leads for cell in lead.cells]
     if not all(limited_by_link(index.topology, cell) for cell in cells):
@@ -107,17 +107,17 @@ def _rankings(index: Index) -> Iterator[Ranking]:
                 yield ranking
 
 
-def _routed(index: Index, lead: Group) -> bool:
+def _routed(index: Index, lead: ResultGroup) -> bool:
     return index.link_class(lead.cells[0]).startswith("routed")
 
 
-def _reached(index: Index, group: Group) -> str:
+def _reached(index: Index, group: ResultGroup) -> str:
     wide = group.high - group.low > UNSURE * group.value
     told = with_span(group) if wide else rate(group)
     return f"{told} GB/s{_shares(index, [group])}{_size([group])}"
 
 
-def _size(leads: Sequence[Group]) -> str:
+def _size(leads: Sequence[ResultGroup]) -> str:
     """` at 1 MiB` where the size is too small for what a link can reach; '' otherwise."""
     sizes = sorted({lead.cells[0].record.size_bytes for lead in leads})
     return f" at {listed([format_size(size) for size in sizes])}" if sizes[0] < LARGE else ""

@@ -9,7 +9,7 @@ from byteways.explain.claims.compare import unsteady
 from byteways.explain.claims.phrases import of_peak, rate, way
 from byteways.explain.claims.wording import agreement, faster, no_difference
 from byteways.explain.results.counting import listed
-from byteways.explain.results.summary import Group
+from byteways.explain.results.summary import ResultGroup
 
 #: How sure an answer is.
 SURE, NOT_SURE = "sure", "not sure"
@@ -76,7 +76,7 @@ def answer(ranking: Ranking) -> str:
     return f"{said}; {NOT_SURE} ({why})" if why else f"{said}; {SURE}"
 
 
-def _beside(rival: Rival, best: Group) -> str:
+def _beside(rival: Rival, best: ResultGroup) -> str:
     """'5.4 % faster than kernel issued by the source (375 GB/s)'."""
     claim, name = rival.claim, f"{way(rival.variant)} ({rate(rival.group)} GB/s)"
     if claim.leads:

@@ -20,7 +20,7 @@ from byteways.explain.claims.wording import (
     slower,
 )
 from byteways.explain.results.counting import listed
-from byteways.explain.results.summary import Group
+from byteways.explain.results.summary import ResultGroup
 from byteways.units import format_size
 
 #: Ways of one interface that a sentence names; more are counted.
@@ -83,8 +83,8 @@ def better_way(
     size: int,
     *,
     peak: bool = True,
-    launched: Callable[[Group], str] = lambda group: "",
-) -> tuple[str, list[Group]]:
+    launched: Callable[[ResultGroup], str] = lambda group: "",
+) -> tuple[str, list[ResultGroup]]:
     """Returns the sentence on the best alternative, and the results that it quotes.
 
     '… copy issued by the source is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375'.

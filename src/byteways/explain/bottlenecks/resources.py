@@ -21,14 +21,14 @@ from byteways.topology.routes import nodes_of, route
 #: setting serve for the others.
 Uses = Callable[[Flow], bool]
 #: A direction of a link: from one device to the next.
-Arc = tuple[str, str]
+LinkDirection = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Crosses:
     """Whether a flow crosses one of some arcs."""
 
-    arcs: frozenset[Arc]
+    arcs: frozenset[LinkDirection]
     topology: Topology = field(compare=False, repr=False)
 
     def __call__(self, flow: Flow) -> bool:
@@ -76,12 +76,12 @@ def _devices(flow: Flow) -> tuple[str, str, str]:
 
 
 @cached
-def _arcs(topology: Topology, *devices: str) -> frozenset[Arc]:
+def _arcs(topology: Topology, *devices: str) -> frozenset[LinkDirection]:
     """Returns the arcs that a flow over these devices crosses; empty if one of them is unknown."""
     return frozenset(arc for _, arc in _crossed(topology, devices))
 
 
-def _crossed(topology: Topology, devices: Sequence[str]) -> Iterator[tuple[Link, Arc]]:
+def _crossed(topology: Topology, devices: Sequence[str]) -> Iterator[tuple[Link, LinkDirection]]:
     if not {*devices} <= {*topology.names()}:
         return
     for a, b in pairwise(dict.fromkeys(devices)):
@@ -130,12 +130,12 @@ def _each(names: Sequence[str], each: Callable[[str], Uses], one: str, all_: str
 def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
     """Yields each direction of each link, both directions together, and families of equal link class."""
     flows = {_devices(flow) for case in cases for flow in case.flows}
-    classes: dict[str, dict[Arc, None]] = {}
+    classes: dict[str, dict[LinkDirection, None]] = {}
     for devices in sorted(flows):
         for link, _ in _crossed(topology, devices):
             classes.setdefault(link.link_class, {})[link.a, link.b] = None
 
-    def over(*arcs: Arc) -> Uses:
+    def over(*arcs: LinkDirection) -> Uses:
         return Crosses(frozenset(arcs), topology)
 
     for bundles in classes.values():

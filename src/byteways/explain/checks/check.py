@@ -17,7 +17,7 @@ from byteways.explain.checks.verdict import TOLERANCE, CheckedCases
 from byteways.explain.checks.wording_check import page, told
 from byteways.explain.results.blamed_ranks import blamed_in
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Run
+from byteways.explain.results.summary import RecordedRun
 from byteways.plan.spelling import closest
 from byteways.record.simulation_mark import mark_of, subject
 
@@ -42,7 +42,7 @@ class Check(CheckedCases):
 
 
 @dataclass(frozen=True)
-class Question:
+class CheckQuestion:
     """What a run is checked against."""
 
     kind: str  # normal, learned, peak, limits, run
@@ -61,7 +61,7 @@ class Question:
         *,
         allow_missing: bool = False,
         mixed: bool = False,
-    ) -> Question:
+    ) -> CheckQuestion:
         """Reads what a user asks.
 
         Args:
@@ -118,7 +118,9 @@ def _part(option: str, told: str | float) -> float:
     return float(told)
 
 
-def checked(run: Run, name: str, question: Question, reference: Run | None = None) -> Check:
+def checked(
+    run: RecordedRun, name: str, question: CheckQuestion, reference: RecordedRun | None = None
+) -> Check:
     """Judges a run.
 
     Args:

@@ -9,9 +9,9 @@ from statistics import median
 
 from byteways.errors import BytewaysError
 from byteways.explain.checks.machines import host_of, links_of, same_machine, uuids_of
-from byteways.explain.checks.normal import VERSION, Machine, Normal, Sample, Setting
+from byteways.explain.checks.normal import VERSION, Normal, NormalSetting, ReferenceMachine, Sample
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import UNRANKED, Result, Run
+from byteways.explain.results.summary import UNRANKED, RecordedRun, Result
 from byteways.explain.two_runs.comparison import gpus
 from byteways.explain.two_runs.setting import family_of, setting_of, since
 
@@ -19,7 +19,7 @@ from byteways.explain.two_runs.setting import family_of, setting_of, since
 _Found = tuple[Result, int, str]
 
 
-def learned(runs: Sequence[tuple[Run, str]], *, least_rounds: int = 3) -> Normal:
+def learned(runs: Sequence[tuple[RecordedRun, str]], *, least_rounds: int = 3) -> Normal:
     """Returns what is normal by these runs.
 
     Several runs of a machine are one machine: their results have one value, the median. Results of methods
@@ -37,7 +37,7 @@ def learned(runs: Sequence[tuple[Run, str]], *, least_rounds: int = 3) -> Normal
     if len({run.simulated for run, _ in indices}) > 1:
         kinds = ", ".join(f"{name}: {'simulated' if run.simulated else 'measured'}" for run, name in indices)
         raise BytewaysError("simulated and measured runs are not learned together", cause=kinds)
-    machines: list[Machine] = []
+    machines: list[ReferenceMachine] = []
     found: dict[str, list[_Found]] = defaultdict(list)
     for run, name in indices:
         place = _place(machines, run, name)
@@ -55,7 +55,7 @@ def learned(runs: Sequence[tuple[Run, str]], *, least_rounds: int = 3) -> Normal
     return Normal(VERSION, tuple(machines), settings)
 
 
-def _place(machines: list[Machine], run: Index, name: str) -> int:
+def _place(machines: list[ReferenceMachine], run: Index, name: str) -> int:
     """Returns the index of the run's machine, which is added if it is new."""
     for place, one in enumerate(machines):
         if same_machine(one.uuids, one.name, run):
@@ -63,11 +63,13 @@ def _place(machines: list[Machine], run: Index, name: str) -> int:
             return place
     models = {**gpus(run.topology)}
     links = {**links_of(run.topology)}
-    machines.append(Machine(host_of(run), name, uuids_of(run), run.simulated, gpus=models, links=links))
+    machines.append(
+        ReferenceMachine(host_of(run), name, uuids_of(run), run.simulated, gpus=models, links=links)
+    )
     return len(machines) - 1
 
 
-def _setting(found: Sequence[_Found]) -> Setting | None:
+def _setting(found: Sequence[_Found]) -> NormalSetting | None:
     """Returns a setting; None if one machine alone has it, in fewer than three rounds."""
     record = found[0][0].record
     alike = [
@@ -82,7 +84,7 @@ def _setting(found: Sequence[_Found]) -> Setting | None:
         samples.append(Sample(place, median(values), min(values), max(values), len(values), rounds))
     if len(samples) == 1 and samples[0].rounds < 3:
         return None
-    return Setting(family_of(record), record.counts, record.timed_by, _suites(alike), tuple(samples))
+    return NormalSetting(family_of(record), record.counts, record.timed_by, _suites(alike), tuple(samples))
 
 
 def _suites(found: Sequence[_Found]) -> Mapping[str, int]:

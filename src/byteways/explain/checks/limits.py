@@ -31,7 +31,7 @@ _UNITS = {"GB/s": 1e9, "MB/s": 1e6, "%": 0.01, "ns": 1.0, "us": 1e3, "µs": 1e3,
 
 
 @dataclass(frozen=True)
-class Limit:
+class Requirement:
     """What the selected cases must reach: a least bandwidth, a least part of the peak, or a most time."""
 
     title: str
@@ -52,7 +52,7 @@ class Limit:
         return self.value
 
 
-def read_limits(path: Path) -> list[Limit]:
+def read_limits(path: Path) -> list[Requirement]:
     """Reads a file of limits.
 
     Raises:
@@ -71,7 +71,7 @@ def read_limits(path: Path) -> list[Limit]:
     return [_limit(one, f"{path}: limit {number}") for number, one in enumerate(entries, start=1)]
 
 
-def _limit(entry: Mapping[str, Any], place: str) -> Limit:
+def _limit(entry: Mapping[str, Any], place: str) -> Requirement:
     for key in entry:
         if key not in _KEYS:
             raise BytewaysError(f"{place}: unknown key '{key}'", hint=closest(key, _KEYS))
@@ -96,10 +96,10 @@ def _limit(entry: Mapping[str, Any], place: str) -> Limit:
         size_filter(size) if size else None
     except ValueError as error:
         raise BytewaysError(f"{place}: {error}", hint='size = "16MiB..1GiB"') from error
-    return Limit(title, tuple(only), place, size, told, float(found[1]) * _UNITS[found[2]], unit)
+    return Requirement(title, tuple(only), place, size, told, float(found[1]) * _UNITS[found[2]], unit)
 
 
-def against_limits(run: Index, limits: Sequence[Limit]) -> tuple[Judged, ...]:
+def against_limits(run: Index, limits: Sequence[Requirement]) -> tuple[Judged, ...]:
     """Judges every result that a limit selects; all claims hold simultaneously.
 
     A result is LOW if its interval lies beyond the limit. A limit that selects no result is MISSING.
@@ -117,7 +117,7 @@ def against_limits(run: Index, limits: Sequence[Limit]) -> tuple[Judged, ...]:
     return ordered(cases)
 
 
-def _selected(run: Index, limit: Limit) -> list[Result]:
+def _selected(run: Index, limit: Requirement) -> list[Result]:
     try:
         wanted = only_filter(limit.only, run.topology)
     except BytewaysError as error:
@@ -133,7 +133,7 @@ def _selected(run: Index, limit: Limit) -> list[Result]:
     ]
 
 
-def _judged(cell: Result, limit: Limit, comparisons: int, run: Index) -> Judged:
+def _judged(cell: Result, limit: Requirement, comparisons: int, run: Index) -> Judged:
     value = limit.of(cell)
     if not cell.ranked or value is None:
         return unjudged(cell, NOT_RANKED, run.topology)

@@ -44,7 +44,7 @@ LEAST_FREEDOM = 6
 
 
 @dataclass(frozen=True)
-class Machine:
+class ReferenceMachine:
     """A machine that results are from, or a publication."""
 
     name: str  # the host's
@@ -69,7 +69,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Setting:
+class NormalSetting:
     """What machines give in one setting."""
 
     family: tuple[str, ...]  # keys of like settings, narrowest first
@@ -84,8 +84,8 @@ class Normal:
     """Reference results by setting, each with its machines and their sources."""
 
     version: int
-    machines: tuple[Machine, ...]
-    settings: Mapping[str, Setting]
+    machines: tuple[ReferenceMachine, ...]
+    settings: Mapping[str, NormalSetting]
 
     def text(self) -> str:
         """Returns the file's content: a line a setting, so that differences can be read."""
@@ -118,7 +118,7 @@ class Normal:
                 pooled[key] = Spread(sqrt(variance), float(freedom))
         return pooled
 
-    def between(self, setting: Setting) -> Spread:
+    def between(self, setting: NormalSetting) -> Spread:
         """Returns the relative standard deviation of one machine's result.
 
         That of the narrowest family with enough machines, or of its own machines if these differ more;
@@ -163,13 +163,13 @@ def _json(data: object) -> str:
     return msgspec.json.encode(data).decode()
 
 
-def _own(setting: Setting) -> float:
+def _own(setting: NormalSetting) -> float:
     """Returns the relative standard deviation between the machines of a setting; 0 of one machine."""
     values = [log(sample.value) for sample in setting.samples]
     return stdev(values) if len(values) > 1 else 0.0
 
 
-def _between_cases(setting: Setting) -> float:
+def _between_cases(setting: NormalSetting) -> float:
     """Returns the relative standard deviation between equal devices of one machine, from their range.
 
     A range of n values is about 2 to 4 standard deviations wide for n from 2 to 30 (L. H. C. Tippett,

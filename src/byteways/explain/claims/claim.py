@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from byteways.explain.results.summary import Group, Result
+from byteways.explain.results.summary import Result, ResultGroup
 
 #: Two results are equal if the interval of their ratio lies within this of 1.
 ALIKE = 0.03
@@ -79,7 +79,7 @@ class Claim:
     kind: str  # best, difference, odd, moved, contention, …
     verdict: str  # on the first: leads (greater), trails, tie, mixed (paths disagree), not-compared
     quantity: str  # bandwidth, latency, energy
-    sides: tuple[Result | Group, Result | Group]
+    sides: tuple[Result | ResultGroup, Result | ResultGroup]
     names: tuple[str, str]  # of both sides; '': a description of its settings
     effect: float
     low: float
@@ -191,11 +191,11 @@ class Claim:
         }
 
 
-def cells_of(result: Result | Group) -> tuple[Result, ...]:
-    return result.cells if isinstance(result, Group) else (result,)
+def cells_of(result: Result | ResultGroup) -> tuple[Result, ...]:
+    return result.cells if isinstance(result, ResultGroup) else (result,)
 
 
-def operand(result: Result | Group, name: str = "") -> Operand:
+def operand(result: Result | ResultGroup, name: str = "") -> Operand:
     """Returns a result as one side of a claim."""
     members = cells_of(result)
     record, same = members[0].record, members[0].variant

@@ -38,7 +38,7 @@ from byteways.explain.results.repeatability import (
     spreads,
     student,
 )
-from byteways.explain.results.summary import Group, Result, group_by
+from byteways.explain.results.summary import Result, ResultGroup, group_by
 from byteways.plan.interfaces import metric_of
 from byteways.plan.options import TIMING
 
@@ -63,8 +63,8 @@ def path_of(cell: Result) -> Hashable:
 
 
 def compare(
-    first: Result | Group,
-    second: Result | Group,
+    first: Result | ResultGroup,
+    second: Result | ResultGroup,
     *,
     kind: str = "difference",
     ways: int = 2,
@@ -231,8 +231,8 @@ def _obstacle(
 
 
 def _claim(
-    first: Result | Group,
-    second: Result | Group,
+    first: Result | ResultGroup,
+    second: Result | ResultGroup,
     what: tuple[str, str, int],
     effects: Sequence[_Effect],
     reason: str,

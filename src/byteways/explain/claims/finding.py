@@ -13,7 +13,7 @@ from typing import Any
 from byteways.explain.claims.claim import Claim, Operand, operand
 from byteways.explain.claims.phrases import marked
 from byteways.explain.results import selection
-from byteways.explain.results.summary import Group, Result
+from byteways.explain.results.summary import Result, ResultGroup
 from byteways.record.record import Record
 
 #: Findings from this importance on must be known, whatever the gain.
@@ -50,7 +50,7 @@ def finding(
     title: str,
     detail: str,
     importance: float,
-    results: Sequence[Result | Group] = (),
+    results: Sequence[Result | ResultGroup] = (),
     claims: Iterable[Claim] = (),
 ) -> Finding:
     """Returns a finding on these results, with importance by the reader's gain.
@@ -64,7 +64,7 @@ def finding(
     """
     claims = tuple(claims)
     rests_on = dict.fromkeys(what for claim in claims for what in claim.rests_on)
-    cells = [cell for one in results for cell in (one.cells if isinstance(one, Group) else (one,))]
+    cells = [cell for one in results for cell in (one.cells if isinstance(one, ResultGroup) else (one,))]
     rests_on |= dict.fromkeys(what for cell in cells for what in cell.rests_on)
     if "assumed" in rests_on:
         detail = f"{detail} Based on assumed parameters of the model.".strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import ceil, log10
 
 from byteways.explain.claims.claim import Operand, operand
-from byteways.explain.results.summary import Group, Result
+from byteways.explain.results.summary import Result, ResultGroup
 from byteways.explain.results.variants import Variant
 from byteways.plan.memory import is_device
 from byteways.units import three_digits
@@ -50,7 +50,7 @@ def supported(value: float, low: float, high: float, digits: int = RATE) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def rate(result: Result | Group | Operand) -> str:
+def rate(result: Result | ResultGroup | Operand) -> str:
     """'394' in GB/s, or '197 to 395' if the paths differ."""
     one = result if isinstance(result, Operand) else operand(result)
     if differ(one):
@@ -58,35 +58,37 @@ def rate(result: Result | Group | Operand) -> str:
     return supported(one.value / 1e9, one.low / 1e9, one.high / 1e9)
 
 
-def differ(result: Result | Group | Operand) -> bool:
+def differ(result: Result | ResultGroup | Operand) -> bool:
     """Whether its paths differ so much that a range stands for them: no path need have the median."""
     one = result if isinstance(result, Operand) else operand(result)
     return one.most > (1 + SPREAD) * one.least
 
 
-def of_peak(result: Result | Group) -> str:
+def of_peak(result: Result | ResultGroup) -> str:
     """' (88 % of 450)'; empty if the peak is unknown or differs between paths, or the paths differ."""
     if not result.peak or differ(result):
         return ""
     return f" ({percent(result.value / result.peak)} of {gb(result.peak)})"
 
 
-def span(result: Result | Group) -> str:
+def span(result: Result | ResultGroup) -> str:
     """'393–395', the repeatability interval in GB/s."""
     low, high = gb(result.low), gb(result.high)
     return low if low == high else f"{low}–{high}"
 
 
-def with_span(result: Result | Group) -> str:
+def with_span(result: Result | ResultGroup) -> str:
     """'13.7 (5.4–13.9)', in GB/s."""
     value, around = rate(result), span(result)
     return value if value == around or differ(result) else f"{value} ({around})"
 
 
-def marked(title: str, *results: Result | Group) -> str:
+def marked(title: str, *results: Result | ResultGroup) -> str:
     """Appends data warnings to the sentence: '… (noisy)', '… (noisy: 2 of 12 results)'."""
     cells = [
-        cell for result in results for cell in (result.cells if isinstance(result, Group) else (result,))
+        cell
+        for result in results
+        for cell in (result.cells if isinstance(result, ResultGroup) else (result,))
     ]
     parts = []
     doubts = [cell.doubts for cell in cells]

@@ -21,7 +21,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Series:
+class CurveSeries:
     label: str
     points: tuple[Point, ...]
 
@@ -31,12 +31,12 @@ class Family:
     """Curves of one chart; `peak` in bytes/s if they share one."""
 
     title: str
-    series: tuple[Series, ...]
+    series: tuple[CurveSeries, ...]
     peak: float | None = None
 
 
 @dataclass(frozen=True)
-class Mark:
+class CacheMark:
     """A cache size, marked in charts of latency over working set."""
 
     label: str
@@ -62,7 +62,7 @@ def over_size(found: Sequence[Result], topology: Topology) -> list[Family]:
         grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2:])
     ):
         series = tuple(
-            Series(same.label(), points)
+            CurveSeries(same.label(), points)
             for same, some in sorted(group_by(members, variant).items())
             if len(points := _points(some)) > 1
         )
@@ -142,7 +142,7 @@ def _one_of(cell: Result, pattern: str, hub: str, other: str) -> bool:
 
 def over_working_set(
     found: Sequence[Result], topology: Topology, gpu_caches: Mapping[str, int]
-) -> tuple[Family, tuple[Mark, ...]] | None:
+) -> tuple[Family, tuple[CacheMark, ...]] | None:
     """Returns the latency of a dependent load, a series per executor and memory; None without two sizes.
 
     Args:
@@ -153,7 +153,7 @@ def over_working_set(
     both = len({cell.record.cache for cell in chases(found)}) > 1
     by_place = group_by(chases(found), lambda cell: _place(cell, both))
     series = tuple(
-        Series(label, points) for label, some in by_place.items() if len(points := _points(some)) > 1
+        CurveSeries(label, points) for label, some in by_place.items() if len(points := _points(some)) > 1
     )
     if not series:
         return None
@@ -163,7 +163,7 @@ def over_working_set(
     )
 
 
-def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tuple[Mark, ...]:
+def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tuple[CacheMark, ...]:
     """Returns the caches of these devices by size; equal ones of several devices once."""
     owners: dict[tuple[str, int], list[str]] = {}
     for device in walkers:
@@ -177,7 +177,7 @@ def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tup
     marks = []
     for (name, size_bytes), names in owners.items():
         stem = names[0].rstrip("0123456789").upper()
-        marks.append(Mark(f"{names[0] if len(names) == 1 else stem} {name}", size_bytes))
+        marks.append(CacheMark(f"{names[0] if len(names) == 1 else stem} {name}", size_bytes))
     return tuple(sorted(marks, key=lambda mark: mark.size_bytes))
 
 

@@ -22,7 +22,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Stroke:
+class SeriesStroke:
     """The values of one series. `colour` belongs to its method; published values are told by system."""
 
     name: str
@@ -39,7 +39,7 @@ class Panel:
     """Ratios below the plot, on the same x axis. `band`: whether the range of BAND around 1 is drawn."""
 
     label: str
-    strokes: tuple[Stroke, ...]
+    strokes: tuple[SeriesStroke, ...]
     band: bool
 
 
@@ -62,7 +62,7 @@ class Picture:
     y_label: str
     x_scale: str
     y_scale: str
-    strokes: tuple[Stroke, ...]
+    strokes: tuple[SeriesStroke, ...]
     below: tuple[Panel, ...]
     ours: str  # how values of this run are called: measured or simulated
     groups: tuple[str, ...] = ()

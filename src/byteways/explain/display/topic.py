@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from byteways.explain.display.picture import Chip, Picture
-from byteways.explain.results.summary import Result, Run
+from byteways.explain.results.summary import RecordedRun, Result
 
 
 @dataclass(frozen=True)
-class Table:
+class TopicTable:
     """Rows of text under headings.
 
     `numeric` lists the columns of numbers, which are right-aligned and have their unit in the heading.
@@ -47,7 +47,7 @@ class PlotPoint:
 
 
 @dataclass(frozen=True)
-class Line:
+class PlotLine:
     """`published`: values of a source, drawn as markers without a line; not measured by this run."""
 
     label: str
@@ -56,7 +56,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Mark:
+class ReferenceLine:
     """A reference line: a peak, or the size of a cache."""
 
     label: str
@@ -71,12 +71,12 @@ class Plot:
     caption: str
     x_label: str
     y_label: str
-    lines: tuple[Line, ...]
+    lines: tuple[PlotLine, ...]
     x_sizes: bool = False
     x_log: bool = False
     y_log: bool = False
-    levels: tuple[Mark, ...] = ()  # of y
-    places: tuple[Mark, ...] = ()  # of x
+    levels: tuple[ReferenceLine, ...] = ()  # of y
+    places: tuple[ReferenceLine, ...] = ()  # of x
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,11 @@ class Exhibit:
     title: str
     chips: tuple[Chip, ...]
     pictures: tuple[Picture, ...]
-    matrices: tuple[Table, ...]
-    values: tuple[Table, ...]  # shown folded
-    tables: tuple[Table, ...]  # of the topic, which it shows: its values, or its matrices in another form
+    matrices: tuple[TopicTable, ...]
+    values: tuple[TopicTable, ...]  # shown folded
+    tables: tuple[
+        TopicTable, ...
+    ]  # of the topic, which it shows: its values, or its matrices in another form
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Topic:
     anchor: str
     title: str
     lead: str
-    tables: tuple[Table, ...] = ()
+    tables: tuple[TopicTable, ...] = ()
     plots: tuple[Plot, ...] = ()
     #: On a page these show some of the tables, which a terminal prints in their place.
     exhibits: tuple[Exhibit, ...] = ()
@@ -107,4 +109,4 @@ class Topic:
 
 
 #: Builds a topic from a run and its cells; returns None if the run has no data for it.
-Builder = Callable[[Run, Sequence[Result]], Topic | None]
+Builder = Callable[[RecordedRun, Sequence[Result]], Topic | None]

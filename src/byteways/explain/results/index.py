@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from byteways.explain.results import selection, summary
 from byteways.explain.results.obstacles import WarningGroup, warning_groups
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated
 from byteways.topology.model import Topology
@@ -17,17 +17,19 @@ Value = TypeVar("Value")
 
 
 class Index:
-    """A run with its results. It implements `Run`, so it can replace one."""
+    """A run with its results. It implements `RecordedRun`, so it can replace one."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RecordedRun) -> None:
         self.manifest: Mapping[str, Any] = run.manifest
         self.topology: Topology = run.topology
         self.records: Sequence[Record] = run.records
         self.damaged_lines: int = run.damaged_lines
-        self.beside: Run | None = None  # a run of the same study on another machine, drawn with this one
+        self.beside: RecordedRun | None = (
+            None  # a run of the same study on another machine, drawn with this one
+        )
 
     @classmethod
-    def of(cls, run: Run) -> Index:
+    def of(cls, run: RecordedRun) -> Index:
         """Returns the index of a run; the run itself if it already is one."""
         return run if isinstance(run, Index) else cls(run)
 

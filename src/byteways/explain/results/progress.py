@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from byteways.errors import BytewaysError
-from byteways.explain.results.summary import Run
+from byteways.explain.results.summary import RecordedRun
 from byteways.record.run_folder import JOURNAL, JournalText, RunFolder
 
 RESUME = "continue with `byteways run --resume RUN`"
 
 
-def progress(run: Run) -> str:
+def progress(run: RecordedRun) -> str:
     """Returns `complete: 620 of 624 planned measurements done`, or how many are recorded.
 
     Each round of a case is a measurement. A run without recorded end may still be running.
@@ -24,7 +24,7 @@ def progress(run: Run) -> str:
     return f"{state}: {_recorded(run)} of {planned} planned measurements recorded"
 
 
-def shortfall(run: Run) -> str:
+def shortfall(run: RecordedRun) -> str:
     """Returns a sentence with advice if the run is incomplete, otherwise ''."""
     state, recorded, planned = run.manifest.get("state"), _recorded(run), _planned(run)
     if state == "complete" and recorded >= planned:
@@ -41,7 +41,7 @@ def shortfall(run: Run) -> str:
 NAMED = 3
 
 
-def damage(run: Run) -> str:
+def damage(run: RecordedRun) -> str:
     """Returns a sentence on unreadable or duplicate lines; '' without any."""
     said = []
     named = run.journal if isinstance(run, RunFolder) else JournalText()
@@ -62,7 +62,7 @@ def _named(lines: list[str]) -> str:
     return f" ({', '.join([*lines[:NAMED], *more])})" if lines else ""
 
 
-def notices(run: Run) -> tuple[str, ...]:
+def notices(run: RecordedRun) -> tuple[str, ...]:
     """Returns what shortfall() and damage() say; empty of a complete run."""
     return tuple(filter(None, (shortfall(run), damage(run))))
 
@@ -84,11 +84,11 @@ def opened(path: Path) -> RunFolder:
     return run
 
 
-def _recorded(run: Run) -> int:
+def _recorded(run: RecordedRun) -> int:
     if isinstance(run, RunFolder):
         return len(run.records)  # its reader leaves out those of one case and round
     return len({(record.case_id, record.round) for record in run.records})
 
 
-def _planned(run: Run) -> int:
+def _planned(run: RecordedRun) -> int:
     return int(run.manifest.get("planned") or 0)

@@ -42,7 +42,7 @@ Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
 
-class Run(Protocol):
+class RecordedRun(Protocol):
     """The parts of a run folder that analysis reads (`record.run_folder.RunFolder` implements it)."""
 
     @property
@@ -254,7 +254,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Group:
+class ResultGroup:
     """Equal cases on several pairs: median of the values, and of the interval ends."""
 
     cells: tuple[Result, ...]
@@ -280,7 +280,7 @@ def kind_of_pair(source: str, destination: str) -> str:
     return ends[0] if source == destination else "-".join(ends)
 
 
-def gpu_caches(run: Run) -> dict[str, int]:
+def gpu_caches(run: RecordedRun) -> dict[str, int]:
     """Returns the bytes of each GPU's last-level cache, where known."""
     devices = (run.manifest.get("capabilities") or {}).get("devices") or {}
     return {
@@ -344,14 +344,14 @@ def _cell(
     return Result(case[0], case, value, low, high, spread, common, families=families)
 
 
-def pool(members: Sequence[Result]) -> Group:
+def pool(members: Sequence[Result]) -> ResultGroup:
     """Pools equal cases on several pairs. Raises ValueError if empty."""
     if not members:
         raise ValueError("no cells to pool")
     if len(members) == 1:
         (one,) = members
-        return Group((one,), one.value, one.low, one.high)
-    return Group(
+        return ResultGroup((one,), one.value, one.low, one.high)
+    return ResultGroup(
         tuple(members),
         median(cell.value for cell in members),
         median(cell.low for cell in members),

@@ -9,7 +9,7 @@ from byteways.explain.studies.references import ReferencedValue
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of a check on the available values.
 
     `cells` are the values that decide it. `final`: missing values could not change the result.
@@ -23,7 +23,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AcceptedRange:
     """The accepted range of a check: `about` and `within`, or `at_least` and `at_most`."""
 
     least: float

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from byteways.explain.studies.check_result import Finding, Wanted
+from byteways.explain.studies.check_result import AcceptedRange, CheckResult
 from byteways.explain.studies.curve_checks import linear, reaches
 from byteways.explain.studies.node_checks import node, refused
 from byteways.explain.studies.references import ReferencedValue, UntestableError, cells, unlike
@@ -29,7 +29,7 @@ def _unit(check: Mapping[str, Any]) -> str:
     return "GB/s"
 
 
-def wanted(check: Mapping[str, Any]) -> Wanted:
+def wanted(check: Mapping[str, Any]) -> AcceptedRange:
     """Builds the range from `about` and `within` (relative; default 10 %), or `at_least` and `at_most`."""
     of_peak = check.get("unit") == "of peak"
 
@@ -39,13 +39,13 @@ def wanted(check: Mapping[str, Any]) -> Wanted:
     if "about" in check:
         about, within = number_of(check["about"]), float(check.get("within", 0.1))
         words = f"{said(check['about'])} ± {100 * within:g} %"
-        return Wanted(about * (1 - within), about * (1 + within), words)
+        return AcceptedRange(about * (1 - within), about * (1 + within), words)
     least = number_of(check["at_least"]) if "at_least" in check else float("-inf")
     most = number_of(check["at_most"]) if "at_most" in check else float("inf")
     words = " and ".join(
         f"{name.replace('_', ' ')} {said(check[name])}" for name in ("at_least", "at_most") if name in check
     )
-    return Wanted(least, most, words)
+    return AcceptedRange(least, most, words)
 
 
 def _text(number: float, unit: str) -> str:
@@ -64,7 +64,7 @@ def _summary(found: Sequence[tuple[str, float]], text: Callable[[float], str]) -
     return f"{len(found)} values from " + " to ".join(f"{text(number)} ({name})" for name, number in ends)
 
 
-def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+def _value(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """Every value of `of` lies in the accepted range or, with `published = true`, near the published one."""
     unit = _unit(check)
     found = cells(check["of"], sheet, unit)
@@ -78,12 +78,12 @@ def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
             raise UntestableError(f"the links here allow no more: {_text(max(peaks), unit)}")
     said = _summary([(cell.name, cell.number) for cell in found], lambda number: _text(number, unit))
     holds = aim.holds(cell.interval for cell in found)
-    return Finding(holds, f"{said}; expected {aim.words}", tuple(found), holds is False, notes)
+    return CheckResult(holds, f"{said}; expected {aim.words}", tuple(found), holds is False, notes)
 
 
 def _as_published(
     check: Mapping[str, Any], found: Sequence[ReferencedValue], unit: str, notes: tuple[str, ...]
-) -> Finding:
+) -> CheckResult:
     """Values within a relative tolerance of the published ones."""
     known = [(cell, cell.published) for cell in found if cell.published]
     if not known:
@@ -98,9 +98,9 @@ def _as_published(
         named = [(cell.name, ratio) for cell, ratio in ratios]
         said = _summary(named, lambda number: f"{number:.3g} × published")
     intervals = [(cell.low / published, cell.high / published) for cell, published in known]
-    holds = Wanted(1 - within, 1 + within, "").holds(intervals)
+    holds = AcceptedRange(1 - within, 1 + within, "").holds(intervals)
     decided = tuple(cell for cell, _ in known)
-    return Finding(holds, f"{said}; expected ± {100 * within:g} %", decided, holds is False, notes)
+    return CheckResult(holds, f"{said}; expected ± {100 * within:g} %", decided, holds is False, notes)
 
 
 def _pairs(
@@ -124,7 +124,7 @@ def _pairs(
     return found
 
 
-def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+def _ratio(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """`of` over `to` lies in the accepted range: for every pair, or the extreme one (`most`, `least`)."""
     unit = _unit({key: check[key] for key in check if key == "unit"})
     pairs = [pair for pair in _pairs(check, sheet, unit) if pair[1].number]
@@ -147,10 +147,10 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     fastest = any(str(check[name]).find(FASTEST) >= 0 for name in ("of", "to"))
     final = holds is False and over == "all" and not fastest
     detail = f"{lead}{said}; expected {aim.words}"
-    return Finding(holds, detail, decided, final, unlike(check, sheet, decided))
+    return CheckResult(holds, detail, decided, final, unlike(check, sheet, decided))
 
 
-def _gap(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+def _gap(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """The difference between the two values of `of` over that between the two of `to` lies in the range."""
     unit = _unit({key: check[key] for key in check if key == "unit"})
     four = [cells(reference, sheet, unit) for name in ("of", "to") for reference in check[name]]
@@ -163,9 +163,11 @@ def _gap(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     said = f"{_text(gap, unit)} of {_text(total, unit)} ({one.name}, less {other.name}, in {whole.name})"
     least, most = whole.low - base.high, whole.high - base.low
     if most <= 0:  # there is no difference to explain
-        return Finding(False, f"{said}; expected {aim.words} of a positive difference", decided, True, notes)
+        return CheckResult(
+            False, f"{said}; expected {aim.words} of a positive difference", decided, True, notes
+        )
     if least <= 0:
-        return Finding(None, f"{said}; expected {aim.words}", decided, notes=notes)
+        return CheckResult(None, f"{said}; expected {aim.words}", decided, notes=notes)
     ends = [
         gap_end / total_end
         for gap_end in (one.low - other.high, one.high - other.low)
@@ -173,7 +175,7 @@ def _gap(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     ]
     holds = aim.holds([(min(ends), max(ends))])
     detail = f"{said}, {100 * gap / total:.3g} %; expected {aim.words}"
-    return Finding(holds, detail, decided, holds is False, notes)
+    return CheckResult(holds, detail, decided, holds is False, notes)
 
 
 def _quotient(one: ReferencedValue, other: ReferencedValue) -> tuple[float, float]:
@@ -181,7 +183,7 @@ def _quotient(one: ReferencedValue, other: ReferencedValue) -> tuple[float, floa
     return (1.0, 1.0) if one == other else (one.low / other.high, one.high / other.low)
 
 
-def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+def _spread(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """Values that differ only in `over` (`place`, `line` or `size`) lie within `at_most` of each other.
 
     With `across` (`cpu` or `gpu`), the places must include two such devices; else the check is untestable.
@@ -205,9 +207,9 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     decided = tuple(cell for group in compared for cell in group)
     said = f"{len(decided)} values differ by at most {100 * worst:.1f} % ({most.name} over {least.name})"
     limit = float(check["at_most"])
-    holds = Wanted(float("-inf"), limit, "").holds(map(_difference, compared))
+    holds = AcceptedRange(float("-inf"), limit, "").holds(map(_difference, compared))
     detail = f"{said}; expected at most {100 * limit:g} %"
-    return Finding(holds, detail, decided, holds is False, unlike(check, sheet, found))
+    return CheckResult(holds, detail, decided, holds is False, unlike(check, sheet, found))
 
 
 def _difference(group: Sequence[ReferencedValue]) -> tuple[float, float]:
@@ -236,7 +238,7 @@ def _devices(group: Iterable[ReferencedValue], ends: Mapping[str, tuple[str, ...
     return {name for cell in group for name in ends[cell.place] if kind_of(name) == kind}
 
 
-def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+def _order(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """Each value exceeds the next by at least `margin` (relative; default 0)."""
     unit, margin = str(check.get("unit", "GB/s")), float(check.get("margin", 0.0))
     found = [cells(reference, sheet, unit) for reference in check["of"]]
@@ -245,18 +247,18 @@ def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     ends = [(min(cell.low for cell in some), min(cell.high for cell in some)) for some in found[:-1]]
     ends.append((max(cell.low for cell in found[-1]), max(cell.high for cell in found[-1])))
     leads = [(one[0] / other[1], one[1] / other[0]) for one, other in pairwise(ends)]
-    holds = Wanted(math.nextafter(1 + margin, math.inf), float("inf"), "").holds(leads)
+    holds = AcceptedRange(math.nextafter(1 + margin, math.inf), float("inf"), "").holds(leads)
     said = " > ".join(f"{_text(cell.number, unit)} ({cell.line}, {cell.place})" for cell in row)
     if holds is not True:
         said = said.replace(" > ", ", ")
     apart = f", each by {100 * margin:g} % at least" if margin else ""
     notes = unlike(check, sheet, [cell for some in found for cell in some])
-    return Finding(
+    return CheckResult(
         holds, f"{said}; expected in this decreasing order{apart}", tuple(row), holds is False, notes
     )
 
 
-CHECKS: Mapping[str, Callable[[Mapping[str, Any], Sheet], Finding]] = {
+CHECKS: Mapping[str, Callable[[Mapping[str, Any], Sheet], CheckResult]] = {
     "value": _value,
     "ratio": _ratio,
     "gap": _gap,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.explain.studies.check_result import Finding
+from byteways.explain.studies.check_result import CheckResult
 from byteways.explain.studies.checks import CHECKS
 from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER, Fitting
 from byteways.explain.studies.references import UntestableError, gaps, listed
 from byteways.explain.studies.value_lookup import Sheet
 from byteways.explain.studies.verdicts import ASSUMED, BUILT_IN, CLOSE, CONTRADICTED, FAILS, HOLDS, UNTESTED
-from byteways.studies.study import Check, Claim
+from byteways.studies.study import ClaimCheck, PublishedClaim
 
 #: Number of reasons for missing values that a verdict lists.
 REASONS = 2
@@ -25,7 +25,7 @@ _ANY = (HOLDS, BUILT_IN, ASSUMED, UNTESTED, CLOSE, FAILS)
 class Verdict:
     """The verdict on a claim. `detail` names the values behind it, or says why the claim cannot be tested."""
 
-    claim: Claim
+    claim: PublishedClaim
     verdict: str  # one of VERDICTS
     detail: str
     notes: tuple[str, ...] = ()  # how the values differ from what the source measured
@@ -44,7 +44,7 @@ class _Part:
     notes: tuple[str, ...] = ()
 
 
-def judge(claim: Claim, sheet: Sheet, fitting: Fitting | None = None) -> Verdict:
+def judge(claim: PublishedClaim, sheet: Sheet, fitting: Fitting | None = None) -> Verdict:
     """Returns the verdict on a claim.
 
     A claim stays untested if the run lacks a value that the study requests here, unless the available values
@@ -64,7 +64,7 @@ def judge(claim: Claim, sheet: Sheet, fitting: Fitting | None = None) -> Verdict
     return Verdict(claim, verdict, whole.detail, tuple(dict.fromkeys((*whole.notes, *notes))))
 
 
-def _part(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> _Part:
+def _part(check: ClaimCheck, claim: PublishedClaim, sheet: Sheet, fitting: Fitting | None) -> _Part:
     if check.readings:
         return _any([_part(reading, claim, sheet, fitting) for reading in check.readings])
     found = _leaf(check, claim, sheet, fitting)
@@ -93,7 +93,7 @@ def _notes(parts: Sequence[_Part]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(note for part in parts for note in part.notes))
 
 
-def _leaf(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> _Part:
+def _leaf(check: ClaimCheck, claim: PublishedClaim, sheet: Sheet, fitting: Fitting | None) -> _Part:
     """Evaluates a single check."""
     try:
         finding = CHECKS[check.kind](check.keys, sheet)
@@ -121,13 +121,15 @@ def _leaf(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> 
     return _Part(HOLDS, finding.detail, notes)
 
 
-def _assumed(finding: Finding) -> tuple[str, ...]:
+def _assumed(finding: CheckResult) -> tuple[str, ...]:
     """Returns a note naming the values of a machine model that rest on assumed parameters."""
     found = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.assumed)
     return (f"assumed parameters of the model are behind {listed(list(found), REASONS)}",) if found else ()
 
 
-def _fitted(claim: str, finding: Finding, sheet: Sheet, fitting: Fitting, notes: tuple[str, ...]) -> _Part:
+def _fitted(
+    claim: str, finding: CheckResult, sheet: Sheet, fitting: Fitting, notes: tuple[str, ...]
+) -> _Part:
     """Judges a check that holds on a model with numbers fitted to the source."""
     if not fitting.known or fitting.assumed_from(claim):
         return _Part(BUILT_IN, finding.detail, notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from byteways.explain.studies.check_result import Finding, Wanted
+from byteways.explain.studies.check_result import AcceptedRange, CheckResult
 from byteways.explain.studies.references import ReferencedValue, UntestableError, cells, unlike
 from byteways.explain.studies.value_lookup import Sheet
 from byteways.studies.reference import number_of
@@ -15,7 +15,7 @@ from byteways.units import format_size, parse_size
 FEWEST_POINTS = 4
 
 
-def reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+def reaches(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """`of` first reaches `level`, or the fraction `of_best` of its highest value, at `size`.
 
     The size may differ by `factor` (default 2).
@@ -29,7 +29,7 @@ def reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     size, surely, perhaps = _reached(found, best, goal, part)
     if size is None:
         detail = f"{goal:.4g} GB/s is never reached: {best.number:.4g} GB/s at most"
-        return Finding(None if perhaps else False, detail, tuple(found), notes=notes)
+        return CheckResult(None if perhaps else False, detail, tuple(found), notes=notes)
     about = parse_size(str(check["size"]))
     if size == found[0].size_bytes and size >= about / factor:
         raise UntestableError(f"no size below {format_size(size)} was measured, where it is already reached")
@@ -40,7 +40,7 @@ def reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
         said = f"{100 * part:g} % of the highest value, {said}"
     detail = f"{said}; expected {format_size(about)}, within a factor of {factor:g}"
     answers = {one is not None and about / factor <= one <= about * factor for one in (surely, perhaps)}
-    return Finding(answers.pop() if len(answers) == 1 else None, detail, tuple(found), notes=notes)
+    return CheckResult(answers.pop() if len(answers) == 1 else None, detail, tuple(found), notes=notes)
 
 
 def _reached(
@@ -59,7 +59,7 @@ def _reached(
     )
 
 
-def linear(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+def linear(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """The time of `of` is a straight line over size, to within `at_most`, or deviates by `at_least`.
 
     The line `t = a + b × size` has the least sum of squared relative deviations, so that short times count as
@@ -79,7 +79,7 @@ def linear(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     # Times that are known to ± h move a deviation by h, and the line by as much.
     loose = {name: 2 * max(cell.half_width for cell in some) for name, some in groups.items()}
     intervals = [(max(0.0, worst[name] - loose[name]), worst[name] + loose[name]) for name in groups]
-    holds = Wanted(least, most, "").holds(intervals)
+    holds = AcceptedRange(least, most, "").holds(intervals)
     said = " and ".join(
         f"{word} {100 * float(check[key]):g} %"
         for key, word in (("at_least", "at least"), ("at_most", "at most"))
@@ -89,7 +89,7 @@ def linear(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     ends = [ordered[-1]] if len(ordered) == 1 else [ordered[0], ordered[-1]]
     told = " to ".join(f"{100 * value:.3g} % ({line}, {place})" for (line, place), value in ends)
     detail = f"largest deviation from a straight line of time vs message size: {told}; expected {said}"
-    return Finding(holds, detail, tuple(found), False, notes)
+    return CheckResult(holds, detail, tuple(found), False, notes)
 
 
 def _deviation(some: Sequence[ReferencedValue]) -> float:

@@ -11,8 +11,8 @@ from byteways.plan.interface import READ_WRITE
 from byteways.plan.interfaces import INTERFACES
 from byteways.record.record import Record
 from byteways.record.times import Times
-from byteways.studies.study import Line
-from byteways.studies.values import Value
+from byteways.studies.study import StudyLine
+from byteways.studies.values import PublishedValue
 
 #: `count` of a line that reports the bandwidth of one direction where the interface counts every array;
 #: published values may count this way, too.
@@ -69,7 +69,7 @@ class Published:
     `part` is the fraction of its bandwidth that the line counts: 0.5 if the source counts reads and writes.
     """
 
-    value: Value
+    value: PublishedValue
     size_bytes: int | None
     part: float = 1.0
 
@@ -106,7 +106,7 @@ class Published:
         return ", ".join(told)
 
 
-def our_value(records: Sequence[Record], line: Line, statistic: str) -> Ours:
+def our_value(records: Sequence[Record], line: StudyLine, statistic: str) -> Ours:
     """Returns the value of a case over all its rounds, by the source's statistic.
 
     Args:
@@ -164,7 +164,7 @@ def _within_round(times: Times) -> float:
     return (high - low) / 2 / times.median if times.median else 0.0
 
 
-def part_of(value: Value, line: Line) -> float:
+def part_of(value: PublishedValue, line: StudyLine) -> float:
     """Returns the factor from a published value's byte count to the line's: 1 if equal or not stated.
 
     STREAM counts every array. "One direction" counts the bytes that arrive (local arrays) or all bytes

@@ -14,7 +14,7 @@ from byteways.record.simulation_mark import is_simulated, model_of
 from byteways.simulate import load as load_model
 from byteways.studies import split
 from byteways.studies.study import Study
-from byteways.studies.values import Value
+from byteways.studies.values import PublishedValue
 
 #: How a machine model file marks a number as fitted to a source, and as taken from another model. Matched as
 #: text because older models have other file formats.
@@ -101,11 +101,11 @@ def fitting_of(study: Study, manifest: Mapping[str, Any]) -> Fitting | None:
     return found if found.words else None
 
 
-def _exact(value: Value) -> bool:
+def _exact(value: PublishedValue) -> bool:
     return value.exactness != "approximate"
 
 
-def _side(value: Value) -> str:
+def _side(value: PublishedValue) -> str:
     """Returns the side of a value's group; approximate values are excluded."""
     if not _exact(value):
         return split.EXCLUDED

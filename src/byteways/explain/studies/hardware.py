@@ -12,7 +12,7 @@ from byteways.explain.studies.verdicts import DIFFERS, FAILS_HERE, NOT_REPRODUCE
 from byteways.record.simulation_mark import is_simulated, model_of
 from byteways.simulate import load as load_model
 from byteways.simulate.topology import topology_of
-from byteways.studies.study import Claim, Study
+from byteways.studies.study import PublishedClaim, Study
 from byteways.topology.model import Topology
 
 #: Product names within the GPU names that runtimes report: MI250X, H200, A100.
@@ -31,7 +31,7 @@ class Hardware:
     def _here(self) -> frozenset[str]:
         return products(self.topology)
 
-    def elsewhere(self, claim: Claim) -> str:
+    def elsewhere(self, claim: PublishedClaim) -> str:
         """Returns why a claim about one machine is not tested on this one; '' if it is."""
         if not claim.machine:
             return ""
@@ -44,11 +44,11 @@ class Hardware:
         """Whether this machine has the GPUs of a machine model."""
         return bool(products_of_model(model) & self._here)
 
-    def own(self, claim: Claim) -> bool:
+    def own(self, claim: PublishedClaim) -> bool:
         """Whether this machine has the GPUs that the claim is about."""
         return self.has(claim.machine or self.study.models[0])
 
-    def contradicted(self, claim: Claim) -> tuple[str, tuple[str, ...]]:
+    def contradicted(self, claim: PublishedClaim) -> tuple[str, tuple[str, ...]]:
         """Returns the verdict on a claim that the values contradict, and notes on this machine."""
         if not self.own(claim):
             return DIFFERS, ()

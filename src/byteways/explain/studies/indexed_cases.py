@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import INTERFACES, OF_ALL
 from byteways.record.record import Record
-from byteways.studies.study import Line
+from byteways.studies.study import StudyLine
 
 #: Options that change how a case is timed, not what it does; cases with and without them are comparable.
 _TIMING_OPTIONS = OF_ALL
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexedCase:
     """A case, with its record if the run has one."""
 
     case: Case
@@ -25,16 +25,16 @@ class Entry:
 class Entries:
     """Cases indexed by line and devices."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[IndexedCase]) -> None:
         self._all = list(entries)
-        self._by_flow: dict[tuple[str, ...], list[Entry]] = {}
+        self._by_flow: dict[tuple[str, ...], list[IndexedCase]] = {}
         for entry in self._all:
             key = _flow_key(entry.case.interface, entry.case.pattern, entry.case.flows[0])
             self._by_flow.setdefault(key, []).append(entry)
 
     def of(
-        self, line: Line, devices: tuple[str, ...], environment: dict[str, str], ranks: int = 0
-    ) -> list[Entry]:
+        self, line: StudyLine, devices: tuple[str, ...], environment: dict[str, str], ranks: int = 0
+    ) -> list[IndexedCase]:
         """Returns the cases of a line on these devices; `ranks`: of so many, whose first has the devices."""
         if line.together:
             return self._all_at_once(line, frozenset(devices))
@@ -48,7 +48,7 @@ class Entries:
             and ranks in (0, len(entry.case.ranks))
         ]
 
-    def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[Entry]:
+    def _all_at_once(self, line: StudyLine, gpus: frozenset[str]) -> list[IndexedCase]:
         """Returns cases in which exactly these GPUs exchange data with the host, or run on its arrays."""
         alone = "unidirectional" if line.pattern == "fan-out" else "bidirectional"
         pattern = alone if len(gpus) == 1 else line.pattern
@@ -77,12 +77,12 @@ def _gpus(case: Case) -> frozenset[str]:
     return frozenset(device for device in ends if device.startswith("gpu"))
 
 
-def _same_options(case: Case, line: Line) -> bool:
+def _same_options(case: Case, line: StudyLine) -> bool:
     asked = {name: value for name, value in case.options.items() if name not in _TIMING_OPTIONS}
     wanted = {name: value for name, value in line.options.items() if name not in _TIMING_OPTIONS}
     return asked == wanted
 
 
-def _same_cache(case: Case, line: Line) -> bool:
+def _same_cache(case: Case, line: StudyLine) -> bool:
     """Compares the cache setting; ignored for one-buffer interfaces, whose working set decides."""
     return case.cache == line.cache or INTERFACES[case.interface].buffers == "one"

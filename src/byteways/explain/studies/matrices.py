@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from byteways.explain.display.picture import BAND
-from byteways.explain.display.topic import Table
+from byteways.explain.display.topic import TopicTable
 from byteways.explain.studies.outcome import FigureOutcome
 from byteways.explain.studies.references import listed
-from byteways.explain.studies.rows import Row
+from byteways.explain.studies.rows import ValueRow
 from byteways.units import format_size
 
 #: Decimals of all values of a matrix, by the least.
@@ -18,7 +18,7 @@ DECIMALS = ((1000.0, 0), (100.0, 1), (0.0, 2))
 _PAIRS, _SIZES, _PLACES = "from \\ to", "method", "method \\ place"
 
 
-def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[Table]:
+def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[TopicTable]:
     """Returns the matrices of a figure for which there are values; `title` begins their titles.
 
     Args:
@@ -36,7 +36,7 @@ def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[Table]:
         )
     if drawn and one.figure.drawing.rows == "upwards":
         sources.reverse()
-    kinds: tuple[tuple[str, Callable[[Row], float | None], str], ...] = (
+    kinds: tuple[tuple[str, Callable[[ValueRow], float | None], str], ...] = (
         ("published", lambda row: row.published, one.figure.unit),
         ("measured", lambda row: row.ours, one.figure.unit),
         ("measured over published", lambda row: row.ratio, ""),
@@ -61,7 +61,7 @@ def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[Table]:
     return tables
 
 
-def _axes(one: FigureOutcome) -> tuple[str, Callable[[Row], tuple[str, str]]]:
+def _axes(one: FigureOutcome) -> tuple[str, Callable[[ValueRow], tuple[str, str]]]:
     """Returns the head of the first column, and what gives the row and the column of a value."""
     if one.figure.kind == "map":
         return _SIZES, lambda row: (row.line, format_size(row.size_bytes or 0))
@@ -85,7 +85,7 @@ def _table(
     unit: str,
     note: str,
     least: float,
-) -> Table:
+) -> TopicTable:
     """Returns a matrix of `numbers` [source, target], shaded from `least` to the greatest of them."""
     values = [value for row in numbers for value in row if value is not None]
     rows = tuple(
@@ -99,7 +99,7 @@ def _table(
     )
     bands = tuple(("", *("" if value is None else _band(value) for value in row)) for row in numbers)
     columns = tuple(range(1, len(headings)))
-    return Table(title, headings, rows, columns, note, heat, () if unit else bands)
+    return TopicTable(title, headings, rows, columns, note, heat, () if unit else bands)
 
 
 def _band(ratio: float) -> str:
@@ -117,7 +117,7 @@ def _said(value: float, unit: str, lowest: float) -> str:
     return f"{value:.{next(digits for least, digits in DECIMALS if lowest >= least)}f}"
 
 
-def _of_one_system(rows: Sequence[Row]) -> list[Row]:
+def _of_one_system(rows: Sequence[ValueRow]) -> list[ValueRow]:
     """Returns the rows without published values of other systems than the first: a matrix is of one."""
     system = next((row.system for row in rows if row.published is not None), "")
     own = {(row.line, row.place, row.size_bytes) for row in rows if row.system == system}
@@ -127,7 +127,7 @@ def _of_one_system(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _derived(rows: Sequence[Row]) -> list[str]:
+def _derived(rows: Sequence[ValueRow]) -> list[str]:
     """Lists the published values of a matrix that are derived from printed ones, and how."""
     found: dict[str, list[str]] = {}
     for row in rows:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from byteways.explain.studies.check_result import Finding
+from byteways.explain.studies.check_result import CheckResult
 from byteways.explain.studies.references import UntestableError, outcomes
 from byteways.explain.studies.value_lookup import Sheet
 from byteways.studies.reference import number_of
@@ -14,7 +14,7 @@ from byteways.topology.facts import BYTES, FACTS
 from byteways.units import format_size, parse_size
 
 
-def node(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+def node(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """A number of this machine's topology is as required; without `within`, exactly. Nothing is measured."""
     fact = FACTS[check["fact"]]
     notes: tuple[str, ...] = ()
@@ -38,14 +38,14 @@ def node(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     said = " and ".join(f"{name.replace('_', ' ')} {check[name]}".removeprefix("about ") for name in bounds)
     told = format_size(int(number)) if fact.unit == BYTES else f"{number:.6g} {fact.unit}".rstrip()
     detail = f"{told} ({what}); expected {said}{f' ± {100 * within:g} %' if within else ''}"
-    return Finding(least <= number <= most, detail, (), True, notes)
+    return CheckResult(least <= number <= most, detail, (), True, notes)
 
 
-def refused(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+def refused(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """Every case of `of` was refused, by the plan or by the runtime, for a reason that contains `reason`."""
     told = check["of"] if isinstance(check["of"], list) else [check["of"]]
     found = [one for reference in told for one in outcomes(reference, sheet)]
     other = [(name, why) for name, why in found if check["reason"].lower() not in why.lower()]
     name, why = (other or found)[0]
     detail = f"{why or 'it ran'} ({name}); expected: {check['reason']}"
-    return Finding(not other, detail, (), True)
+    return CheckResult(not other, detail, (), True)

@@ -10,12 +10,12 @@ from typing import Any
 from byteways.errors import BytewaysError
 from byteways.explain.display.curves import cache_marks
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Run, gpu_caches
+from byteways.explain.results.summary import RecordedRun, gpu_caches
 from byteways.explain.studies.claims import Verdict, judge
 from byteways.explain.studies.figures import Ours, Published
 from byteways.explain.studies.fitting import fitting_of
 from byteways.explain.studies.references import listed
-from byteways.explain.studies.rows import Row, best_by_size, quotients
+from byteways.explain.studies.rows import ValueRow, best_by_size, quotients
 from byteways.explain.studies.two_machines import PairedSheet, who
 from byteways.explain.studies.value_lookup import Sheet, nearest_size
 from byteways.explain.studies.verdicts import CONTRADICTED, COUNTED, VERDICTS
@@ -24,7 +24,7 @@ from byteways.simulate import load as load_model
 from byteways.simulate.topology import topology_of
 from byteways.studies.reading import load
 from byteways.studies.reference import parts, references
-from byteways.studies.study import Figure, Line, Place, Study
+from byteways.studies.study import Figure, Study, StudyLine, StudyPlace
 from byteways.text import restored
 from byteways.topology.model import Topology
 from byteways.topology.routes import route
@@ -34,7 +34,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True)
-class Series:
+class StudySeries:
     """Points of a curve: (size in bytes, value in the figure's unit)."""
 
     line: str
@@ -47,8 +47,8 @@ class Series:
 @dataclass(frozen=True)
 class FigureOutcome:
     figure: Figure
-    rows: tuple[Row, ...]
-    series: tuple[Series, ...]  # if the figure is a curve
+    rows: tuple[ValueRow, ...]
+    series: tuple[StudySeries, ...]  # if the figure is a curve
     hops: Mapping[str, Mapping[str, int]]  # if it is a hop matrix: links by source and destination
     hops_there: Mapping[str, Mapping[str, int]]  # the same on the source's machine, if it differs
     notes: tuple[str, ...]  # which devices represent which places, and which places have no equivalent
@@ -93,7 +93,7 @@ class StudyOutcome:
         return " ".join(told) or "None of its claims is contradicted."
 
 
-def outcome_of(run: Run) -> StudyOutcome | None:
+def outcome_of(run: RecordedRun) -> StudyOutcome | None:
     """Returns the outcome for the study in the run's manifest; None if there is none or it is unavailable."""
     told = run.manifest.get("study")
     if not isinstance(told, Mapping) or "key" not in told:
@@ -105,7 +105,7 @@ def outcome_of(run: Run) -> StudyOutcome | None:
         return None
 
 
-def compare(study: Study, run: Run, beside: Run | None = None) -> StudyOutcome:
+def compare(study: Study, run: RecordedRun, beside: RecordedRun | None = None) -> StudyOutcome:
     """Compares the run with the study.
 
     Args:
@@ -157,8 +157,8 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
         return FigureOutcome(figure, tuple(made), (), {}, {}, _notes(figure, sheet))
     lines = [sheet.study.lines[name] for name in figure.lines]
     places = [sheet.study.places[name] for name in figure.places]
-    rows: list[Row] = []
-    series: list[Series] = []
+    rows: list[ValueRow] = []
+    series: list[StudySeries] = []
     for place in places:
         for line in lines:
             side = sheet.side(place)
@@ -175,10 +175,12 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
     )
 
 
-def _repeated(lines: Sequence[Line], places: Sequence[Place], sheet: Sheet) -> frozenset[tuple[str, str]]:
+def _repeated(
+    lines: Sequence[StudyLine], places: Sequence[StudyPlace], sheet: Sheet
+) -> frozenset[tuple[str, str]]:
     """Returns the places of GPUs that this machine does not have whose devices are those of another place."""
 
-    def foreign(place: Place) -> bool:
+    def foreign(place: StudyPlace) -> bool:
         return bool(place.model) and not sheet.side(place).hardware.has(place.model)
 
     native = {sheet.located[place.name].devices for place in places if not foreign(place)}
@@ -190,7 +192,7 @@ def _repeated(lines: Sequence[Line], places: Sequence[Place], sheet: Sheet) -> f
     )
 
 
-def _ours(figure: Figure, line: Line, place: Place, sheet: Sheet) -> dict[int, Ours]:
+def _ours(figure: Figure, line: StudyLine, place: StudyPlace, sheet: Sheet) -> dict[int, Ours]:
     """Returns our values by size. A matrix may fall back to the devices of the same names, whatever link
     connects them; kinds `highest` and `grid` keep only the highest value, a table of the smallest size that.
     """
@@ -231,12 +233,12 @@ def _chosen(published: Sequence[Published], figure: Figure, sheet: Sheet) -> lis
 
 def _rows(
     figure: Figure,
-    line: Line,
-    place: Place,
+    line: StudyLine,
+    place: StudyPlace,
     published: Sequence[Published],
     ours: Mapping[int, Ours],
     sheet: Sheet,
-) -> list[Row]:
+) -> list[ValueRow]:
     """Returns a row for every size and system with a published value, with ours.
 
     Without published values: one row with our value at the table's size.
@@ -258,19 +260,19 @@ def _rows(
 
 def _row(
     figure: Figure,
-    line: Line,
-    place: Place,
+    line: StudyLine,
+    place: StudyPlace,
     published: Published | None,
     size: int | None,
     ours: Mapping[int, Ours],
     sheet: Sheet,
-) -> Row:
+) -> ValueRow:
     found = ours.get(size) if size is not None else None
     number = found.quantity(figure.unit) if found else None
     theirs = published.quantity(figure.unit) if published else None
     between = published.range(figure.unit) if published else None
     beside = _nearer(number, between) if number is not None and between else theirs
-    return Row(
+    return ValueRow(
         line.name,
         place.name,
         size,
@@ -293,13 +295,13 @@ def _nearer(number: float, ends: tuple[float, float]) -> float:
 
 
 def _series(
-    line: Line,
-    place: Place,
+    line: StudyLine,
+    place: StudyPlace,
     label: str,
     unit: str,
     published: Sequence[Published],
     ours: Mapping[int, Ours],
-) -> Series:
+) -> StudySeries:
     points: dict[str, list[tuple[int, float]]] = {}
     for one in published:
         number = one.quantity(unit)
@@ -308,7 +310,7 @@ def _series(
             ends = one.range(unit) or (number,)
             points.setdefault(one.value.system, []).extend((size, end) for end in ends)
     mine = [(size, number) for size, one in ours.items() if (number := one.quantity(unit)) is not None]
-    return Series(
+    return StudySeries(
         line.name,
         place.name,
         label,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from byteways.explain.display.picture import Label, Panel, Picture, Spot, Stroke
+from byteways.explain.display.picture import Label, Panel, Picture, SeriesStroke, Spot
 from byteways.explain.studies.numbers import number
 from byteways.explain.studies.outcome import FigureOutcome, StudyOutcome
-from byteways.explain.studies.rows import Row
+from byteways.explain.studies.rows import ValueRow
 from byteways.studies.drawing import Drawing, DrawnValue, Track, methods_of
 from byteways.units import format_size
 
@@ -64,7 +64,7 @@ def _lines(
         )
 
 
-def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, int]) -> Stroke:
+def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, int]) -> SeriesStroke:
     (cell,) = track.cells
     unit = one.figure.unit
     rows = _rows_of(cell, one)
@@ -89,7 +89,7 @@ def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, i
         )
         for size, value in ours
     )
-    return Stroke(
+    return SeriesStroke(
         track.name,
         track.method,
         colours[track.method],
@@ -126,7 +126,7 @@ def _bars(
 
 def _grouped(
     one: FigureOutcome, groups: Sequence[str], words: str, colours: Mapping[str, int]
-) -> tuple[list[Stroke], float]:
+) -> tuple[list[SeriesStroke], float]:
     """Returns the bars of some groups, side by side around whole numbers, and their width."""
     drawing, unit = one.figure.drawing, _unit_of(one)
     count = 1 if drawing.alone else len(drawing.tracks)
@@ -152,12 +152,12 @@ def _grouped(
             for system, spots in _by_system(rows, unit, lambda _, x=x: x).items():  # type: ignore[misc]
                 published[system] = (*published.get(system, ()), *spots)
         strokes.append(
-            Stroke(track.name, track.method, colours[track.method], track.dash, tuple(ours), published)
+            SeriesStroke(track.name, track.method, colours[track.method], track.dash, tuple(ours), published)
         )
     return strokes, width
 
 
-def _label(row: Row, first: float, drawing: Drawing, index: int) -> str:
+def _label(row: ValueRow, first: float, drawing: Drawing, index: int) -> str:
     if drawing.label == "of peak" and row.of_peak:
         return f"{100 * row.of_peak:.0f} %"
     if drawing.label == "speed-up" and index and row.ours:
@@ -185,7 +185,7 @@ def _tiles(
             text = f"{said}, {_said(row.ours, units[row.group])}, {words}"
             spots[track_of[name]].append(Spot(row.size_bytes, groups.index(row.group) + offset, text))
     strokes = tuple(
-        Stroke(track.name, track.method, colours[track.method], track.dash, tuple(spots[track.name]))
+        SeriesStroke(track.name, track.method, colours[track.method], track.dash, tuple(spots[track.name]))
         for track in drawing.tracks
         if spots[track.name]
     )
@@ -208,13 +208,13 @@ def _tied(joined: str, names: Mapping[str, object]) -> list[str]:
     return found
 
 
-def _words(words: str, rows: Sequence[Row]) -> str:
+def _words(words: str, rows: Sequence[ValueRow]) -> str:
     """Returns how our values are told, with the machine of a run beside this one."""
     machine = next((row.machine for row in rows if row.machine), "")
     return f"{words} on {machine}" if machine else words
 
 
-def _rows_of(cell: DrawnValue, one: FigureOutcome) -> list[Row]:
+def _rows_of(cell: DrawnValue, one: FigureOutcome) -> list[ValueRow]:
     return [
         row
         for row in one.rows
@@ -222,7 +222,9 @@ def _rows_of(cell: DrawnValue, one: FigureOutcome) -> list[Row]:
     ]
 
 
-def _by_system(rows: Sequence[Row], unit: str, x: Callable[[Row], float]) -> dict[str, tuple[Spot, ...]]:
+def _by_system(
+    rows: Sequence[ValueRow], unit: str, x: Callable[[ValueRow], float]
+) -> dict[str, tuple[Spot, ...]]:
     """Returns the published values by the system that they were measured on."""
     found: dict[str, list[Spot]] = {}
     for row in rows:
@@ -236,7 +238,9 @@ def _by_system(rows: Sequence[Row], unit: str, x: Callable[[Row], float]) -> dic
     return {system: tuple(spots) for system, spots in found.items()}
 
 
-def _below(one: FigureOutcome, strokes: Sequence[Stroke], drawing: Drawing, words: str) -> Iterator[Panel]:
+def _below(
+    one: FigureOutcome, strokes: Sequence[SeriesStroke], drawing: Drawing, words: str
+) -> Iterator[Panel]:
     """Yields the panels below: ours over published, and the quotients that the source draws."""
     ratios = [made for stroke in strokes if (made := _ratio(stroke, words)).published]
     if ratios:
@@ -251,7 +255,7 @@ def _below(one: FigureOutcome, strokes: Sequence[Stroke], drawing: Drawing, word
         yield Panel(quotients[0].name if len(quotients) == 1 else "ratio", tuple(quotients), band=False)
 
 
-def _ratio(stroke: Stroke, words: str) -> Stroke:
+def _ratio(stroke: SeriesStroke, words: str) -> SeriesStroke:
     """Returns ours over published at every published value; over the nearer end of a range."""
     mine = {spot.x: spot.y for spot in stroke.ours}
     found: dict[str, tuple[Spot, ...]] = {}
@@ -270,7 +274,7 @@ def _ratio(stroke: Stroke, words: str) -> Stroke:
     return replace(stroke, ours=(), published=found, trend=())
 
 
-def _quotient(name: str, above: Stroke, below: Stroke) -> Stroke:
+def _quotient(name: str, above: SeriesStroke, below: SeriesStroke) -> SeriesStroke:
     """Returns the quotient of two curves at the sizes of both: ours, and of values published at one size."""
     lower = {spot.x: spot.y for spot in below.ours}
     ours = tuple(_over(name, spot, lower[spot.x]) for spot in above.ours if lower.get(spot.x))
@@ -281,14 +285,14 @@ def _quotient(name: str, above: Stroke, below: Stroke) -> Stroke:
         for spot in spots
         if under.get(spot.x)
     )
-    return Stroke(name, name, above.colour, "solid", ours, {"": told} if told else {})
+    return SeriesStroke(name, name, above.colour, "solid", ours, {"": told} if told else {})
 
 
 def _over(name: str, spot: Spot, under: float) -> Spot:
     return Spot(spot.x, spot.y / under, f"{format_size(round(spot.x))}: {name} {spot.y / under:.3f}")
 
 
-def _trend(stroke: Stroke) -> Stroke:
+def _trend(stroke: SeriesStroke) -> SeriesStroke:
     """Adds the straight line, time = a + b × size, that minimizes the squares of relative deviations."""
     if len(stroke.ours) < 3:
         return stroke
@@ -303,7 +307,7 @@ def _trend(stroke: Stroke) -> Stroke:
     return replace(stroke, trend=tuple((x, y) for x, y in line if y > 0))
 
 
-def _spots(stroke: Stroke) -> Iterator[Spot]:
+def _spots(stroke: SeriesStroke) -> Iterator[Spot]:
     yield from stroke.ours
     for spots in stroke.published.values():
         yield from spots
@@ -325,7 +329,7 @@ def _said(value: float, unit: str) -> str:
     return f"{number(value, unit)} {'×' if unit == '×' else _unit(unit)}"
 
 
-def _caption(one: FigureOutcome, strokes: Sequence[Stroke], words: str) -> str:
+def _caption(one: FigureOutcome, strokes: Sequence[SeriesStroke], words: str) -> str:
     """Says what lines and markers are, and where the source has no numbers."""
     plot = "Bars" if one.figure.drawing.plot == "bars" else "Lines"
     told = any(stroke.published for stroke in strokes)

@@ -9,7 +9,7 @@ from functools import cache
 from byteways.plan.legality import kind_of
 from byteways.simulate import load as load_model
 from byteways.simulate.topology import topology_of
-from byteways.studies.study import Place, Study
+from byteways.studies.study import Study, StudyPlace
 from byteways.topology.model import Topology
 from byteways.topology.packages import package_of, packed, spread
 from byteways.topology.routes import link_class, nodes_of, route
@@ -25,7 +25,7 @@ NEAR = "near "
 class Located:
     """A place on this machine: its devices with a note, or the reason why it has none."""
 
-    place: Place
+    place: StudyPlace
     devices: tuple[str, ...] | None
     reason: str = ""  # a phrase for messages, if `devices` is None
     note: str = ""  # which local link or device represents the source's
@@ -66,7 +66,7 @@ def _source_topology(model: str) -> Topology:
     return topology_of(load_model(model))
 
 
-def _locate(place: Place, there: Topology, here: Topology, found: _Classes) -> Located:
+def _locate(place: StudyPlace, there: Topology, here: Topology, found: _Classes) -> Located:
     if place.order:
         return _in_order(place, here)
     if place.ranks > len(here.names("gpu")):
@@ -78,7 +78,7 @@ def _locate(place: Place, there: Topology, here: Topology, found: _Classes) -> L
     return _named(place, {}, there, here)
 
 
-def _in_order(place: Place, here: Topology) -> Located:
+def _in_order(place: StudyPlace, here: Topology) -> Located:
     """Takes as many GPUs as the source used, in the source's order."""
     count, order = len(place.devices), (packed if place.order == "packed" else spread)(here)
     if len(order) < count:
@@ -96,7 +96,7 @@ def _gpus(count: int) -> str:
 
 
 def _locate_pair(
-    place: Place, pair: tuple[str, str], there: Topology, here: Topology, found: _Classes
+    place: StudyPlace, pair: tuple[str, str], there: Topology, here: Topology, found: _Classes
 ) -> Located:
     """Returns the same pair if its link class matches, else the first pair of that class, else by width."""
     wanted = _class(there, *pair)
@@ -173,7 +173,7 @@ def _by_width(found: _Classes) -> list[tuple[_Class, tuple[str, str]]]:
 
 
 def _named(
-    place: Place, stands_for: dict[str, str], there: Topology, here: Topology, note: str = ""
+    place: StudyPlace, stands_for: dict[str, str], there: Topology, here: Topology, note: str = ""
 ) -> Located:
     """Fills in devices of this machine; "near a" becomes the CPU next to the device that represents a."""
     devices: list[str] = []

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.plan.case import Buffer
-from byteways.studies.study import Ends, Line, Place
-from byteways.studies.values import Value
+from byteways.studies.study import Ends, StudyLine, StudyPlace
+from byteways.studies.values import PublishedValue
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class PublishedMatch:
     ends: tuple[Buffer, Buffer, str]  # source, destination and executor
 
 
-def published_matches(line: Line, place: Place) -> list[PublishedMatch]:
+def published_matches(line: StudyLine, place: StudyPlace) -> list[PublishedMatch]:
     """How the source tells figures of the line at the place, by its own devices and memory."""
     devices = tuple(_source_device(device, place) for device in place.devices)
     own = line.ends[0]
@@ -40,7 +40,9 @@ def published_matches(line: Line, place: Place) -> list[PublishedMatch]:
     return found
 
 
-def is_at(value: Value, line: Line, told: Sequence[PublishedMatch], ambient: Sequence[str]) -> bool:
+def is_at(
+    value: PublishedValue, line: StudyLine, told: Sequence[PublishedMatch], ambient: Sequence[str]
+) -> bool:
     """Whether the source's value is one of a line that it tells so."""
     extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
     missing = [name for name in line.environment if name not in value.environment]
@@ -53,7 +55,7 @@ def is_at(value: Value, line: Line, told: Sequence[PublishedMatch], ambient: Seq
     )
 
 
-def _source_device(device: str, place: Place) -> str:
+def _source_device(device: str, place: StudyPlace) -> str:
     """Resolves "near a" to the CPU with that GPU's number, the source's name for an APU's CPU."""
     if not device.startswith("near "):
         return device

@@ -8,7 +8,7 @@ from typing import Any
 
 from byteways.explain.studies.value_lookup import Sheet, nearest_size
 from byteways.studies.reference import EXTREMES, FASTEST, ends_of, parts, references, sizes_of
-from byteways.studies.study import Line, Place
+from byteways.studies.study import StudyLine, StudyPlace
 from byteways.units import format_size, parse_size
 
 
@@ -86,7 +86,7 @@ def gaps(check: Mapping[str, Any], sheet: Sheet) -> tuple[int, list[str]]:
     return len(gone), list(reasons)
 
 
-def _wanted_sizes(wanted: str, line: Line, place: Place, sheet: Sheet) -> set[int]:
+def _wanted_sizes(wanted: str, line: StudyLine, place: StudyPlace, sheet: Sheet) -> set[int]:
     """Returns the sizes in bytes that a reference covers; the ends of a range count even if not requested."""
     asked = sheet.asked(line, place)
     known = asked or sheet.ours(line, place)
@@ -135,7 +135,7 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _pairs(reference: str, sheet: Sheet) -> Iterator[tuple[Line, Place, str]]:
+def _pairs(reference: str, sheet: Sheet) -> Iterator[tuple[StudyLine, StudyPlace, str]]:
     """Yields the matching lines and places of a reference, with its size."""
     lines, places, wanted = _parts(reference, sheet)
     for line in lines:
@@ -168,7 +168,7 @@ def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[ReferencedValue]
                 )
 
 
-def _published(sheet: Sheet, line: Line, place: Place, size: int, unit: str) -> float | None:
+def _published(sheet: Sheet, line: StudyLine, place: StudyPlace, size: int, unit: str) -> float | None:
     """Returns the source's value there, the most precise of several prints."""
     ours = list(sheet.ours(line, place))
     found = [one for one in sheet.published(line, place) if nearest_size(one.size_bytes, ours) == size]

@@ -11,7 +11,7 @@ from byteways.studies.study import Contest, Figure, Quotient
 
 
 @dataclass(frozen=True)
-class Row:
+class ValueRow:
     """One value, published and ours, in the unit of its table; None if missing."""
 
     line: str
@@ -33,14 +33,14 @@ class Row:
     machine: str = ""  # of our value, if it is of a run beside this one
 
 
-def quotients(figure: Figure, sheet: Sheet) -> Iterator[Row]:
+def quotients(figure: Figure, sheet: Sheet) -> Iterator[ValueRow]:
     """Yields a row per speed-up and place of a figure: the time of one line over that of another."""
     for place in figure.places:
         for one in figure.ratios:
             yield _quotient(one, figure, place, sheet)
 
 
-def _quotient(one: Quotient, figure: Figure, place: str, sheet: Sheet) -> Row:
+def _quotient(one: Quotient, figure: Figure, place: str, sheet: Sheet) -> ValueRow:
     sheet = sheet.side(sheet.study.places[place])
     ends = [sheet.ours(sheet.study.lines[name], sheet.study.places[place]) for name in (one.of, one.to)]
     size = nearest_size(figure.size_bytes, sorted(ends[0].keys() & ends[1].keys()))
@@ -61,13 +61,13 @@ def _row(
     ends: tuple[float, float] | None,
     ours: float | None,
     reason: str,
-) -> Row:
+) -> ValueRow:
     beside = min(max(ours, ends[0]), ends[1]) if ours is not None and ends else published
     ratio = ours / beside if ours is not None and beside else None
-    return Row(name, place, size, published, False, "", ours, ratio, reason, "", published_range=ends)
+    return ValueRow(name, place, size, published, False, "", ours, ratio, reason, "", published_range=ends)
 
 
-def best_by_size(figure: Figure, sheet: Sheet) -> Iterator[Row]:
+def best_by_size(figure: Figure, sheet: Sheet) -> Iterator[ValueRow]:
     """Yields for each contest and size the line with the highest bandwidth or the lowest time.
 
     Lines whose intervals overlap that of the best share the row. A contest without any value has one row with
@@ -78,11 +78,11 @@ def best_by_size(figure: Figure, sheet: Sheet) -> Iterator[Row]:
         place = sheet.study.places[contest.place]
         reasons = [sheet.side(place).missing(sheet.study.lines[name], place, None) for name in contest.lines]
         yield from rows or [
-            Row("", contest.place, None, None, False, "", None, None, reasons[0], "", group=contest.name)
+            ValueRow("", contest.place, None, None, False, "", None, None, reasons[0], "", group=contest.name)
         ]
 
 
-def _best(contest: Contest, sheet: Sheet) -> Iterator[Row]:
+def _best(contest: Contest, sheet: Sheet) -> Iterator[ValueRow]:
     place = sheet.study.places[contest.place]
     sheet = sheet.side(place)
     found: dict[int, dict[str, Ours]] = {}
@@ -100,6 +100,6 @@ def _best(contest: Contest, sheet: Sheet) -> Iterator[Row]:
         least = speeds[first] / (1 + rivals[first].half_width)
         alike = [name for name in rivals if speeds[name] * (1 + rivals[name].half_width) >= least]
         names = ", ".join(sorted(alike, key=lambda name: -speeds[name]))
-        yield Row(
+        yield ValueRow(
             names, contest.place, size, None, False, "", numbers[first], None, "", "", group=contest.name
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from byteways.explain.studies.outcome import FigureOutcome, Series
-from byteways.explain.studies.rows import Row
+from byteways.explain.studies.outcome import FigureOutcome, StudySeries
+from byteways.explain.studies.rows import ValueRow
 from byteways.studies.drawing import PER_GB
 
 
@@ -23,7 +23,7 @@ def in_drawn_unit(one: FigureOutcome) -> FigureOutcome:
     )
 
 
-def _row(row: Row, factor: float) -> Row:
+def _row(row: ValueRow, factor: float) -> ValueRow:
     ends = row.published_range
     return replace(
         row,
@@ -33,7 +33,7 @@ def _row(row: Row, factor: float) -> Row:
     )
 
 
-def _series(series: Series, factor: float) -> Series:
+def _series(series: StudySeries, factor: float) -> StudySeries:
     return replace(
         series,
         ours=tuple((size, value * factor) for size, value in series.ours),

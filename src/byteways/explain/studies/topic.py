@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from byteways.explain.display.picture import Chip, Picture
-from byteways.explain.display.topic import Exhibit, Table, Topic
+from byteways.explain.display.topic import Exhibit, Topic, TopicTable
 from byteways.explain.studies.claims import Verdict
 from byteways.explain.studies.matrices import matrices
 from byteways.explain.studies.numbers import number, size_of
 from byteways.explain.studies.outcome import FigureOutcome, StudyOutcome
 from byteways.explain.studies.pictures import colours_of, pictures
-from byteways.explain.studies.rows import Row
+from byteways.explain.studies.rows import ValueRow
 from byteways.explain.studies.scaled import in_drawn_unit
 from byteways.explain.studies.verdicts import BUILT_IN, SHOWN
 from byteways.studies.study import Study
@@ -40,9 +40,9 @@ def topic_of(outcome: StudyOutcome) -> Topic:
     )
 
 
-def _exhibit(one: FigureOutcome, tables: Sequence[Table], drawn: Sequence[Picture]) -> Exhibit:
+def _exhibit(one: FigureOutcome, tables: Sequence[TopicTable], drawn: Sequence[Picture]) -> Exhibit:
     """Returns a figure as its source draws it: its pictures, or its matrices side by side."""
-    grids: Sequence[Table] = ()
+    grids: Sequence[TopicTable] = ()
     if one.figure.drawing.plot == "matrix":
         grids = tables if one.figure.kind == "hops" else matrices(one, "", drawn=True)
     values = () if one.figure.kind in ("hops", "matrix") and grids else tables
@@ -69,7 +69,7 @@ def statistic_of(study: Study) -> str:
     )
 
 
-def _claims(outcome: StudyOutcome) -> Table:
+def _claims(outcome: StudyOutcome) -> TopicTable:
     """Builds the table of claims; notes common to several claims are numbered below it."""
     numbers: dict[str, int] = {}
     rows = []
@@ -86,10 +86,10 @@ def _claims(outcome: StudyOutcome) -> Table:
             "claim on held-out values is tested"
         )
     headings = ("verdict", "claim of the source", "where", "measured")
-    return Table("Claims", headings, tuple(rows), note="; ".join(notes))
+    return TopicTable("Claims", headings, tuple(rows), note="; ".join(notes))
 
 
-def _figure(one: FigureOutcome) -> list[Table]:
+def _figure(one: FigureOutcome) -> list[TopicTable]:
     """Returns the tables of a figure, by its kind."""
     if one.figure.kind == "hops":
         return [
@@ -111,14 +111,14 @@ def _title(one: FigureOutcome) -> str:
     return f"{one.figure.title} ({one.figure.locator})"
 
 
-def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str]) -> Table:
+def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str]) -> TopicTable:
     """Tabulates the number of links between every two GPUs."""
     gpus = list(hops)
     rows = tuple((row, *(str(hops[row].get(column, "–")) for column in gpus)) for row in gpus)
-    return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
+    return TopicTable(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
 
 
-def _map(one: FigureOutcome) -> Table:
+def _map(one: FigureOutcome) -> TopicTable:
     """Tabulates lines × sizes without published numbers: our values, also as fraction of the peak."""
     sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
     lines = list(dict.fromkeys(row.line for row in one.rows))
@@ -135,10 +135,10 @@ def _map(one: FigureOutcome) -> Table:
     title = f"{_title(one)}, measured, {one.figure.unit}{peak}"
     columns = tuple(range(1, len(sizes) + 1))
     headings = ("method", *map(format_size, sizes))
-    return Table(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
+    return TopicTable(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
 
 
-def _grid(one: FigureOutcome) -> Table:
+def _grid(one: FigureOutcome) -> TopicTable:
     """Tabulates sources × destinations: our highest value, with the published one where there is one."""
     unit = one.figure.unit
     found = {row.line.rpartition(", ")[2]: row for row in one.rows}
@@ -156,15 +156,15 @@ def _grid(one: FigureOutcome) -> Table:
     notes = [*one.notes, *(f"{name}: {reason}" for reason, name in reversed(reasons.items()))]
     columns = tuple(range(1, len(targets) + 1))
     title = f"{_title(one)}, measured (published), {unit}"
-    return Table(title, ("from \\ to", *targets), rows, columns, "; ".join(notes), heat)
+    return TopicTable(title, ("from \\ to", *targets), rows, columns, "; ".join(notes), heat)
 
 
-def _in_grid(row: Row, unit: str) -> str:
+def _in_grid(row: ValueRow, unit: str) -> str:
     ours = "–" if row.ours is None else number(row.ours, unit)
     return ours if row.published is None else f"{ours} ({_told(row, unit)})"
 
 
-def _best(one: FigureOutcome) -> Table:
+def _best(one: FigureOutcome) -> TopicTable:
     """Tabulates which line is the best of each row at each size."""
     sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
     units = {contest.name: contest.unit for contest in one.figure.contests}
@@ -175,22 +175,22 @@ def _best(one: FigureOutcome) -> Table:
     reasons = [f"{row.group}: {row.reason}" for row in one.rows if row.reason]
     note = "; ".join((*one.notes, "several names: their intervals overlap", *reasons))
     headings = ("movement", *map(format_size, sizes))
-    return Table(f"{_title(one)}, best by size", headings, rows, note=note)
+    return TopicTable(f"{_title(one)}, best by size", headings, rows, note=note)
 
 
-def _in_best(row: Row | None, unit: str) -> str:
+def _in_best(row: ValueRow | None, unit: str) -> str:
     if row is None or row.ours is None:
         return "–"
     return f"{row.line}: {number(row.ours, unit)} {unit}"
 
 
-def _in_map(row: Row, unit: str) -> str:
+def _in_map(row: ValueRow, unit: str) -> str:
     assert row.ours is not None
     part = f" ({100 * row.of_peak:.1f} %)" if row.of_peak else ""
     return f"{number(row.ours, unit)}{part}"
 
 
-def _list(one: FigureOutcome) -> Table:
+def _list(one: FigureOutcome) -> TopicTable:
     """Tabulates one row per value: published, ours, and ours over published."""
     unit = "×" if one.figure.kind == "ratio" else one.figure.unit
     with_place = len({row.place for row in one.rows}) > 1
@@ -206,10 +206,12 @@ def _list(one: FigureOutcome) -> Table:
     rows = tuple(_cells(row, unit, with_place, with_other, told) for row in one.rows)
     first = int(with_place) + 1
     notes = "; ".join(one.notes)
-    return Table(_title(one), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
+    return TopicTable(_title(one), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
 
 
-def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collection[str]) -> tuple[str, ...]:
+def _cells(
+    row: ValueRow, unit: str, with_place: bool, with_other: bool, told: Collection[str]
+) -> tuple[str, ...]:
     """Returns the cells of a row; reasons in `told` are left to the notes."""
     reason = NOT_HERE if row.reason in told else row.reason
     derived = f"derived: {row.derived}" if row.derived else ""
@@ -226,7 +228,7 @@ def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collec
     )
 
 
-def _told(row: Row, unit: str) -> str:
+def _told(row: ValueRow, unit: str) -> str:
     """Formats the published value as the source gives it: a number, "about" a number, or a range."""
     if row.published is None:
         return "–"
@@ -235,7 +237,7 @@ def _told(row: Row, unit: str) -> str:
     return f"{'about ' if row.approximate else ''}{number(row.published, unit)}"
 
 
-def _ratio(row: Row) -> str:
+def _ratio(row: ValueRow) -> str:
     """Formats the ratio with four significant digits, at most three decimals; ranges use the nearer end."""
     assert row.ratio is not None
     if row.published_range and row.ratio == 1.0:
@@ -243,8 +245,8 @@ def _ratio(row: Row) -> str:
     return f"{row.ratio:.3f}" if row.ratio < 10 else number(row.ratio, "")
 
 
-def _about(study: Study) -> tuple[Table, ...]:
+def _about(study: Study) -> tuple[TopicTable, ...]:
     """Lists defects of the source and deviations of this reproduction."""
     rows = [("known error in the source", text) for text in study.defects]
     rows += [("done differently here", text) for text in study.differences]
-    return (Table("About the source", ("", ""), tuple(rows)),) if rows else ()
+    return (TopicTable("About the source", ("", ""), tuple(rows)),) if rows else ()

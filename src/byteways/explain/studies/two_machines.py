@@ -7,23 +7,23 @@ from functools import cached_property
 from typing import Any
 
 from byteways.errors import BytewaysError
-from byteways.explain.results.summary import Run
+from byteways.explain.results.summary import RecordedRun
 from byteways.explain.studies.hardware import named, products, products_of_model
 from byteways.explain.studies.places import Located
 from byteways.explain.studies.value_lookup import Sheet
 from byteways.record.simulation_mark import is_simulated, subject
-from byteways.studies.study import Place, Study
+from byteways.studies.study import Study, StudyPlace
 from byteways.topology.model import Topology
 
 
 class PairedSheet(Sheet):
     """The values of a run, and those of a run beside it at places of the machine that only that one has."""
 
-    def __init__(self, study: Study, run: Run, beside: Run) -> None:
+    def __init__(self, study: Study, run: RecordedRun, beside: RecordedRun) -> None:
         super().__init__(study, run)
         self._beside = Sheet(study, beside)
 
-    def side(self, place: Place) -> Sheet:
+    def side(self, place: StudyPlace) -> Sheet:
         """Returns the sheet that has the values of a place."""
         system = products_of_model(place.model or self.study.models[0])
         here, there = (products(run.topology) for run in (self.run, self._beside.run))
@@ -38,7 +38,7 @@ class PairedSheet(Sheet):
         }
 
 
-def check_beside(study: Study, beside: Run, name: str) -> None:
+def check_beside(study: Study, beside: RecordedRun, name: str) -> None:
     """Raises BytewaysError if no figure of the study draws two machines, or the run is not one of it."""
     if not any(len(_systems(study, one.places)) > 1 for one in study.figures):
         raise BytewaysError(
@@ -56,7 +56,7 @@ def check_beside(study: Study, beside: Run, name: str) -> None:
         )
 
 
-def check_machines(study: Study, here: Topology, beside: Run, name: str, *, simulated: bool) -> None:
+def check_machines(study: Study, here: Topology, beside: RecordedRun, name: str, *, simulated: bool) -> None:
     """Raises BytewaysError if only one run is simulated, or the run beside adds no machine of the study."""
     if is_simulated(beside.manifest) != simulated:
         kinds = {True: "simulated", False: "measured"}

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from byteways.errors import BytewaysError
-from byteways.explain.results.summary import Run
+from byteways.explain.results.summary import RecordedRun
 from byteways.explain.studies.figures import Ours, Published, our_value, part_of
 from byteways.explain.studies.hardware import Hardware
-from byteways.explain.studies.indexed_cases import Entries, Entry
+from byteways.explain.studies.indexed_cases import Entries, IndexedCase
 from byteways.explain.studies.places import Located, locate
 from byteways.explain.studies.published_match import is_at, published_matches
 from byteways.plan.case import Case
@@ -22,7 +22,7 @@ from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, model_of
-from byteways.studies.study import Line, Place, Study
+from byteways.studies.study import Study, StudyLine, StudyPlace
 from byteways.topology.routes import link_class
 from byteways.units import format_size
 
@@ -33,7 +33,7 @@ NEAR_SIZE = 0.15
 class Sheet:
     """All values of a study and of a run, indexed by line and place."""
 
-    def __init__(self, study: Study, run: Run) -> None:
+    def __init__(self, study: Study, run: RecordedRun) -> None:
         self.study = study
         self.run = run
         self._ours: dict[tuple[str, tuple[str, ...], int], dict[int, Ours]] = {}
@@ -43,7 +43,7 @@ class Sheet:
     def located(self) -> dict[str, Located]:
         return locate(self.study, self.run.topology)
 
-    def side(self, place: Place) -> Sheet:
+    def side(self, place: StudyPlace) -> Sheet:
         """Returns the sheet that has the values of a place: this one, where no other run is beside it."""
         return self
 
@@ -66,7 +66,7 @@ class Sheet:
     @cached_property
     def _recorded(self) -> Entries:
         return Entries(
-            Entry(
+            IndexedCase(
                 Case.from_json({name: getattr(record, name) for name in _IDENTITY}),
                 record,
             )
@@ -89,7 +89,7 @@ class Sheet:
             ranks = layout(topology, default_ranks(topology), twins=shares_gpus(suite, topology))
         runtimes = self._runtimes - {"host"}
         return Entries(
-            Entry(case)
+            IndexedCase(case)
             for sweep in suite.sweeps
             for case in expand(
                 sweep, topology, lambda a, b: link_class(topology, a, b), runtimes, ranks
@@ -101,7 +101,7 @@ class Sheet:
         """Whether the run is unfinished, so that more results may follow."""
         return str(self.run.manifest.get("state", "complete")) != "complete"
 
-    def environment(self, line: Line) -> dict[str, str]:
+    def environment(self, line: StudyLine) -> dict[str, str]:
         """The line's variables, without the study-wide ones that no runtime of this run reads."""
         kept = {}
         for name, text in line.environment.items():
@@ -111,7 +111,7 @@ class Sheet:
                 kept[name] = text
         return kept
 
-    def _records(self, line: Line, devices: tuple[str, ...] | None, ranks: int) -> list[Record]:
+    def _records(self, line: StudyLine, devices: tuple[str, ...] | None, ranks: int) -> list[Record]:
         """All records of a line on these devices, of any status; the study's own sweeps come first."""
         if devices is None:
             return []
@@ -123,11 +123,11 @@ class Sheet:
     def _sweeps(self) -> set[str]:
         return {sweep.name for sweep in self.study.suite.sweeps}
 
-    def ours(self, line: Line, place: Place) -> dict[int, Ours]:
+    def ours(self, line: StudyLine, place: StudyPlace) -> dict[int, Ours]:
         """Returns the run's values by size in bytes, smallest first."""
         return self.at(line, self.devices(line, place), place.ranks)
 
-    def devices(self, line: Line, place: Place) -> tuple[str, ...] | None:
+    def devices(self, line: StudyLine, place: StudyPlace) -> tuple[str, ...] | None:
         """Returns the devices of this machine that a line uses at a place; None if the place is not here."""
         found = self.located[place.name].devices
         if found is None or not line.nearest_host:
@@ -136,7 +136,7 @@ class Sheet:
         host = self.run.topology.nearest_cpu(gpus[0])
         return tuple(host if kind_of(name) == "cpu" else name for name in found)
 
-    def at(self, line: Line, devices: tuple[str, ...] | None, ranks: int = 0) -> dict[int, Ours]:
+    def at(self, line: StudyLine, devices: tuple[str, ...] | None, ranks: int = 0) -> dict[int, Ours]:
         """Like `ours`, for devices of this machine; None gives no values."""
         if devices is None:
             return {}
@@ -145,7 +145,7 @@ class Sheet:
             self._ours[key] = self._all_ours(self.standing_in(line) or line, devices, ranks)
         return self._ours[key]
 
-    def standing_in(self, line: Line) -> Line | None:
+    def standing_in(self, line: StudyLine) -> StudyLine | None:
         """Returns the line that represents this one in this run; None if it needs none."""
         if line.simulated_by and is_simulated(self.run.manifest):
             return self.study.lines[line.simulated_by]
@@ -170,7 +170,7 @@ class Sheet:
                 notes.append(f"{name}, {place.name}: {'>'.join(used)}, as the call names no NUMA domain")
         return notes
 
-    def _all_ours(self, line: Line, devices: tuple[str, ...], ranks: int) -> dict[int, Ours]:
+    def _all_ours(self, line: StudyLine, devices: tuple[str, ...], ranks: int) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
         for record in self._records(line, devices, ranks):
             told = record.submit_ns if line.submits else record.time_ns
@@ -179,7 +179,7 @@ class Sheet:
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
         return {size: our_value(first[size], line, self.study.statistic) for size in sorted(first)}
 
-    def reasons(self, line: Line, place: Place) -> dict[int, str]:
+    def reasons(self, line: StudyLine, place: StudyPlace) -> dict[int, str]:
         """Returns why each case of the run has no value, by size in bytes; '' if it was measured."""
         found: dict[int, str] = {}
         for record in self._records(line, self.located[place.name].devices, place.ranks):
@@ -196,7 +196,7 @@ class Sheet:
             if line.fits(place)
         )
 
-    def asked(self, line: Line, place: Place) -> list[int]:
+    def asked(self, line: StudyLine, place: StudyPlace) -> list[int]:
         """Returns the sizes in bytes that the study requests for the line at the place on this machine."""
         devices = self.devices(line, place)
         if devices is None:
@@ -205,14 +205,14 @@ class Sheet:
         found = self._asked.of(line, devices, self.environment(line), place.ranks)
         return sorted({entry.case.size_bytes for entry in found})
 
-    def published(self, line: Line, place: Place) -> list[Published]:
+    def published(self, line: StudyLine, place: StudyPlace) -> list[Published]:
         """Returns the published values at the line and place in file order, including repeated prints."""
         key = line.name, place.name
         if key not in self._published:
             self._published[key] = self._all_published(line, place)
         return self._published[key]
 
-    def _all_published(self, line: Line, place: Place) -> list[Published]:
+    def _all_published(self, line: StudyLine, place: StudyPlace) -> list[Published]:
         """Returns the values of the place's own machine model.
 
         A place without a model has the values of all machines that no other place names.
@@ -228,7 +228,7 @@ class Sheet:
                 found.append(Published(value, value.size_bytes, part_of(value, line)))
         return found
 
-    def missing(self, line: Line, place: Place, size_bytes: int | None) -> str:
+    def missing(self, line: StudyLine, place: StudyPlace, size_bytes: int | None) -> str:
         """Returns why the run has no value at the line, place and size in bytes (None: any size)."""
         devices = self.devices(line, place)
         if devices is None:
@@ -273,7 +273,7 @@ def _parsed(text: str | None) -> Suite | None:
         return None
 
 
-def _twice(line: Line, devices: Sequence[str]) -> str:
+def _twice(line: StudyLine, devices: Sequence[str]) -> str:
     """Returns the device used at both ends of a line that names two different ones; '' otherwise."""
     own = line.ends[0]
     flow = own.flow(devices)

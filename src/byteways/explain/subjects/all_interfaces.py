@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from byteways.explain.display.topic import Line, Plot, Topic
+from byteways.explain.display.topic import Plot, PlotLine, Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, between_ranks, kind, uses_ipc
-from byteways.explain.results.summary import Result, Run, group_by, pool
+from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
 from byteways.explain.subjects.ranks import is_wide, library, point
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.plan.options import STAGING
@@ -28,7 +28,7 @@ PATTERNS = ("unidirectional", "bidirectional")
 _OPTIONS = (STAGING.name,)
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None unless a process and ranks moved the same bytes."""
     index = Index.of(run)
     plots = [
@@ -67,12 +67,14 @@ def _memory(name: str) -> str:
 
 def _plot(index: Index, cells: Sequence[Result]) -> Plot | None:
     """Returns bandwidth over size, a line per interface with two sizes; None unless both sides have one."""
-    lines: list[Line] = []
+    lines: list[PlotLine] = []
     sides: set[bool] = set()
     for label, some in sorted(group_by(cells, _label).items(), key=lambda entry: _order(entry[1][0])):
         sizes = group_by(some, lambda cell: cell.record.size_bytes)
         if len(sizes) > 1:
-            lines.append(Line(label, tuple(point(pool(same), size) for size, same in sorted(sizes.items()))))
+            lines.append(
+                PlotLine(label, tuple(point(pool(same), size) for size, same in sorted(sizes.items())))
+            )
             sides.add(between_ranks(some[0]))
     if len(sides) < 2:
         return None

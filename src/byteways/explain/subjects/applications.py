@@ -11,16 +11,16 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import longer
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Part, Result, Run, group_by
+from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import note_of, time_said, us_figure
 from byteways.plan.applications import fell_back
 from byteways.plan.interfaces import APPLICATIONS
 from byteways.plan.legality import kind_of
 from byteways.plan.options import TIMED, TRANSPORT
-from byteways.studies.applications import Choice, Gain, gains
+from byteways.studies.applications import PublishedChoice, PublishedGain, gains
 from byteways.units import format_size
 
 LEAD = (
@@ -49,11 +49,11 @@ def timed_of(cell: Result) -> str:
     return str(cell.record.options.get(TIMED.name, TIMED.default))
 
 
-def choice_of(cell: Result) -> Choice:
-    return Choice(transport_of(cell), cell.variant.source, cell.variant.destination)
+def choice_of(cell: Result) -> PublishedChoice:
+    return PublishedChoice(transport_of(cell), cell.variant.source, cell.variant.destination)
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None if the run has no such results."""
     problems = group_by(applications(found), problem)
     if not problems:
@@ -88,7 +88,7 @@ def _settings(cell: Result) -> list[str]:
     return [one for one in told if one and one.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
 
 
-def _table(members: Sequence[Result]) -> Table:
+def _table(members: Sequence[Result]) -> TopicTable:
     """Returns a row per transport, memory and setting: both times, and their ratio."""
     rows = []
     fallen: dict[str, None] = {}
@@ -109,10 +109,10 @@ def _table(members: Sequence[Result]) -> Table:
             reason for cell in some if (reason := fell_back(cell.record.engine_evidence or ""))
         )
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
-    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+    return TopicTable(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
 
 
-def _row_of(cell: Result) -> tuple[Choice, str]:
+def _row_of(cell: Result) -> tuple[PublishedChoice, str]:
     return choice_of(cell), cell.variant.environment
 
 
@@ -120,7 +120,7 @@ def _time(cell: Result) -> Part:
     return Part(cell.value, cell.low, cell.high)
 
 
-def _beside_published(found: Sequence[Result]) -> Table | None:
+def _beside_published(found: Sequence[Result]) -> TopicTable | None:
     """Returns the gains of section 7, here and as published; None if the run has none of both sides."""
     rows = []
     claims = [(gain, *told) for gain in gains() for told in _gains_here(gain, found)]
@@ -148,10 +148,10 @@ def _beside_published(found: Sequence[Result]) -> Table | None:
         *("published times", "where"),
     )
     note = "the ratio of the time before to the time after; published on four MI300A, of whole runs"
-    return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
+    return TopicTable("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
 
 
-def _gains_here(gain: Gain, found: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
+def _gains_here(gain: PublishedGain, found: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
     """Yields the same ratio at each size that has both sides, under equal settings."""
     fitting = [
         cell
@@ -184,7 +184,7 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
         naive = [
             cell
             for cell in some
-            if choice_of(cell) == Choice(NAIVE, "device", "device") and not cell.variant.environment
+            if choice_of(cell) == PublishedChoice(NAIVE, "device", "device") and not cell.variant.environment
         ]
         best = min(some, key=lambda cell: cell.value)
         if not naive or best is naive[0]:

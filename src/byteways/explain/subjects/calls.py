@@ -11,10 +11,10 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.wording import largest, longer_by
-from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, link_class
-from byteways.explain.results.summary import Result, Run, group_by, pool
+from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, format_time, short_time
 
@@ -26,7 +26,7 @@ _HEADINGS = ("back to back (device)", "enqueue (host)", "one at a time")
 
 
 @dataclass(frozen=True)
-class Cost:
+class CallCost:
     """Equal cases pooled over devices or pairs: nanoseconds per operation, None if not measured."""
 
     label: str
@@ -43,17 +43,19 @@ class Cost:
         )
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of API overhead and isolated small copies; None if the run has neither."""
     told, small = call_costs(found, run), copy_costs(found, run)
     if not told and not small:
         return None
     tables = (
-        [Table("Calls", ("call", *_HEADINGS), tuple(_row(cost) for cost in told), (1, 2, 3))] if told else []
+        [TopicTable("Calls", ("call", *_HEADINGS), tuple(_row(cost) for cost in told), (1, 2, 3))]
+        if told
+        else []
     )
     if small:
         rows = tuple((cost.label, format_size(cost.size_bytes), *cost.texts()) for cost in small)
-        tables.append(Table("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
+        tables.append(TopicTable("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
     return Topic(
         "calls",
         "Launch and call overhead",
@@ -66,17 +68,17 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def call_costs(found: Sequence[Result], run: Run) -> list[Cost]:
+def call_costs(found: Sequence[Result], run: RecordedRun) -> list[CallCost]:
     """Returns the costs of operations that move no data."""
     return costs((cell for cell in found if _is_call(cell)), run)
 
 
-def copy_costs(found: Sequence[Result], run: Run) -> list[Cost]:
+def copy_costs(found: Sequence[Result], run: RecordedRun) -> list[CallCost]:
     """Returns the costs of small transfers that were measured isolated as well as back to back."""
     return costs(_paired(found), run)
 
 
-def costs(members: Iterable[Result], run: Run) -> list[Cost]:
+def costs(members: Iterable[Result], run: RecordedRun) -> list[CallCost]:
     """Returns costs pooled over pairs with equal links, by label and size."""
     groups = group_by(members, lambda cell: (_label(cell, run), cell.record.size_bytes))
     found = []
@@ -85,7 +87,7 @@ def costs(members: Iterable[Result], run: Run) -> list[Cost]:
         waited = [cell for cell in some if _is_waited(cell) or _is_host_call(cell)]
         submits = [record.submit_ns for cell in behind for record in cell.records if record.submit_ns]
         found.append(
-            Cost(
+            CallCost(
                 label,
                 size,
                 _time_ns(behind),
@@ -156,7 +158,7 @@ def _same(cell: Result) -> tuple[str, ...]:
     return (*ends, record.cache, str(record.size_bytes), _options(cell))
 
 
-def _label(cell: Result, run: Run) -> str:
+def _label(cell: Result, run: RecordedRun) -> str:
     record, options = cell.record, _options(cell)
     if _is_call(cell):
         where = "GPU" if record.executor.startswith("gpu") else record.executor
@@ -169,20 +171,20 @@ def _label(cell: Result, run: Run) -> str:
     return ", ".join(part for part in (*parts, warm) if part and part != "local")
 
 
-def _row(cost: Cost) -> tuple[str, ...]:
+def _row(cost: CallCost) -> tuple[str, ...]:
     return (cost.label, *cost.texts())
 
 
-def _plots(small: Sequence[Cost]) -> tuple[Plot, ...]:
+def _plots(small: Sequence[CallCost]) -> tuple[Plot, ...]:
     """Plots time over size, isolated and back-to-back transfers together."""
-    lines: list[Line] = []
+    lines: list[PlotLine] = []
     for label, some in group_by(small, lambda cost: cost.label).items():
         for name, value in (("back to back", "behind_ns"), ("one at a time", "waited_ns")):
             points = tuple(
                 _point(cost.size_bytes, getattr(cost, value)) for cost in some if getattr(cost, value)
             )
             if len(points) > 1:
-                lines.append(Line(f"{label}, {name}", points))
+                lines.append(PlotLine(f"{label}, {name}", points))
     if not lines:
         return ()
     caption = "Time per copy: back to back in the device's queue, and from call to completion."
@@ -224,7 +226,7 @@ def small_copies(index: Index) -> Iterator[Finding]:
         yield finding(title, detail, CALLS - 1, most.cells, [most.claim] if most.claim else ())
 
 
-def _paces(cost: Cost) -> str:
+def _paces(cost: CallCost) -> str:
     """'1.45 µs back to back, 10.1 µs (7 times) when each is waited for'; empty unless both were measured."""
     if not cost.behind_ns or not cost.waited_ns:
         return ""
@@ -233,5 +235,5 @@ def _paces(cost: Cost) -> str:
     return f"{behind} back to back, {waited}{factor} when each is waited for"
 
 
-def _submit(cost: Cost) -> str:
+def _submit(cost: CallCost) -> str:
     return f"Enqueueing one takes the host {short_time(cost.submit_ns)}." if cost.submit_ns else ""

@@ -7,10 +7,10 @@ from statistics import median
 
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import rate
-from byteways.explain.display.topic import Line, Plot, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import label_order
-from byteways.explain.results.summary import Part, Result, Run, group_by
+from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
 from byteways.explain.subjects import collective_ways
 from byteways.explain.subjects.ranks import (
     MARK,
@@ -108,12 +108,12 @@ def _waits_alike(cell: Result) -> Hashable:
     return library(cell), members_of(cell), timing(cell), cell.variant.environment
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of collectives and barriers; None if the run has none."""
     moving, waiting = collectives(found), group_by(barriers(found), _waits_alike)
     if not moving and not waiting:
         return None
-    tables: list[Table] = collective_ways.tables(moving)
+    tables: list[TopicTable] = collective_ways.tables(moving)
     plots: list[Plot] = []
     groups = group_by(moving, _alike)
     for alike in sorted(groups, key=_order):
@@ -129,7 +129,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     return Topic("collectives", "Collectives", LEAD, tuple(tables), tuple(plots))
 
 
-def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> list[Table]:
+def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> list[TopicTable]:
     """Builds tables of times and bus bandwidths, a row per size and a column per pattern."""
     rows = _rows_of([size_of(cell) for cell in members])
     at = {(rows[size_of(cell)], cell.record.pattern): cell for cell in members}
@@ -148,9 +148,9 @@ def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> 
     told = (f"a barrier takes {value} µs" for value in barriers_us)
     note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], versions(members), *told)
     return [
-        Table(f"{title}: time, µs", headings, tuple(times), figures, note),
+        TopicTable(f"{title}: time, µs", headings, tuple(times), figures, note),
         *_extremes(title, at, sizes, patterns),
-        Table(
+        TopicTable(
             f"{title}: bus bandwidth, GB/s",
             headings,
             tuple(rates),
@@ -163,7 +163,7 @@ def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> 
 
 def _extremes(
     title: str, at: Mapping[tuple[int, str], Result], sizes: Sequence[int], patterns: Sequence[str]
-) -> list[Table]:
+) -> list[TopicTable]:
     """Builds tables of the fastest and the slowest rank, if the ranks timed their calls themselves."""
     tables = []
     for said, choose in (("min", min), ("max", max)):
@@ -175,7 +175,7 @@ def _extremes(
             figures = tuple(range(len(patterns) + 1))
             headings = ("size", *patterns)
             name = f"{title}: {said} over ranks, µs"
-            tables.append(Table(name, headings, tuple(rows), figures, note_of(rows)))
+            tables.append(TopicTable(name, headings, tuple(rows), figures, note_of(rows)))
     return tables
 
 
@@ -190,7 +190,7 @@ def _of_ranks(cell: Result | None, choose: Callable[[Iterable[float]], float]) -
     return plain_us(median(map(choose, told))) + MARK * bool(cell.warning_ids)
 
 
-def _choices(title: str, members: Sequence[Result]) -> list[Table]:
+def _choices(title: str, members: Sequence[Result]) -> list[TopicTable]:
     """Builds the table of what the library chose, if its log says so of any size."""
     rows = _rows_of([size_of(cell) for cell in members])
     told = {(rows[size_of(cell)], cell.record.pattern): _choice(cell) for cell in members}
@@ -205,7 +205,7 @@ def _choices(title: str, members: Sequence[Result]) -> list[Table]:
     ]
     sources = [(cell.record.library_choice or {}).get("source") for cell in members]
     note = "; ".join(dict.fromkeys(f"by {source}" for source in sources if source))
-    return [Table(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
+    return [TopicTable(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
 
 
 def _choice(cell: Result) -> str:
@@ -232,14 +232,14 @@ def _rows_of(sizes: Iterable[int]) -> dict[int, int]:
     return rows
 
 
-def _barriers(waited: Sequence[Result]) -> Table:
+def _barriers(waited: Sequence[Result]) -> TopicTable:
     """Builds the table of barriers that do not appear next to collectives."""
     rows = [
         (members_of(cell), timing(cell), settings(cell, TIMING.name), us_figure(time_of(cell), cell))
         for cell in sorted(waited, key=lambda cell: (label_order(members_of(cell)), timing(cell)))
     ]
     headings = ("ranks", "timing", "settings", "time, µs")
-    return Table("Barrier", headings, tuple(rows), (3,), note_of(rows))
+    return TopicTable("Barrier", headings, tuple(rows), (3,), note_of(rows))
 
 
 def _plot(title: str, members: Sequence[Result]) -> list[Plot]:
@@ -272,11 +272,11 @@ def _worked_on(alike: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> str
     return ", ".join(part for part in (name, ranks * (len(same) > 1), where, settings_) if part)
 
 
-def _line(label: str, members: Sequence[Result]) -> Line:
-    return Line(label, tuple(point(cell, cell.record.size_bytes) for cell in _by_size(members)))
+def _line(label: str, members: Sequence[Result]) -> PlotLine:
+    return PlotLine(label, tuple(point(cell, cell.record.size_bytes) for cell in _by_size(members)))
 
 
-def _drawn(title: str, lines: Sequence[Line]) -> Plot:
+def _drawn(title: str, lines: Sequence[PlotLine]) -> Plot:
     caption = "Bus bandwidth as nccl-tests defines it, with its 95 % interval."
     wide = is_wide(each for line in lines for each in line.points)
     return Plot(title, caption, "size", "bus bandwidth, GB/s", tuple(lines), x_sizes=True, y_log=wide)

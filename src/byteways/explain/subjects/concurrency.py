@@ -16,7 +16,7 @@ from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size
-from byteways.explain.results.summary import Group, Result, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.plan.interfaces import one_buffer
 from byteways.record.warnings import Warning
 from byteways.units import format_size
@@ -41,7 +41,7 @@ def _alone(index: Index, cell: Result) -> Result | None:
     return summed(known) if known and len(known) == len(parts) else None
 
 
-def beside_alone(index: Index, members: Sequence[Result]) -> tuple[Claim, Group, Group] | None:
+def beside_alone(index: Index, members: Sequence[Result]) -> tuple[Claim, ResultGroup, ResultGroup] | None:
     """Compares concurrent cases with the sums of their single flows, case by case; None if one is missing."""
     pairs = [(cell, alone) for cell in members if (alone := _alone(index, cell)) is not None]
     if not pairs or len(pairs) < len(members):
@@ -99,7 +99,9 @@ def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
     return finding(title, detail, TWO_WAY, (best,), [one.claim for one in ranking.rivals])
 
 
-def _bidirectional_lost(where: str, size: int, claim: Claim, both: Group, alone: Group) -> Finding | None:
+def _bidirectional_lost(
+    where: str, size: int, claim: Claim, both: ResultGroup, alone: ResultGroup
+) -> Finding | None:
     """Reports the loss of bidirectional transfers, or that it is negligible; None if inconclusive."""
     same = both.cells[0].variant
     detail = f"{format_size(size)}, {way(same)}, {count(len(both.cells), 'pair')}."
@@ -190,7 +192,7 @@ def _fan(cell: Result) -> tuple[str, str, str]:
     return cell.record.pattern, hub.rstrip("0123456789") if hub.startswith("gpu") else hub, other[:3]
 
 
-def _fan_words(best: Group) -> str:
+def _fan_words(best: ResultGroup) -> str:
     """`One GPU to 7 GPUs`, `4 GPUs to cpu0`, `8 GPUs in the memory of 4 NUMA domains`."""
     cell = best.cells[0]
     if cell.record.access == "remote":  # kernels of GPUs in memory of others: neither end is theirs

@@ -10,10 +10,10 @@ from byteways.explain.bottlenecks.prediction import HELD_BACK, Predictions, Toge
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import gb, percent, rate
 from byteways.explain.claims.wording import all_as_predicted
-from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.case import PATTERNS
 from byteways.topology.model import Topology
 from byteways.topology.packages import packed, spread
@@ -34,7 +34,7 @@ MOST_NAMES = 3
 MOST_DEVICES = 3
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None without a concurrent case whose flows were also measured alone."""
     index = Index.of(run)
     predicted = index.once(predictions)
@@ -68,7 +68,7 @@ def shortened(path: str) -> str:
     return re.sub(r"(?:[cg]pu\d+,)+[cg]pu\d+", counted, path)
 
 
-def _bottlenecks(explained: Sequence[Explanation]) -> Table:
+def _bottlenecks(explained: Sequence[Explanation]) -> TopicTable:
     rows = []
     for explanation in explained:
         for one in explanation.bottlenecks:
@@ -86,10 +86,10 @@ def _bottlenecks(explained: Sequence[Explanation]) -> Table:
     note = "“or” joins resources that this run cannot tell apart"
     if any(one.resource.hidden for each in explained for one in each.bottlenecks):
         note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
-    return Table("Bottlenecks", headings, tuple(rows), (1, 3), note)
+    return TopicTable("Bottlenecks", headings, tuple(rows), (1, 3), note)
 
 
-def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
+def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> TopicTable:
     """Builds the table of cases; equal cases share a row with the one farthest below its prediction."""
     groups = group_by(
         predicted.cases,
@@ -134,7 +134,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
             f"; {count(predicted.lacking, 'case')} could not be predicted, as a flow was not measured alone"
         )
     one = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
-    return Table(f"Predicted vs measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
+    return TopicTable(f"Predicted vs measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
 
 
 def _order(case: Together) -> tuple[object, ...]:
@@ -176,7 +176,7 @@ def plots(topology: Topology, cases: Sequence[Together]) -> tuple[Plot, ...]:
     found = []
     for pattern, title in TITLES.items():
         fans = [case for case in cases if case.cell.record.pattern == pattern and _gpus(case)]
-        lines: list[Line] = []
+        lines: list[PlotLine] = []
         for interface, same in group_by(fans, lambda case: case.cell.record.interface).items():
             size = max(case.cell.record.size_bytes for case in same)
             of_size = [case for case in same if case.cell.record.size_bytes == size]
@@ -195,7 +195,7 @@ def _gpus(case: Together) -> frozenset[str]:
     return frozenset().union(*gpus)
 
 
-def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Line]:
+def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[PlotLine]:
     """Returns measured lines in both orders of GPUs (merged if they select the same GPUs) and predictions."""
     by_gpus = {_gpus(case): case for case in cases}
     orders = {"packed": packed(topology), "spread": spread(topology)}
@@ -211,10 +211,10 @@ def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Li
         if len(same) < LEAST_POINTS:
             continue
         order = f", {name}" if len(chosen) > 1 else ""
-        lines.append(Line(f"{label}{order}", tuple(_measured(case) for case in same)))
+        lines.append(PlotLine(f"{label}{order}", tuple(_measured(case) for case in same)))
         even = [case.even for case in same]
         if not foreseen or any(abs(a / b - 1) > ALIKE for a, b in zip(even, foreseen, strict=False)):
-            lines.append(Line(f"{label}{order}, predicted", tuple(_predicted(case) for case in same)))
+            lines.append(PlotLine(f"{label}{order}, predicted", tuple(_predicted(case) for case in same)))
         foreseen = foreseen or even
     return lines
 

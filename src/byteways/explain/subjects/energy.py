@@ -13,13 +13,13 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import way
 from byteways.explain.claims.wording import least_energy
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import Rounds, Spread, spreads
 from byteways.explain.results.rounds import NORMAL_95
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.units import format_size, three_digits
 
 #: Lower bound of the energy per GB, so that its logarithm exists when idle power cancels nearly all.
@@ -137,7 +137,7 @@ LEAD = (
 )
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of energy; None if the run requested none."""
     asked = [cell for cell in found if any(record.energy for record in cell.records)]
     if not asked:
@@ -163,10 +163,10 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
         )
         for one in measured
     )
-    tables = [Table("", headings, rows, tuple(range(1, 9)))] if rows else []
+    tables = [TopicTable("", headings, rows, tuple(range(1, 9)))] if rows else []
     if reasons := unmeasured(asked):
         listed = tuple((each.reason, str(len(each.cells))) for each in reasons)
-        tables.append(Table("Cases without an energy result", ("reason", "cases"), listed, (1,)))
+        tables.append(TopicTable("Cases without an energy result", ("reason", "cases"), listed, (1,)))
     return Topic("energy", "Energy", LEAD, tuple(tables))
 
 

@@ -14,7 +14,7 @@ from byteways.explain.claims.wording import difference, faster, no_difference, p
 from byteways.explain.display.grids import first_touch_tables
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, broadest_size, largest_common_size
-from byteways.explain.results.summary import Group, Result, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.units import format_size
 
@@ -53,12 +53,12 @@ def _but_memory(variant: Variant) -> Variant:
     return replace(variant, source="device", destination="device")
 
 
-def _settings(group: Group) -> bool:
+def _settings(group: ResultGroup) -> bool:
     same = group.cells[0].variant
     return bool(same.options or same.environment)
 
 
-def _memories(members: list[Result]) -> tuple[Claim, Group, Group, list[Claim]] | None:
+def _memories(members: list[Result]) -> tuple[Claim, ResultGroup, ResultGroup, list[Claim]] | None:
     """Returns the claim with the largest lead between two memory kinds, both groups, and all claims made."""
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
     size = max(by_size, key=lambda s: (len({cell.variant.host_memory for cell in by_size[s]}), s))
@@ -79,7 +79,7 @@ def _memories(members: list[Result]) -> tuple[Claim, Group, Group, list[Claim]] 
     return *max(found, key=lambda one: one[0].gain), [one[0] for one in found]
 
 
-def _engines(claim: Claim, fast: Group, slow: Group) -> str:
+def _engines(claim: Claim, fast: ResultGroup, slow: ResultGroup) -> str:
     """Explains a difference by the engines if the two are known to differ."""
     engines = fast.cells[0].record.engine, slow.cells[0].record.engine
     if None in engines or engines[0] == engines[1] or any(engine not in MOVED_BY for engine in engines):
@@ -178,7 +178,7 @@ def _best_pair(first: list[Result], second: list[Result], size: int | None) -> t
 def far_memory(index: Index) -> Iterator[Finding]:
     """Compares remote with local NUMA memory by the same interface, over all pairs of domains."""
     near = group_by(index.of_kind("cpu"), _key)
-    found: list[tuple[Claim, Group, Group]] = []
+    found: list[tuple[Claim, ResultGroup, ResultGroup]] = []
     for far in group_by(index.of_kind("cpu-cpu"), lambda cell: _key(cell)[:2]).values():
         size = broadest_size(far)
         away = [cell for cell in far if cell.record.size_bytes == size and _key(cell) in near]

@@ -13,12 +13,12 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import keeps_speed, longer_by, no_difference, not_slowed, shorter_during
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import UNSETTLED
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.explain.subjects.loaded import APART, disturber, in_window
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, short_time, three_digits
@@ -119,7 +119,7 @@ def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
     )
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of flows with transfers by other interfaces; None if the run has none."""
     pairs = slowdowns(found)
     if not pairs:
@@ -138,13 +138,13 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     )
     tables = []
     if rows := tuple(_row(pair) for pair in pairs if pair.together):
-        tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), note))
+        tables.append(TopicTable("", headings, rows, (2, 3, 4, 5, 6, 7), note))
     if apart := [pair for pair in pairs if not pair.together]:
         tables.append(_apart(apart))
     return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
 
 
-def _apart(pairs: Sequence[Slowdown]) -> Table:
+def _apart(pairs: Sequence[Slowdown]) -> TopicTable:
     """Builds the table of pairs that shared no measurement window."""
     headings = (
         *("measured", "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
@@ -152,7 +152,7 @@ def _apart(pairs: Sequence[Slowdown]) -> Table:
     )
     note = "The two did not overlap, so these times and rates show each by itself, not a slowdown."
     rows = tuple(_row_apart(pair) for pair in pairs)
-    return Table("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
+    return TopicTable("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
 
 
 def _row_apart(pair: Slowdown) -> tuple[str, ...]:

@@ -10,11 +10,11 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import beside, difference, tie
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, uses_ipc, within_a_process
-from byteways.explain.results.summary import Group, Part, Result, Run, group_by, pool
+from byteways.explain.results.summary import Part, RecordedRun, Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.explain.subjects.ranks import gb_figure, note_of, us_figure
 from byteways.plan.interfaces import metric_of
@@ -45,13 +45,13 @@ class _Same:
 
 
 @dataclass(frozen=True)
-class Pair:
+class IpcComparison:
     """Results of one size, on memory of another process and on that of one process."""
 
     same: _Same
     size_bytes: int
-    opened: Group
-    own: Group
+    opened: ResultGroup
+    own: ResultGroup
     claim: Claim
 
     @property
@@ -87,7 +87,7 @@ def _place(index: Index, cell: Result) -> str:
     return f"{between}, {link_class}" if link_class else between
 
 
-def pairs(index: Index, found: Iterable[Result]) -> list[Pair]:
+def pairs(index: Index, found: Iterable[Result]) -> list[IpcComparison]:
     """Returns each result on another process's memory with its counterpart, by transfer and size."""
     opened = [cell for cell in found if uses_ipc(cell)]
     wanted = {(_same(index, cell), cell.record.size_bytes, cell.record.path) for cell in opened}
@@ -105,11 +105,11 @@ def pairs(index: Index, found: Iterable[Result]) -> list[Pair]:
         if members:
             sides = pool(members), pool(others)
             claim = compare(*sides, kind="ipc", ways=ways, names=_NAMES)
-            pairs.append(Pair(same, size, *sides, claim))
+            pairs.append(IpcComparison(same, size, *sides, claim))
     return pairs
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of memory of other processes; None if the run has none with a counterpart."""
     index = Index.of(run)
     alike = group_by(pairs(index, found), lambda pair: (pair.same.place, pair.is_time))
@@ -119,7 +119,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     return Topic("ipc", "Memory of another process (IPC)", LEAD, tables)
 
 
-def _table(place: str, members: Sequence[Pair]) -> Table:
+def _table(place: str, members: Sequence[IpcComparison]) -> TopicTable:
     unit = "µs" if members[0].is_time else "GB/s"
     rows = [
         (
@@ -138,10 +138,10 @@ def _table(place: str, members: Sequence[Pair]) -> Table:
         f"opened by IPC, {unit}",
         "IPC beside one process",
     )
-    return Table(place, headings, tuple(rows), (1, 2, 3), note_of(rows))
+    return TopicTable(place, headings, tuple(rows), (1, 2, 3), note_of(rows))
 
 
-def _figure(result: Group, is_time: bool) -> str:
+def _figure(result: ResultGroup, is_time: bool) -> str:
     if not is_time:
         return gb_figure(result)
     return us_figure(Part(result.value, result.low, result.high), result)
@@ -168,11 +168,11 @@ def beside_one_process(index: Index) -> Iterator[Finding]:
         )
 
 
-def _ties(told: Sequence[Pair]) -> str:
+def _ties(told: Sequence[IpcComparison]) -> str:
     names = dict.fromkeys(pair.same.variant.interface for pair in told)
     return f"{tie([pair.claim for pair in told], _NAMES)}, by {listed([*names])}"
 
 
-def _beside(told: Sequence[Pair]) -> str:
+def _beside(told: Sequence[IpcComparison]) -> str:
     figures = [f"{pair.same.said} {rate(pair.opened)} and {rate(pair.own)}" for pair in told]
     return f"GB/s, memory of another process first: {'; '.join(figures)}."

@@ -10,7 +10,7 @@ from byteways.explain.claims.wording import longer, multiple, no_difference
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size, chases, device_order
-from byteways.explain.results.summary import Group, Part, Result, gpu_caches, group_by, pool
+from byteways.explain.results.summary import Part, Result, ResultGroup, gpu_caches, group_by, pool
 from byteways.explain.subjects.ranks import time_said
 from byteways.topology.model import Device
 from byteways.units import format_size
@@ -46,7 +46,7 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
 
 
-def levels_of_gpus(index: Index) -> list[tuple[str, Group]]:
+def levels_of_gpus(index: Index) -> list[tuple[str, ResultGroup]]:
     """Returns each memory that GPUs reach with its latency, nearest first, at the most common working set."""
     walks = [
         cell
@@ -106,7 +106,7 @@ def cpu_caches(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, CPU_LATENCY, [group for _, group in steps], [claim])
 
 
-def levels_of_cpu(index: Index) -> tuple[str, list[tuple[str, Group]]]:
+def levels_of_cpu(index: Index) -> tuple[str, list[tuple[str, ResultGroup]]]:
     """Returns the first NUMA domain with walks, and its caches and memory with their latency."""
     walks = [
         cell
@@ -120,17 +120,17 @@ def levels_of_cpu(index: Index) -> tuple[str, list[tuple[str, Group]]]:
     return executor, cache_steps(index.topology.device(executor), own)
 
 
-def _time(group: Group) -> str:
+def _time(group: ResultGroup) -> str:
     """'421 ns', with the digits that the interval supports, as in the tables."""
     return time_said(Part(group.value, group.low, group.high))
 
 
-def _over(name: str, group: Group) -> str:
+def _over(name: str, group: ResultGroup) -> str:
     """'over 1 MiB (L2: 2 MiB)': names the working set, as a core may not own the whole cache."""
     return f"over {format_size(group.cells[0].record.size_bytes)} ({name})"
 
 
-def cache_steps(device: Device, walks: list[Result]) -> list[tuple[str, Group]]:
+def cache_steps(device: Device, walks: list[Result]) -> list[tuple[str, ResultGroup]]:
     """Returns level and latency of the largest working set that fits in each cache, then of memory.
 
     Args:
@@ -142,7 +142,7 @@ def cache_steps(device: Device, walks: list[Result]) -> list[tuple[str, Group]]:
     caches = sorted(
         (cache for cache in device.caches if cache.kind != "instruction"), key=lambda cache: cache.level
     )
-    steps: list[tuple[str, Group]] = []
+    steps: list[tuple[str, ResultGroup]] = []
     smaller = 0
     for cache in caches:
         inside = [cell for cell in same if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]

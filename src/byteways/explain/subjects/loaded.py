@@ -11,11 +11,11 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import largest, multiple
-from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.interfaces import one_buffer
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated
@@ -158,7 +158,7 @@ LEAD = (
 NO_QUEUES = " A machine model delays loads only in GPU memory, not in links or host memory."
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of pointer chases under load; None if the run has none."""
     curves = load_curves(found)
     if not curves:
@@ -169,7 +169,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), plots)
 
 
-def _table(curves: Sequence[LoadCurve]) -> Table:
+def _table(curves: Sequence[LoadCurve]) -> TopicTable:
     headings = (
         "latency of",
         "under load of",
@@ -204,7 +204,7 @@ def _table(curves: Sequence[LoadCurve]) -> Table:
         )
     apart = sum(curve.apart for curve in curves)
     note = f"Excludes {count(apart, 'case')} in which the latency measurement and the load did not overlap."
-    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
+    return TopicTable("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
 
 
 def _plot(walk: Walk, curves: Sequence[LoadCurve]) -> Plot:
@@ -213,7 +213,7 @@ def _plot(walk: Walk, curves: Sequence[LoadCurve]) -> Plot:
         points = [_point(point.load_bytes_per_s, point.cell) for point in curve.points]
         if curve.idle is not None:
             points.insert(0, _point(0.0, curve.idle))
-        lines.append(Line(curve.load, tuple(points)))
+        lines.append(PlotLine(curve.load, tuple(points)))
     return Plot(
         walk.label.replace(": ", " loads from ", 1),
         "The point at 0 is the idle latency. Interval: 95 % of the median.",

@@ -11,10 +11,10 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.wording import no_difference, slower_copies
-from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.interfaces import is_memory_step
 from byteways.plan.memory import is_plain
 from byteways.units import format_size, format_time, short_time
@@ -37,7 +37,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Cost:
+class StepCost:
     """The cost of a step over ascending sizes.
 
     `per_call_ns` is the cost at the smallest size. `per_gib_ns` is the increment per GiB from there to the
@@ -89,7 +89,7 @@ def step_of(cell: Result) -> Step:
     return Step(record.interface, cell.source.memory, devices, words.replace('"', ""))
 
 
-def costs(found: Sequence[Result]) -> list[Cost]:
+def costs(found: Sequence[Result]) -> list[StepCost]:
     """Returns the cost of every measured step, in order of first appearance."""
     steps = [cell for cell in found if is_memory_step(cell.record.interface)]
     result = []
@@ -101,7 +101,7 @@ def costs(found: Sequence[Result]) -> list[Cost]:
         if last.record.size_bytes >= LEAST_FOR_GIB and more:
             grows = compare(last, first, kind="cost", across=("size",))
             per_gib = (last.value - first.value) / more * GIB if grows.leads else 0.0
-        result.append(Cost(step, tuple(ordered), first.value, per_gib))
+        result.append(StepCost(step, tuple(ordered), first.value, per_gib))
     return result
 
 
@@ -172,7 +172,7 @@ _LEAD = (
 )
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of memory cost; None if the run measured none."""
     steps = costs(found)
     if not steps:
@@ -182,7 +182,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     return Topic("memory-cost", "Allocation cost", _LEAD, tuple(tables), tuple(_plots(steps)))
 
 
-def _table(steps: Sequence[Cost]) -> Table:
+def _table(steps: Sequence[StepCost]) -> TopicTable:
     sizes = sorted({cell.record.size_bytes for cost in steps for cell in cost.cells})
     rows = []
     for cost in steps:
@@ -198,14 +198,14 @@ def _table(steps: Sequence[Cost]) -> Table:
         rows.append((step.interface, step.memory, step.devices, step.options, *figures, per_gib))
     headings = ("step", "memory", "devices", "options", *(format_size(size) for size in sizes), "per GiB")
     note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
-    return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
+    return TopicTable("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
 
 
 def _mark(cell: Result) -> str:
     return "*" if cell.warning_ids else ""
 
 
-def _payoff_table(paid: Sequence[PayOff]) -> Table:
+def _payoff_table(paid: Sequence[PayOff]) -> TopicTable:
     rows = tuple(
         (
             each.path,
@@ -229,14 +229,14 @@ def _payoff_table(paid: Sequence[PayOff]) -> Table:
         "Never: copies of registered memory take more time than of pageable memory. Open: the intervals "
         "overlap."
     )
-    return Table("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
+    return TopicTable("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
 
 
-def _plots(steps: Sequence[Cost]) -> list[Plot]:
+def _plots(steps: Sequence[StepCost]) -> list[Plot]:
     plots = []
     for interface, some in group_by(steps, lambda cost: cost.step.interface).items():
         lines = tuple(
-            Line(
+            PlotLine(
                 ", ".join(part for part in (cost.step.memory, cost.step.devices, cost.step.options) if part),
                 tuple(
                     PlotPoint(
@@ -330,7 +330,7 @@ def dearest(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, IMPORTANCE - 1, (first.cells[-1], last.cells[-1]), [claim])
 
 
-def _names(made: Sequence[Cost]) -> list[str]:
+def _names(made: Sequence[StepCost]) -> list[str]:
     """Names each step by its memory, and by its devices where others have this memory, too."""
     names = [_named(cost) for cost in made]
     return [
@@ -339,13 +339,13 @@ def _names(made: Sequence[Cost]) -> list[str]:
     ]
 
 
-def _has_pages(cost: Cost) -> bool:
+def _has_pages(cost: StepCost) -> bool:
     """Whether the step creates usable memory: neither a reservation nor reuse of a pool's memory."""
     kept = "touched=no" in cost.step.options or "pool=kept" in cost.step.options
     return cost.step.interface == "allocate" and not kept and cost.per_gib_ns is not None
 
 
-def _at_common_size(*steps: Cost) -> list[Result] | None:
+def _at_common_size(*steps: StepCost) -> list[Result] | None:
     """Returns each step's cell at the largest size common to all; None without one."""
     by_size = [{cell.record.size_bytes: cell for cell in cost.cells} for cost in steps]
     common = set(by_size[0]).intersection(*by_size[1:])
@@ -366,11 +366,11 @@ def pools(index: Index) -> Iterator[Finding]:
             return
 
 
-def _is_plain(cost: Cost) -> bool:
+def _is_plain(cost: StepCost) -> bool:
     return cost.step.memory == "device"
 
 
-def _is_kept(cost: Cost) -> bool:
+def _is_kept(cost: StepCost) -> bool:
     return cost.step.memory == "pool" and "pool=kept" in cost.step.options
 
 
@@ -397,7 +397,7 @@ def _pool(device: str, allocate: tuple[Result, Result], free: tuple[Result, Resu
     return finding(title, detail, IMPORTANCE - 2, figures, [claim])
 
 
-def _named(cost: Cost) -> str:
+def _named(cost: StepCost) -> str:
     words = [
         word.partition("=")[2] for word in cost.step.options.split(" ") if word and word != "touched=yes"
     ]

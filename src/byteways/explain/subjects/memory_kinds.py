@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.selection import KINDS, kind, link_class, unidirectional
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.case import Buffer
 from byteways.units import format_bandwidth, format_size
 
@@ -23,7 +23,7 @@ _LEAD = (
 )
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None unless memory was first touched by a device other than its owner."""
     plain = [
         cell
@@ -56,7 +56,7 @@ def _varies(cell: Result, side: str) -> bool:
     return other.memory in _PLAIN and other.first_touch in (None, other.device)
 
 
-def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
+def _table(title: str, side: str, members: Sequence[Result]) -> TopicTable | None:
     if not members:
         return None
     size = max(cell.record.size_bytes for cell in members)
@@ -85,7 +85,7 @@ def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
             for figure, column in zip(figures, columns, strict=True)
         )
         heat.append((None, None, *shares))
-    return Table(
+    return TopicTable(
         f"{title}, {format_size(size)}, by memory of the {side}",
         (f"{side} memory", "first touch", *(f"{column}, GB/s" for column in columns)),
         tuple(body),

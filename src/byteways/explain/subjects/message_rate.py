@@ -8,9 +8,9 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import beside
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Part, Result, Run, group_by
+from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import (
     AS_OSU,
@@ -44,12 +44,12 @@ def per_second(cell: Result) -> Part:
     return Part(cell.value / size, cell.low / size, cell.high / size)
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None if the run has no such messages."""
     alike = group_by(pairs_at_once(found), _alike)
     if not alike:
         return None
-    tables: list[Table] = []
+    tables: list[TopicTable] = []
     for key, members in alike.items():
         tables += _tables(", ".join(filter(None, key)), members)
     return Topic("message-rate", "Messages of several pairs at once", LEAD, tuple(tables))
@@ -59,13 +59,13 @@ def _alike(cell: Result) -> tuple[str, str, str]:
     return library(cell), memory(cell), settings(cell)
 
 
-def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
+def _tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
     """Yields messages per second and bandwidth, a row per size and a column per number of pairs."""
     yield _table(f"{title}: million messages/s", members, _millions)
     yield _table(f"{title}: GB/s of all pairs", members, gb_figure)
 
 
-def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str]) -> Table:
+def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str]) -> TopicTable:
     counts = sorted({ranks_of(cell) for cell in members})
     at = {(cell.record.size_bytes, ranks_of(cell)): cell for cell in members}
     rows = [
@@ -74,7 +74,7 @@ def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str
     ]
     headings = ("size", *(_pairs(count // 2) for count in counts))
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note)
+    return TopicTable(title, headings, tuple(rows), tuple(range(len(headings))), note)
 
 
 def _pairs(count: int) -> str:

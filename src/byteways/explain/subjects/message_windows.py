@@ -10,7 +10,7 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import rate, sentence
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Group, Result, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.subjects.messages import lead_of, paths_of, setting_of, single_direction, window
 from byteways.explain.subjects.ranks import library, memory, where
 from byteways.units import format_size
@@ -33,7 +33,7 @@ def window_gain(index: Index) -> Iterator[Finding]:
 
 def _windows(
     alike: Mapping[tuple[int, int | None], Sequence[Result]], size: int
-) -> tuple[int, Group, Group] | None:
+) -> tuple[int, ResultGroup, ResultGroup] | None:
     """Returns the widest window at a size, and the results with it and with one message; else None."""
     widest = max((told for at, told in alike if at == size and told is not None), default=1)
     if widest == 1 or (size, 1) not in alike:
@@ -41,7 +41,7 @@ def _windows(
     return widest, pool(alike[size, widest]), pool(alike[size, 1])
 
 
-def _gain(place: str, pairs: Mapping[int, tuple[int, Group, Group]]) -> Iterator[Finding]:
+def _gain(place: str, pairs: Mapping[int, tuple[int, ResultGroup, ResultGroup]]) -> Iterator[Finding]:
     claims = {
         size: compare(
             many,

@@ -10,7 +10,7 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import rate, sentence, span
 from byteways.explain.claims.wording import difference, tie
-from byteways.explain.display.topic import Line, Plot, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
@@ -20,7 +20,7 @@ from byteways.explain.results.selection import (
     unidirectional,
     uses_ipc,
 )
-from byteways.explain.results.summary import Group, Part, Result, Run, group_by, pool
+from byteways.explain.results.summary import Part, RecordedRun, Result, ResultGroup, group_by, pool
 from byteways.explain.subjects import first_use, rank_memories, rank_pairs
 from byteways.explain.subjects.ranks import (
     AS_OSU,
@@ -68,7 +68,7 @@ def is_latency(cell: Result) -> bool:
     return metric_of(cell.record.interface) == "latency"
 
 
-def half(result: Result | Group) -> Part:
+def half(result: Result | ResultGroup) -> Part:
     """Returns half of a round trip in ns, with its interval."""
     return Part(result.value / 2, result.low / 2, result.high / 2)
 
@@ -100,13 +100,13 @@ def _has_windows(cell: Result) -> bool:
     return WINDOW in INTERFACES[cell.record.interface].options
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of messages between ranks; None if the run has none."""
     index = Index.of(run)
     cells = messages(found)
     if not cells:
         return None
-    tables: list[Table] = []
+    tables: list[TopicTable] = []
     plots: list[Plot] = []
     places = _places(index, cells)
     for members in places:
@@ -154,7 +154,7 @@ def _ends(index: Index, members: Sequence[Result]) -> str:
     return f"{between[0].lower()}{between[1:]}, median of {count(len(paths), 'path')}"
 
 
-def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
+def _tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
     """Yields a table for each window; each includes the latency, which has no window."""
     rates = [cell for cell in members if not is_latency(cell)]
     latency = [cell for cell in members if is_latency(cell)]
@@ -169,7 +169,7 @@ def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
         yield _table(f"{title}, window of {asked}", sizes, (*some, *latency))
 
 
-def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table:
+def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> TopicTable:
     rows: list[tuple[str, ...]] = []
     windows = any(map(_has_windows, members))
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
@@ -194,7 +194,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table
     shown = len(headings) if windows else len(headings) - 1
     rows = [row[:shown] for row in rows]
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
+    return TopicTable(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
 
 
 def _plot(title: str, members: Sequence[Result], plain: Sequence[Result]) -> list[Plot]:
@@ -205,7 +205,7 @@ def _plot(title: str, members: Sequence[Result], plain: Sequence[Result]) -> lis
     for label, some in group_by([*rates, *plain], _label).items():
         sizes = group_by(some, lambda cell: cell.record.size_bytes)
         points = tuple(point(pool(same), size) for size, same in sorted(sizes.items()))
-        lines += [Line(label, points)] if len(points) > 1 else []
+        lines += [PlotLine(label, points)] if len(points) > 1 else []
     if not any(between_ranks(cell) for cell in members) or not lines:
         return []
     caption = "Medians with their 95 % intervals."
@@ -274,7 +274,7 @@ def _alike(index: Index, cells: Iterable[Result]) -> dict[tuple[str, str, Hashab
     return group_by(cells, lambda cell: (library(cell), where(index, cell), cell.variant))
 
 
-def paths_of(group: Group) -> str:
+def paths_of(group: ResultGroup) -> str:
     paths = len({cell.record.path for cell in group.cells})
     return f"median of {count(paths, 'path')}" if paths > 1 else group.cells[0].record.path
 
@@ -284,7 +284,7 @@ def _with(cell: Result) -> str:
     return f", {told}" if told else ""
 
 
-def _by_size(cells: Sequence[Result]) -> dict[int, Group]:
+def _by_size(cells: Sequence[Result]) -> dict[int, ResultGroup]:
     sizes = group_by(cells, lambda cell: cell.record.size_bytes)
     return {size: pool(some) for size, some in sorted(sizes.items())}
 
@@ -339,7 +339,7 @@ def beside_copy(index: Index) -> Iterator[Finding]:
         yield from _beside(lead, _by_size(some)[size], plain, len(ways) + 1)
 
 
-def _beside(lead: str, sent: Group, plain: Sequence[Group], ways: int) -> Iterator[Finding]:
+def _beside(lead: str, sent: ResultGroup, plain: Sequence[ResultGroup], ways: int) -> Iterator[Finding]:
     """The title tells of the fastest interface within one process, the detail of the others."""
     first = sent.cells[0]
     claims, told = [], []

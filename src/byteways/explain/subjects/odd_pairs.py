@@ -13,7 +13,7 @@ from byteways.explain.claims.wording import less
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
-from byteways.explain.results.summary import Group, Result, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.topology.routes import route
 from byteways.units import format_size
 
@@ -58,7 +58,7 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, ODD_PAIR, (cell, rest), [one[0] for one in odd])
 
 
-def odd_of(members: Sequence[Result]) -> Iterator[tuple[Claim, Result, Group]]:
+def odd_of(members: Sequence[Result]) -> Iterator[tuple[Claim, Result, ResultGroup]]:
     """Yields the outliers of a class, each with its claim and the pairs it is compared with.
 
     An outlier is compared with those that are none, or 'where others get' would contain its own figure.

@@ -10,11 +10,11 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import rate, way
 from byteways.explain.claims.wording import fastest_by_size, longer
-from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, kind, link_class, unidirectional
-from byteways.explain.results.summary import Group, Result, Run, group_by, pool
+from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
 from byteways.plan.interfaces import INTERFACES, moves_pages
 from byteways.plan.managed_pages import LANDS_ELSEWHERE
 from byteways.plan.memory import is_managed
@@ -36,8 +36,8 @@ class Compared:
     kind: str  # a key of selection.KINDS
     class_name: str
     size_bytes: int
-    ways: dict[str, Group]
-    explicit: Group | None
+    ways: dict[str, ResultGroup]
+    explicit: ResultGroup | None
 
     @property
     def paths(self) -> list[str]:
@@ -109,7 +109,7 @@ def compared(topology: Topology, found: Sequence[Result]) -> list[Compared]:
     return answer
 
 
-def _fastest(cells: Sequence[Result]) -> Group:
+def _fastest(cells: Sequence[Result]) -> ResultGroup:
     """Returns the fastest group of cells that differ only in the pair."""
     groups = [pool(same) for same in group_by(cells, lambda cell: cell.variant).values()]
     return max(groups, key=lambda group: group.value)
@@ -121,7 +121,7 @@ UNKNOWN = "unknown"
 NONE = "–"
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of managed memory; None if no case migrated or accessed managed pages."""
     rows = compared(run.topology, found)
     if not rows:
@@ -142,14 +142,14 @@ def _title(one: Compared) -> str:
     return f"{KINDS[one.kind]}, {one.class_name}" if one.class_name else KINDS[one.kind]
 
 
-def _said(group: Group | None) -> str:
+def _said(group: ResultGroup | None) -> str:
     if group is None:
         return NONE
     doubts = sorted({word for cell in group.cells for word in cell.doubts})
     return format_bandwidth(group.value) + (f" ({', '.join(doubts)})" if doubts else "")
 
 
-def _figure(group: Group | None) -> str:
+def _figure(group: ResultGroup | None) -> str:
     """Formats GB/s, with a star if there are data warnings."""
     if group is None:
         return NONE
@@ -157,7 +157,7 @@ def _figure(group: Group | None) -> str:
     return format_bandwidth(group.value).removesuffix(" GB/s") + "*" * doubted
 
 
-def _table(sizes: Sequence[Compared]) -> Table:
+def _table(sizes: Sequence[Compared]) -> TopicTable:
     rows = [
         (
             format_size(one.size_bytes),
@@ -182,7 +182,7 @@ def _table(sizes: Sequence[Compared]) -> Table:
     if any(row[-1] == UNKNOWN for row in rows):
         note += " Whether touched pages migrated is unknown: 'on demand' is the requested mode."
     words = headings.index("by")
-    return Table(
+    return TopicTable(
         _title(sizes[0]),
         tuple(headings[index] for index in told),
         tuple(tuple(row[index] for index in told) for row in rows),
@@ -211,7 +211,7 @@ def _plot(sizes: Sequence[Compared]) -> Plot:
                 scaled = (group.value / 1e9, group.low / 1e9, group.high / 1e9)
                 points.append(PlotPoint(one.size_bytes, *scaled, said))
         if points:
-            lines.append(Line(name, tuple(points)))
+            lines.append(PlotLine(name, tuple(points)))
     return Plot(
         _title(sizes[0]),
         "Bandwidth of one operation; each size uses separate regions.",

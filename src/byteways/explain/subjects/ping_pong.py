@@ -9,11 +9,11 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.wording import longer_by, no_difference
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
-from byteways.explain.results.summary import Group, Result, Run, group_by, pool
+from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
 from byteways.plan.core_pairs import shared_cache
 from byteways.topology.model import Topology
 from byteways.units import format_time, short_time, three_digits
@@ -75,7 +75,7 @@ def way(cell: Result) -> str:
 Core = tuple[str, int]
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of ping-pongs; None if the run has none."""
     cores, gpus, mixed = between_cores(found), between_gpus(found), with_cpus(found)
     if not (cores or gpus or mixed):
@@ -100,7 +100,7 @@ def _half(cell: Result) -> float:
     return cell.value / 2
 
 
-def _gpu_matrices(members: Sequence[Result]) -> list[Table]:
+def _gpu_matrices(members: Sequence[Result]) -> list[TopicTable]:
     """Builds a matrix per method and memory kind; the diagonal of each holds ping-pongs within a GPU."""
     within = [cell for cell in members if way(cell) == "within"]
     tables = []
@@ -119,7 +119,7 @@ def _gpu_matrices(members: Sequence[Result]) -> list[Table]:
 
 def _matrix(
     title: str, corner: str, names: Sequence[str], at: dict[tuple[str, str], float], note: str = ""
-) -> Table:
+) -> TopicTable:
     greatest = max(at.values())
     rows = tuple(
         (row, *(three_digits(at[row, column]) if (row, column) in at else "" for column in names))
@@ -129,10 +129,10 @@ def _matrix(
         (None, *(at[row, column] / greatest if (row, column) in at else None for column in names))
         for row in names
     )
-    return Table(title, (corner, *names), rows, tuple(range(1, len(names) + 1)), note, heat)
+    return TopicTable(title, (corner, *names), rows, tuple(range(1, len(names) + 1)), note, heat)
 
 
-def _pairs(members: Sequence[Result]) -> Table:
+def _pairs(members: Sequence[Result]) -> TopicTable:
     rows = []
     for cell in members:
         executor, partner = sides(cell)
@@ -141,7 +141,7 @@ def _pairs(members: Sequence[Result]) -> Table:
             (executor, partner, " and ".join(words), format_time(_half(cell)), format_time(cell.value))
         )
     headings = ("begins", "answers", "words in", "one way", "round trip")
-    return Table("With CPUs", headings, tuple(rows), (3, 4))
+    return TopicTable("With CPUs", headings, tuple(rows), (3, 4))
 
 
 def _cores(cell: Result) -> tuple[Core, Core]:
@@ -158,7 +158,7 @@ def _class(first: Core, second: Core, topology: Topology) -> str:
     return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no shared cache"
 
 
-def _classes(members: Sequence[Result], topology: Topology) -> Table:
+def _classes(members: Sequence[Result], topology: Topology) -> TopicTable:
     by_class = group_by(members, lambda cell: _class(*_cores(cell), topology))
     rows = []
     for name, some in sorted(by_class.items(), key=lambda item: median(map(_half, item[1]))):
@@ -167,10 +167,10 @@ def _classes(members: Sequence[Result], topology: Topology) -> Table:
         rows.append((name, str(len(some)), *(format_time(value) for value in spread)))
     headings = ("cores of", "pairs", "least", "median", "most")
     note = "Cores that share a cache are assumed to have consecutive numbers."
-    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
+    return TopicTable("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
 
 
-def _core_matrix(members: Sequence[Result]) -> Table:
+def _core_matrix(members: Sequence[Result]) -> TopicTable:
     at: dict[tuple[str, str], float] = {}
     found: set[Core] = set()
     for cell in members:
@@ -221,7 +221,7 @@ def _links(index: Index, cell: Result) -> str:
     return index.class_between(*sides(cell)) if known else ""
 
 
-def _best(members: Sequence[Result]) -> list[tuple[str, Group]]:
+def _best(members: Sequence[Result]) -> list[tuple[str, ResultGroup]]:
     """Returns flag placements with pooled pairs, fastest first."""
     memories = {end.memory for cell in members for end in (cell.source, cell.destination)}
     groups = group_by(members, lambda cell: _place(cell, len(memories) > 1))
@@ -257,12 +257,12 @@ def _place(cell: Result, named: bool) -> str:
     return f"with both words in {owner} memory ({memory})"
 
 
-def _beside(place: str, group: Group, best: str, first: Group, ways: int) -> Claim:
+def _beside(place: str, group: ResultGroup, best: str, first: ResultGroup, ways: int) -> Claim:
     """Compares a flag placement with the best one, device pair by device pair."""
     return compare(group, first, kind="place", ways=ways, match=sides, names=(place, best))
 
 
-def _half_time(group: Group) -> str:
+def _half_time(group: ResultGroup) -> str:
     return short_time(group.value / 2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from byteways.explain.claims.phrases import percent
-from byteways.explain.display.topic import Table
+from byteways.explain.display.topic import TopicTable
 from byteways.explain.results.selection import kind, label_order
 from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.ranks import gb_figure, library, memory, note_of, settings, us_figure, versions
@@ -16,10 +16,10 @@ from byteways.units import format_size
 LEAST_RANKS = 3
 
 #: Cells by (sending rank, receiving rank), each written `0/cpu0`.
-Pairs = Mapping[tuple[str, str], Result]
+ResultsByRankPair = Mapping[tuple[str, str], Result]
 
 
-def matrices(cells: Iterable[Result]) -> Iterator[Table]:
+def matrices(cells: Iterable[Result]) -> Iterator[TopicTable]:
     """Yields the tables of messages in one direction, where every ordered pair of ranks was measured.
 
     Latencies are of the smallest size, bandwidths of the largest.
@@ -39,7 +39,7 @@ def _alike(cell: Result) -> tuple[object, ...]:
     return library(cell), metric_of(cell.record.interface), memory(cell), settings(cell)
 
 
-def _all_pairs(cells: Sequence[Result]) -> Pairs:
+def _all_pairs(cells: Sequence[Result]) -> ResultsByRankPair:
     """Returns the cells by their ends; empty unless each rank sends to every other."""
     pairs: dict[tuple[str, str], Result] = {}
     for cell in cells:
@@ -52,7 +52,7 @@ def _all_pairs(cells: Sequence[Result]) -> Pairs:
     return pairs if complete else {}
 
 
-def _tables(pairs: Pairs, size: str, is_latency: bool) -> Iterator[Table]:
+def _tables(pairs: ResultsByRankPair, size: str, is_latency: bool) -> Iterator[TopicTable]:
     first = next(iter(pairs.values()))
     between = {(sender, to): cell for (sender, to), cell in pairs.items() if sender != to}
     how = ", ".join(part for part in (library(first), memory(first), settings(first)) if part)
@@ -80,8 +80,12 @@ def _tables(pairs: Pairs, size: str, is_latency: bool) -> Iterator[Table]:
 
 
 def _table(
-    title: str, pairs: Pairs, figure: Callable[[Result], str], share: Callable[[Result], float], note: str
-) -> Table:
+    title: str,
+    pairs: ResultsByRankPair,
+    figure: Callable[[Result], str],
+    share: Callable[[Result], float],
+    note: str,
+) -> TopicTable:
     ends = sorted({end for pair in pairs for end in pair}, key=label_order)
     rows = tuple(
         (sender, *(figure(pairs[sender, end]) if (sender, end) in pairs else "–" for end in ends))
@@ -91,4 +95,4 @@ def _table(
         (None, *(share(pairs[sender, end]) if sender != end else None for end in ends)) for sender in ends
     )
     columns = tuple(range(1, len(ends) + 1))
-    return Table(title, ("from \\ to", *ends), rows, columns, note_of(rows, note), heat)
+    return TopicTable(title, ("from \\ to", *ends), rows, columns, note_of(rows, note), heat)

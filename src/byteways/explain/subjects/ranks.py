@@ -9,7 +9,7 @@ from byteways.explain.claims.phrases import supported
 from byteways.explain.display.topic import PlotPoint
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
-from byteways.explain.results.summary import Group, Part, Result
+from byteways.explain.results.summary import Part, Result, ResultGroup
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU
@@ -88,12 +88,12 @@ def settings(cell: Result, *apart: str) -> str:
     return " ".join(one for one in (*options, cell.variant.environment) if one)
 
 
-def gb_figure(result: Result | Group) -> str:
+def gb_figure(result: Result | ResultGroup) -> str:
     """Formats GB/s with the digits that the interval supports, marked if there is a warning."""
     return supported(result.value / 1e9, result.low / 1e9, result.high / 1e9) + _mark(result)
 
 
-def us_figure(value_ns: Part, result: Result | Group) -> str:
+def us_figure(value_ns: Part, result: Result | ResultGroup) -> str:
     """Formats a time in µs like `gb_figure`."""
     return supported(value_ns.value / 1e3, value_ns.low / 1e3, value_ns.high / 1e3) + _mark(result)
 
@@ -114,8 +114,8 @@ def time_said(time_ns: Part) -> str:
     return f"{supported(time_ns.value / scale, time_ns.low / scale, time_ns.high / scale)} {unit}"
 
 
-def _mark(result: Result | Group) -> str:
-    cells = result.cells if isinstance(result, Group) else (result,)
+def _mark(result: Result | ResultGroup) -> str:
+    cells = result.cells if isinstance(result, ResultGroup) else (result,)
     return MARK * any(cell.warning_ids for cell in cells)
 
 
@@ -125,7 +125,7 @@ def note_of(rows: Iterable[Sequence[str]], *notes: str) -> str:
     return "; ".join(note for note in (*notes, MARKED * marked) if note)
 
 
-def point(result: Result | Group, size_bytes: int) -> PlotPoint:
+def point(result: Result | ResultGroup, size_bytes: int) -> PlotPoint:
     """Returns a plot point of bandwidth over size."""
     text = f"{format_size(size_bytes)}: {format_bandwidth(result.value)}"
     return PlotPoint(size_bytes, result.value / 1e9, result.low / 1e9, result.high / 1e9, text)

@@ -25,7 +25,7 @@ _CUT = ("piece_bytes", "depth")
 
 
 @dataclass(frozen=True)
-class Gain:
+class RouteGain:
     """The gain of a multi-path transfer over the direct path, over its sizes."""
 
     path: str
@@ -125,7 +125,7 @@ def _by_pieces(title: str, size: int, members: Sequence[Result]) -> Grid:
     )
 
 
-def gains(found: Sequence[Result]) -> list[Gain]:
+def gains(found: Sequence[Result]) -> list[RouteGain]:
     """Returns, for each pair of ends with a direct path, the fastest split at the largest common size."""
     result = []
     for members in group_by([cell for cell in routed(found) if not _cut(cell)], _line).values():
@@ -154,7 +154,7 @@ def gains(found: Sequence[Result]) -> list[Gain]:
             pays_from = size
         loses_at = max((size for size, claim in claims if claim.trails), default=None)
         result.append(
-            Gain(
+            RouteGain(
                 best.record.path,
                 paths_in(best),
                 way_of(best),
@@ -182,7 +182,7 @@ def routes(index: Index) -> Iterator[Finding]:
             yield _lost(best)
 
 
-def _gained(index: Index, gain: Gain, others: list[Gain]) -> Finding:
+def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
     size = format_size(gain.best.record.size_bytes)
     title = (
         f"{gain.path} over {_paths(gain)} reaches {rate(gain.best)} GB/s{of_peak(gain.best)} at {size}, "
@@ -205,7 +205,7 @@ def _gained(index: Index, gain: Gain, others: list[Gain]) -> Finding:
     return finding(title, detail, ROUTE, results, claims)
 
 
-def _faster_direct(index: Index, gain: Gain) -> tuple[Claim, Result] | None:
+def _faster_direct(index: Index, gain: RouteGain) -> tuple[Claim, Result] | None:
     """Returns the best other way over the direct path if it leads the split; None otherwise."""
     record = gain.best.record
     ways = [
@@ -223,7 +223,7 @@ def _faster_direct(index: Index, gain: Gain) -> tuple[Claim, Result] | None:
     return (claim, direct) if claim.leads else None
 
 
-def _lost(gain: Gain) -> Finding:
+def _lost(gain: RouteGain) -> Finding:
     size = format_size(gain.best.record.size_bytes)
     title = (
         f"Relays do not pay off on {gain.path}: {_paths(gain)} reach {rate(gain.best)} GB/s at {size}, "
@@ -236,5 +236,5 @@ def _lost(gain: Gain) -> Finding:
     return finding(title, detail, ROUTE - 200, (gain.best, gain.straight), [gain.claim])
 
 
-def _paths(gain: Gain) -> str:
+def _paths(gain: RouteGain) -> str:
     return f"{gain.paths} paths ({gain.via})" if gain.via.startswith("via") else f"{gain.paths} paths"

@@ -10,10 +10,10 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import rate, span
 from byteways.explain.claims.wording import faster, wins
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.pitched_rows import PITCH_BYTES, STRIDED, WIDTH_BYTES, moves_rows
 from byteways.units import format_bandwidth, format_size
 
@@ -22,7 +22,7 @@ WORK = {"source": "packing", "destination": "unpacking", "both": "a part of a ma
 
 
 @dataclass(frozen=True)
-class Shape:
+class ComparableRows:
     """What must be equal for two interfaces to be comparable."""
 
     source: str
@@ -38,10 +38,10 @@ class Shape:
         return WORK[self.strided]
 
 
-def shape_of(cell: Result) -> Shape:
+def shape_of(cell: Result) -> ComparableRows:
     record = cell.record
     options = record.options
-    return Shape(
+    return ComparableRows(
         record.source,
         record.destination,
         record.size_bytes,
@@ -65,7 +65,7 @@ def strided(found: Sequence[Result]) -> list[Result]:
 class Rivals:
     """Equal rows by two interfaces, the leading one first."""
 
-    shape: Shape
+    shape: ComparableRows
     first: Result
     second: Result
     claim: Claim
@@ -88,7 +88,7 @@ def rivals(found: Sequence[Result]) -> list[Rivals]:
     return pairs
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of pitched rows; None if the run has none."""
     cells = strided(found)
     if not cells:
@@ -103,7 +103,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def _table(members: Sequence[Result]) -> Table:
+def _table(members: Sequence[Result]) -> TopicTable:
     record = members[0].record
     interfaces = sorted({cell.record.interface for cell in members})
     rows, heat = [], []
@@ -116,7 +116,7 @@ def _table(members: Sequence[Result]) -> Table:
         }
         rows.append((*_named(shape), *(_figure(best.get(name)) for name in interfaces)))
         heat.append((None, None, None, *(_share(best.get(name), greatest) for name in interfaces)))
-    return Table(
+    return TopicTable(
         f"{record.source} > {record.destination}, {format_size(record.size_bytes)} of rows, GB/s",
         ("work", "width", "pitch", *interfaces),
         tuple(rows),
@@ -126,7 +126,7 @@ def _table(members: Sequence[Result]) -> Table:
     )
 
 
-def _named(shape: Shape) -> tuple[str, str, str]:
+def _named(shape: ComparableRows) -> tuple[str, str, str]:
     return shape.work, format_size(shape.width_bytes), format_size(shape.pitch_bytes)
 
 

@@ -9,11 +9,11 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import percent, rate
 from byteways.explain.claims.wording import fills
-from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind, variant
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.topology.model import Topology, compute_units_name
@@ -124,7 +124,7 @@ def _curve(cell: Result) -> tuple[Variant, str, str, int, str]:
 COUNTS = {False: "one direction", True: "read + write"}
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of saturation; None if the run swept no blocks."""
     curves = saturations(found, run.topology)
     if not curves:
@@ -141,7 +141,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def _table(curves: Sequence[Saturation]) -> Table:
+def _table(curves: Sequence[Saturation]) -> TopicTable:
     headings = (
         *("path", "interface", "size", "counts", "blocks to saturate", "GB/s there", "best, GB/s"),
         *("at blocks", "multiprocessors", "share of multiprocessors"),
@@ -151,7 +151,7 @@ def _table(curves: Sequence[Saturation]) -> Table:
         "“>”: within 5 % of the maximum only at the largest number tried; more blocks may reach more. "
         "Share of multiprocessors: if each block had one to itself."
     )
-    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
+    return TopicTable("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
 
 
 def _row(curve: Saturation) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ def _row(curve: Saturation) -> tuple[str, ...]:
 
 def _plot(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturation]) -> Plot:
     lines = tuple(
-        Line(
+        PlotLine(
             curve.variant.label(),
             tuple(
                 PlotPoint(

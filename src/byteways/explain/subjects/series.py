@@ -10,12 +10,12 @@ from typing import Any
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import moved
 from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.display.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import figure, interval
-from byteways.explain.results.summary import Result, Run
+from byteways.explain.results.summary import RecordedRun, Result
 from byteways.plan.interfaces import metric_of
 from byteways.record.record import Record
 from byteways.units import format_bandwidth, format_duration, format_size, format_time
@@ -29,7 +29,7 @@ COUNTERS = {"pcie_replays": "PCIe replays", "nvlink_errors": "link errors"}
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangeOverRounds:
     """A case over the rounds. `first` and `last` are the medians of its first and last third."""
 
     cell: Result
@@ -49,7 +49,7 @@ class Change:
         return self.claim.differ
 
 
-def changes(run: Run, found: Sequence[Result]) -> list[Change]:
+def changes(run: RecordedRun, found: Sequence[Result]) -> list[ChangeOverRounds]:
     """Returns every case with at least LEAST_ROUNDS rounds, the largest change first."""
     if not _repeated(run):
         return []
@@ -64,7 +64,7 @@ def changes(run: Run, found: Sequence[Result]) -> list[Change]:
             told.append((cell, tuple(records), [figure(record) or 0.0 for record in records]))
     claims = moved([(cell, values) for cell, _, values in told])
     series = [
-        Change(
+        ChangeOverRounds(
             cell,
             tuple(_moment(record) - begun for record in records),
             records,
@@ -77,7 +77,7 @@ def changes(run: Run, found: Sequence[Result]) -> list[Change]:
     return sorted(series, key=lambda change: -abs(change.relative))
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of a run with `--for`; None for other runs."""
     series = changes(run, found)
     health = _health(run.records) if _repeated(run) else None
@@ -95,7 +95,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def _repeated(run: Run) -> bool:
+def _repeated(run: RecordedRun) -> bool:
     return bool((run.manifest.get("options") or {}).get("for_s"))
 
 
@@ -116,7 +116,7 @@ def _said(cell: Result, value: float) -> str:
     return format_bandwidth(value) if _unit(cell) == "bandwidth" else format_time(value)
 
 
-def _table(series: Sequence[Change]) -> Table | None:
+def _table(series: Sequence[ChangeOverRounds]) -> TopicTable | None:
     if not series:
         return None
     rows = []
@@ -136,16 +136,16 @@ def _table(series: Sequence[Change]) -> Table | None:
             )
         )
     headings = ("case", "size", "rounds", "first third", "last third", "change", "settled", "least", "most")
-    return Table("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
+    return TopicTable("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
 
 
-def _plot(series: Sequence[Change], unit: str) -> Plot | None:
+def _plot(series: Sequence[ChangeOverRounds], unit: str) -> Plot | None:
     chosen = [change for change in series if _unit(change.cell) == unit][:MOST_LINES]
     if not chosen:
         return None
     scale, label = (1e9, "GB/s") if unit == "bandwidth" else (1.0, "ns")
     lines = tuple(
-        Line(
+        PlotLine(
             f"{_named(change.cell.record)}, {format_size(change.cell.record.size_bytes)}",
             tuple(
                 _point(time_s / 60, record, scale, change.cell)
@@ -165,7 +165,7 @@ def _point(minutes: float, record: Record, scale: float, cell: Result) -> PlotPo
     return PlotPoint(minutes, value / scale, low / scale, high / scale, said)
 
 
-def _health(records: Sequence[Record]) -> Table | None:
+def _health(records: Sequence[Record]) -> TopicTable | None:
     """Tabulates clocks, temperature and power over the run, and the increments of error counters."""
     readings: dict[str, list[Mapping[str, Any]]] = {}
     for record in sorted(records, key=lambda record: record.started_at or ""):
@@ -177,7 +177,7 @@ def _health(records: Sequence[Record]) -> Table | None:
         return None
     rows = tuple((device, *_reading_cells(seen)) for device, seen in sorted(readings.items()))
     headings = ("GPU", "SM clock, MHz", "memory clock, MHz", "temperature, °C", "power, W")
-    return Table(
+    return TopicTable(
         "Health over the run",
         (*headings, *COUNTERS.values()),
         rows,
@@ -227,7 +227,7 @@ def over_time(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, MOVED, [change.cell for change in moved], [one.claim for one in series])
 
 
-def _change_said(change: Change) -> str:
+def _change_said(change: ChangeOverRounds) -> str:
     record = change.cell.record
     formatted = format_bandwidth if record.latency_ns is None else format_time
     warm = ", warm" if record.cache == "warm" else ""

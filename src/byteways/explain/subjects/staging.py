@@ -10,7 +10,7 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import difference, longer, tie
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Group, Part, Result, group_by, pool
+from byteways.explain.results.summary import Part, Result, ResultGroup, group_by, pool
 from byteways.explain.subjects.messages import messages
 from byteways.explain.subjects.ranks import library, memory, settings, time_said, where
 from byteways.plan.interfaces import metric_of
@@ -43,7 +43,7 @@ def _alike(index: Index, cell: Result) -> tuple[Hashable, ...]:
     return where(index, cell), library(cell), memory(cell), settled, record.interface, record.pattern
 
 
-def _finding(index: Index, size: int, plain: Group, staged: Group) -> Iterator[Finding]:
+def _finding(index: Index, size: int, plain: ResultGroup, staged: ResultGroup) -> Iterator[Finding]:
     first = plain.cells[0]
     claim = compare(plain, staged, kind=STAGING.name, names=_NAMES)
     latency = metric_of(first.record.interface) == "latency"
@@ -61,7 +61,7 @@ def _finding(index: Index, size: int, plain: Group, staged: Group) -> Iterator[F
     yield finding(title, sentence(detail) + ".", DIRECT, (plain, staged), (claim,))
 
 
-def _longer(claim: Claim, plain: Group, staged: Group) -> str:
+def _longer(claim: Claim, plain: ResultGroup, staged: ResultGroup) -> str:
     slow, fast = (plain, staged) if claim.leads else (staged, plain)
     name, other = _NAMES if claim.leads else _NAMES[::-1]
     times = [time_said(Part(side.value, side.low, side.high)) for side in (slow, fast)]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import gb, of_peak, rate
-from byteways.explain.display.topic import Line, Mark, Plot, PlotPoint, Table, Topic
+from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, ReferenceLine, Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_scattered
 from byteways.units import format_bandwidth, format_size
@@ -129,7 +129,7 @@ def thread_maps(found: Iterable[Result]) -> list[ThreadMap]:
     return made
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of STREAM; None if the run has none."""
     made = scans(found)
     maps = thread_maps(found)
@@ -155,7 +155,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def _both_counts(made: Sequence[Scan]) -> Table:
+def _both_counts(made: Sequence[Scan]) -> TopicTable:
     headings = (
         *("threads of, arrays", "kernel", "size", "read + write, GB/s", "of peak"),
         *("one direction, GB/s", "between devices: read, GB/s", "written, GB/s", "maximum, GB/s", "at size"),
@@ -165,7 +165,7 @@ def _both_counts(made: Sequence[Scan]) -> Table:
         "are nominal and use the same count."
     )
     rows = tuple(_row(scan) for scan in made)
-    return Table("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
+    return TopicTable("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
 
 
 def _row(scan: Scan) -> tuple[str, ...]:
@@ -193,7 +193,7 @@ def _gb(bytes_per_s: float) -> str:
     return f"{bytes_per_s / 1e9:.1f}"
 
 
-def _map(each: ThreadMap, *, relative: bool) -> Table:
+def _map(each: ThreadMap, *, relative: bool) -> TopicTable:
     """Tabulates threads per block × array size, in GB/s or as percent of the highest."""
     rows, heat = [], []
     least = min(cell.value for cell in each.cells.values()) / each.best
@@ -211,7 +211,7 @@ def _map(each: ThreadMap, *, relative: bool) -> Table:
     title = f"{each.interface}, {each.place}: threads per block × size, {unit}"
     headings = ("threads \\ size", *(format_size(size) for size in each.sizes))
     note = f"The maximum is {format_bandwidth(each.best)}." if relative else ""
-    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note, tuple(heat))
+    return TopicTable(title, headings, tuple(rows), tuple(range(len(headings))), note, tuple(heat))
 
 
 def _shade(part: float, least: float) -> float:
@@ -220,7 +220,7 @@ def _shade(part: float, least: float) -> float:
 
 def _plot(name: str, made: Sequence[Scan], *, logarithmic: bool) -> Plot:
     lines = tuple(
-        Line(
+        PlotLine(
             scan.interface,
             tuple(
                 PlotPoint(
@@ -246,8 +246,8 @@ def _plot(name: str, made: Sequence[Scan], *, logarithmic: bool) -> Plot:
         lines,
         x_sizes=True,
         y_log=logarithmic,
-        levels=(Mark(f"maximum {greatest}", first.best.value / 1e9),),
-        places=(Mark("maximum", first.best.record.size_bytes),),
+        levels=(ReferenceLine(f"maximum {greatest}", first.best.value / 1e9),),
+        places=(ReferenceLine("maximum", first.best.record.size_bytes),),
     )
 
 

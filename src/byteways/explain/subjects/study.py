@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from byteways.explain.claims.finding import Finding
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Result, Run
+from byteways.explain.results.summary import RecordedRun, Result
 
 if TYPE_CHECKING:
     from byteways.explain.studies.outcome import StudyOutcome
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REPEATED = 850.0
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic of a `byteways reproduce` run; None for other runs."""
     outcome = _outcome(run)
     if outcome is None:
@@ -29,7 +29,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     return topic_of(outcome)
 
 
-def repeated(run: Run) -> str:
+def repeated(run: RecordedRun) -> str:
     """Returns the summary of work and claims for the first screen; '' for other runs."""
     outcome = _outcome(run)
     if outcome is None:
@@ -47,7 +47,7 @@ def claims_repeated(index: Index) -> Iterator[Finding]:
     yield Finding(f"{study.authors} {study.year}, {outcome.summary()}", outcome.contradictions(), REPEATED)
 
 
-def _outcome(run: Run) -> StudyOutcome | None:
+def _outcome(run: RecordedRun) -> StudyOutcome | None:
     """Returns the outcome for the study in the run's manifest; None if there is none or it is unavailable."""
     if not run.manifest.get("study"):
         return None

@@ -12,11 +12,11 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import best_by_calls, faster, no_difference, slower
-from byteways.explain.display.topic import Table, Topic
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, kind
-from byteways.explain.results.summary import Result, Run, group_by
+from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.units import format_bandwidth, format_size, short_time, three_digits
 
 WAYS = ("calls", "graph", "batch")
@@ -76,7 +76,7 @@ def host_ns(cell: Result) -> float | None:
     return median(told) if told else None
 
 
-def topic(run: Run, found: Sequence[Result]) -> Topic | None:
+def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None if nothing was submitted by two methods."""
     tables = [_table(one) for one in submissions(found)]
     if not tables:
@@ -91,7 +91,7 @@ def topic(run: Run, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def _table(one: Submission) -> Table:
+def _table(one: Submission) -> TopicTable:
     record, ways = one.first.record, one.ways
     rows = [
         (
@@ -102,7 +102,7 @@ def _table(one: Submission) -> Table:
         for size, at in one.sizes
     ]
     headings = ("size", *(f"{way}, GB/s" for way in ways), *(f"{way}, host ns" for way in ways))
-    return Table(
+    return TopicTable(
         f"{record.interface}, {record.source} > {record.destination}, {record.access}",
         headings,
         tuple(rows),

@@ -15,7 +15,7 @@ from byteways.explain.claims.wording import difference, gains_of_others, most_of
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, broadest_size, largest_common_size
-from byteways.explain.results.summary import Group, Result, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
@@ -62,7 +62,7 @@ def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance:
     return finding(title, detail, importance, quoted, others)
 
 
-def _basis(group: Group) -> str:
+def _basis(group: ResultGroup) -> str:
     """'Median of 12 paths, interval 392–393 GB/s'; '12 paths, which differ', as none need have the median."""
     paths = count(len(group.cells), "path")
     if differ(group):
@@ -71,7 +71,7 @@ def _basis(group: Group) -> str:
     return f"{whose}, interval {span(group)} GB/s"
 
 
-def _launched(index: Index, group: Group) -> str:
+def _launched(index: Index, group: ResultGroup) -> str:
     """' with all 132 SMs', ' with 8 of 110 CUs', ' with 2 threads'; '' if unknown."""
     record = group.cells[0].record
     launch = record.launch or {}
@@ -91,7 +91,7 @@ def _launched(index: Index, group: Group) -> str:
 
 def read_against_write(index: Index) -> Iterator[Finding]:
     """Compares read with write of equal interface, memory, size and paths: which end should issue?"""
-    found: list[tuple[Claim, str, Group, Group, int]] = []
+    found: list[tuple[Claim, str, ResultGroup, ResultGroup, int]] = []
     for name in ("gpu-gpu", "cpu-cpu"):
         settled = [cell for cell in index.of_kind(name) if cell.stays]
         alike = group_by(settled, lambda cell: (index.link_class(cell), cell.record.interface))
@@ -114,7 +114,7 @@ def read_against_write(index: Index) -> Iterator[Finding]:
     yield finding(title, detail, _asymmetry(size), (read, write), [one[0] for one in found])
 
 
-def _both_accesses(members: Sequence[Result]) -> Iterator[tuple[Claim, Group, Group, int]]:
+def _both_accesses(members: Sequence[Result]) -> Iterator[tuple[Claim, ResultGroup, ResultGroup, int]]:
     """Yields read versus write for interfaces and link classes on which they differ."""
     size = broadest_size(members)
     of_size = [cell for cell in members if cell.record.size_bytes == size]
@@ -139,7 +139,7 @@ def to_and_from_host(index: Index) -> Iterator[Finding]:
         for cell in index.of_kind("cpu-gpu")
         if cell.stays and (key := _forward(cell)) in back
     ]
-    compared: list[tuple[Claim, Variant, Group, Group, int]] = []
+    compared: list[tuple[Claim, Variant, ResultGroup, ResultGroup, int]] = []
     for (same, _), some in group_by(pairs, lambda pair: (pair[0].variant, index.link_class(pair[0]))).items():
         size = max(cell.record.size_bytes for cell, _ in some)
         there = pool([cell for cell, _ in some if cell.record.size_bytes == size])
@@ -161,8 +161,8 @@ def to_and_from_host(index: Index) -> Iterator[Finding]:
 
 
 def _is_able(
-    one: tuple[Claim, Variant, Group, Group, int],
-    compared: Sequence[tuple[Claim, Variant, Group, Group, int]],
+    one: tuple[Claim, Variant, ResultGroup, ResultGroup, int],
+    compared: Sequence[tuple[Claim, Variant, ResultGroup, ResultGroup, int]],
 ) -> bool:
     """Whether a setting comes close to the best of its interface and memory."""
     top = max(

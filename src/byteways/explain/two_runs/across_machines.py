@@ -16,14 +16,14 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import KINDS, does_the_job, kind, unidirectional
-from byteways.explain.results.summary import Group, Result, Run, group_by, pool
+from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 
 QUANTITY = "fraction of peak"
 
 
 @dataclass(frozen=True)
-class Row:
+class MachinesRow:
     """One interface at one size over one class of links in each run; the values are fractions of the peak."""
 
     between: str  # a key of selection.KINDS
@@ -49,14 +49,14 @@ class ClassComparison:
     """Two runs by kind of pair and link class, in the order of the kinds."""
 
     names: tuple[str, str]
-    rows: tuple[Row, ...]
+    rows: tuple[MachinesRow, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data with every claim."""
         return {"runs": [*self.names], "rows": [row.to_json() for row in self.rows]}
 
 
-def compare_classes(runs: Sequence[Run], names: Sequence[str]) -> list[ClassComparison]:
+def compare_classes(runs: Sequence[RecordedRun], names: Sequence[str]) -> list[ClassComparison]:
     """Compares the first run with each other one; the claims of two runs hold simultaneously.
 
     Raises:
@@ -67,7 +67,7 @@ def compare_classes(runs: Sequence[Run], names: Sequence[str]) -> list[ClassComp
 
 
 #: What both runs must share, and by link class the results.
-_Places = Mapping[tuple[str, Variant, int], Mapping[str, Group]]
+_Places = Mapping[tuple[str, Variant, int], Mapping[str, ResultGroup]]
 
 
 def _places(index: Index) -> _Places:
@@ -98,7 +98,7 @@ def _compared(first: _Places, second: _Places, names: tuple[str, str]) -> ClassC
             hint="run the same suite on both machines",
         )
     rows = [
-        Row(
+        MachinesRow(
             *key,
             (link_class, others),
             (one.peak, two.peak),

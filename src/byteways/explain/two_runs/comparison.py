@@ -16,9 +16,9 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare_all
 from byteways.explain.results.blamed_ranks import blamed_in
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import NOT_RANKED, Result, Run
+from byteways.explain.results.summary import NOT_RANKED, RecordedRun, Result
 from byteways.explain.two_runs.environments import differences
-from byteways.explain.two_runs.paired_cases import ComparedCases, Pair
+from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase
 from byteways.explain.two_runs.setting import method_changed
 from byteways.explain.two_runs.suspects import missing_links, parts_of
 from byteways.explain.two_runs.wording_comparison import page, told
@@ -50,7 +50,9 @@ class Comparison(ComparedCases):
         return page(self)
 
 
-def compare_runs(runs: Sequence[Run], names: Sequence[str], *, mixed: bool = False) -> list[Comparison]:
+def compare_runs(
+    runs: Sequence[RecordedRun], names: Sequence[str], *, mixed: bool = False
+) -> list[Comparison]:
     """Compares the first run with each other one; all claims hold simultaneously (compare.compare_all).
 
     Args:
@@ -76,16 +78,16 @@ def compare_runs(runs: Sequence[Run], names: Sequence[str], *, mixed: bool = Fal
 
 def pair_of(
     one: Result, two: Result, claim: Claim, topology: Topology, blamed: Mapping[str, frozenset[str]]
-) -> Pair:
+) -> PairedCase:
     """Returns a case in two runs, with what it involves on the first run's machine, and the ranks that the
     second run blames.
     """
     parts = parts_of(one.record, topology) | blamed.get(one.record.case_id, frozenset())
-    return Pair(describe(one), one, two, claim, parts)
+    return PairedCase(describe(one), one, two, claim, parts)
 
 
 def _comparison(
-    runs: tuple[Index, Index], names: tuple[str, str], pairs: Sequence[Pair], reasons: Mapping[str, int]
+    runs: tuple[Index, Index], names: tuple[str, str], pairs: Sequence[PairedCase], reasons: Mapping[str, int]
 ) -> Comparison:
     first, second = runs
     here, there = ({cell.record.case_id for cell in run.cells} for run in runs)
@@ -116,7 +118,7 @@ def _missing(first: Index, second: Index) -> tuple[frozenset[str], ...]:
     )
 
 
-def check(runs: Sequence[Run], names: Sequence[str], *, mixed: bool) -> None:
+def check(runs: Sequence[RecordedRun], names: Sequence[str], *, mixed: bool) -> None:
     """Raises BytewaysError if these runs are not compared: too few, one twice, simulated beside measured."""
     if len(runs) < 2:
         raise BytewaysError("a comparison needs two runs", hint="byteways compare RUN_A RUN_B")

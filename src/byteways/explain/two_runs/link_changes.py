@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from byteways.explain.results.selection import broadest_size, is_plain, kind, within_a_process
 from byteways.explain.results.summary import group_by
 from byteways.explain.results.variants import Variant
-from byteways.explain.two_runs.paired_cases import ComparedCases, Pair, moved
+from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase, moved
 from byteways.plan.interfaces import metric_of
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import nodes_of, route
@@ -25,7 +25,7 @@ class SharedChange:
 
     direction: str  # "gpu0 > nvswitch"
     variant: Variant
-    pair: Pair
+    pair: PairedCase
     paths: int  # how many transfers share it
 
     @property
@@ -43,14 +43,14 @@ class LinkChange:
     lost: tuple[str, ...]  # why transfers over it alone failed in the second run
 
     @property
-    def pair(self) -> Pair | None:
+    def pair(self) -> PairedCase | None:
         """The greatest of the shared changes."""
         return self.shared[0].pair if self.shared else None
 
 
 def link_changes(compared: ComparedCases, topology: Topology) -> list[LinkChange]:
     """Returns every link of the first run's topology with its change, in the topology's order."""
-    over: dict[tuple[Link, str], list[Pair]] = {}
+    over: dict[tuple[Link, str], list[PairedCase]] = {}
     for pair in _plain(compared.pairs, topology):
         crossed = [*_crossed(topology, pair.first.source.device, pair.first.destination.device)]
         narrowest = min((_width(link) for link, _ in crossed), default=0.0)
@@ -84,7 +84,7 @@ def link_changes(compared: ComparedCases, topology: Topology) -> list[LinkChange
     ]
 
 
-def _plain(pairs: Sequence[Pair], topology: Topology) -> Iterator[Pair]:
+def _plain(pairs: Sequence[PairedCase], topology: Topology) -> Iterator[PairedCase]:
     """Yields transfers between two devices, of each kind at the size near the largest with most paths."""
     single = [
         pair
@@ -113,7 +113,7 @@ def _width(link: Link) -> float:
     return link.peak_bytes_per_s or float("inf")
 
 
-def _shared(direction: str, pairs: Sequence[Pair]) -> Iterator[SharedChange]:
+def _shared(direction: str, pairs: Sequence[PairedCase]) -> Iterator[SharedChange]:
     """Yields the least change by each way that at least half as many transfers use as the most common one."""
     ways = group_by(pairs, lambda pair: pair.first.variant)
     most = max(len(some) for some in ways.values())

@@ -17,7 +17,7 @@ from byteways.record.record import Record
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairedCase:
     """A case in two runs. `claim.first` is the later named run's result, `claim.second` the first one's."""
 
     case: str  # `copy issued by the source, gpu0>gpu1, 1 GiB`
@@ -54,12 +54,12 @@ class Pair:
         return "serialised" in self.second.warning_ids and "serialised" not in self.first.warning_ids
 
 
-def moved(pair: Pair) -> float:
+def moved(pair: PairedCase) -> float:
     """Returns the logarithm of the change of speed, without sign; 0 without a significant difference."""
     return abs(log(pair.speed)) if pair.claim.differ else 0.0
 
 
-def most_changed(pairs: Iterable[Pair]) -> Pair:
+def most_changed(pairs: Iterable[PairedCase]) -> PairedCase:
     """Returns the case that stands for equal ones: the one that changed most; the first without a change.
 
     A median over equal cases would hide the one that a fault concerns.
@@ -76,7 +76,7 @@ class ComparedCases:
 
     names: tuple[str, str]
     environment: tuple[Difference, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairedCase, ...]
     not_compared: Mapping[str, int]  # cases in both runs by the reason why they are not compared
     lost: tuple[Record, ...]  # cases with a result in the first run that failed in the second
     only_first: int
@@ -87,20 +87,20 @@ class ComparedCases:
     missing: tuple[frozenset[str], ...] = ()  # parts of cases that the second run failed or skipped
 
     @cached_property
-    def slower(self) -> tuple[Pair, ...]:
+    def slower(self) -> tuple[PairedCase, ...]:
         return tuple(pair for pair in self.pairs if pair.slower)
 
     @cached_property
-    def faster(self) -> tuple[Pair, ...]:
+    def faster(self) -> tuple[PairedCase, ...]:
         return tuple(pair for pair in self.pairs if pair.faster)
 
     @cached_property
-    def undecided(self) -> tuple[Pair, ...]:
+    def undecided(self) -> tuple[PairedCase, ...]:
         """The cases whose interval is too wide to tell equality from a large difference."""
         return tuple(pair for pair in self.pairs if pair.claim.undecided)
 
     @cached_property
-    def affected(self) -> tuple[Pair, ...]:
+    def affected(self) -> tuple[PairedCase, ...]:
         """The slower cases, and those whose flows were serialised in the second run alone."""
         return tuple(pair for pair in self.pairs if pair.slower or pair.newly_serialised)
 

@@ -11,8 +11,8 @@ from byteways.explain.claims.claim import Operand
 from byteways.explain.claims.phrases import rate, way
 from byteways.explain.claims.wording import UNDECIDED, beside
 from byteways.explain.results.counting import count
-from byteways.explain.two_runs.across_machines import Row
-from byteways.explain.two_runs.paired_cases import ComparedCases, Pair
+from byteways.explain.two_runs.across_machines import MachinesRow
+from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase
 from byteways.explain.two_runs.suspects import Suspect
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, short_time
@@ -72,12 +72,12 @@ def more(compared: ComparedCases, shown: int) -> str:
     return f"{count(hidden, 'more case differs', 'more cases differ')}: --all" if hidden > 0 else ""
 
 
-def row(pair: Pair) -> tuple[str, ...]:
+def row(pair: PairedCase) -> tuple[str, ...]:
     """The cells below HEADINGS: '-50.0 %', '-50.3 to -49.8 %', both values."""
     return (pair.case, f"{change(pair.speed)} %", interval(pair), *values(pair))
 
 
-def interval(pair: Pair) -> str:
+def interval(pair: PairedCase) -> str:
     """'-50.3 to -49.8 %', of the change in speed."""
     low, high = pair.interval
     return f"{change(low)} to {change(high)} %"
@@ -88,18 +88,18 @@ def change(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.1f}"
 
 
-def values(pair: Pair) -> tuple[str, str]:
+def values(pair: PairedCase) -> tuple[str, str]:
     """'392 GB/s' of the first run and of the second."""
     return _value(pair, pair.claim.second), _value(pair, pair.claim.first)
 
 
-def _value(pair: Pair, side: Operand) -> str:
+def _value(pair: PairedCase, side: Operand) -> str:
     if metric_of(pair.first.record.interface) == "bandwidth":
         return f"{rate(side)} GB/s"
     return short_time(side.value)
 
 
-def class_row(row: Row) -> tuple[str, ...]:
+def class_row(row: MachinesRow) -> tuple[str, ...]:
     """`copy issued by the source`, size, and of each run link class and part of the peak, then the claim."""
     sides = zip(row.classes, row.peaks_bytes_per_s, (row.claim.second, row.claim.first), strict=True)
     told = (_part(link_class, peak, side) for link_class, peak, side in sides)
@@ -151,7 +151,7 @@ class Condition:
         """Returns what breaks the condition: '35 cases slower > 3%'; '' if nothing does."""
         if self.direction == "failed":
             return f"{count(len(compared.lost), 'case')} failed" if compared.lost else ""
-        pairs: Sequence[Pair] = {
+        pairs: Sequence[PairedCase] = {
             "slower": compared.slower,
             "faster": compared.faster,
             "different": (*compared.slower, *compared.faster),

@@ -16,7 +16,7 @@ from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.all_hosts import is_of_all, of_group, refusal_of_all
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.places import RankOfHost, seats_of, within_one_host
-from byteways.plan.hosts.rule import Group, Meetings, PairRule, Tournament
+from byteways.plan.hosts.rule import HostGroup, Meetings, PairRule, Tournament
 from byteways.plan.hosts.templates import templates
 from byteways.plan.legality import refusal
 from byteways.plan.rank_sweep import with_sizes
@@ -129,7 +129,7 @@ class HostsPlan:
         random.Random(f"{self.suite.name} {met.round} {met.number}").shuffle(shuffled)
         return sorted(shuffled, key=lambda planned: sorted(planned.case.environment.items()))
 
-    def planned(self, template: PlannedCase, group: Group, round_: int) -> PlannedCase:
+    def planned(self, template: PlannedCase, group: HostGroup, round_: int) -> PlannedCase:
         """Returns a case of some hosts in a round of the suite."""
         names = [self.hosts[number].name for number in group]
         return replace(template, case=of_group(template.case, names), round=round_)

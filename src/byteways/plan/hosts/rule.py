@@ -43,7 +43,7 @@ class PairRule:
 
 
 #: Numbers of hosts that measure together, in the order of the case's ranks.
-Group = tuple[int, ...]
+HostGroup = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Meetings:
 
     round: int  # of the suite
     number: int  # of the tournament, from 0; all hosts together: the number of its rounds
-    groups: tuple[Group, ...]
+    groups: tuple[HostGroup, ...]
 
 
 @dataclass(frozen=True)

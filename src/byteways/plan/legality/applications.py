@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from byteways.plan.applications import OF_GPUS, OF_PEERS, bytes_of_ends, columns_of
-from byteways.plan.legality.context import Question
+from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import own_gpu_refusal
 from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
 from byteways.plan.memory import is_device, is_managed, is_plain
@@ -11,7 +11,7 @@ from byteways.plan.variables import runtime_of
 from byteways.topology.model import Capabilities
 
 
-def grid_refusal(question: Question) -> str | None:
+def grid_refusal(question: LegalityContext) -> str | None:
     """Ranks fill whole rows of the grid, and cells whole rows of a tile with a halo."""
     case = question.case
     try:
@@ -22,7 +22,7 @@ def grid_refusal(question: Question) -> str | None:
     return None
 
 
-def reach_of_ranks_refusal(question: Question) -> str | None:
+def reach_of_ranks_refusal(question: LegalityContext) -> str | None:
     """Kernels of every rank reach its own data and messages."""
     flow, capabilities = question.flow, question.there
     kind = kind_of(flow.executor)
@@ -45,7 +45,7 @@ def _reaches_managed(gpu: str, capabilities: Capabilities) -> bool:
     return runtime_of(gpu, capabilities) != "hip" or capabilities.pageable_access.get(gpu, False)
 
 
-def transport_refusal(question: Question) -> str | None:
+def transport_refusal(question: LegalityContext) -> str | None:
     """The transport exists here and takes the memory of messages."""
     case, flow, capabilities = question.case, question.flow, question.there
     transport, messages = case.transport, flow.destination

@@ -6,7 +6,7 @@ import itertools
 
 from byteways.plan import memory_steps
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.legality.context import Question
+from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
 from byteways.plan.managed_pages import moving_refusal
 from byteways.plan.memory import is_managed, is_plain
@@ -19,11 +19,11 @@ from byteways.units import format_size
 TORCH_MEMORIES = ("device", "pinned", "pageable")
 
 
-def pages_refusal(question: Question) -> str | None:
+def pages_refusal(question: LegalityContext) -> str | None:
     return moving_refusal(question.case, question.flow, question.topology, question.found)
 
 
-def torch_refusal(question: Question) -> str | None:
+def torch_refusal(question: LegalityContext) -> str | None:
     case, flow = question.case, question.flow
     if case.pattern != "unidirectional":
         return f"{case.interface} is measured one flow at a time"
@@ -32,7 +32,7 @@ def torch_refusal(question: Question) -> str | None:
     return f"PyTorch has no {unknown} memory, only {', '.join(TORCH_MEMORIES)}" if unknown else None
 
 
-def plain_copy_refusal(question: Question) -> str | None:
+def plain_copy_refusal(question: LegalityContext) -> str | None:
     """A runtime may refuse memory that it does not know, which others stage."""
     flow = question.flow
     plain = next((buffer for buffer in flow.buffers if is_plain(buffer.memory)), None)
@@ -43,7 +43,7 @@ def plain_copy_refusal(question: Question) -> str | None:
     return because(what, offer)
 
 
-def step_refusal(question: Question) -> str | None:
+def step_refusal(question: LegalityContext) -> str | None:
     interface, flow = question.interface, question.flow
     if question.case.pattern != "unidirectional":
         return f"{interface} moves no bytes: it runs alone"
@@ -54,7 +54,7 @@ def step_refusal(question: Question) -> str | None:
     return None
 
 
-def ipc_refusal(question: Question) -> str | None:
+def ipc_refusal(question: LegalityContext) -> str | None:
     """One GPU opens another process's memory, and its address is valid on that GPU only."""
     if all(buffer.memory != "ipc" for buffer in question.flow.buffers):
         return None
@@ -77,7 +77,7 @@ DIRECT_MOST_RANKS = 16
 LL_MOST_BYTES = 512 * 1024
 
 
-def peers_refusal(question: Question) -> str | None:
+def peers_refusal(question: LegalityContext) -> str | None:
     """Every rank's GPU uses the memory of all others, of kinds that have handles."""
     case, flow = question.case, question.flow
     if len(case.ranks) > DIRECT_MOST_RANKS:
@@ -91,7 +91,7 @@ def peers_refusal(question: Question) -> str | None:
     return _through_host_refusal(question)
 
 
-def _through_host_refusal(question: Question) -> str | None:
+def _through_host_refusal(question: LegalityContext) -> str | None:
     """Ranks of one process whose GPUs have no peer access exchange words and flags through host memory."""
     ends = list(dict.fromkeys(buffer.device for buffer in question.flow.buffers))
     for executor, owner in itertools.permutations(ends, 2):
@@ -111,7 +111,7 @@ def _through_host_refusal(question: Question) -> str | None:
     return None
 
 
-def engine_refusal(question: Question) -> str | None:
+def engine_refusal(question: LegalityContext) -> str | None:
     """Copy engines need a GPU with a peer or the host, and must exist on the GPU that issues the copy."""
     flow, capabilities = question.flow, question.there
     engine = question.options["copy_engine"]
@@ -137,7 +137,7 @@ def engine_refusal(question: Question) -> str | None:
     return None
 
 
-def rows_refusal(question: Question) -> str | None:
+def rows_refusal(question: LegalityContext) -> str | None:
     executor = question.flow.executor
     offer = question.there.calls.get(executor, {}).get("copy-2d")
     if offer is None or offer.available:
@@ -145,7 +145,7 @@ def rows_refusal(question: Question) -> str | None:
     return because(f"{executor} has no 2D copy", offer)
 
 
-def submit_refusal(question: Question) -> str | None:
+def submit_refusal(question: LegalityContext) -> str | None:
     """Graphs and batches need memory that does not migrate, and support by the runtime."""
     how = question.options["submit"]
     if how in ("calls", "persistent"):
@@ -161,7 +161,7 @@ def submit_refusal(question: Question) -> str | None:
     return None
 
 
-def route_refusal(question: Question) -> str | None:
+def route_refusal(question: LegalityContext) -> str | None:
     """A route needs locked memory, existing relays, and access from relays to the GPUs at its ends."""
     case, flow = question.case, question.flow
     ends = (flow.source, flow.destination)

@@ -11,7 +11,7 @@ from byteways.topology.model import Capabilities, Topology
 
 
 @dataclass(frozen=True)
-class Question:
+class LegalityContext:
     """`found` are the probed capabilities; `there` adds what the case's environment may enable."""
 
     case: Case

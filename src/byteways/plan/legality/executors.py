@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.legality.context import Question
+from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.reach import TABLE, because, buffer_refusal, kind_of, reach_refusal
 from byteways.plan.legality.request import too_many_threads
 from byteways.plan.memory import is_managed
@@ -33,7 +33,7 @@ def interface_offer(interface: str, device: str, capabilities: Capabilities) -> 
     return Offer(False, because(f"{interface} is not available on {device}", offer))
 
 
-def flow_refusal(question: Question) -> str | None:
+def flow_refusal(question: LegalityContext) -> str | None:
     """Checks the executor, then every buffer, then the partner. Between ranks each end executes."""
     interface, flow, capabilities = question.interface, question.flow, question.there
     ends = [buffer.device for buffer in flow.buffers] if INTERFACES[interface].between_ranks else []
@@ -71,14 +71,14 @@ def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Cap
     return None
 
 
-def in_place_refusal(question: Question) -> str | None:
+def in_place_refusal(question: LegalityContext) -> str | None:
     flow = question.flow
     if question.options["in_place"] != "yes" or flow.source == flow.destination:
         return None
     return f"in place, each rank has one buffer, and {flow.source} and {flow.destination} are two"
 
 
-def own_gpu_refusal(question: Question) -> str | None:
+def own_gpu_refusal(question: LegalityContext) -> str | None:
     """NCCL and RCCL refuse two ranks on one GPU ("Duplicate GPU detected", ncclInvalidUsage)."""
     flow = question.flow
     owners: dict[tuple[str | None, str], Buffer] = {}
@@ -89,7 +89,7 @@ def own_gpu_refusal(question: Question) -> str | None:
     return None
 
 
-def gpu_per_rank_refusal(question: Question) -> str | None:
+def gpu_per_rank_refusal(question: LegalityContext) -> str | None:
     """Kernels of each rank run on its own GPU, also where all buffers are in host memory."""
     flow = question.flow
     if kind_of(flow.executor) != "gpu":
@@ -99,7 +99,7 @@ def gpu_per_rank_refusal(question: Question) -> str | None:
     return f"each rank executes kernels on a GPU, and {most} ranks have {gpus} GPUs" if most > gpus else None
 
 
-def staging_refusal(question: Question) -> str | None:
+def staging_refusal(question: LegalityContext) -> str | None:
     flow = question.flow
     on_gpu = any(kind_of(buffer.device) == "gpu" for buffer in flow.buffers)
     if question.options["staging"] != "pinned" or on_gpu:
@@ -107,14 +107,14 @@ def staging_refusal(question: Question) -> str | None:
     return f"{flow.source} and {flow.destination} are host memory: nothing to stage"
 
 
-def result_refusal(question: Question) -> str | None:
+def result_refusal(question: LegalityContext) -> str | None:
     flow = question.flow
     if flow.source.device == flow.executor:
         return None
     return f"{question.interface} writes its result to memory of {flow.executor}, and {flow.source} is not"
 
 
-def threads_refusal(question: Question) -> str | None:
+def threads_refusal(question: LegalityContext) -> str | None:
     """Threads must not share a core: they would wait for each other and measure the scheduler."""
     executor, options, interface = question.flow.executor, question.options, question.interface
     threads = int(options.get("threads", 1))
@@ -128,7 +128,7 @@ def threads_refusal(question: Question) -> str | None:
     return None
 
 
-def cores_refusal(question: Question) -> str | None:
+def cores_refusal(question: LegalityContext) -> str | None:
     """Core indices count the usable cores of the device's domain."""
     flow, options = question.flow, question.options
     for option, device in (("core", flow.executor), ("partner_core", flow.partner)):
@@ -144,7 +144,7 @@ def cores_refusal(question: Question) -> str | None:
     return None
 
 
-def environment_refusal(question: Question) -> str | None:
+def environment_refusal(question: LegalityContext) -> str | None:
     """The case must use what reads each variable: otherwise the result looks like the effect of a setting."""
     case, capabilities = question.case, question.found
     if not case.environment:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from byteways.plan.footprint import footprint, managed_bytes, usable
-from byteways.plan.legality.context import Question
+from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.reach import kind_of
 from byteways.topology.model import Capabilities, Topology
 from byteways.units import format_size
 
 
-def managed_refusal(question: Question) -> str | None:
+def managed_refusal(question: LegalityContext) -> str | None:
     """Checks managed memory against the GPU's size: beyond it, pages thrash and the GPU can hang.
 
     Uses total memory, because free memory changes and a plan must not; the worker checks free memory before
@@ -31,7 +31,7 @@ def managed_refusal(question: Question) -> str | None:
     return None
 
 
-def room_refusal(question: Question) -> str | None:
+def room_refusal(question: LegalityContext) -> str | None:
     topology, capabilities = question.topology, question.found
     needed = footprint(question.case, capabilities)
     limits = {device: _room(device, topology, capabilities) for device in needed}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from byteways.plan.case import Case
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, is_memory_step
 from byteways.plan.legality import applications, calls, executors, rooms
-from byteways.plan.legality.context import Question
+from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.request import mistake
 from byteways.topology.model import Capabilities, Topology
 
@@ -23,24 +23,24 @@ class Rule:
     """
 
     holds: str
-    broken: Callable[[Question], str | None]
+    broken: Callable[[LegalityContext], str | None]
     interfaces: tuple[str, ...] = tuple(INTERFACES)
     options: tuple[str, ...] = ()  # empty: any options
     whole_case: bool = False
 
-    def concerns(self, question: Question) -> bool:
+    def concerns(self, question: LegalityContext) -> bool:
         """Whether it applies to a flow, of one of its interfaces."""
         if self.whole_case and question.flow is not question.case.flows[0]:
             return False
         return not self.options or any(name in question.options for name in self.options)
 
 
-def _possible(question: Question) -> str | None:
+def _possible(question: LegalityContext) -> str | None:
     wrong = mistake(question.request)
     return wrong.reason if wrong else None
 
 
-def _company(question: Question) -> str | None:
+def _company(question: LegalityContext) -> str | None:
     case = question.case
     first, *others = (case.interface_of(flow) for flow in case.flows)
     if others and INTERFACES[first].alone and case.pattern != "interference":
@@ -115,7 +115,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
     Devices must exist in the topology (ensured by the expansion of sweeps).
     """
     there = executors.in_environment(case, capabilities)
-    questions = [Question(case, flow, topology, capabilities, there) for flow in case.flows]
+    questions = [LegalityContext(case, flow, topology, capabilities, there) for flow in case.flows]
     for rule, interfaces in _rules_of(tuple(dict.fromkeys(question.interface for question in questions))):
         for question in questions:
             if question.interface not in interfaces or not rule.concerns(question):

@@ -7,11 +7,11 @@ from math import log2
 
 from byteways.explain.claims.wording import alike
 from byteways.explain.two_runs.link_changes import LinkChange, SharedChange
-from byteways.explain.two_runs.paired_cases import Pair
+from byteways.explain.two_runs.paired_cases import PairedCase
 from byteways.explain.two_runs.wording_comparison import change, values
 from byteways.report.node.boxes import WIDTH
-from byteways.report.node.drawing import Drawing, Node, Stroke, arranged, facts_of, line_of
-from byteways.report.node.lines import Labels, Line
+from byteways.report.node.drawing import LinkStroke, Node, NodeDrawing, arranged, facts_of, line_of
+from byteways.report.node.lines import Labels, PathLine
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
@@ -23,7 +23,7 @@ MILD = 0.8
 TOLD = 6
 
 
-def draw_changes(topology: Topology, changes: Sequence[LinkChange]) -> Drawing:
+def draw_changes(topology: Topology, changes: Sequence[LinkChange]) -> NodeDrawing:
     """Returns the picture of a topology with how its links changed."""
     at = arranged(topology)
     places = Labels(at.boxes.values())
@@ -36,7 +36,7 @@ def draw_changes(topology: Topology, changes: Sequence[LinkChange]) -> Drawing:
     strokes = [_stroke(line_of(at, one.link), one, places) for one in sorted(shown, key=_marked)]
     facts = {device.name: device for device in topology.devices}
     nodes = tuple(Node(box, facts_of(box, facts.get(box.name), topology)) for box in at.boxes.values())
-    return Drawing(
+    return NodeDrawing(
         WIDTH, at.height, at.packages, nodes, tuple(strokes), (), True, max(len(topology.hosts), 1)
     )
 
@@ -45,14 +45,14 @@ def _marked(one: LinkChange) -> bool:
     return bool(one.lost) or (one.pair is not None and one.pair.claim.differ)
 
 
-def _stroke(line: Line, one: LinkChange, places: Labels) -> Stroke:
+def _stroke(line: PathLine, one: LinkChange, places: Labels) -> LinkStroke:
     pair, marked = one.pair, _marked(one)
     number = "failed" if one.lost else _short(pair.speed) if pair and marked else ""
     width = _width(pair) if marked else SAME
     slower = bool(one.lost) or (pair is not None and pair.slower)
     x, y = places.place(line, f"⚠ {number}" if slower else number, width) if number else (0.0, 0.0)
     name = f"{one.link.a} – {one.link.b}"
-    return Stroke(name, line.path, width, _shade(one), 1, number, x, y, slower, _details(one))
+    return LinkStroke(name, line.path, width, _shade(one), 1, number, x, y, slower, _details(one))
 
 
 def _short(speed: float) -> str:
@@ -61,7 +61,7 @@ def _short(speed: float) -> str:
     return f"{percent:+.0f} %" if abs(percent) >= 10 else f"{percent:+.1f} %"
 
 
-def _width(pair: Pair | None) -> float:
+def _width(pair: PairedCase | None) -> float:
     if pair is None:
         return CHANGED
     return CHANGED + (DOUBLED - CHANGED) * min(abs(log2(pair.speed)), 1.0)

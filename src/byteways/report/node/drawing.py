@@ -11,7 +11,7 @@ from byteways.explain.claims.phrases import gb, percent
 from byteways.explain.results.summary import Result
 from byteways.explain.subjects.missing_links import missing_pairs
 from byteways.report.node.boxes import WIDTH, Arrangement, Box, layered
-from byteways.report.node.lines import Labels, Line, arc, around, between_layers, straight
+from byteways.report.node.lines import Labels, PathLine, arc, around, between_layers, straight
 from byteways.report.node.rates import LinkRate, gb_per_s
 from byteways.report.node.ring import in_ring
 from byteways.topology.model import Device, Link, Topology
@@ -34,7 +34,7 @@ STRANDS = 4
 
 
 @dataclass(frozen=True)
-class Stroke:
+class LinkStroke:
     """A link in the picture."""
 
     name: str  # "gpu0 – gpu1"
@@ -58,7 +58,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class LinkClass:
+class DrawnLinkClass:
     """A row of the table of links."""
 
     name: str
@@ -69,13 +69,13 @@ class LinkClass:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class NodeDrawing:
     width: float
     height: float
     packages: tuple[Box, ...]
     nodes: tuple[Node, ...]
-    strokes: tuple[Stroke, ...]
-    classes: tuple[LinkClass, ...]
+    strokes: tuple[LinkStroke, ...]
+    classes: tuple[DrawnLinkClass, ...]
     numbered: bool  # whether every stroke has its number
     hosts: int  # how many there are; one is drawn
 
@@ -89,7 +89,7 @@ class Drawing:
         return any(stroke.suspect for stroke in self.strokes)
 
 
-def draw(topology: Topology, rates: Sequence[LinkRate]) -> Drawing:
+def draw(topology: Topology, rates: Sequence[LinkRate]) -> NodeDrawing:
     """Returns the picture of a topology with these rates."""
     at = arranged(topology)
     places = Labels(at.boxes.values())
@@ -109,7 +109,7 @@ def draw(topology: Topology, rates: Sequence[LinkRate]) -> Drawing:
     facts = {device.name: device for device in topology.devices}
     nodes = tuple(Node(box, facts_of(box, facts.get(box.name), topology)) for box in at.boxes.values())
     classes = tuple(_classes(rates))
-    return Drawing(
+    return NodeDrawing(
         WIDTH, at.height, at.packages, nodes, tuple(strokes), classes, numbered, max(len(topology.hosts), 1)
     )
 
@@ -148,7 +148,7 @@ def shade_of(fraction: float | None) -> str:
     return next(name for least, name in SHADES if fraction >= least)
 
 
-def _stroke(at: Arrangement, rate: LinkRate, scale: _Scale, numbered: bool, places: Labels) -> Stroke:
+def _stroke(at: Arrangement, rate: LinkRate, scale: _Scale, numbered: bool, places: Labels) -> LinkStroke:
     link, best = rate.link, rate.best
     line = line_of(at, link)
     width = scale.width(best)
@@ -156,7 +156,7 @@ def _stroke(at: Arrangement, rate: LinkRate, scale: _Scale, numbered: bool, plac
     number = gb_per_s(best) if best and (numbered or rate.suspect) else ""
     told = f"⚠ {number}" if rate.suspect else number
     x, y = places.place(line, told, width) if told else (0.0, 0.0)
-    return Stroke(
+    return LinkStroke(
         f"{link.a} – {link.b}",
         line.path,
         width,
@@ -170,7 +170,7 @@ def _stroke(at: Arrangement, rate: LinkRate, scale: _Scale, numbered: bool, plac
     )
 
 
-def _numa(at: Arrangement, rates: Sequence[LinkRate], scale: _Scale) -> Stroke:
+def _numa(at: Arrangement, rates: Sequence[LinkRate], scale: _Scale) -> LinkStroke:
     """Returns the one stroke for all links between NUMA domains."""
     best = max((rate.best for rate in rates if rate.best), key=lambda cell: cell.value, default=None)
     name = f"{rates[0].link.a} – {rates[0].link.b}" if len(rates) == 1 else "between NUMA domains"
@@ -178,7 +178,7 @@ def _numa(at: Arrangement, rates: Sequence[LinkRate], scale: _Scale) -> Stroke:
     if len(rates) > 6:
         details.append(f"and {len(rates) - 6} others")
     start = at.numa.lstrip("M").split("H")[0].split("V")[0].split()
-    return Stroke(
+    return LinkStroke(
         name,
         at.numa,
         min(scale.width(best), WIDEST_FRAME),
@@ -192,14 +192,14 @@ def _numa(at: Arrangement, rates: Sequence[LinkRate], scale: _Scale) -> Stroke:
     )
 
 
-def _missing(at: Arrangement, a: str, b: str, places: Labels) -> Stroke:
+def _missing(at: Arrangement, a: str, b: str, places: Labels) -> LinkStroke:
     line = straight(at.boxes[a], at.boxes[b])
     x, y = places.place(line, "no link", THINNEST)
     details = f"{a} – {b}: no direct link, as all other pairs have one"
-    return Stroke(f"{a} – {b}", line.path, THINNEST, "missing", 1, "", x, y, True, details)
+    return LinkStroke(f"{a} – {b}", line.path, THINNEST, "missing", 1, "", x, y, True, details)
 
 
-def line_of(at: Arrangement, link: Link) -> Line:
+def line_of(at: Arrangement, link: Link) -> PathLine:
     """Returns the line of a link between its two boxes."""
     first, second = at.boxes[link.a], at.boxes[link.b]
     if at.ring:
@@ -208,7 +208,7 @@ def line_of(at: Arrangement, link: Link) -> Line:
     return arc(upper, lower) if upper.y == lower.y else between_layers(upper, lower)
 
 
-def _in_ring(at: Arrangement, link: Link) -> Line:
+def _in_ring(at: Arrangement, link: Link) -> PathLine:
     first, second = at.boxes[link.a], at.boxes[link.b]
     cpu, gpu = sorted((first, second), key=lambda box: box.kind)
     if (cpu.kind, gpu.kind) != ("cpu", "gpu") or abs(cpu.middle[1] - gpu.middle[1]) < FAR:
@@ -238,7 +238,7 @@ def facts_of(box: Box, device: Device | None, topology: Topology) -> str:
     return "\n".join(lines)
 
 
-def _classes(rates: Sequence[LinkRate]) -> list[LinkClass]:
+def _classes(rates: Sequence[LinkRate]) -> list[DrawnLinkClass]:
     """Returns a row per link class: nominal peak, and what its links reached."""
     rows = []
     for name in dict.fromkeys(rate.link.link_class for rate in rates):
@@ -250,7 +250,7 @@ def _classes(rates: Sequence[LinkRate]) -> list[LinkClass]:
         if shares:
             told += f" ({_span([percent(share).removesuffix(' %') for share in shares], ' %')} of peak)"
         peak = _span([format_bandwidth(value) for value in peaks], "") or "unknown"
-        rows.append(LinkClass(name, len(same), peak, told or "–", same[0].link.source))
+        rows.append(DrawnLinkClass(name, len(same), peak, told or "–", same[0].link.source))
     return rows
 
 

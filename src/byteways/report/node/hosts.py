@@ -11,7 +11,7 @@ from byteways.explain.results.selection import device_order
 from byteways.explain.results.summary import Result
 from byteways.explain.subjects.messages import is_latency, messages
 from byteways.report.node.boxes import HEIGHT, MARGIN, WIDTH, Box
-from byteways.report.node.drawing import THINNEST, Drawing, Node, Stroke, shade_of
+from byteways.report.node.drawing import THINNEST, LinkStroke, Node, NodeDrawing, shade_of
 from byteways.report.node.lines import Labels, straight
 from byteways.report.node.rates import gb_per_s
 from byteways.units import format_size
@@ -21,7 +21,7 @@ BOX, STROKE, ABOVE = 116.0, 6.0, 22.0
 NETWORK = "network"
 
 
-def with_hosts(drawing: Drawing, index: Index) -> Drawing:
+def with_hosts(drawing: NodeDrawing, index: Index) -> NodeDrawing:
     """Returns the picture with a row for the hosts; unchanged with one host."""
     cells = [
         cell
@@ -59,7 +59,7 @@ def _row(top: float, names: tuple[str, str, str]) -> list[Box]:
     ]
 
 
-def _stroke(first: Box, second: Box, best: Result | None) -> Stroke:
+def _stroke(first: Box, second: Box, best: Result | None) -> LinkStroke:
     """Returns the stroke between a host and the network; both have the rate between two hosts."""
     line = straight(first, second)
     number = gb_per_s(best) if best else ""
@@ -69,7 +69,7 @@ def _stroke(first: Box, second: Box, best: Result | None) -> Stroke:
         share = f" ({percent(best.fraction)} of the peak)" if best.fraction is not None else ""
         size = format_size(best.record.size_bytes)
         details = f"{best.record.path}: {number} GB/s{share}, {best.variant.label()} at {size}"
-    return Stroke(
+    return LinkStroke(
         f"{first.name} – {second.name}",
         line.path,
         STROKE if best else THINNEST,

@@ -20,7 +20,7 @@ _Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Line:
+class PathLine:
     """A straight or cubic line: SVG path data, and its four control points."""
 
     path: str
@@ -42,7 +42,7 @@ class Line:
         return max(point[1] for point in self.points) - min(point[1] for point in self.points) < 1
 
 
-def straight(first: Box, second: Box) -> Line:
+def straight(first: Box, second: Box) -> PathLine:
     """Returns the line between the edges of two boxes; its path goes on to their middles, below them."""
     start, end = _edge(first, second), _edge(second, first)
     third = [
@@ -52,7 +52,7 @@ def straight(first: Box, second: Box) -> Line:
     (x0, y0), (x1, y1) = first.middle, second.middle
     slanted = min(abs(x1 - x0), abs(y1 - y0)) > 60
     path = f"M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}"
-    return Line(path, (start, third[0], third[1], end), SLANTED if slanted else ALONG)
+    return PathLine(path, (start, third[0], third[1], end), SLANTED if slanted else ALONG)
 
 
 def _edge(box: Box, towards: Box) -> _Point:
@@ -63,7 +63,7 @@ def _edge(box: Box, towards: Box) -> _Point:
     return x + part * (x1 - x), y + part * (y1 - y)
 
 
-def around(cpu: Box, gpu: Box) -> Line:
+def around(cpu: Box, gpu: Box) -> PathLine:
     """Returns the line from a CPU beside the ring to a farther GPU, which passes the nearer ones outside."""
     (x0, y0), (x1, y1) = cpu.middle, gpu.middle
     corner = x0, y1
@@ -72,7 +72,7 @@ def around(cpu: Box, gpu: Box) -> Line:
     return _cubic(((x0, y0), inner[0], inner[1], (x1, y1)), ALONG)
 
 
-def between_layers(upper: Box, lower: Box) -> Line:
+def between_layers(upper: Box, lower: Box) -> PathLine:
     """Returns a line with vertical ends from one layer to a lower one; straight down to a fabric."""
     start = upper.middle[0]
     end = start if lower.kind == "fabric" else lower.middle[0]
@@ -89,7 +89,7 @@ def between_layers(upper: Box, lower: Box) -> Line:
     return _cubic(points, (0.5, 0.36, 0.64) if start == end else (0.74, 0.66, 0.82, 0.58, 0.5))
 
 
-def arc(first: Box, second: Box) -> Line:
+def arc(first: Box, second: Box) -> PathLine:
     """Returns an arc below two boxes of one row, deeper for a greater distance."""
     left, right = sorted((first, second), key=lambda box: box.x)
     span = right.middle[0] - left.middle[0]
@@ -99,10 +99,10 @@ def arc(first: Box, second: Box) -> Line:
     return _cubic(((a, left.bottom), (a, depth), (b, depth), (b, right.bottom)), ALONG)
 
 
-def _cubic(points: tuple[_Point, _Point, _Point, _Point], along: tuple[float, ...]) -> Line:
+def _cubic(points: tuple[_Point, _Point, _Point, _Point], along: tuple[float, ...]) -> PathLine:
     (x0, y0), (x1, y1), (x2, y2), (x3, y3) = points
     path = f"M{x0:.1f} {y0:.1f}C{x1:.1f} {y1:.1f} {x2:.1f} {y2:.1f} {x3:.1f} {y3:.1f}"
-    return Line(path, points, along)
+    return PathLine(path, points, along)
 
 
 class Labels:
@@ -111,7 +111,7 @@ class Labels:
     def __init__(self, boxes: Iterable[Box]) -> None:
         self._taken = [(box.x, box.y, box.x + box.width, box.bottom) for box in boxes]
 
-    def place(self, line: Line, text: str, width: float) -> _Point:
+    def place(self, line: PathLine, text: str, width: float) -> _Point:
         """Returns the middle of the number; where nothing is free, the best place of its line."""
         tried = []
         for part in line.along:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from byteways.explain.claims.wording import alike
-from byteways.explain.two_runs.paired_cases import Pair
+from byteways.explain.two_runs.paired_cases import PairedCase
 from byteways.explain.two_runs.wording_comparison import change, interval, values
 from byteways.report.charts import Chart
 
@@ -27,20 +27,20 @@ class Changed:
     differ: int
 
 
-def counted(chart: Chart, shown: Iterable[Pair]) -> Changed:
+def counted(chart: Chart, shown: Iterable[PairedCase]) -> Changed:
     """Returns the chart with the number of its cases, and of those that differ."""
     pairs = list(shown)
     return Changed(chart, len(pairs), sum(pair.claim.differ for pair in pairs))
 
 
-def said(pair: Pair) -> str:
+def said(pair: PairedCase) -> str:
     """`-50.0 %`, or `=` without a significant difference, `?` if that is not decided."""
     if pair.claim.differ:
         return f"{change(pair.speed)} %"
     return UNKNOWN if pair.claim.undecided else SAME
 
 
-def details(pair: Pair) -> str:
+def details(pair: PairedCase) -> str:
     """Returns the case with both values, the change of speed and its interval."""
     first, second = values(pair)
     told = said(pair) if pair.claim.differ else alike(pair.claim)

@@ -11,7 +11,7 @@ from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import group_by
 from byteways.explain.subjects.contention import shortened
-from byteways.explain.two_runs.paired_cases import Pair, most_changed
+from byteways.explain.two_runs.paired_cases import PairedCase, most_changed
 from byteways.plan.case import PATTERNS
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_bars
@@ -47,7 +47,7 @@ def charts(index: Index) -> list[Chart]:
     return [of_bars(title, CAPTION, "GB/s in total", rows, series)]
 
 
-def changes(first: Index, second: Index, pairs: Sequence[Pair]) -> list[Changed]:
+def changes(first: Index, second: Index, pairs: Sequence[PairedCase]) -> list[Changed]:
     """Returns the chart of two runs; none without predictions in both.
 
     Args:
@@ -78,7 +78,7 @@ def changes(first: Index, second: Index, pairs: Sequence[Pair]) -> list[Changed]
     return [counted(of_bars(title, OF_TWO, "GB/s in total", rows, series), shown)]
 
 
-def _side(pair: Pair, case: Together, run: str) -> Bar:
+def _side(pair: PairedCase, case: Together, run: str) -> Bar:
     cell = case.cell
     told = f"{said(pair)}; " if run == SECOND else ""
     kept = f"{run}: {gb(cell.value)} of {gb(case.even)} GB/s predicted ({percent(case.kept)})"

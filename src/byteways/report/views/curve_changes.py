@@ -9,7 +9,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import APART, KINDS, kind, unidirectional
 from byteways.explain.results.summary import group_by
 from byteways.explain.results.variants import Variant
-from byteways.explain.two_runs.paired_cases import Pair, most_changed, moved
+from byteways.explain.two_runs.paired_cases import PairedCase, most_changed, moved
 from byteways.report.charts import Chart, short
 from byteways.report.views.changed import Changed, counted, details, said
 from byteways.units import format_size
@@ -18,7 +18,7 @@ from byteways.units import format_size
 MOST_WAYS = 3
 
 
-def changes(first: Index, pairs: Sequence[Pair]) -> list[Changed]:
+def changes(first: Index, pairs: Sequence[PairedCase]) -> list[Changed]:
     """Returns the charts, the largest changes first.
 
     Args:
@@ -29,7 +29,7 @@ def changes(first: Index, pairs: Sequence[Pair]) -> list[Changed]:
     return [chart for _, chart in sorted(drawn, key=lambda entry: -entry[0])]
 
 
-def _charts(first: Index, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Changed]]:
+def _charts(first: Index, pairs: Sequence[PairedCase]) -> Iterator[tuple[PairedCase, Changed]]:
     plain = {cell.record.case_id for cell in unidirectional(pair.first for pair in pairs)}
     shown = [
         pair
@@ -58,13 +58,13 @@ def _charts(first: Index, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Changed
         yield most, counted(Chart(title, "", figure(lines)), own)
 
 
-def _warm(pair: Pair) -> bool:
+def _warm(pair: PairedCase) -> bool:
     return pair.first.record.cache == "warm"
 
 
-def _curves(alike: Iterable[Pair]) -> dict[Variant, dict[str, list[Pair]]]:
+def _curves(alike: Iterable[PairedCase]) -> dict[Variant, dict[str, list[PairedCase]]]:
     """Returns the cases by way and path in the order of size, of those with at least two sizes."""
-    by_way: dict[Variant, dict[str, list[Pair]]] = {}
+    by_way: dict[Variant, dict[str, list[PairedCase]]] = {}
     for (variant, path), some in group_by(
         alike, lambda pair: (pair.first.variant, pair.first.record.path)
     ).items():
@@ -74,7 +74,7 @@ def _curves(alike: Iterable[Pair]) -> dict[Variant, dict[str, list[Pair]]]:
     return by_way
 
 
-def _fastest(ways: Mapping[Variant, Mapping[str, Sequence[Pair]]]) -> list[Variant]:
+def _fastest(ways: Mapping[Variant, Mapping[str, Sequence[PairedCase]]]) -> list[Variant]:
     """Returns the ways that were fastest in the first run at their largest size."""
 
     def reach(variant: Variant) -> float:
@@ -83,7 +83,7 @@ def _fastest(ways: Mapping[Variant, Mapping[str, Sequence[Pair]]]) -> list[Varia
     return sorted(ways, key=reach, reverse=True)[:MOST_WAYS]
 
 
-def figure(lines: Mapping[str, Sequence[Pair]]) -> dict[str, Any]:
+def figure(lines: Mapping[str, Sequence[PairedCase]]) -> dict[str, Any]:
     """Returns the data of a chart that the page draws itself (two_runs.js), rates in GB/s.
 
     Args:
@@ -97,7 +97,7 @@ def figure(lines: Mapping[str, Sequence[Pair]]) -> dict[str, Any]:
     }
 
 
-def _line(label: str, pairs: Sequence[Pair]) -> dict[str, Any]:
+def _line(label: str, pairs: Sequence[PairedCase]) -> dict[str, Any]:
     firsts, seconds = [pair.first for pair in pairs], [pair.second for pair in pairs]
     return {
         "label": label,

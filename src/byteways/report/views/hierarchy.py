@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from byteways.explain.claims.wording import ALIKE, UNDECIDED
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Group, Result
+from byteways.explain.results.summary import Result, ResultGroup
 from byteways.explain.subjects.latency import levels_of_cpu, levels_of_gpus
-from byteways.explain.two_runs.paired_cases import Pair, most_changed
+from byteways.explain.two_runs.paired_cases import PairedCase, most_changed
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_dots
 from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
@@ -39,7 +39,7 @@ def charts(index: Index) -> list[Chart]:
     return [of_dots("Latency hierarchy", CAPTION, "ns per load", [name for name, _ in rows], series)]
 
 
-def changes(first: Index, pairs: Sequence[Pair]) -> list[Changed]:
+def changes(first: Index, pairs: Sequence[PairedCase]) -> list[Changed]:
     """Returns the chart of two runs, by the levels of the first; none without a level in both.
 
     Args:
@@ -63,19 +63,19 @@ def changes(first: Index, pairs: Sequence[Pair]) -> list[Changed]:
     return [counted(chart, [pair for _, pair in rows])]
 
 
-def _levels(index: Index) -> tuple[str, list[tuple[str, Group]], list[tuple[str, Group]]]:
+def _levels(index: Index) -> tuple[str, list[tuple[str, ResultGroup]], list[tuple[str, ResultGroup]]]:
     """Returns a NUMA domain, and the levels of GPUs and of that domain, each with its name."""
     gpus = [(f"GPU: {name}", group) for name, group in levels_of_gpus(index)]
     executor, of_cpu = levels_of_cpu(index)
     return executor, gpus, [(f"{executor}: {name}", group) for name, group in of_cpu]
 
 
-def _mark(pair: Pair, cell: Result, change: str) -> Bar:
+def _mark(pair: PairedCase, cell: Result, change: str) -> Bar:
     text = f"{short_time(cell.value)}, {change}" if change else ""
     return Bar(cell.value, cell.low, cell.high, text, details(pair))
 
 
-def _dot(group: Group) -> Bar:
+def _dot(group: ResultGroup) -> Bar:
     told = short_time(group.value)
     details = f"{told} ({short_time(group.low)}–{short_time(group.high)}), median of {len(group.cells)}"
     return Bar(group.value, group.low, group.high, told, details)

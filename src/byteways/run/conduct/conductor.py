@@ -21,7 +21,7 @@ from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import BY_DEVICE
 from byteways.record.record import Record
 from byteways.record.run_folder import LOG
-from byteways.run.conduct.journal import Entry, Journal, entry_of
+from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
 from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed
 from byteways.run.conduct.library_memory_support import (
     TRIAL_LIMIT_S,
@@ -198,7 +198,7 @@ class Conductor:
             self._leaving.stop()
             self._leaving = None
 
-    def _one(self, planned: PlannedCase, budget_s: float) -> Entry:
+    def _one(self, planned: PlannedCase, budget_s: float) -> JournalEntry:
         """Measures one case, or records why it was not measured."""
         reason = planned.reason or self._given_up(planned) or self._device_messages.refusal(planned.case)
         if reason is not None:
@@ -271,7 +271,7 @@ class Conductor:
             self._lose(planned, record.reason or "the worker exited")
         return entry
 
-    def _skipped(self, planned: PlannedCase, reason: str) -> Entry:
+    def _skipped(self, planned: PlannedCase, reason: str) -> JournalEntry:
         return entry_of(record_without_values(planned, self._method_version, "skipped", reason, self._model))
 
     def _try(self, worker: WorkerProcess, planned: PlannedCase, request: dict[str, Any]) -> None:

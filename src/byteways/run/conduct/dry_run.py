@@ -16,7 +16,7 @@ from byteways.run.conduct.probe import probe
 from byteways.run.conduct.rank_checks import doubts_about_ranks
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.shared.launchers import NO_LAUNCHER, check_launcher, job_for
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Capabilities, Topology
 from byteways.topology.unusable_gpus import unusable_here
 
@@ -34,7 +34,13 @@ class DryRun:
 
     @classmethod
     def of(
-        cls, plan: Plan, options: Options, topology: Topology, capabilities: Capabilities, *, simulated: bool
+        cls,
+        plan: Plan,
+        options: RunOptions,
+        topology: Topology,
+        capabilities: Capabilities,
+        *,
+        simulated: bool,
     ) -> Self:
         """Raises BytewaysError if the user's launcher is none; a host may yet find its own."""
         try:
@@ -51,7 +57,7 @@ class DryRun:
 
 def dry_plan(
     suite: Suite,
-    options: Options,
+    options: RunOptions,
     command: Sequence[str] | None = None,
     simulation: Simulation | None = None,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,

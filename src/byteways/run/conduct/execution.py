@@ -39,7 +39,7 @@ from byteways.run.conduct.rank_checks import check_ranks, doubts_about_ranks
 from byteways.run.conduct.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.run.conduct.skipped_cases import Lacks, check_some
 from byteways.run.shared.launchers import Job, check_launcher, job_for
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.system_errors import hint_for
 from byteways.topology.model import Topology
 from byteways.topology.unusable_gpus import unusable_here
@@ -76,7 +76,7 @@ class Repetition:
 
 
 def repetition_of(
-    plan: Sequence[PlannedCase], options: Options, simulated: bool, spent_s: float = 0.0, begun: int = 1
+    plan: Sequence[PlannedCase], options: RunOptions, simulated: bool, spent_s: float = 0.0, begun: int = 1
 ) -> Repetition | None:
     """Returns the repetition; None without a requested duration.
 
@@ -117,7 +117,7 @@ class Execution:
     def job(self) -> Job | None:
         """How the ranks of the plan start; None: it has none. Raises BytewaysError, see find_launcher()."""
         simulated = recorded_simulation(self.folder, self.manifest) is not None
-        options = Options.from_json(self.manifest["options"])
+        options = RunOptions.from_json(self.manifest["options"])
         machine = self.machine
         return job_for(
             self.planned, options, machine.topology, machine.probed.capabilities, simulated=simulated
@@ -254,7 +254,7 @@ def _no_folder(folder: Path, error: OSError) -> BytewaysError:
 
 def begin(
     suite: Suite,
-    options: Options,
+    options: RunOptions,
     folder: Path,
     command_line: Sequence[str],
     tick: Callable[[], None],
@@ -348,7 +348,7 @@ def _read_back(folder: Path, suite: Suite) -> None:
     """
     manifest = read_manifest(folder)
     recorded_simulation(folder, manifest)
-    Options.from_json(manifest["options"])
+    RunOptions.from_json(manifest["options"])
     plan_file.read(folder, suite)
 
 
@@ -374,7 +374,7 @@ def claim_folder(folder: Path) -> Journal:
     return journal
 
 
-def sample_of(suite: Suite, options: Options, topology: Topology) -> DeviceSample | None:
+def sample_of(suite: Suite, options: RunOptions, topology: Topology) -> DeviceSample | None:
     """Returns the devices of the plan on a large machine; None: all, as ranks take every GPU."""
     if options.all_devices or needs_ranks(suite):
         return None
@@ -385,7 +385,7 @@ def plan_of(
     suite: Suite,
     topology: Topology,
     probed: Probe,
-    options: Options,
+    options: RunOptions,
     simulated: bool,
     on_sweep: Callable[[int, int], None],
 ) -> Plan:

@@ -41,7 +41,7 @@ def encode(record: Record) -> bytes:
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """A record with its encoded lines."""
 
     record: Record
@@ -49,9 +49,9 @@ class Entry:
     samples_line: bytes = b""
 
 
-def entry_of(record: Record, samples: Samples | None = None) -> Entry:
+def entry_of(record: Record, samples: Samples | None = None) -> JournalEntry:
     """Encodes a record with its samples. Raises ValueError for a value that is NaN or infinite."""
-    return Entry(record, encode(record), b"" if samples is None else encode_samples(samples))
+    return JournalEntry(record, encode(record), b"" if samples is None else encode_samples(samples))
 
 
 class Journal:
@@ -119,7 +119,7 @@ class Journal:
         """Encodes and adds a record. Also raises ValueError for a value that is NaN or infinite."""
         self.add(entry_of(record, samples))
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: JournalEntry) -> None:
         """Writes one record, completely or not at all, after its samples.
 
         Raises:

@@ -18,18 +18,18 @@ from byteways.run.shared.library_log import has_choice
 CASE_S, OPENING_S = 5.0, 60.0
 
 #: What the choice depends on, besides the environment.
-Key = tuple[str, int, tuple[str, ...], tuple[str, ...], object]
+ChoiceKey = tuple[str, int, tuple[str, ...], tuple[str, ...], object]
 Environment = tuple[tuple[str, str], ...]
 #: Carries out cases with the variables of an environment, within some seconds. Returns the choices as JSON.
-Probe = Callable[[Mapping[str, str], list[dict[str, Any]], float], list[dict[str, Any]]]
+ProbeChoices = Callable[[Mapping[str, str], list[dict[str, Any]], float], list[dict[str, Any]]]
 
 
 class LibraryChoices:
     """What was found, by environment and collective."""
 
     def __init__(self) -> None:
-        self._planned: dict[Environment, dict[Key, Case]] = {}
-        self._found: dict[Environment, dict[Key, dict[str, Any]]] = {}
+        self._planned: dict[Environment, dict[ChoiceKey, Case]] = {}
+        self._found: dict[Environment, dict[ChoiceKey, dict[str, Any]]] = {}
 
     def plan(self, cases: Iterable[Case]) -> None:
         """Adds cases that will be measured."""
@@ -39,7 +39,7 @@ class LibraryChoices:
     def untried(self, case: Case) -> bool:
         return has_choice(case) and _key(case) not in self._found.get(_environment(case), {})
 
-    def learn(self, case: Case, probe: Probe) -> None:
+    def learn(self, case: Case, probe: ProbeChoices) -> None:
         """Asks for all planned cases with the environment of this one."""
         self.plan([case])
         environment = _environment(case)
@@ -64,7 +64,7 @@ def _environment(case: Case) -> Environment:
     return tuple(sorted(case.environment.items()))
 
 
-def _key(case: Case) -> Key:
+def _key(case: Case) -> ChoiceKey:
     memories = tuple(sorted({buffer.memory for flow in case.flows for buffer in flow.buffers}))
     return case.pattern, case.size_bytes, case.devices, memories, case.options.get("in_place")
 

@@ -15,7 +15,7 @@ from byteways.run.conduct.conductor import Conductor, Interrupted, Observer
 from byteways.run.conduct.execution import begin
 from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.simulation import Simulation
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 
 
 class Display(Observer, Protocol):
@@ -55,7 +55,7 @@ Displays = Callable[[int, Interruption], AbstractContextManager[Display]]
 
 def measure_from_python(
     suite: Suite,
-    options: Options,
+    options: RunOptions,
     folder: Path,
     command_line: Sequence[str],
     displays: Displays,

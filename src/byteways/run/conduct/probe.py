@@ -30,10 +30,10 @@ class Probe:
 
 
 #: Chooses the GPUs to try among the fields of all devices by name; None: all.
-Choice = Callable[[Mapping[str, Mapping[str, Any]]], Sequence[str] | None]
+ChooseGpus = Callable[[Mapping[str, Mapping[str, Any]]], Sequence[str] | None]
 
 
-def probe_with(worker: WorkerProcess, launcher: str | None = None, choose: Choice | None = None) -> Probe:
+def probe_with(worker: WorkerProcess, launcher: str | None = None, choose: ChooseGpus | None = None) -> Probe:
     """Probes with a running worker, which can then continue to measure unless it is leaving.
 
     Args:

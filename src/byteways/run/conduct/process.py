@@ -20,7 +20,7 @@ from byteways import vendor_query
 from byteways.run.shared.exit_status import describe_exit
 from byteways.run.shared.private_folder import PrivateFolder
 from byteways.run.shared.protocol import Channel, ConnectionClosed
-from byteways.run.shared.rank_faults import Watch, blamed, with_place
+from byteways.run.shared.rank_faults import ProcessWatch, blamed, with_place
 from byteways.safe_folders import NO_TEMPORARY, folder_of_children, temporary_folders
 from byteways.settings import WORKER_ENVIRONMENT, worker_command
 from byteways.system_errors import hint_for
@@ -260,7 +260,7 @@ class WorkerProcess:
         """Returns the next message. Raises ConnectionClosed, or WorkerLost on invalid data or time-out."""
         deadline = time.monotonic() + timeout_s
         alone = [{"host": os.uname().nodename, "pid": self.pid}]
-        watch = Watch(self.hello.get("ranks") or alone, process_state)
+        watch = ProcessWatch(self.hello.get("ranks") or alone, process_state)
         while True:
             left = deadline - time.monotonic()
             try:

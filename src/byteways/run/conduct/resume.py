@@ -26,7 +26,7 @@ from byteways.run.conduct.probe import Probe, probe
 from byteways.run.conduct.rank_checks import check_ranks
 from byteways.run.conduct.simulation import Simulation, recorded_simulation, simulation_changes
 from byteways.run.shared.launchers import job_for
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Topology
 
 
@@ -119,7 +119,7 @@ def missing_plan(
 def _check_mpi(
     folder: Path,
     manifest: Mapping[str, Any],
-    options: Options,
+    options: RunOptions,
     plan: Plan,
     machine: Opened,
     tick: Callable[[], None],
@@ -136,7 +136,7 @@ def _check_mpi(
 def _missing(
     folder: Path,
     manifest: Mapping[str, Any],
-    options: Options,
+    options: RunOptions,
     recorded: Sequence[Record],
 ) -> tuple[Plan, list[PlannedCase]]:
     """Returns the run's plan, and its cases without a record.
@@ -156,7 +156,7 @@ def _missing(
     return plan, [case for case in plan.cases if case.key not in done]
 
 
-def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Options:
+def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> RunOptions:
     """Returns the options of the run.
 
     Raises:
@@ -174,7 +174,7 @@ def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Op
     if suite is not None and suite.text != manifest["suite"]["text"]:
         raise _changed(folder, [f"suite: '{suite.name}' changed since the run was started"])
     try:
-        return Options.from_json(manifest["options"])
+        return RunOptions.from_json(manifest["options"])
     except ValueError as error:
         raise damaged_manifest(folder / MANIFEST, f"options: {error}") from error
 

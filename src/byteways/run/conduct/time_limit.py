@@ -8,7 +8,7 @@ from collections.abc import Callable
 from byteways.run.conduct.interruption import Interruption
 
 
-class Limit(Interruption):
+class TimeLimit(Interruption):
     """An interruption that also ends the run at a time, by killing what would not end by itself.
 
     Args:

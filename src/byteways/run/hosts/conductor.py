@@ -17,10 +17,10 @@ from typing import Any, Protocol
 from byteways.plan.case import PlannedCase
 from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import HostsPlan
-from byteways.plan.hosts.rule import Group, Meetings
+from byteways.plan.hosts.rule import HostGroup, Meetings
 from byteways.record.record import Record
 from byteways.run.conduct.conductor import deadline_s, key_of
-from byteways.run.conduct.journal import Entry, Journal, entry_of
+from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
 from byteways.run.conduct.library_memory_support import TRIAL_LIMIT_S, LibraryMemorySupport, trial
 from byteways.run.conduct.process import WorkerLost
 from byteways.run.conduct.recording import record_without_values
@@ -52,7 +52,7 @@ class _Case:
 
     met: Meetings
     template: PlannedCase
-    groups: dict[Group, PlannedCase]
+    groups: dict[HostGroup, PlannedCase]
     lost: int = 0  # times that ranks were lost without a host to blame
 
 
@@ -163,7 +163,7 @@ class HostsConductor:
         exchange_s = PATIENCE * self._plan.exchange_s(case.template)
         return (self._deadline(some, self._job.fresh) + exchange_s) * self._job.oversubscription
 
-    def _request(self, case: _Case, groups: Sequence[Group], limit_s: float) -> dict[str, Any]:
+    def _request(self, case: _Case, groups: Sequence[HostGroup], limit_s: float) -> dict[str, Any]:
         planned = case.groups[groups[0]]
         return {
             "do": "measure",
@@ -178,7 +178,7 @@ class HostsConductor:
             "fresh": False,
         }
 
-    def _ranks(self, case: _Case, group: Group) -> dict[int, str]:
+    def _ranks(self, case: _Case, group: HostGroup) -> dict[int, str]:
         """Returns the ranks of a group that take part, in the order of the case, each with its device."""
         names = self._names(group)
         seats = seats_of(case.template.case, self._plan.ranks_of_host)
@@ -187,7 +187,7 @@ class HostsConductor:
         of_pair = zip(names, seats, strict=True)
         return {self._job.rank_of(name, number): device for name, (number, device) in of_pair}
 
-    def _devices(self, case: _Case, groups: Sequence[Group]) -> dict[int, str]:
+    def _devices(self, case: _Case, groups: Sequence[HostGroup]) -> dict[int, str]:
         return {rank: device for group in groups for rank, device in self._ranks(case, group).items()}
 
     def _trial(self, case: _Case) -> str | None:
@@ -213,7 +213,9 @@ class HostsConductor:
             self._device_messages.tried(template, reason)
         return self._device_messages.refusal(template)
 
-    def _entry(self, case: _Case, group: Group, outcome: Mapping[str, Any], told: Mapping[str, Any]) -> Entry:
+    def _entry(
+        self, case: _Case, group: HostGroup, outcome: Mapping[str, Any], told: Mapping[str, Any]
+    ) -> JournalEntry:
         planned = case.groups[group]
         met = None
         if not self._plan.is_together(case.met):
@@ -262,7 +264,7 @@ class HostsConductor:
         for group in named:
             self._cost(case, group, loss.status, loss.reason, [host] if host else None)
 
-    def _lose_missing(self, case: _Case, missing: Sequence[Group], reason: str) -> None:
+    def _lose_missing(self, case: _Case, missing: Sequence[HostGroup], reason: str) -> None:
         """Records groups that did not answer, and blames a host whose rank is stopped for its own."""
         stopped = self._job.stopped()  # while the ranks exist
         host = host_blamed(stopped, self._job.live)
@@ -274,7 +276,7 @@ class HostsConductor:
                 self._cost(case, group, "timeout", reason)
 
     def _cost(
-        self, case: _Case, group: Group, status: str, reason: str, hosts: Sequence[str] | None = None
+        self, case: _Case, group: HostGroup, status: str, reason: str, hosts: Sequence[str] | None = None
     ) -> None:
         """Records a lost group and blames its hosts: both of a pair, but not all hosts for one of them."""
         planned = case.groups[group]
@@ -291,13 +293,13 @@ class HostsConductor:
             return None
         return f"the ranks of all hosts together were lost {len(lost)} times, the last time: {lost[-1]}"
 
-    def _names(self, group: Group) -> list[str]:
+    def _names(self, group: HostGroup) -> list[str]:
         return [self._plan.hosts[number].name for number in group]
 
     def _unmeasured(self, planned: PlannedCase, status: str, reason: str) -> Record:
         return record_without_values(planned, self._method_version, status, reason)
 
-    def _add(self, case: _Case, group: Group, entry: Entry) -> None:
+    def _add(self, case: _Case, group: HostGroup, entry: JournalEntry) -> None:
         self._journal.add(entry)
         del case.groups[group]
         self._observer.ended(entry.record)

@@ -30,7 +30,7 @@ from byteways.run.conduct.probe import Probe, probe
 from byteways.run.hosts.conductor import HostsConductor, HostsObserver
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import HostsLauncher, find_hosts_launcher
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.system_errors import cannot_write
 from byteways.topology.model import Topology
 from byteways.topology.unusable_gpus import unusable_here
@@ -90,7 +90,7 @@ def is_between_hosts(folder: Path) -> bool:
     return (folder / HOSTS).exists()
 
 
-def hosts_plan(suite: Suite, hosts: Sequence[Host], options: Options) -> tuple[HostsPlan, Topology, Probe]:
+def hosts_plan(suite: Suite, hosts: Sequence[Host], options: RunOptions) -> tuple[HostsPlan, Topology, Probe]:
     """Plans a run between hosts after probing this one. Raises BytewaysError."""
     probed = probe(launcher=options.launcher)
     topology = topology_of(probed, None)
@@ -110,7 +110,7 @@ def hosts_plan(suite: Suite, hosts: Sequence[Host], options: Options) -> tuple[H
 def begin_between_hosts(
     suite: Suite,
     hosts: Sequence[Host],
-    options: Options,
+    options: RunOptions,
     folder: Path,
     command_line: Sequence[str],
     tick: Callable[[], None],
@@ -186,12 +186,12 @@ def take_up_between_hosts(folder: Path, suite: Suite | None = None) -> HostsExec
 
 def read_hosts_plan(
     folder: Path, manifest: dict[str, Any], suite: Suite | None = None
-) -> tuple[HostsPlan, Options]:
+) -> tuple[HostsPlan, RunOptions]:
     """Reads the plan of a run between hosts. Raises BytewaysError if it is damaged or the suite differs."""
     if suite is not None and suite.text != manifest["suite"]["text"]:
         raise _changed(folder, f"suite: '{suite.name}' changed since the run was started")
     try:
-        options = Options.from_json(manifest["options"])
+        options = RunOptions.from_json(manifest["options"])
     except ValueError as error:
         raise damaged_manifest(folder / MANIFEST, f"options: {error}") from error
     own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))

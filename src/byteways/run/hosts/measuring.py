@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer, Case
-from byteways.plan.hosts.rule import Group
+from byteways.plan.hosts.rule import HostGroup
 from byteways.plan.legality import kind_of
 from byteways.record import warnings
 from byteways.record.stragglers import stragglers
 from byteways.run.hosts.facts import ends_of, own_facts
-from byteways.run.work.rank_ends import Ends, device_of
+from byteways.run.work.rank_ends import RankEnds, device_of
 from byteways.run.work.rank_measuring import RankMeasurer
 from byteways.units import short_time
 
@@ -82,7 +82,7 @@ class HostMeasurer(RankMeasurer):
     gpu: str | None = None  # of this rank where its host has several; None: it uses all
     _together: Communicator | None = None
     _hosts: tuple[str, ...] = ()  # of each rank
-    _members: Group = ()
+    _members: HostGroup = ()
     _own = 0
     _offset_ns = 0.0  # of this host's clock against that of the first host
 
@@ -91,7 +91,7 @@ class HostMeasurer(RankMeasurer):
         """The devices of this host's runtimes."""
         return self._session.devices
 
-    def meet(self, together: Communicator, hosts: tuple[str, ...], own: int, members: Group) -> None:
+    def meet(self, together: Communicator, hosts: tuple[str, ...], own: int, members: HostGroup) -> None:
         """Begins the cases of a group of hosts.
 
         Args:
@@ -167,7 +167,7 @@ class HostMeasurer(RankMeasurer):
         sends, receives = super()._ends(case)
         return _local(sends), _local(receives)
 
-    def _executor(self, case: Case, ends: Ends, uuids: Mapping[str, str]) -> str:
+    def _executor(self, case: Case, ends: RankEnds, uuids: Mapping[str, str]) -> str:
         """Returns the device of this rank that executes the case: the one that the case names, as hosts are
         alike, or where hosts have several ranks its own.
         """

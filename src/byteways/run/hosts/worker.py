@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case
 from byteways.plan.hosts.all_hosts import is_of_all, of_group
 from byteways.plan.hosts.places import FIRST, SECOND
-from byteways.plan.hosts.rule import Group
+from byteways.plan.hosts.rule import HostGroup
 from byteways.plan.ranks import layout
 from byteways.run.hosts.facts import cores_of_rank, number_on_host, on_kernel, own_facts
 from byteways.run.hosts.measuring import HostMeasurer
@@ -111,7 +111,7 @@ class HostWorker:
         request: dict[str, Any] = json.loads(told)
         return request
 
-    def _meet(self, request: Mapping[str, Any], groups: Sequence[Group], mine: Group | None) -> None:
+    def _meet(self, request: Mapping[str, Any], groups: Sequence[HostGroup], mine: HostGroup | None) -> None:
         """Gives each group a communicator in the order of the case's ranks: of a pair, the one that sends
         first is rank 0. Collective.
         """

@@ -16,7 +16,7 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import kind_of
 from byteways.plan.ranks import BY_DEVICE, Rank, default_ranks, layout, twins_of
-from byteways.run.shared.options import Options
+from byteways.run.shared.options import RunOptions
 from byteways.safe_folders import folder_of_children
 from byteways.settings import module_command
 from byteways.topology.model import Capabilities, Topology
@@ -107,7 +107,7 @@ LOCAL = Launcher("local", (*module_command("byteways.run.work.local_ranks"), "--
 
 def job_for(
     planned: Sequence[PlannedCase],
-    options: Options,
+    options: RunOptions,
     topology: Topology,
     capabilities: Capabilities | None = None,
     *,
@@ -223,7 +223,7 @@ def launcher_program(given: str | None = None, environment: Mapping[str, str] = 
     )
 
 
-def check_launcher(options: Options, *, simulated: bool) -> None:
+def check_launcher(options: RunOptions, *, simulated: bool) -> None:
     """Raises BytewaysError if the user's launcher does not exist: a plan would skip all that it starts."""
     if options.launcher not in (None, LOCAL.name) and not simulated:
         launcher_program(options.launcher)

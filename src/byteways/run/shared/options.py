@@ -11,7 +11,7 @@ from byteways.text import restored
 
 
 @dataclass(frozen=True)
-class Options:
+class RunOptions:
     """Filters, time, rounds, precision and repetition; kept in the manifest to repeat the run."""
 
     only: tuple[str, ...] = ()
@@ -47,14 +47,14 @@ class Options:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Options:
+    def from_json(cls, data: Mapping[str, Any]) -> RunOptions:
         """Raises ValueError if the data are invalid or from another version."""
         from byteways.decoding import converted
 
         known = {entry.name for entry in fields(cls)}
         if unknown := [name for name in data if name not in known]:
             raise ValueError(f"unknown option '{unknown[0]}'")
-        found: Options = converted(data, cls)
+        found: RunOptions = converted(data, cls)
         # The manifest holds paths as text.escaped() wrote them.
         return replace(
             found,

@@ -28,7 +28,7 @@ _OF_SLURM = re.compile(r"srun: error: \S+: task (\d+): (?!Terminated)")
 _OUT_OF_ACTION = {"T": "stopped", "t": "stopped", "Z": "gone", "X": "gone", None: "gone"}
 
 
-class Watch:
+class ProcessWatch:
     """Notices a process of this host that is stopped or gone while others wait for it.
 
     Args:

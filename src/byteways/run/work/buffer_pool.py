@@ -24,7 +24,7 @@ KEPT_PART = 0.5
 
 #: Buffer, role, index among the buffers of that role, size in bytes (if several sizes are kept), and the GPU
 #: whose runtime allocates (if there are several runtimes) or which opens another process's memory.
-Key = tuple[PlannedBuffer, str, int, int, str]
+PoolKey = tuple[PlannedBuffer, str, int, int, str]
 
 
 def _sides(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
@@ -70,11 +70,11 @@ class BufferPool:
         self._first_gpus = first_gpus or {}
         self._exports = exports
         self._xccl = xccl
-        self._exported: dict[Key, int] = {}  # numbers of exported allocations
+        self._exported: dict[PoolKey, int] = {}  # numbers of exported allocations
         self._core = core
         self._session = session
         self._memory_bytes = memory_bytes
-        self._buffers: OrderedDict[Key, Buffer] = OrderedDict()  # least recently used first
+        self._buffers: OrderedDict[PoolKey, Buffer] = OrderedDict()  # least recently used first
         self._made = 0  # allocations so far
         #: Whether all buffers that were taken last had been allocated for that.
         self.all_new = False
@@ -109,7 +109,7 @@ class BufferPool:
             OutOfMemoryError: The buffers do not fit even with an empty pool.
         """
         used: Counter[tuple[PlannedBuffer, str]] = Counter()
-        keys: list[tuple[Key, int]] = []
+        keys: list[tuple[PoolKey, int]] = []
         for flow in case.flows:
             sides = _sides(case, flow)
             sizes = bytes_of_buffers(case, flow, cache_bytes)
@@ -130,14 +130,14 @@ class BufferPool:
         flows = [tuple(itertools.islice(left, len(_sides(case, flow)))) for flow in case.flows]
         return [held if len(held) > 1 else held * 2 for held in flows]
 
-    def _all(self, keys: list[tuple[Key, int]]) -> list[Buffer] | None:
+    def _all(self, keys: list[tuple[PoolKey, int]]) -> list[Buffer] | None:
         """Returns all buffers; None if memory runs out."""
         try:
             return [self._take(key, wanted, keys) for key, wanted in keys]
         except self._core.OutOfMemoryError:
             return None
 
-    def _take(self, key: Key, wanted: int, needed: list[tuple[Key, int]]) -> Buffer:
+    def _take(self, key: PoolKey, wanted: int, needed: list[tuple[PoolKey, int]]) -> Buffer:
         """Returns a pooled buffer of exactly this size (a larger one would rotate further), or a new one."""
         kept = self._buffers.get(key)
         if kept is not None and kept.bytes == wanted:
@@ -159,7 +159,7 @@ class BufferPool:
         self._made += 1
         return made
 
-    def _open(self, key: Key, wanted: int) -> Buffer:
+    def _open(self, key: PoolKey, wanted: int) -> Buffer:
         """Returns new memory of another process."""
         assert self._exports is not None
         device, opener = key[0].device, key[-1]
@@ -172,14 +172,14 @@ class BufferPool:
         self._exported[key] = number
         return made
 
-    def _drop(self, key: Key) -> None:
+    def _drop(self, key: PoolKey) -> None:
         """Closes another process's memory before that process frees it."""
         self._buffers.pop(key, None)
         number = self._exported.pop(key, None)
         if number is not None and self._exports is not None:
             self._exports.free(number)
 
-    def _make_room(self, device: str, wanted: int, needed: set[Key]) -> None:
+    def _make_room(self, device: str, wanted: int, needed: set[PoolKey]) -> None:
         """Drops least recently used buffers until the new one fits the device's share."""
         limit = self._memory_bytes.get(device) or 0
         if limit <= 0:

@@ -47,7 +47,7 @@ DEPENDENCE = 3.0
 Counters = Callable[[Sequence[str]], Mapping[str, float]]
 
 
-class Load(Protocol):
+class SustainedLoad(Protocol):
     """Operations that run continuously (`_core.LoadGenerator`)."""
 
     def start(self) -> None: ...
@@ -57,7 +57,7 @@ class Load(Protocol):
 
 
 @dataclass(frozen=True)
-class Span:
+class CounterSpan:
     """A counter between its first and its last observed update."""
 
     joules: float
@@ -83,7 +83,7 @@ class Span:
         return math.hypot(DEPENDENCE * scatter, self.watts * POLL_S / self.seconds)
 
 
-class Watch:
+class CounterWatch:
     """Tracks counters from update to update.
 
     Args:
@@ -106,7 +106,7 @@ class Watch:
         """Number of updates of the slowest counter."""
         return min((len(edges) for edges in self._edges.values()), default=0)
 
-    def spans(self) -> dict[str, Span]:
+    def spans(self) -> dict[str, CounterSpan]:
         """Returns the span of each device whose counter updated at least twice."""
         found = {}
         for name, edges in self._edges.items():
@@ -114,7 +114,7 @@ class Watch:
                 continue
             (begin, first), end = edges[0], edges[-1][0]
             steps = tuple((now_s - begin, (energy - first) / 1000) for now_s, energy in edges)
-            found[name] = Span(steps[-1][1], end - begin, len(edges), _parts_watts(edges), steps)
+            found[name] = CounterSpan(steps[-1][1], end - begin, len(edges), _parts_watts(edges), steps)
         return found
 
 
@@ -145,14 +145,14 @@ class EnergyMeter:
         self._counters = counters
         self._clock = clock
         self._sleep = sleep
-        self._idle: dict[str, Span] = {}
+        self._idle: dict[str, CounterSpan] = {}
 
     def begin_round(self) -> None:
         """Discards idle power, so that the spread between rounds includes its error."""
         self._idle.clear()
 
     def measure(
-        self, devices: Sequence[str], start: Callable[[float], Load], operation_bytes: int = 0
+        self, devices: Sequence[str], start: Callable[[float], SustainedLoad], operation_bytes: int = 0
     ) -> dict[str, Any]:
         """Returns the field `energy` of a record; it has a `reason` instead of values if unavailable.
 
@@ -211,20 +211,22 @@ class EnergyMeter:
         if not devices:
             return
         self._sleep(SETTLE_S)
-        watch = Watch(self._counters(devices))
+        watch = CounterWatch(self._counters(devices))
         begun = self._clock()
         while not self._enough(watch, self._clock() - begun):
             self._sleep(POLL_S)
             watch.see(self._clock(), self._counters(devices))
         self._idle |= watch.spans()
 
-    def _sustain(self, devices: Sequence[str], start: Callable[[float], Load]) -> tuple[Watch, float, float]:
+    def _sustain(
+        self, devices: Sequence[str], start: Callable[[float], SustainedLoad]
+    ) -> tuple[CounterWatch, float, float]:
         """Returns the counters under load, the bytes moved and the seconds elapsed."""
         load = start(SLICE_S)
         load.start()
         try:
             self._sleep(BEGIN_S)
-            watch = Watch(self._counters(devices))
+            watch = CounterWatch(self._counters(devices))
             begun, before = self._clock(), load.moved_bytes
             while not self._enough(watch, self._clock() - begun):
                 self._sleep(POLL_S)
@@ -234,13 +236,13 @@ class EnergyMeter:
             load.finish()
 
     @staticmethod
-    def _enough(watch: Watch, passed_s: float) -> bool:
+    def _enough(watch: CounterWatch, passed_s: float) -> bool:
         spans = watch.spans().values()
         long_enough = bool(spans) and min(span.seconds for span in spans) >= LEAST_S
         return passed_s >= MOST_S or (long_enough and watch.updates >= LEAST_UPDATES)
 
 
-def _steps(span: Span) -> list[list[float]]:
+def _steps(span: CounterSpan) -> list[list[float]]:
     return [[round(seconds, 4), round(joules, 4)] for seconds, joules in span.steps]
 
 

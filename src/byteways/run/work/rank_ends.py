@@ -6,16 +6,16 @@ from byteways.plan.case import OF_ALL_RANKS, Buffer, Case
 from byteways.plan.interfaces import INTERFACES
 
 #: A rank's send buffer and receive buffer; None if it does not send or receive.
-Ends = tuple[Buffer | None, Buffer | None]
+RankEnds = tuple[Buffer | None, Buffer | None]
 
 
-def device_of(ends: Ends) -> str:
+def device_of(ends: RankEnds) -> str:
     end = ends[0] or ends[1]
     assert end is not None
     return end.device
 
 
-def own_ends(case: Case, rank: int) -> Ends:
+def own_ends(case: Case, rank: int) -> RankEnds:
     """Returns this rank's send buffer and receive buffer; None if it does not send or receive.
 
     The reply of a ping-pong is sent from the receive buffer of the first message back to its send buffer, so

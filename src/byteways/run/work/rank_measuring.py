@@ -27,7 +27,7 @@ from byteways.run.shared.rank_places import local_name
 from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.device_caches import last_level_caches
 from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
-from byteways.run.work.rank_ends import Ends, device_of, own_ends
+from byteways.run.work.rank_ends import RankEnds, device_of, own_ends
 from byteways.run.work.rank_outcome import outcome_of_ranks, warnings_of
 from byteways.run.work.rank_session import open_session
 
@@ -100,7 +100,7 @@ class MeasurerOfRanks:
         """Frees all buffers."""
         self._arena.clear()
 
-    def _take(self, case: Case, ends: Sequence[Ends]) -> list[tuple[Buffer | None, Buffer | None]]:
+    def _take(self, case: Case, ends: Sequence[RankEnds]) -> list[tuple[Buffer | None, Buffer | None]]:
         """Allocates and returns the send and receive buffer of some ranks."""
         flows = []
         for sends, receives in ends:
@@ -339,10 +339,10 @@ class RankMeasurer(MeasurerOfRanks):
         """Returns the number by which the case knows this rank."""
         return self._world.rank
 
-    def _ends(self, case: Case) -> Ends:
+    def _ends(self, case: Case) -> RankEnds:
         return own_ends(case, self._number(case))
 
-    def _executor(self, case: Case, ends: Ends, uuids: Mapping[str, str]) -> str:
+    def _executor(self, case: Case, ends: RankEnds, uuids: Mapping[str, str]) -> str:
         """Returns the device of this rank that executes the case: of an application pattern, and of NCCL and
         RCCL, one of the kind that the case names, which may own none of its buffers. Ranks then have the GPU
         of their number (plan/ranks.py).
@@ -355,7 +355,7 @@ class RankMeasurer(MeasurerOfRanks):
         planned = f"gpu{self._number(case)}"
         return own or local_name(planned, uuids.get(planned, ""), self._gpus) or planned
 
-    def _named_here(self, ends: Ends, uuids: Mapping[str, str]) -> Ends:
+    def _named_here(self, ends: RankEnds, uuids: Mapping[str, str]) -> RankEnds:
         """Returns the buffers with the names that this process has for their GPUs."""
 
         def named(end: PlannedBuffer | None) -> PlannedBuffer | None:

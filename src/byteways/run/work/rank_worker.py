@@ -36,14 +36,14 @@ MEETING_S = 60.0
 
 
 @dataclass(frozen=True)
-class Job:
+class RankChannel:
     """What the ranks exchange words by: MPI, or sockets between processes of this host."""
 
     world: Communicator | ProcessRanks
     mpi: Mpi | None = None
 
     @classmethod
-    def join(cls, folder: str | None, rank: int, ranks: int) -> Job:
+    def join(cls, folder: str | None, rank: int, ranks: int) -> RankChannel:
         """Starts MPI, or without it meets the other ranks. Raises _core.Error, see open_mpi()."""
         from byteways import _core
         from byteways.run.shared.mpi_library import open_mpi
@@ -73,7 +73,7 @@ class RankWorker:
         processes: Process ids of all ranks on this host.
     """
 
-    def __init__(self, job: Job, channel: Channel | None, processes: Sequence[int]) -> None:
+    def __init__(self, job: RankChannel, channel: Channel | None, processes: Sequence[int]) -> None:
         self._job = job
         self._world = job.world
         self._channel = channel
@@ -145,7 +145,7 @@ def gpus_seen() -> dict[str, str]:
     return {device.name: device.uuid for device in open_session().devices if device.runtime != "host"}
 
 
-def facts_of(job: Job) -> dict[str, Any]:
+def facts_of(job: RankChannel) -> dict[str, Any]:
     """Returns the facts of every rank (host, process id, …) in rank order."""
     from byteways import __version__
 
@@ -195,7 +195,7 @@ def _serve(arguments: argparse.Namespace) -> None:
 
     path, wanted = arguments.socket, arguments.ranks
     try:
-        job = Job.join(arguments.folder, arguments.rank, wanted)
+        job = RankChannel.join(arguments.folder, arguments.rank, wanted)
     except _core.Error as error:
         # The rank is unknown here: the conductor uses the first message it receives.
         with contextlib.suppress(OSError):

@@ -16,7 +16,7 @@ from byteways.plan.variables import reader_of
 from byteways.record.library_choice import choice_of
 from byteways.run.shared.library_log import SOURCE, LibraryLog, has_choice
 from byteways.run.shared.mpi_library import open_mpi
-from byteways.run.work.rank_ends import Ends
+from byteways.run.work.rank_ends import RankEnds
 from byteways.run.work.rank_measuring import MeasurerOfRanks, RankMeasurer
 from byteways.run.work.single_thread import SingleThreadMeasurer
 
@@ -134,7 +134,7 @@ class SimulatedHostMeasurer(RankMeasurer):
         order = sorted(case.hosts, key=lambda name: int(name.removeprefix("host")))
         return case.hosts.index(order[self._world.rank])
 
-    def _ends(self, case: Case) -> Ends:
+    def _ends(self, case: Case) -> RankEnds:
         sends, receives = super()._ends(case)
         return self._numbered(sends), self._numbered(receives)
 
