@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "validation")]
 
 from byteways.explain.checks.learning import learned  # noqa: E402
-from byteways.explain.checks.normal import FILE, Normal, NormalSetting, ReferenceMachine, Sample  # noqa: E402
+from byteways.explain.checks.normal import NORMAL_FILE, Normal, NormalSetting, ReferenceMachine, Sample  # noqa: E402
 from byteways.explain.results.index import Index  # noqa: E402
 from byteways.explain.two_runs.setting import family_of, setting_of  # noqa: E402
 from byteways.plan.case import Case, Flow, PlannedCase  # noqa: E402
@@ -34,7 +34,7 @@ from byteways.topology.model import Topology  # noqa: E402
 from published_values import PublishedValue, load, machines  # type: ignore[import-not-found]  # noqa: E402
 from unpack_examples import EXAMPLES, unpack  # noqa: E402
 
-PLACE = ROOT / "src/byteways/explain/checks" / FILE
+PLACE = ROOT / "src/byteways/explain/checks" / NORMAL_FILE
 #: Words of the tables for what a record counts.
 COUNTS = {"one direction": "per-direction", "sum of both directions": "sum-of-directions"}
 LEAST_BYTES = 16 * 2**20

@@ -18,7 +18,7 @@ from statistics import median
 from byteways.explain.checks.learning import learned
 from byteways.explain.checks.machines import uuids_of
 from byteways.explain.checks.normal_reference import against_normal
-from byteways.explain.checks.verdict import HIGH, LOW, TOLERANCE, UNKNOWN, Judged
+from byteways.explain.checks.verdict import DEFAULT_TOLERANCE, HIGH, LOW, UNKNOWN, Judged
 from byteways.explain.results.index import Index
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
@@ -40,7 +40,7 @@ def main() -> int:
             if run.topology.device("gpu0").model != MODEL:
                 continue
             cases, _ = against_normal(
-                run, normal, (name, "the others"), tolerance=TOLERANCE, least_rounds=False
+                run, normal, (name, "the others"), tolerance=DEFAULT_TOLERANCE, least_rounds=False
             )
             judged = [one for one in cases if one.verdict != UNKNOWN]
             found = [
@@ -52,7 +52,7 @@ def main() -> int:
             print(f"{name:34}{found[0]:7}{found[1]:8}{found[2]:5}{found[3]:6}")
             for one in judged:
                 speed, high = one.speed or 1.0, (one.interval or (1.0, 1.0))[1]
-                away[_kind(one)].append((abs(log(speed)), max(1 - speed / high, TOLERANCE)))
+                away[_kind(one)].append((abs(log(speed)), max(1 - speed / high, DEFAULT_TOLERANCE)))
                 if one.verdict in (LOW, HIGH):
                     print(
                         f"    {one.verdict} {one.case}: {100 * ((one.speed or 1) - 1):+.1f} % ({one.basis})"

@@ -20,11 +20,11 @@ from pathlib import Path
 from byteways.studies import with_values
 from byteways.studies.split import EXCLUDED, FITTED, HELD_OUT, patterns
 from byteways.studies.values import (  # noqa: F401 - the words of the tables, for who imports this
-    COUNTS,
     EXACTNESS,
     METHODS,
     METRICS,
-    PATTERNS,
+    PUBLISHED_COUNTS,
+    PUBLISHED_PATTERNS,
     PublishedValue,
     read_values,
     values_of_study,

@@ -36,8 +36,8 @@ def _row(ours: str, theirs: str, used_by: str, difference: str = "") -> Alias:
 
 
 CUDA, DRIVER, HIP = "CUDA", "CUDA driver", "HIP"
-NVBANDWIDTH, TRANSFERBENCH, COMM_SCOPE, OSU = "nvbandwidth", "TransferBench", "Comm|Scope", "OSU"
-COMMON, LIBC = "common usage", "C library"
+NVBANDWIDTH, TRANSFERBENCH, COMM_SCOPE, OSU_BENCHMARKS = "nvbandwidth", "TransferBench", "Comm|Scope", "OSU"
+COMMON_USAGE, C_LIBRARY = "common usage", "C library"
 MESSAGES = "MPI, NCCL"
 
 #: By kind of word: unambiguous names and ambiguous ones.
@@ -52,7 +52,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("copy", "hipMemcpyAsync hipMemcpyPeerAsync hipMemcpy hipMemcpyPeer", HIP),
         _row("copy", "CE", NVBANDWIDTH),
         _row("copy", "DMA SDMA", TRANSFERBENCH),
-        _row("copy", "memcpyAsync", COMMON),
+        _row("copy", "memcpyAsync", COMMON_USAGE),
         _row("copy-2d", "cudaMemcpy2DAsync cudaMemcpy2D", CUDA),
         _row("copy-2d", "cuMemcpy2DAsync", DRIVER),
         _row("copy-2d", "hipMemcpy2DAsync hipMemcpy2D", HIP),
@@ -62,12 +62,12 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("kernel", "SM", NVBANDWIDTH),
         _row("kernel", "GFX", TRANSFERBENCH),
         _row("kernel-bulk", "cp.async.bulk TMA", CUDA),
-        _row("memcpy-stream", "non-temporal nontemporal", COMMON),
+        _row("memcpy-stream", "non-temporal nontemporal", COMMON_USAGE),
         _row("torch-copy", "tensor.copy_ torch", "PyTorch"),
         _row("mpi", "MPI_Send MPI_Isend", "MPI"),
         _row("xccl", "NCCL RCCL ncclSend ncclRecv", "NCCL, RCCL"),
         _row("pointer-chase", "chase multichase lat_mem_rd", "multichase, lmbench"),
-        _row("ping-pong", "pingpong", COMMON),
+        _row("ping-pong", "pingpong", COMMON_USAGE),
         _row("launch", "cudaLaunchKernel", CUDA),
         _row("launch", "cuLaunchKernel", DRIVER),
         _row("launch", "hipLaunchKernel", HIP),
@@ -80,11 +80,11 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("allocate", "cudaMalloc cudaMallocHost cudaHostAlloc cudaMallocManaged", CUDA),
         _row("allocate", "cuMemAlloc cuMemHostAlloc cuMemAllocManaged", DRIVER),
         _row("allocate", "hipMalloc hipHostMalloc hipMallocManaged", HIP),
-        _row("allocate", "malloc mmap", LIBC),
+        _row("allocate", "malloc mmap", C_LIBRARY),
         _row("free", "cudaFree cudaFreeHost", CUDA),
         _row("free", "cuMemFree cuMemFreeHost", DRIVER),
         _row("free", "hipFree hipHostFree", HIP),
-        _row("free", "munmap", LIBC),
+        _row("free", "munmap", C_LIBRARY),
         _row("register", "cudaHostRegister", CUDA),
         _row("register", "cuMemHostRegister", DRIVER),
         _row("register", "hipHostRegister", HIP),
@@ -104,17 +104,17 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("stream-copy|stream-scale|stream-add|stream-triad", "STREAM BabelStream", "STREAM"),
         _row("allocate|free", "cudaMallocAsync cudaFreeAsync", CUDA),
         _row("allocate|free", "hipMallocAsync hipFreeAsync", HIP),
-        _row("pointer-chase|ping-pong", "latency", COMMON),
-        _row("copy|kernel|memcpy", "bandwidth", COMMON),
+        _row("pointer-chase|ping-pong", "latency", COMMON_USAGE),
+        _row("copy|kernel|memcpy", "bandwidth", COMMON_USAGE),
     ),
     "memory": (
-        _row("pageable", "malloc aligned_alloc", LIBC),
-        _row("pageable", "system unpinned", COMMON),
+        _row("pageable", "malloc aligned_alloc", C_LIBRARY),
+        _row("pageable", "system unpinned", COMMON_USAGE),
         _row("hugepage", "MAP_HUGETLB MADV_HUGEPAGE", "Linux"),
         _row("pinned", "cudaHostAlloc cudaMallocHost", CUDA),
         _row("pinned", "cuMemHostAlloc cuMemAllocHost", DRIVER),
         _row("pinned", "hipHostMalloc hipHostMallocCoherent", HIP),
-        _row("pinned", "page-locked", COMMON),
+        _row("pinned", "page-locked", COMMON_USAGE),
         _row("pinned-noncoherent", "hipHostMallocNonCoherent", HIP),
         _row("write-combined", "cudaHostAllocWriteCombined", CUDA),
         _row("write-combined", "hipHostMallocWriteCombined", HIP),
@@ -124,12 +124,12 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("managed", "cudaMallocManaged", CUDA),
         _row("managed", "cuMemAllocManaged", DRIVER),
         _row("managed", "hipMallocManaged", HIP),
-        _row("managed", "unified UVM", COMMON),
+        _row("managed", "unified UVM", COMMON_USAGE),
         _row("managed-coarse", "hipMemAdviseSetCoarseGrain", HIP),
         _row("device", "cudaMalloc", CUDA),
         _row("device", "cuMemAlloc", DRIVER),
         _row("device", "hipMalloc", HIP),
-        _row("device", "HBM VRAM global", COMMON),
+        _row("device", "HBM VRAM global", COMMON_USAGE),
         _row("device-fine", "hipDeviceMallocFinegrained", HIP),
         _row("device-uncached", "hipDeviceMallocUncached", HIP),
         _row("device-fine|device-uncached", "hipExtMallocWithFlags", HIP),
@@ -142,16 +142,16 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("ipc", "cuIpcGetMemHandle", DRIVER),
         _row("ipc", "hipIpcGetMemHandle", HIP),
         _row("xccl", "ncclMemAlloc ncclCommRegister", "NCCL"),
-        _row("pageable|pinned|hugepage", "host", COMMON),
+        _row("pageable|pinned|hugepage", "host", COMMON_USAGE),
         _row("pinned|device-fine", "fine-grained finegrained", HIP),
         _row("pinned-noncoherent|device", "coarse-grained coarsegrained", HIP),
     ),
     "pattern": (
-        _row("unidirectional", "unidir uni one-way simplex", COMMON),
-        _row("bidirectional", "bidir bidi bi-directional two-way", COMMON),
+        _row("unidirectional", "unidir uni one-way simplex", COMMON_USAGE),
+        _row("bidirectional", "bidir bidi bi-directional two-way", COMMON_USAGE),
         _row("bidirectional", "duplex", COMM_SCOPE),
-        _row("fan-out", "one-to-all", COMMON),
-        _row("fan-in", "all-to-one", COMMON),
+        _row("fan-out", "one-to-all", COMMON_USAGE),
+        _row("fan-in", "all-to-one", COMMON_USAGE),
         _row("all-pairs", "all-to-all a2a", "TransferBench, nccl-tests"),
         _row("allreduce", "all-reduce ncclAllReduce MPI_Allreduce", MESSAGES),
         _row("allgather", "all-gather ncclAllGather MPI_Allgather", MESSAGES),
@@ -178,21 +178,21 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         ),
     ),
     "device": (
-        _row("cpu*", "host numa", COMMON),
-        _row("gpu*", "device", COMMON),
+        _row("cpu*", "host numa", COMMON_USAGE),
+        _row("gpu*", "device", COMMON_USAGE),
     ),
     "access": (
-        _row("read", "pull get", COMMON),
-        _row("write", "push put", COMMON),
+        _row("read", "pull get", COMMON_USAGE),
+        _row("write", "push put", COMMON_USAGE),
     ),
     "key": (
-        _row("interface", "api method", COMMON),
-        _row("source", "src", COMMON),
-        _row("destination", "dst dest", COMMON),
-        _row("memory", "mem allocator", COMMON),
-        _row("size", "bytes message-size msgsize", COMMON),
+        _row("interface", "api method", COMMON_USAGE),
+        _row("source", "src", COMMON_USAGE),
+        _row("destination", "dst dest", COMMON_USAGE),
+        _row("memory", "mem allocator", COMMON_USAGE),
+        _row("size", "bytes message-size msgsize", COMMON_USAGE),
         _row("executor", "exe issuer", TRANSFERBENCH),
-        _row("pattern|executor|path|access", "direction", COMMON),
+        _row("pattern|executor|path|access", "direction", COMMON_USAGE),
     ),
 }
 
@@ -232,12 +232,14 @@ NEAREST: tuple[Nearest, ...] = (
     ),
     Nearest(
         "osu_bw, osu_bibw",
-        OSU,
+        OSU_BENCHMARKS,
         "mpi, unidirectional or bidirectional",
         "in host or device memory; `xccl` by NCCL",
     ),
-    Nearest("osu_mbw_mr", OSU, "mpi, multi-pair", "ours takes the slowest pair of each sample"),
-    Nearest("osu_latency", OSU, "mpi-ping-pong", "in host or device memory; `xccl-ping-pong` by NCCL"),
+    Nearest("osu_mbw_mr", OSU_BENCHMARKS, "mpi, multi-pair", "ours takes the slowest pair of each sample"),
+    Nearest(
+        "osu_latency", OSU_BENCHMARKS, "mpi-ping-pong", "in host or device memory; `xccl-ping-pong` by NCCL"
+    ),
     Nearest("sendrecv_perf", "nccl-tests", "xccl, bidirectional", "ours is the sum of both directions"),
     Nearest(
         "all_reduce_perf, busbw", "nccl-tests", "xccl, allreduce", "ours sums 64-bit integers, slowest rank"

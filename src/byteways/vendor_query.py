@@ -21,9 +21,9 @@ from typing import Any
 from byteways.settings import SETTINGS, module_command
 
 #: Seconds that one call may take. NVML needs about a second for each GPU when no other process uses it.
-LIMIT_S = 20.0
+CALL_LIMIT_S = 20.0
 #: Seconds until the child's first call: Python starts and loads the native module, perhaps from a slow disk.
-START_S = 60.0
+CHILD_START_S = 60.0
 #: Seconds that a killed child may take to exit. In an uninterruptible call of the driver it never does.
 EXIT_S = 1.0
 
@@ -139,7 +139,7 @@ def _ask(command: list[str]) -> Reply:
 
 def _receive(reader: int, child: subprocess.Popen[bytes]) -> Reply:
     """Returns the answer; the limit begins anew with each call that the child names."""
-    call, received, began_s, limit_s = "", b"", time.monotonic(), START_S
+    call, received, began_s, limit_s = "", b"", time.monotonic(), CHILD_START_S
     while True:
         left_s = began_s + limit_s - time.monotonic()
         if left_s <= 0 or not select.select([reader], [], [], left_s)[0]:
@@ -155,7 +155,7 @@ def _receive(reader: int, child: subprocess.Popen[bytes]) -> Reply:
             message = json.loads(line)
             if "answer" in message:
                 return Reply(message["answer"])
-            call, began_s, limit_s = message["call"], time.monotonic(), LIMIT_S
+            call, began_s, limit_s = message["call"], time.monotonic(), CALL_LIMIT_S
 
 
 def _died(child: subprocess.Popen[bytes], call: str, waited_s: float) -> Reply:

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from byteways.cli import doctor as verb
-from byteways.doctor.check import STATES, Diagnosis
+from byteways.doctor.check import CHECK_STATES, Diagnosis
 from byteways.errors import BytewaysError
 from byteways.run.conduct.probe import Probe
 from tests.machines import synthetic
@@ -41,7 +41,7 @@ def test_the_text_fits_and_is_read_without_colour(
     verb.doctor()
     text = capsys.readouterr().out
     assert "\033" not in text
-    assert max(len(line) for line in text.splitlines()) <= verb.WIDTH
+    assert max(len(line) for line in text.splitlines()) <= verb.MOST_TEXT_WIDTH
     lines = text.splitlines()
     assert (
         "  warning  gpu1            NVIDIA H200 0000:00:06.0; busy: 1 other process computes on it" in lines
@@ -65,7 +65,7 @@ def test_json_holds_every_finding(gpu_machine: Probe, capsys: pytest.CaptureFixt
     assert data["works"] is True
     driver = next(check for check in data["checks"] if check["name"] == "cuda-driver")
     assert driver["details"]["missing"] == [BULK]
-    assert {check["state"] for check in data["checks"]} <= set(STATES)
+    assert {check["state"] for check in data["checks"]} <= set(CHECK_STATES)
 
 
 def test_a_worker_that_does_not_start_is_the_one_failure(

@@ -170,6 +170,6 @@ def test_planning_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_bound_is_for_more_than_there_is() -> None:
     """Would catch a bound that says how many cases there are only when there are too many by one."""
-    bounds.within(bounds.MOST_CASES, "it")
+    bounds.within(bounds.MOST_PLANNED_CASES, "it")
     with pytest.raises(Exception, match="it has 100,001 cases, more than 100,000"):
-        bounds.within(bounds.MOST_CASES + 1, "it")
+        bounds.within(bounds.MOST_PLANNED_CASES + 1, "it")

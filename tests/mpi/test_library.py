@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.doctor.libraries import OPTIONAL, check_optional
+from byteways.doctor.libraries import OPTIONAL_LIBRARIES, check_optional
 from byteways.run.shared.mpi_library import mpi_directories, mpi_report_found, mpi_report_of_child
 from byteways.run.shared.simulator import native_folder, simulator_path
 from tests.cache import cached, version
@@ -325,13 +325,16 @@ def test_doctor_tells_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     """Catches a doctor who is silent on MPI, or calls a machine broken that merely has none."""
     jobs.require(jobs.MPICH)
     monkeypatch.setenv("BYTEWAYS_LIBMPI", str(jobs.WHEELS / "mpich/lib/libmpi.so.12"))
-    found = check_optional(mpi_report_of_child(), os.environ, OPTIONAL["mpi"])
+    found = check_optional(mpi_report_of_child(), os.environ, OPTIONAL_LIBRARIES["mpi"])
     assert found.state == "ok" and found.text.startswith("MPICH Version: 5")
     monkeypatch.setenv("BYTEWAYS_LIBMPI", str(tmp_path / "none.so"))
     lost = mpi_report_of_child()
-    assert check_optional(lost, os.environ, OPTIONAL["mpi"]).state == "problem"
-    assert check_optional(lost, {}, OPTIONAL["mpi"]).state == "ok"
-    assert "needed only by cases of several processes" in check_optional(lost, {}, OPTIONAL["mpi"]).text
+    assert check_optional(lost, os.environ, OPTIONAL_LIBRARIES["mpi"]).state == "problem"
+    assert check_optional(lost, {}, OPTIONAL_LIBRARIES["mpi"]).state == "ok"
+    assert (
+        "needed only by cases of several processes"
+        in check_optional(lost, {}, OPTIONAL_LIBRARIES["mpi"]).text
+    )
 
 
 def test_a_library_that_ends_the_process_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

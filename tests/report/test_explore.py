@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from byteways.explain.claims.wording import ALIKE, LEADER, NOT_RANKED
+from byteways.explain.claims.wording import LEADER, NO_DIFFERENCE, TOO_FEW_ROUNDS
 from byteways.explain.node_matrix import node_matrix
 from byteways.explain.results.index import Index
 from byteways.record.run_folder import RunFolder
 from byteways.record.simulation_mark import relabel_as_simulated
 from byteways.record.warnings import Warning
-from byteways.report.explore import BOTH, WARM, Explorer, explorer, question
+from byteways.report.explore import BIDIRECTIONAL_BIT, WARM_BIT, Explorer, explorer, question
 from byteways.report.node.rates import gb_per_s, link_rates
 from tests.report import sample_run
 
@@ -74,13 +74,13 @@ def test_ways_are_ranked_by_claims(tmp_path: Path) -> None:
     assert [way for way, _, _ in told][:3] == ["copy, write", "copy, read", "kernel, read"]
     assert [verdict for _, _, verdict in told] == [
         LEADER,
-        ALIKE,
+        NO_DIFFERENCE,
         "5.4 % less",
         "6.7 % less",
         "7.5 % less",
     ]
     assert [rate for _, rate, _ in told] == ["396", "394", "375", "370", "367"]
-    (both,) = ways(found, "gpu0>gpu1", "1 GiB", mode=BOTH)
+    (both,) = ways(found, "gpu0>gpu1", "1 GiB", mode=BIDIRECTIONAL_BIT)
     assert both == ("copy, write", "784", LEADER)
     assert (found.pair, found.sizes[found.size][1], found.has_peaks, found.bidirectional) == (
         "gpu0>gpu1",
@@ -120,7 +120,7 @@ def test_warm_caches_have_a_mode_of_their_own(tmp_path: Path) -> None:
     found = explored(build, tmp_path)
     assert found.warm
     assert [rate for _, rate, _ in ways(found, "gpu0>gpu1", "1 GiB")] == ["394"]
-    assert ways(found, "gpu0>gpu1", "1 GiB", mode=WARM) == [("copy, read", "900", LEADER)]
+    assert ways(found, "gpu0>gpu1", "1 GiB", mode=WARM_BIT) == [("copy, read", "900", LEADER)]
 
 
 def test_a_question_is_an_address(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_few_rounds_are_listed_and_not_ranked(tmp_path: Path) -> None:
         build.measure(interface, [("gpu0:device", "gpu1:device", "gpu0")], rate)
     told = ways(explored(build, tmp_path), "gpu0>gpu1", "1 GiB")
     assert [(way, verdict) for way, _, verdict in told] == [
-        ("copy, write", NOT_RANKED),
-        ("kernel, write", NOT_RANKED),
+        ("copy, write", TOO_FEW_ROUNDS),
+        ("kernel, write", TOO_FEW_ROUNDS),
     ]
 
 

@@ -11,10 +11,10 @@ import pytest
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.record.run_folder import RunFolder
-from byteways.report.node.boxes import WIDTH, Box
-from byteways.report.node.drawing import THINNEST, LinkStroke, NodeDrawing, draw
+from byteways.report.node.boxes import PICTURE_WIDTH, Box
+from byteways.report.node.drawing import THINNEST_STROKE, LinkStroke, NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
-from byteways.report.node.lines import LINE, Labels, straight
+from byteways.report.node.lines import NUMBER_HEIGHT, Labels, straight
 from byteways.report.node.rates import LinkRate, link_rates
 from byteways.simulate import library
 from byteways.simulate.topology import topology_of
@@ -49,7 +49,7 @@ def check(drawing: NodeDrawing) -> None:
     """Every box lies in the picture and covers no other."""
     every = list(boxes(drawing).values())
     for box in every:
-        assert box.x >= 0 and box.x + box.width <= WIDTH + 0.01, box
+        assert box.x >= 0 and box.x + box.width <= PICTURE_WIDTH + 0.01, box
         assert box.y >= 0 and box.bottom <= drawing.height, box
     for index, first in enumerate(every):
         assert all(apart(first, second) for second in every[index + 1 :]), first
@@ -157,7 +157,7 @@ def test_strokes_say_what_was_reached(tmp_path: Path) -> None:
     drawing = drawn(sample_run.h200x4(), tmp_path)
     fast, host = stroke(drawing, "gpu0 – nvswitch"), stroke(drawing, "gpu0 – cpu0")
     assert (fast.number, fast.shade, host.number, host.shade) == ("396", "good", "55.4", "good")
-    assert fast.width / host.width == pytest.approx(396.0 / 55.4, rel=0.1) or host.width == THINNEST
+    assert fast.width / host.width == pytest.approx(396.0 / 55.4, rel=0.1) or host.width == THINNEST_STROKE
     assert fast.details.splitlines() == [
         "gpu0 – nvswitch: NVLink4 ×18",
         "nominal peak 450.0 GB/s per direction",
@@ -252,7 +252,7 @@ def test_numbers_do_not_cover_each_other() -> None:
     places = [labels.place(line, "100", 2.0) for line in (straight(left, right), straight(low, high))]
     places += [labels.place(straight(left, right), "100", 2.0)]
     for index, (x, y) in enumerate(places):
-        assert all(abs(x - u) > 20 or abs(y - v) >= LINE for u, v in places[index + 1 :])
+        assert all(abs(x - u) > 20 or abs(y - v) >= NUMBER_HEIGHT for u, v in places[index + 1 :])
 
 
 def test_bundles_differ_from_single_links(tmp_path: Path) -> None:

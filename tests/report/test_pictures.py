@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from byteways.explain.display.picture import Label, Panel, Picture, SeriesStroke, Spot
-from byteways.report.pictures import FAR, of_picture
+from byteways.report.pictures import FARTHEST_RATIO, of_picture
 
 
 def spots(*values: tuple[float, float], **more: Any) -> tuple[Spot, ...]:
@@ -73,7 +73,7 @@ def test_a_ratio_off_the_axis_is_a_triangle_at_its_edge() -> None:
     """Catches one far value that flattens all others, and one that is not drawn at all."""
     figure = of_picture(picture(ratios(1.0, 1.1, 0.95, 100.0, 0.01))).figure
     trace = next(one for one in figure["data"] if one.get("yaxis") == "y2")
-    assert trace["y"] == [1.0, 1.1, 0.95, FAR, 1 / FAR]
+    assert trace["y"] == [1.0, 1.1, 0.95, FARTHEST_RATIO, 1 / FARTHEST_RATIO]
     assert trace["marker"]["symbol"] == ["circle"] * 3 + ["triangle-up", "triangle-down"]
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from byteways.record import columns
 from byteways.report import write_report
-from byteways.report.packing import LARGE_BYTES, packed, packed_text, unpacked_text
-from byteways.report.record_data import SAME, record_data
+from byteways.report.packing import FAST_FROM_BYTES, packed, packed_text, unpacked_text
+from byteways.report.record_data import AS_BANDWIDTH, record_data
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 
@@ -41,7 +41,7 @@ def values(column: dict[str, Any], data: dict[str, Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a", "ab", "abc", "abcd", "ü€😀" * 300, "</script><!--&`", "€" * LARGE_BYTES]
+    "text", ["", "a", "ab", "abc", "abcd", "ü€😀" * 300, "</script><!--&`", "€" * FAST_FROM_BYTES]
 )
 def test_packed_text_comes_back(text: str) -> None:
     """Would catch an alphabet that loses a character, and one that can end a script element."""
@@ -62,14 +62,14 @@ def test_columns_are_those_of_the_export(build: Any) -> None:
         if column["name"] == "directions_bytes_per_s":
             own = [
                 json.dumps({one.path: one.bandwidth_bytes_per_s}, separators=(",", ":"))
-                if rates == SAME
+                if rates == AS_BANDWIDTH
                 else rates
                 for one, rates in zip(made.records, own, strict=True)
             ]
-        if column["kind"] == columns.NUMBER:
+        if column["kind"] == columns.NUMBER_KIND:
             for here, there in zip(own, expected[column["name"]], strict=True):
                 assert here == (there if there is None else pytest.approx(there, rel=5e-6))
-        elif column["kind"] == columns.JSON:
+        elif column["kind"] == columns.JSON_KIND:
             for here, there in zip(own, expected[column["name"]], strict=True):
                 assert re.sub(r"[\d.e+-]+", "0", here or "") == re.sub(r"[\d.e+-]+", "0", there or "")
         else:

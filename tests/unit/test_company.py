@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.claims.finding import NO_DIFFERENCE
+from byteways.explain.claims.finding import NO_DIFFERENCE_IMPORTANCE
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases, concurrent
 from byteways.explain.results.summary import cells
@@ -147,7 +147,7 @@ def test_a_wide_interval_keeps_no_speed(half: float, warnings: list[str], free: 
     [finding] = company.transfer_costs(Index(Fixture([record("compute", [BOUND], 260_000.0), wide])))
     assert ("is not slowed down" in finding.title) is free
     assert ("no significant difference" in finding.title) is not free
-    assert finding.importance <= NO_DIFFERENCE  # what costs nothing comes late
+    assert finding.importance <= NO_DIFFERENCE_IMPORTANCE  # what costs nothing comes late
 
 
 def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:

@@ -10,7 +10,14 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import Case
-from byteways.plan.core_pairs import MOST_CORES, core_pairs, note, physical_cores, sampled_cores, shared_cache
+from byteways.plan.core_pairs import (
+    ALL_PAIRS_UP_TO_CORES,
+    core_pairs,
+    note,
+    physical_cores,
+    sampled_cores,
+    shared_cache,
+)
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
 from byteways.topology.discovery import discover
@@ -138,11 +145,11 @@ def test_large_machines_are_sampled_with_neighbours_and_far_ones() -> None:
     """Catches half a million cases, and a sample in which no two cores share a cache."""
     large = cpus(2, 96)
     taken = sampled_cores(large)
-    assert sum(map(len, taken.values())) <= MOST_CORES + 2
+    assert sum(map(len, taken.values())) <= ALL_PAIRS_UP_TO_CORES + 2
     kinds = {shared_cache(large.devices[0], a, b) for a, b in core_pairs("cpu0", "cpu0", large)}
     assert kinds == {3, None}
     assert "of 192 cores two neighbours at a time" in (note(large) or "")
-    assert note(cpus(1, MOST_CORES)) is None
+    assert note(cpus(1, ALL_PAIRS_UP_TO_CORES)) is None
 
 
 def test_a_single_core_has_no_pair_and_says_so() -> None:

@@ -12,7 +12,7 @@ from byteways.cli.device_groups import grouped, names_in_ranges, ranges_of
 from byteways.cli.layout import plain
 from byteways.cli.topo import blocks
 from byteways.cli.topo_links import tree
-from byteways.plan.device_sample import MOST_DEVICES, sample_for
+from byteways.plan.device_sample import ALL_UP_TO_DEVICES, sample_for
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
 from byteways.run.conduct.probe import probe_with
@@ -46,7 +46,7 @@ def test_every_class_of_links_is_in_the_sample(partitioned: Topology) -> None:
     """Catches a sample without a kind of link of the machine, and one that differs from run to run."""
     sample = sample_for(suite(PAIRS), partitioned)
     assert sample is not None
-    assert (len(sample.devices), sample.gpus, sample.left_out) == (MOST_DEVICES + 2, 32, ())
+    assert (len(sample.devices), sample.gpus, sample.left_out) == (ALL_UP_TO_DEVICES + 2, 32, ())
     gpus = [name for name in sample.devices if name.startswith("gpu")]
     some = {link_class(partitioned, a, b) for a, b in combinations(gpus, 2)}
     assert some == {link_class(partitioned, a, b) for a, b in combinations(partitioned.names("gpu"), 2)}
@@ -69,10 +69,10 @@ def test_devices_that_are_named_are_in_the_sample() -> None:
 
 def test_machines_up_to_the_limit_are_taken_whole() -> None:
     """Catches a sample where there is time for every pair."""
-    topology, capabilities = machines.gpus(MOST_DEVICES)
+    topology, capabilities = machines.gpus(ALL_UP_TO_DEVICES)
     found = make_plan(suite(PAIRS), topology, capabilities)
     assert found.sample is None
-    assert len(found.cases) == MOST_DEVICES * (MOST_DEVICES - 1)
+    assert len(found.cases) == ALL_UP_TO_DEVICES * (ALL_UP_TO_DEVICES - 1)
 
 
 def test_a_large_plan_says_what_was_sampled_and_how_to_get_all() -> None:
@@ -82,7 +82,7 @@ def test_a_large_plan_says_what_was_sampled_and_how_to_get_all() -> None:
     assert found.sample is not None
     assert found.sample.to_json()["option"] == "--all-devices"
     assert found.notes[0] == found.sample.note()
-    assert len(found.cases) == MOST_DEVICES * (MOST_DEVICES - 1)
+    assert len(found.cases) == ALL_UP_TO_DEVICES * (ALL_UP_TO_DEVICES - 1)
     assert len(make_plan(suite(PAIRS), topology, capabilities, all_devices=True).cases) == 20 * 19
 
 
@@ -102,7 +102,7 @@ def test_numa_domains_of_a_large_machine_are_sampled_too() -> None:
     cpus = tuple(machines.cpu_device(index) for index in range(40))
     sample = sample_for(suite(PAIRS), replace(topology, devices=cpus))
     assert sample is not None
-    assert len(sample.devices) == MOST_DEVICES
+    assert len(sample.devices) == ALL_UP_TO_DEVICES
     assert (sample.gpus, sample.cpus) == (0, 40)
 
 

@@ -16,7 +16,7 @@ from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES
 from byteways.plan.suite import parse
-from byteways.record.record import FIELDS, SCHEMA_VERSION, STATUSES
+from byteways.record.record import RECORD_FIELDS, SCHEMA_VERSION, STATUSES
 from byteways.record.times import Times
 from byteways.record.warnings import ADVICE
 
@@ -192,7 +192,7 @@ def test_suite_format_has_every_key() -> None:
 def test_record_format_has_every_field() -> None:
     """Catches a field of records that no page explains, and a page that names one that is gone."""
     text = text_of("docs/reference/record-format.md")
-    fields = {*FIELDS, *(field.name for field in dataclasses.fields(Times))}
+    fields = {*RECORD_FIELDS, *(field.name for field in dataclasses.fields(Times))}
     assert sorted(name for name in fields if f"`{name}`" not in text) == []
     section = text.partition("## A record")[2].partition("## Samples")[0]
     rows = re.findall(r"^\| ((?:`[a-z_0-9]+`(?:, )?)+) \|", section, re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from byteways.doctor.check import STATES, Diagnosis
+from byteways.doctor.check import CHECK_STATES, Diagnosis
 from byteways.doctor.devices import check_gpus, check_mps
 from byteways.doctor.host import (
     check_cores,
@@ -330,7 +330,7 @@ def test_every_check_of_this_host_has_a_known_state(tmp_path: Path) -> None:
     """Catches a check that breaks on a real kernel."""
     checks = check_host(synthetic.bare_vm(tmp_path).topology(), LOADED)
     assert len(checks) == 8
-    assert all(check.state in STATES and check.text for check in checks)
+    assert all(check.state in CHECK_STATES and check.text for check in checks)
 
 
 def test_a_library_that_is_not_where_its_setting_says(tmp_path: Path) -> None:

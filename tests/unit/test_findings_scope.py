@@ -9,7 +9,7 @@ import pytest
 from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.best.headline import headline, rows_of_text
 from byteways.explain.bottlenecks.prediction import predictions
-from byteways.explain.claims.finding import ASSUMED, Finding
+from byteways.explain.claims.finding import ASSUMED_IMPORTANCE, Finding
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
@@ -242,7 +242,7 @@ def test_assumed_numbers_are_not_told_as_known(tmp_path: Path) -> None:
     build.measure("kernel", pair, 300.0, simulated=True, rests_on=["assumed", "nominal"])
     (one,) = titled(build, tmp_path, "Simulated: Between GPUs, copy")
     assert one.detail.endswith("Based on assumed parameters of the model.")
-    assert one.importance <= ASSUMED and "assumed" in one.rests_on
+    assert one.importance <= ASSUMED_IMPORTANCE and "assumed" in one.rests_on
 
 
 def test_assumed_numbers_keep_their_order(tmp_path: Path) -> None:

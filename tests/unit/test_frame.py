@@ -16,7 +16,15 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.record import columns
-from byteways.record.columns import COLUMNS, INTEGER, JSON, NUMBER, SAMPLES, TIME, TRUTH
+from byteways.record.columns import (
+    COLUMNS,
+    INTEGER_KIND,
+    JSON_KIND,
+    NUMBER_KIND,
+    SAMPLES_COLUMN,
+    TIME_KIND,
+    TRUTH_KIND,
+)
 from byteways.record.exporters import FORMATS
 from byteways.record.frame import frame
 from byteways.record.samples import Samples
@@ -25,8 +33,13 @@ from tests.report import rank_runs, sample_run
 from tests.report.run_builder import MIB, Builder
 
 #: The type of each kind of column where other programs read it.
-ARROW = {INTEGER: "int64", NUMBER: "double", TRUTH: "bool", TIME: "timestamp[us, tz=UTC]"}
-DUCKDB = {INTEGER: "BIGINT", NUMBER: "DOUBLE", TRUTH: "BOOLEAN", TIME: "TIMESTAMP WITH TIME ZONE"}
+ARROW = {INTEGER_KIND: "int64", NUMBER_KIND: "double", TRUTH_KIND: "bool", TIME_KIND: "timestamp[us, tz=UTC]"}
+DUCKDB = {
+    INTEGER_KIND: "BIGINT",
+    NUMBER_KIND: "DOUBLE",
+    TRUTH_KIND: "BOOLEAN",
+    TIME_KIND: "TIMESTAMP WITH TIME ZONE",
+}
 
 
 def some_run(gpus: int = 2) -> Builder:
@@ -49,11 +62,11 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_column_has_its_type_in_arrow(file: Path) -> None:
     """Catches a number that is text elsewhere, and a column that was left out."""
     schema = pyarrow.parquet.read_schema(file)
-    assert schema.names == [*(column.name for column in COLUMNS), SAMPLES]
+    assert schema.names == [*(column.name for column in COLUMNS), SAMPLES_COLUMN]
     told = {column.name: str(schema.field(column.name).type) for column in COLUMNS}
     assert told == {column.name: ARROW.get(column.kind, "large_string") for column in COLUMNS}
-    assert pyarrow.types.is_large_list(schema.field(SAMPLES).type)
-    assert str(schema.field(SAMPLES).type.value_type) == "double"
+    assert pyarrow.types.is_large_list(schema.field(SAMPLES_COLUMN).type)
+    assert str(schema.field(SAMPLES_COLUMN).type.value_type) == "double"
 
 
 def test_every_column_has_its_type_in_duckdb(file: Path) -> None:
@@ -61,7 +74,7 @@ def test_every_column_has_its_type_in_duckdb(file: Path) -> None:
     told = duckdb.sql(f"DESCRIBE SELECT * FROM '{file}'").fetchall()
     kinds = {name: kind for name, kind, *_ in told}
     wanted = {column.name: DUCKDB.get(column.kind, "VARCHAR") for column in COLUMNS}
-    assert kinds == {**wanted, SAMPLES: "DOUBLE[]"}
+    assert kinds == {**wanted, SAMPLES_COLUMN: "DOUBLE[]"}
     sql = f"SELECT max(bandwidth_bytes_per_s), count(submit_ns) FROM '{file}' WHERE status = 'measured'"
     assert duckdb.sql(sql).fetchall() == [(pytest.approx(396e9, rel=0.01), 3)]
 
@@ -70,8 +83,8 @@ def test_every_column_has_its_type_in_pandas(file: Path) -> None:
     """Catches columns that pandas cannot compute with, and numbers that become others on the way."""
     table = pandas.read_parquet(file, dtype_backend="pyarrow")
     told = {name: str(kind) for name, kind in table.dtypes.items()}
-    kinds = {INTEGER: "int64[pyarrow]", NUMBER: "double[pyarrow]", TRUTH: "bool[pyarrow]"}
-    kinds[TIME] = "timestamp[us, tz=UTC][pyarrow]"
+    kinds = {INTEGER_KIND: "int64[pyarrow]", NUMBER_KIND: "double[pyarrow]", TRUTH_KIND: "bool[pyarrow]"}
+    kinds[TIME_KIND] = "timestamp[us, tz=UTC][pyarrow]"
     assert {c.name: told[c.name] for c in COLUMNS if c.kind in kinds} == {
         c.name: kinds[c.kind] for c in COLUMNS if c.kind in kinds
     }
@@ -127,7 +140,7 @@ def test_csv_has_the_same_values(file: Path) -> None:
     same = polars.read_parquet(file)
     assert table.columns == same.columns[:-1]
     for column in COLUMNS:
-        if column.kind in (INTEGER, NUMBER, TRUTH):
+        if column.kind in (INTEGER_KIND, NUMBER_KIND, TRUTH_KIND):
             assert table[column.name].to_list() == same[column.name].to_list(), column.name
 
 
@@ -136,8 +149,8 @@ def test_samples(tmp_path: Path) -> None:
     build = some_run()
     found = [Samples(one.case_id, one.round, [float(place)]) for place, one in enumerate(build.records)]
     table = frame(build.manifest(), build.records, lambda record: found[build.records.index(record)])
-    assert table[SAMPLES].to_list() == [[float(place)] for place in range(len(found))]
-    assert frame(build.manifest(), build.records)[SAMPLES].null_count() == len(found)
+    assert table[SAMPLES_COLUMN].to_list() == [[float(place)] for place in range(len(found))]
+    assert frame(build.manifest(), build.records)[SAMPLES_COLUMN].null_count() == len(found)
 
 
 def test_without_polars(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +177,7 @@ def test_places_lead_to_the_values() -> None:
     for column in COLUMNS:
         for line, value in zip(lines, told[column.name], strict=True):
             found = at(line, columns.places()[column.name])
-            if column.kind == JSON:
+            if column.kind == JSON_KIND:
                 assert (json.loads(value) if value else None) == (found or None), column.name
             else:
                 assert value == found, column.name

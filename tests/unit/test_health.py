@@ -11,7 +11,7 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.warnings import THROTTLE_REASONS
 from byteways.run.shared.health_users import GpuProcess, GpuUse
 from byteways.run.work import health
-from byteways.run.work.health import LEAST_BYTES, HealthMonitor, devices_of, throttle_names
+from byteways.run.work.health import COUNTERS_JUDGED_FROM_BYTES, HealthMonitor, devices_of, throttle_names
 from byteways.topology.sysfs_health import SysfsReading
 from tests.changed import replace
 
@@ -39,7 +39,7 @@ def reading(**changes: Any) -> Any:
 
 def between(source: str, destination: str, executor: str = "gpu0", interface: str = "copy") -> Case:
     flow = Flow(Buffer.parse(f"{source}:device"), Buffer.parse(f"{destination}:device"), executor)
-    return Case(interface, "unidirectional", (flow,), LEAST_BYTES)
+    return Case(interface, "unidirectional", (flow,), COUNTERS_JUDGED_FROM_BYTES)
 
 
 class Management:
@@ -206,10 +206,10 @@ def test_what_is_recorded() -> None:
 @pytest.mark.parametrize(
     ("sent", "least", "counted", "warned"),
     [
-        (LEAST_BYTES, 1, LEAST_BYTES, False),
-        (int(0.91 * LEAST_BYTES), 1, int(0.91 * LEAST_BYTES), False),
-        (int(0.89 * LEAST_BYTES), 1, int(0.89 * LEAST_BYTES), True),
-        (LEAST_BYTES, 2, LEAST_BYTES, True),
+        (COUNTERS_JUDGED_FROM_BYTES, 1, COUNTERS_JUDGED_FROM_BYTES, False),
+        (int(0.91 * COUNTERS_JUDGED_FROM_BYTES), 1, int(0.91 * COUNTERS_JUDGED_FROM_BYTES), False),
+        (int(0.89 * COUNTERS_JUDGED_FROM_BYTES), 1, int(0.89 * COUNTERS_JUDGED_FROM_BYTES), True),
+        (COUNTERS_JUDGED_FROM_BYTES, 2, COUNTERS_JUDGED_FROM_BYTES, True),
         (0, 1, None, False),
     ],
 )
@@ -218,29 +218,34 @@ def test_bytes_over_links(sent: int, least: int, counted: int | None, warned: bo
     ends = {"before": reading(nvlink_data_tx_bytes=10), "after": reading(nvlink_data_tx_bytes=10 + sent)}
     found = changed(least=least, **ends)
     expected = (
-        None if counted is None else {"gpu0": {"counted": counted, "expected_at_least": least * LEAST_BYTES}}
+        None
+        if counted is None
+        else {"gpu0": {"counted": counted, "expected_at_least": least * COUNTERS_JUDGED_FROM_BYTES}}
     )
     assert found.link_bytes == expected
     assert [one.id for one in found.warnings] == ["unexpected-path"] * warned
 
 
 COUNTED = {"before": reading(nvlink_data_tx_bytes=0), "after": reading(nvlink_data_tx_bytes=1 << 40)}
-SHORT = replace(between("gpu0", "gpu1"), size_bytes=LEAST_BYTES - 8)
+SHORT = replace(between("gpu0", "gpu1"), size_bytes=COUNTERS_JUDGED_FROM_BYTES - 8)
 
 
 @pytest.mark.parametrize(
     ("case", "expected"),
     [
-        (between("gpu0", "gpu1"), LEAST_BYTES),
+        (between("gpu0", "gpu1"), COUNTERS_JUDGED_FROM_BYTES),
         (between("gpu0", "gpu0"), None),
         (between("gpu1", "gpu0"), None),  # gpu1 sends, whose counter stands
         (between("gpu0", "gpu9"), None),
         (between("gpu0", "gpu1", interface="pointer-chase"), None),
-        (between("gpu0", "gpu1", "gpu0", "stream-copy"), LEAST_BYTES),
-        (between("gpu1", "gpu1", "gpu0", "stream-copy"), LEAST_BYTES),
-        (between("gpu0", "gpu0", "gpu1", "stream-triad"), 2 * LEAST_BYTES),
+        (between("gpu0", "gpu1", "gpu0", "stream-copy"), COUNTERS_JUDGED_FROM_BYTES),
+        (between("gpu1", "gpu1", "gpu0", "stream-copy"), COUNTERS_JUDGED_FROM_BYTES),
+        (between("gpu0", "gpu0", "gpu1", "stream-triad"), 2 * COUNTERS_JUDGED_FROM_BYTES),
         (SHORT, None),
-        (replace(between("gpu0", "gpu1"), flows=between("gpu0", "gpu1").flows * 2), 2 * LEAST_BYTES),
+        (
+            replace(between("gpu0", "gpu1"), flows=between("gpu0", "gpu1").flows * 2),
+            2 * COUNTERS_JUDGED_FROM_BYTES,
+        ),
     ],
     ids=str,
 )

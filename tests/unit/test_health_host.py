@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from byteways.run.shared.health_host import LEAST_WINDOW_S, HostLoad, HostMonitor
+from byteways.run.shared.health_host import JUDGED_WINDOW_S, HostLoad, HostMonitor
 from byteways.run.work.worker import Worker
 from tests.machines.synthetic import write
 
@@ -99,7 +99,7 @@ def test_a_short_case_is_judged_with_what_came_before(tmp_path: Path) -> None:
     host = Host(tmp_path)
     monitor = host.monitor()
     host.passes(0.1, others=10)
-    assert ids(monitor.end()) == [], f"nothing is judged over less than {LEAST_WINDOW_S} s"
+    assert ids(monitor.end()) == [], f"nothing is judged over less than {JUDGED_WINDOW_S} s"
     host.passes(3.0, others=300)
     monitor.begin()
     host.passes(0.3)

@@ -82,7 +82,7 @@ def test_a_launcher_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monk
     program, pid = tmp_path / "launch", tmp_path / "pid"
     program.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec sleep 1000\n")
     program.chmod(0o755)
-    monkeypatch.setattr(reach, "LIMIT_S", 0.2)
+    monkeypatch.setattr(reach, "LAUNCH_LIMIT_S", 0.2)
     found = reach.unreachable(find_hosts_launcher(f"{program} {{hostfile}} {{ranks}}"), ["n0"])
     assert found["n0"].startswith("no program started there within")
     with pytest.raises(ProcessLookupError):
@@ -93,7 +93,12 @@ def test_states_of_ranks_on_other_hosts(tmp_path: Path) -> None:
     """Catches a stopped rank that its host does not tell, other programs for ranks, a host that does not
     answer and takes what the others say with it, and a launcher's own words in a line.
     """
-    commands = {7: f"python -m {launchers.MODULE} --ranks 2", 8: "python other", 9: "", 10: launchers.MODULE}
+    commands = {
+        7: f"python -m {launchers.HOSTS_WORKER_MODULE} --ranks 2",
+        8: "python other",
+        9: "",
+        10: launchers.HOSTS_WORKER_MODULE,
+    }
     for pid, command in commands.items():
         (tmp_path / "proc" / str(pid)).mkdir(parents=True)
         (tmp_path / "proc" / str(pid) / "cmdline").write_bytes(command.replace(" ", "\0").encode() + b"\0")

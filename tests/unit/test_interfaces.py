@@ -6,7 +6,7 @@ import pytest
 
 from byteways import _core
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.options import COMMON
+from byteways.plan.options import COMMON_OPTIONS
 
 
 def test_every_row_has_a_mover_and_every_mover_a_row() -> None:
@@ -39,4 +39,4 @@ def test_what_a_row_is_follows_from_its_fields(interface: str) -> None:
     on_teams = {"memcpy-mt", "store", "load"}
     on_teams |= {name for name in INTERFACES if name.startswith(("stream-", "random-"))}
     assert row.team is (interface in on_teams)
-    assert row.takes[-len(COMMON) :] == tuple(option.name for option in COMMON)
+    assert row.takes[-len(COMMON_OPTIONS) :] == tuple(option.name for option in COMMON_OPTIONS)

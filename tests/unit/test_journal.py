@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from byteways.errors import BytewaysError
 from byteways.record import manifest as manifests
 from byteways.record.run_folder import JOURNAL, RunFolder, read_journal, read_manifest
-from byteways.record.samples import SAMPLES, Samples
+from byteways.record.samples import SAMPLES_FILE, Samples
 from byteways.record.samples import encode as encode_samples
 from byteways.record.times import Times
 from byteways.run.conduct import journal as journals
@@ -149,7 +149,7 @@ def test_samples_are_on_the_disk_before_their_record(tmp_path: Path, monkeypatch
     with Journal(tmp_path) as journal:
         one = record(0)
         journal.append(one, Samples(one.case_id, 0, [1.0, 2.0]))
-    both = [(act, name) for name in (SAMPLES, JOURNAL) for act in ("write", "sync")]
+    both = [(act, name) for name in (SAMPLES_FILE, JOURNAL) for act in ("write", "sync")]
     assert done == both
 
 
@@ -161,12 +161,12 @@ def test_samples_beside_records(tmp_path: Path) -> None:
     first, second, third = record(0), record(1), record(2)
     with Journal(tmp_path) as journal:
         orphan = Samples(first.case_id, first.round, [9.0])
-        (tmp_path / SAMPLES).write_bytes(encode_samples(orphan))
+        (tmp_path / SAMPLES_FILE).write_bytes(encode_samples(orphan))
         more = Samples(first.case_id, first.round, [1.0], host_ns=[2.0], flows=[{"path": "a"}])
         journal.append(first, more)
         journal.append(second)
         journal.append(third, Samples(third.case_id, 1, [3.0]))
-    with (tmp_path / SAMPLES).open("ab") as file:
+    with (tmp_path / SAMPLES_FILE).open("ab") as file:
         file.write(b"garbage\n" + encode_samples(Samples(second.case_id, second.round, [5.0]))[:-9])
     run = RunFolder(tmp_path)
     assert run.samples(first) == more
@@ -194,7 +194,7 @@ def test_samples_that_are_no_times_are_refused(tmp_path: Path) -> None:
     """Would catch NaN in a file that other programs read, or half an entry of a record and its samples."""
     with Journal(tmp_path) as journal, pytest.raises(ValueError, match="JSON compliant"):
         journal.append(record(0), Samples("x", 0, [float("nan")]))
-    assert not (tmp_path / SAMPLES).exists() and (tmp_path / JOURNAL).read_bytes() == b""
+    assert not (tmp_path / SAMPLES_FILE).exists() and (tmp_path / JOURNAL).read_bytes() == b""
 
 
 def test_journal_that_is_deleted_meanwhile(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_repair_keeps_what_it_cuts_off(tmp_path: Path) -> None:
         assert len(journal.repair().records) == 1
         journal.append(record(2))
     assert (tmp_path / JOURNAL).read_bytes() == LINES[0] + LINES[2]
-    assert (tmp_path / journals.CUT_OFF).read_bytes() == LINES[1][:40] + b"\n"
+    assert (tmp_path / journals.MEASUREMENTS_CUT_OFF).read_bytes() == LINES[1][:40] + b"\n"
 
 
 def test_manifest_keeps_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,6 +234,6 @@ def test_lead_is_true_of_both_libraries(tmp_path: Path) -> None:
     """Catches windows claimed of a library that has none."""
     build = Builder(run_builder.topology(0))
     trip(build, 8, 840.0)
-    assert topic_of(read(build, tmp_path), "messages").lead == messages.LEAD
-    for sentence in messages.LEAD.split(". "):
+    assert topic_of(read(build, tmp_path), "messages").lead == messages.INTRODUCTION
+    for sentence in messages.INTRODUCTION.split(". "):
         assert "window" not in sentence or "MPI" in sentence

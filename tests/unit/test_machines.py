@@ -16,7 +16,7 @@ from byteways.record.schema import texts
 from byteways.simulate import load, load_text, names, sheet
 from byteways.simulate.faults import GRAMMAR, check_faults, check_rank_faults
 from byteways.simulate.model import SourcedValue
-from byteways.simulate.schema import TABLES
+from byteways.simulate.schema import MODEL_TABLES
 from byteways.simulate.topology import topology_of
 
 WANTED = (
@@ -32,7 +32,7 @@ WANTED = (
 CRUSHER = load("crusher-mi250x")
 FRACTIONS = {
     f"{table}.{key}": kind
-    for table, keys in TABLES.items()
+    for table, keys in MODEL_TABLES.items()
     for key, kind in keys.items()
     if key.endswith("efficiency")
 }

@@ -20,7 +20,7 @@ from byteways.explain.checks.normal import Normal, read_normal
 from byteways.explain.checks.normal_reference import against_normal
 from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, Judged
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import NOT_RANKED
+from byteways.explain.results.summary import WHY_NOT_RANKED
 from byteways.explain.two_runs.setting import METHOD_CHANGES, setting_of, since
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
@@ -209,7 +209,7 @@ def test_obstacles(tmp_path: Path) -> None:
         cases = judge(tmp_path / reason[:8], changed(machine(9), **fields), normal)
         assert words(cases) == {UNKNOWN: 24} and {one.reason for one in cases} == {reason}
     few = judge(tmp_path / "few", machine(9, rounds=1), normal)
-    assert {one.reason for one in few} == {NOT_RANKED}
+    assert {one.reason for one in few} == {WHY_NOT_RANKED}
     assert words(judge(tmp_path / "all", machine(9, rounds=1), normal, least_rounds=False)) == {PASS: 24}
 
 

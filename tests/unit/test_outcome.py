@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.record.record import FIELDS
+from byteways.record.record import RECORD_FIELDS
 from byteways.run.work.health import HealthMonitor, throttle_names
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
 
@@ -172,7 +172,7 @@ def test_every_field_of_an_outcome_is_a_field_of_a_record() -> None:
     outcome = outcome_of(
         gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2, {0: 8})
     )
-    assert set(outcome) - {"samples"} <= {*FIELDS}  # those lie in a file of their own
+    assert set(outcome) - {"samples"} <= {*RECORD_FIELDS}  # those lie in a file of their own
 
 
 def test_misplaced_pages_are_warned_of() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.run.conduct.execution import RESERVE_S, reserve_s
-from byteways.run.conduct.pace import LEAST_PART, MOST_PART, Pace
+from byteways.run.conduct.pace import LEAST_CASE_PART, MOST_PART, Pace
 
 BUFFER = Buffer("cpu0", "pageable")
 CASE = Case("memcpy", "unidirectional", (Flow(BUFFER, BUFFER, "cpu0"),), 4096)
@@ -22,8 +22,8 @@ def test_a_run_that_is_behind_shortens_what_is_left() -> None:
     assert pace.budget_s(PLANNED, 0.0) == 1.0
     for _ in range(5):
         pace.done(PLANNED, 1.0, 8.0)  # four times as slow as planned
-    assert LEAST_PART <= pace.budget_s(PLANNED, 19.0) < 0.2
-    assert pace.budget_s(PLANNED, 30.0) == LEAST_PART
+    assert LEAST_CASE_PART <= pace.budget_s(PLANNED, 19.0) < 0.2
+    assert pace.budget_s(PLANNED, 30.0) == LEAST_CASE_PART
     assert pace.time_left_s > 20
 
 

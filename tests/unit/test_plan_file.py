@@ -58,7 +58,7 @@ def test_rounds_are_appended_and_withdrawn(tmp_path: Path) -> None:
     assert plan_file.read(tmp_path, SUITE).cases == (*PLAN_OF_THREE.cases, *more)
     plan_file.withdraw(tmp_path, [more[1].key])
     assert plan_file.read(tmp_path, SUITE).cases == (*PLAN_OF_THREE.cases, more[0])
-    assert (tmp_path / plan_file.CUT_OFF).read_bytes() == b'{"case_id": "cut o\n'
+    assert (tmp_path / plan_file.PLAN_CUT_OFF).read_bytes() == b'{"case_id": "cut o\n'
 
 
 def test_no_half_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import buffers, footprint
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.legality import TABLE, Reach, interface_offer, memory_offer, refusal
+from byteways.plan.legality import REACH_TABLE, Reach, interface_offer, memory_offer, refusal
 from byteways.plan.memory import MEMORIES, OWNERS
 from byteways.topology.model import PLAIN_COPY, Capabilities, Offer
 from tests.unit.legality import (
@@ -303,10 +303,10 @@ def test_prefetches_to_domains_that_the_call_cannot_name() -> None:
 
 def test_every_combination_has_a_verdict() -> None:
     """Catches a word of the vocabulary that the table does not know, and an empty reason."""
-    for interface, kind in TABLE:
+    for interface, kind in REACH_TABLE:
         assert interface in INTERFACES
         assert kind in ("cpu", "gpu")
-        assert set(TABLE[interface, kind]) == set(MEMORIES) == set(OWNERS)
+        assert set(REACH_TABLE[interface, kind]) == set(MEMORIES) == set(OWNERS)
     devices = ("cpu0", "gpu0", "gpu1")
     for interface, source, executor, memory in itertools.product(INTERFACES, devices, devices, MEMORIES):
         what = case(interface, f"{source}:{memory}", f"{source}:{memory}", executor)
@@ -316,7 +316,7 @@ def test_every_combination_has_a_verdict() -> None:
 
 def test_conditions_are_all_in_use() -> None:
     """Catches a condition that nothing names any more."""
-    assert {reach for row in TABLE.values() for reach in row.values()} == set(Reach)
+    assert {reach for row in REACH_TABLE.values() for reach in row.values()} == set(Reach)
 
 
 def test_without_a_probe_nothing_is_believed() -> None:

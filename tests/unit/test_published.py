@@ -50,10 +50,10 @@ def test_cells_are_of_the_vocabulary(machine: str) -> None:
     """Would catch an interface, memory kind or endpoint that no run can have."""
     for value in published.load(machine):
         assert value.method in published.METHODS
-        assert value.pattern in published.PATTERNS
+        assert value.pattern in published.PUBLISHED_PATTERNS
         assert value.metric in published.METRICS
         assert value.exactness in published.EXACTNESS
-        assert (value.counts in published.COUNTS) == (value.metric == "bandwidth")
+        assert (value.counts in published.PUBLISHED_COUNTS) == (value.metric == "bandwidth")
         assert value.source_key and value.locator and value.system and value.timing
         for buffer in (value.source, value.destination):
             assert Buffer.parse(str(buffer)) == buffer

@@ -21,8 +21,8 @@ from byteways.run.conduct.rank_checks import check_ranks, doubts_about_ranks, gp
 from byteways.run.shared import rank_faults
 from byteways.run.shared.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
 from byteways.run.shared.rank_faults import (
-    DEVICE,
-    EXECUTOR,
+    DEVICE_FIELD,
+    EXECUTOR_FIELD,
     ProcessWatch,
     blamed,
     blamed_for,
@@ -218,19 +218,19 @@ FAILED = "cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure) 
 def test_a_loss_between_ranks_counts_against_the_device_that_is_named(reason: str, culprit: str) -> None:
     """Catches the first rank's GPU given up for another one that was lost."""
     case = planned(("gpu0", "gpu1")).case
-    assert blamed_for(case, reason) == (DEVICE, culprit)
-    assert (DEVICE, culprit) in [*culprits_of(case)]
+    assert blamed_for(case, reason) == (DEVICE_FIELD, culprit)
+    assert (DEVICE_FIELD, culprit) in [*culprits_of(case)]
 
 
 @pytest.mark.parametrize(
     ("executors", "reason", "culprit"),
     [
-        (["gpu0"], "no answer within 20 s", (EXECUTOR, "gpu0")),
-        (["gpu0"], FAILED.format("gpu0"), (EXECUTOR, "gpu0")),
-        (["gpu0"], FAILED.format("gpu1"), (DEVICE, "gpu1")),
-        (["gpu0"], FAILED.format("gpu7"), (EXECUTOR, "gpu0")),
-        (["gpu0", "gpu1"], "no answer within 20 s", (EXECUTOR, "gpu0 and gpu1")),
-        (["gpu0", "gpu1"], FAILED.format("gpu1"), (EXECUTOR, "gpu1")),
+        (["gpu0"], "no answer within 20 s", (EXECUTOR_FIELD, "gpu0")),
+        (["gpu0"], FAILED.format("gpu0"), (EXECUTOR_FIELD, "gpu0")),
+        (["gpu0"], FAILED.format("gpu1"), (DEVICE_FIELD, "gpu1")),
+        (["gpu0"], FAILED.format("gpu7"), (EXECUTOR_FIELD, "gpu0")),
+        (["gpu0", "gpu1"], "no answer within 20 s", (EXECUTOR_FIELD, "gpu0 and gpu1")),
+        (["gpu0", "gpu1"], FAILED.format("gpu1"), (EXECUTOR_FIELD, "gpu1")),
     ],
 )
 def test_a_loss_within_a_process(executors: list[str], reason: str, culprit: tuple[str, str]) -> None:
@@ -240,7 +240,7 @@ def test_a_loss_within_a_process(executors: list[str], reason: str, culprit: tup
     assert blamed_for(case, reason) == culprit
     assert culprit in [*culprits_of(case)]
     alone = Case("copy", "unidirectional", (Flow(ends[0], ends[0], "gpu0"),), 1024)
-    spared = culprit in ((DEVICE, "gpu1"), (EXECUTOR, "gpu1"), (EXECUTOR, "gpu0 and gpu1"))
+    spared = culprit in ((DEVICE_FIELD, "gpu1"), (EXECUTOR_FIELD, "gpu1"), (EXECUTOR_FIELD, "gpu0 and gpu1"))
     assert (culprit in [*culprits_of(alone)]) != spared
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.record.record import FIELDS
+from byteways.record.record import RECORD_FIELDS
 from byteways.run.work.rank_outcome import outcome_of_ranks
 from tests.unit.test_outcome import measurement
 
@@ -84,7 +84,7 @@ def test_figures(case: Case, figures: dict[str, Any]) -> None:
 def test_every_field_is_a_field_of_a_record() -> None:
     """Catches a field that no reader of a run finds."""
     found = outcome(case("mpi", "unidirectional", TO), host_ns=7.0, discarded=[])
-    assert found.keys() - {"samples"} <= {*FIELDS}
+    assert found.keys() - {"samples"} <= {*RECORD_FIELDS}
     assert found["status"] == "measured" and found["reason"] is None
     assert (found["gated"], found["batch"], found["host_ns"]) == (False, 4, 7.0)
     assert found["samples_ns"][0] == pytest.approx(999.1234, rel=1e-6)

@@ -140,7 +140,7 @@ def test_which_call_blocks(interface: str, waits: bool) -> None:
 
 def test_what_blocks_to_saturate_counts() -> None:
     """Catches the two ways of counting exchanged."""
-    assert saturation.COUNTS[False] == "one direction" and saturation.COUNTS[True] == "read + write"
+    assert saturation.COUNT_NAMES[False] == "one direction" and saturation.COUNT_NAMES[True] == "read + write"
 
 
 def test_a_repeated_run_without_data_has_no_series(tmp_path: Path) -> None:

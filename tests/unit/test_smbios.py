@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.topology.smbios import TABLES, memory_rate, read_modules
+from byteways.topology.smbios import DMI_TABLES, memory_rate, read_modules
 
 
 def device(
@@ -32,7 +32,7 @@ END = bytes([127, 4, 0, 0]) + b"\0\0"
 
 
 def sysfs(folder: Path, *structures: bytes, channels: int = 0) -> Path:
-    place = folder / TABLES
+    place = folder / DMI_TABLES
     place.parent.mkdir(parents=True)
     place.write_bytes(BIOS + b"".join(structures) + END)
     for channel in range(channels):

@@ -11,7 +11,7 @@ import pytest
 
 from byteways.explain.studies.claims import Verdict, judge
 from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER
-from byteways.explain.studies.verdicts import ASSUMED, BUILT_IN, CLOSE, HOLDS, UNTESTED
+from byteways.explain.studies.verdicts import ASSUMED_BY_MODEL, BUILT_IN, CLOSE, HOLDS, UNTESTED
 from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
 from byteways.studies.study import ClaimCheck, PublishedClaim
 from tests.unit.study_sheet import CHECKS, GIB, KIB, MIB, SHEET, FakeLine, FakePlace, FakeSheet, verdict
@@ -66,7 +66,7 @@ def test_a_claim_that_was_held_out_is_tested_by_fitted_numbers() -> None:
     assert on_model("copy@quad/1GiB", fitting, "50 GB/s").verdict == FAILS
     guess = PlacedSheet(SHEET.figures, guessed=True)
     claim = PublishedClaim("one", "", (ClaimCheck("value", {"of": "copy@quad/1GiB", "at_most": "52 GB/s"}),))
-    assert judge(claim, guess, fitting).verdict == ASSUMED  # type: ignore[arg-type]
+    assert judge(claim, guess, fitting).verdict == ASSUMED_BY_MODEL  # type: ignore[arg-type]
 
 
 def test_built_in_is_what_rests_on_fitted_values_alone() -> None:
@@ -82,7 +82,7 @@ def test_built_in_is_what_rests_on_fitted_values_alone() -> None:
 def test_what_no_value_stands_beside_is_not_tested_by_an_assumption() -> None:
     """A model has numbers that nobody published: that they agree with a sentence is no evidence for it."""
     found = on_model("copy@quad/1GiB", FakeFitting({"quad": NEITHER}))
-    assert found.verdict == ASSUMED and "the model has assumed copy at quad" in found.detail
+    assert found.verdict == ASSUMED_BY_MODEL and "the model has assumed copy at quad" in found.detail
     taken = FakeFitting({"quad": NEITHER}, taken=("one",))
     assert on_model("copy@quad/1GiB", taken).verdict == BUILT_IN
 

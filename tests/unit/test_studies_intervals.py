@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.explain.studies.claims import Verdict, judge
-from byteways.explain.studies.verdicts import ASSUMED, CLOSE, HOLDS, UNTESTED
+from byteways.explain.studies.verdicts import ASSUMED_BY_MODEL, CLOSE, HOLDS, UNTESTED
 from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
 from byteways.studies.study import ClaimCheck, PublishedClaim
 from tests.unit.study_sheet import CHECKS, SHEET, FakeSheet, checked, verdict
@@ -123,5 +123,5 @@ def test_the_ends_of_a_range_are_part_of_it() -> None:
 def test_a_guess_confirms_nothing() -> None:
     """Would catch "holds" of a figure that a machine model has from nowhere."""
     found = verdict(FakeSheet(SHEET.figures, assumed=True, guessed=True), **YES)
-    assert found.verdict == ASSUMED
+    assert found.verdict == ASSUMED_BY_MODEL
     assert found.detail.startswith("the model assumes all parameters behind copy at quad: 51.00 GB/s")

@@ -309,8 +309,8 @@ def test_lines_of_keys() -> None:
 
 def test_every_word_has_a_meaning_and_options() -> None:
     """Catches a new interface, memory or pattern that `list` and the documentation would not know."""
-    assert tuple(vocabulary.MEMORIES) == MEMORIES
-    assert tuple(vocabulary.PATTERNS) == PATTERNS
+    assert tuple(vocabulary.MEMORY_MEANINGS) == MEMORIES
+    assert tuple(vocabulary.PATTERN_MEANINGS) == PATTERNS
 
 
 def test_shipped_suites_name_no_machine() -> None:

@@ -38,7 +38,7 @@ def test_the_answer_is_data(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_call_that_hangs_is_named_and_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a wait without limit, a reply that does not name the call, and a second wait for it."""
     child(monkeypatch, _HANGS)
-    monkeypatch.setattr(vendor_query, "LIMIT_S", 0.2)
+    monkeypatch.setattr(vendor_query, "CALL_LIMIT_S", 0.2)
     reply = query("any")
     assert (reply.timed_out, reply.call, reply.waited_s) == (True, "count", 0.2)
     monkeypatch.setattr(vendor_query, "module_command", None)
@@ -94,7 +94,7 @@ def test_silent_nvml_is_a_note_and_left_out_by_workers(
 ) -> None:
     """Catches discovery that waits for ever, and workers that wait for the same call again."""
     child(monkeypatch, _HANGS)
-    monkeypatch.setattr(vendor_query, "LIMIT_S", 0.1)
+    monkeypatch.setattr(vendor_query, "CALL_LIMIT_S", 0.1)
     found = discover(sysfs=tmp_path / "sys", proc=tmp_path / "proc", allowed_cores=[0], environment={})
     assert "NVML: count did not answer within 0.1 s" in found.notes
     assert vendor_query.worker_environment() == {"BYTEWAYS_NVML": "0"}

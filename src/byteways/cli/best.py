@@ -149,7 +149,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     """Measures the question and answers it, on a real machine within LIMIT_S."""
     from byteways.explain.best.answers import answers, left_out
     from byteways.plan.budget import BudgetError
-    from byteways.plan.question import LIMIT_S
+    from byteways.plan.question import ANSWER_WITHIN_S
     from byteways.record.simulation_mark import relabel_as_simulated
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import simulation_of
@@ -159,17 +159,19 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     began = time.monotonic()
     simulation = simulation_of(machine, None)
     # A simulated answer must not depend on the speed of this machine.
-    limit = TimeLimit(None if simulation else LIMIT_S, began)
+    limit = TimeLimit(None if simulation else ANSWER_WITHIN_S, began)
     with private_folder() as own:
         try:
             folder, planned = _measured(asked, simulation, out or own / "best", limit)
         except Interrupted as stopped:
             if limit.over:
-                raise _no_time(LIMIT_S, "the devices of this machine were still being opened") from stopped
+                raise _no_time(
+                    ANSWER_WITHIN_S, "the devices of this machine were still being opened"
+                ) from stopped
             say(f"interrupted by {stopped}")
             return ExitStatus.INTERRUPTED
         except BudgetError as error:
-            raise _no_time(LIMIT_S, f"{error.cause}, as estimated") from error
+            raise _no_time(ANSWER_WITHIN_S, f"{error.cause}, as estimated") from error
         took_s = time.monotonic() - began
         kept = f" into {out}" if out else ""
         say(relabel_as_simulated(f"measured now{kept}, in {took_s:.1f} s", simulation is not None))

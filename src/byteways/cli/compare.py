@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CASE, LINK_CLASS = "case", "link-class"
 #: Most differing cases, differences of environment and failed cases that are printed without --all.
-MOST_CASES, MOST_DIFFERENCES, MOST_FAILED = 30, 20, 10
+MOST_PRINTED_CASES, MOST_DIFFERENCES, MOST_FAILED = 30, 20, 10
 #: Cases of unlike machines: one of them has other GPUs in each, so that few rows say it all.
 MOST_OF_MACHINES = 5
 
@@ -90,7 +90,7 @@ def _print(compared: Comparison, folders: Sequence[RunFolder], every: bool) -> N
     for mark in _marks(own):
         echo(mark)
     first, second = compared.names
-    most = MOST_CASES if compared.same_gpus else MOST_OF_MACHINES
+    most = MOST_PRINTED_CASES if compared.same_gpus else MOST_OF_MACHINES
     blocks: list[TextTable | Lines] = [Lines("runs", (f"first: {first}", f"second: {second}"))]
     blocks += [_environment(compared, own), Lines("result", tuple(_result(compared, most)))]
     if not compared.same_gpus:
@@ -189,7 +189,7 @@ def _classes_as_data(compared: Comparison, folders: Sequence[RunFolder]) -> dict
 def _class_tables(rows: Sequence[MachinesRow], every: bool = True) -> list[TextTable | Lines]:
     """Returns a table for each kind of pair; of the largest size alone unless every row is asked for."""
     from byteways.cli.layout import TextTable
-    from byteways.explain.results.selection import KINDS
+    from byteways.explain.results.selection import PAIR_KINDS
     from byteways.explain.results.summary import group_by
     from byteways.explain.two_runs.wording_comparison import class_row
 
@@ -199,6 +199,6 @@ def _class_tables(rows: Sequence[MachinesRow], every: bool = True) -> list[TextT
         largest = max(row.size_bytes for row in some)
         shown = [row for row in some if every or row.size_bytes == largest]
         left_out = "" if len(shown) == len(some) else "; other sizes: --all"
-        title = f"{KINDS[between]}, parts of the nominal peak{left_out}"
+        title = f"{PAIR_KINDS[between]}, parts of the nominal peak{left_out}"
         tables.append(TextTable(title, columns, tuple(map(class_row, shown))))
     return tables

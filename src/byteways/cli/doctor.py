@@ -19,7 +19,7 @@ import typer
 
 from byteways import __version__
 from byteways.cli.terminal import echo
-from byteways.doctor.check import STATES, Diagnosis
+from byteways.doctor.check import CHECK_STATES, Diagnosis
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
 from byteways.text import visible
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from byteways.topology.nvml import Nvml
 
 #: Maximum width of text, and its width in a pipe, where the reader's window is unknown.
-WIDTH = 100
+MOST_TEXT_WIDTH = 100
 #: Seconds to observe the host's load. GPU utilisation is averaged over the last second, which should not
 #: include the probing worker.
 WATCH_S = 1.0
@@ -70,7 +70,7 @@ def examine() -> tuple[list[Diagnosis], bool]:
     from byteways.doctor.devices import check_gpus, check_mps, check_odd_ones
     from byteways.doctor.gpu_driver import check_gpu_driver
     from byteways.doctor.host import check_host
-    from byteways.doctor.libraries import OPTIONAL, check_libraries, check_optional
+    from byteways.doctor.libraries import OPTIONAL_LIBRARIES, check_libraries, check_optional
     from byteways.doctor.process import check_process
     from byteways.run.shared.health_host import HostMonitor
     from byteways.run.shared.mpi_library import mpi_report_found
@@ -87,7 +87,7 @@ def examine() -> tuple[list[Diagnosis], bool]:
     management = nvml.read()
     reports = [*(found.libraries if found else []), *([management.report] if management.report else [])]
     checks += check_libraries(reports, {vendor for vendor, _ in on_bus}, os.environ)
-    checks.append(check_optional(mpi_report_found(), os.environ, OPTIONAL["mpi"]))
+    checks.append(check_optional(mpi_report_found(), os.environ, OPTIONAL_LIBRARIES["mpi"]))
     if found is not None:
         users = gpu_users(found.capabilities, management)
         checks += check_gpus(found.capabilities, management.devices, on_bus, users)
@@ -145,7 +145,7 @@ def _own_hint(hint: str | None) -> str:
     return hint if hint and "doctor" not in hint else reinstall
 
 
-def lines(checks: Sequence[Diagnosis], width: int = WIDTH) -> list[str]:
+def lines(checks: Sequence[Diagnosis], width: int = MOST_TEXT_WIDTH) -> list[str]:
     """Formats findings as text wrapped to `width`; echo() removes the colours if not on a terminal."""
     checks = [replace(check, text=visible(check.text)) for check in checks]  # may contain variables' values
     text: list[str] = []
@@ -161,7 +161,9 @@ def lines(checks: Sequence[Diagnosis], width: int = WIDTH) -> list[str]:
 
 
 def _width() -> int:
-    return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+    return (
+        min(MOST_TEXT_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else MOST_TEXT_WIDTH
+    )
 
 
 def _check(check: Diagnosis, width: int) -> list[str]:
@@ -184,7 +186,7 @@ def _check(check: Diagnosis, width: int) -> list[str]:
 def _summary(states: Mapping[str, int]) -> str:
     parts = [
         f"{states[state]} {state}{'s' if states[state] > 1 else ''}"
-        for state in STATES[:0:-1]
+        for state in CHECK_STATES[:0:-1]
         if states[state]
     ]
     return ", ".join(parts) if parts else "No problems found."

@@ -34,7 +34,7 @@ from byteways.run.hosts.execution import (
 )
 from byteways.run.hosts.facts import ends_of
 from byteways.run.hosts.job import HostsJob
-from byteways.run.hosts.launchers import MODULE, find_hosts_launcher
+from byteways.run.hosts.launchers import HOSTS_WORKER_MODULE, find_hosts_launcher
 from byteways.run.shared.options import RunOptions
 from byteways.units import format_duration, format_size
 
@@ -291,7 +291,7 @@ def _launcher_line(options: RunOptions, plan: HostsPlan) -> str:
         if options.launcher is not None:
             raise
         return f"none ({error.what}; {error.hint})"
-    program = ["python", "…/byteways/start.py", MODULE, *launcher.worker_words(names)]
+    program = ["python", "…/byteways/start.py", HOSTS_WORKER_MODULE, *launcher.worker_words(names)]
     return " ".join(launcher.line(names, Path("RUN/hosts.txt"), program))
 
 

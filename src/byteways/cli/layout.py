@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 #: Terminal width from which long-text columns are side by side.
-WIDE = 140
+SIDE_BY_SIDE_FROM = 140
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _show_rich(console: Console, block: TextTable | Lines) -> None:
         for line in block.lines:
             console.print(Padding(Text(line), (0, 0, 0, 2)))
         return
-    if block.sentences and console.width < WIDE:
+    if block.sentences and console.width < SIDE_BY_SIDE_FROM:
         for first, *others in block.rows:
             console.print(Padding(Text(first, style="bold"), (0, 0, 0, 2)))
             for text in others:

@@ -163,7 +163,7 @@ def machines(_: KnownMachine | None) -> SectionRows:
 def patterns(machine: KnownMachine | None) -> SectionRows:
     """Returns the patterns, and whether this machine has enough devices for them."""
     rows = []
-    for name, meaning in vocabulary.PATTERNS.items():
+    for name, meaning in vocabulary.PATTERN_MEANINGS.items():
         devices, gpus = vocabulary.PATTERN_NEEDS[name]
         reason = lacking(name, machine.topology) if machine else None
         needs = {"devices": devices, "gpus": gpus}
@@ -193,7 +193,7 @@ def memory(machine: KnownMachine | None) -> SectionRows:
             "elsewhere": [*elsewhere("memory", name)],
             **_here(machine, name, memory_offer, lambda memory, kind: kind in OWNERS[memory]),
         }
-        for name, meaning in vocabulary.MEMORIES.items()
+        for name, meaning in vocabulary.MEMORY_MEANINGS.items()
     )
 
 

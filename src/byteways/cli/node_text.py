@@ -19,12 +19,12 @@ SIDE_BY_SIDE = 6
 #: Shares of the peak from which a number has this style; the number says the same without colour.
 STYLES = ((0.85, "green"), (0.7, "cyan"), (0.5, "yellow"), (0.0, "bold red"))
 #: Percentage points by which shares of the peak may differ that a line says instead of a matrix.
-EVEN = 2
+EVEN_WITHIN = 2
 #: Up to this many columns each has its whole name; with more, marks stand in the gaps between numbers.
 SPACED = 10
-NONE = "·"
+NO_VALUE = "·"
 #: Beside a number: an outlier among equal links.
-ODD = "!"
+OUTLIER_SIGN = "!"
 INDENT = 2
 
 #: A cell's text with its style.
@@ -89,16 +89,16 @@ def _grids(matrix: NodeMatrix) -> list[tuple[str, list[Text]]]:
 
 def _even(matrix: NodeMatrix) -> str:
     """Returns what pairs reach of the peak, if those of a kind are nearly equal; else ''."""
-    from byteways.explain.node_matrix import HOST
+    from byteways.explain.node_matrix import HOST_HEADING
 
     if len(matrix.names) <= SIDE_BY_SIDE or any(pair not in matrix.shares for pair in matrix.cells):
         return ""
     kinds: dict[str, set[int]] = {}
     for pair, share in matrix.shares.items():
-        kinds.setdefault("with the host" if HOST in pair else "among each other", set()).add(
+        kinds.setdefault("with the host" if HOST_HEADING in pair else "among each other", set()).add(
             round(100 * share)
         )
-    if any(max(some) - min(some) > EVEN for some in kinds.values()):
+    if any(max(some) - min(some) > EVEN_WITHIN for some in kinds.values()):
         return ""
     told = (
         f"{'–'.join(map(str, sorted({min(some), max(some)})))} % {kind}"
@@ -113,12 +113,15 @@ def _lines(matrix: NodeMatrix, cell: Callable[[_Pair], _Cell]) -> list[Text]:
 
     heads = _heads(matrix.names)
     rows = [
-        [cell((row, column)) if (row, column) in matrix.cells else (NONE, "dim") for column in matrix.names]
+        [
+            cell((row, column)) if (row, column) in matrix.cells else (NO_VALUE, "dim")
+            for column in matrix.names
+        ]
         for row in matrix.names
     ]
     gap = 2 if len(heads) <= SIDE_BY_SIDE else 1
     if len(heads) > SPACED:  # a mark stands in the gap
-        texts = [[text.lstrip(ODD) for text, _ in row] for row in rows]
+        texts = [[text.lstrip(OUTLIER_SIGN) for text, _ in row] for row in rows]
     else:
         texts = [[text for text, _ in row] for row in rows]
     widths = [max(len(head), *(len(row[at]) for row in texts)) + gap for at, head in enumerate(heads)]
@@ -155,20 +158,20 @@ def _rate(matrix: NodeMatrix, pair: _Pair) -> str:
 
 
 def _marked(matrix: NodeMatrix, pair: _Pair, number: str) -> str:
-    mark = ODD * (pair in matrix.odd)
+    mark = OUTLIER_SIGN * (pair in matrix.odd)
     return f"{mark}{number}" if len(matrix.names) > SPACED else f"{number}{mark}"
 
 
 def _share(matrix: NodeMatrix, pair: _Pair) -> str:
     share = matrix.shares.get(pair)
-    return NONE if share is None else f"{100 * share:.0f}"
+    return NO_VALUE if share is None else f"{100 * share:.0f}"
 
 
 def _both(matrix: NodeMatrix, pair: _Pair) -> _Cell:
     share = matrix.shares.get(pair)
     part = f" {100 * share:3.0f}%" if share is not None else " " * 5
     # A column for the mark, so that numbers stay below each other.
-    mark = (ODD if pair in matrix.odd else " ") if matrix.odd else ""
+    mark = (OUTLIER_SIGN if pair in matrix.odd else " ") if matrix.odd else ""
     return f"{_rate(matrix, pair)}{part}{mark}", _style(matrix, pair)
 
 
@@ -181,14 +184,14 @@ def _style(matrix: NodeMatrix, pair: _Pair) -> str:
 
 def _notes(matrix: NodeMatrix) -> list[str]:
     """Returns which way stands for which kind of pair, and what the marks mean."""
-    from byteways.explain.results.selection import KINDS
+    from byteways.explain.results.selection import PAIR_KINDS
 
     kinds: dict[str, list[str]] = {}
     for what, label in matrix.ways:
         kinds.setdefault(what, []).append(label)
     notes = [text for text in [_even(matrix)] if text]
-    notes += [f"{KINDS.get(what, what)}: {'; '.join(labels)}" for what, labels in kinds.items()]
+    notes += [f"{PAIR_KINDS.get(what, what)}: {'; '.join(labels)}" for what, labels in kinds.items()]
     notes += matrix.faster
     if matrix.odd:
-        notes.append(f"{ODD} an outlier among equal links")
+        notes.append(f"{OUTLIER_SIGN} an outlier among equal links")
     return notes

@@ -76,17 +76,17 @@ def print_title(console: Console, index: Index, findings: Sequence[Finding]) -> 
 def print_headline(console: Console, index: Index, mark: str) -> None:
     """Prints the recommended interface by kind of pair at three sizes."""
     from byteways.explain.best.headline import headline, rows_of_text
-    from byteways.explain.claims.wording import ALIKE
+    from byteways.explain.claims.wording import NO_DIFFERENCE
 
     first = headline(index)
     if first is None:
         return
     title = "Recommended interface by path"
     full = [[relabel_as_simulated(cell, index.simulated) for cell in row] for row in rows_of_text(first)]
-    short = [[cell.replace(f"{ALIKE} from ", "≈ ") for cell in row] for row in full]
+    short = [[cell.replace(f"{NO_DIFFERENCE} from ", "≈ ") for cell in row] for row in full]
     print_table(console, mark, title, ["between", *first.size_names], short)
     if short != full:
-        console.print(f"≈: {ALIKE}", style="dim")
+        console.print(f"≈: {NO_DIFFERENCE}", style="dim")
 
 
 def print_findings(console: Console, found: Sequence[Finding], title: str = "Findings") -> None:

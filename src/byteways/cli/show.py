@@ -237,9 +237,9 @@ def _print_topics(console: Console, index: Index, mark: str) -> None:
 
 
 def _print_grid(console: Console, grid: Grid, mark: str) -> None:
-    from byteways.report.numbers import UNITS, cell_number, peaks_of
+    from byteways.report.numbers import METRIC_UNITS, cell_number, peaks_of
 
-    title = f"{grid.heading()}, {UNITS[grid.quantity]}"
+    title = f"{grid.heading()}, {METRIC_UNITS[grid.quantity]}"
     rows = [
         (
             row.label,

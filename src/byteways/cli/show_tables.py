@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 #: Blanks between two columns.
-BETWEEN = 2
+COLUMN_SPACE = 2
 #: Least width of a text column, if its text is that long.
-WORDS = 18
+LEAST_TEXT_COLUMN = 18
 
 
 def parts(
@@ -33,14 +33,14 @@ def parts(
     needs = [_need(index, headings, rows, index in figures) for index in range(len(headings))]
     first = min(figures, default=len(headings))
     names = list(range(min(max(first, 1), len(headings))))
-    if sum(needs[index] + BETWEEN for index in names) > width // 2:  # little room for values: wrap more
+    if sum(needs[index] + COLUMN_SPACE for index in names) > width // 2:  # little room for values: wrap more
         for index in names:
             needs[index] = _need(index, headings, rows, False, 0)
-    taken = sum(needs[index] + BETWEEN for index in names)
+    taken = sum(needs[index] + COLUMN_SPACE for index in names)
     found: list[list[int]] = [[*names]]
     used = taken
     for index in range(len(names), len(headings)):
-        more = needs[index] + BETWEEN
+        more = needs[index] + COLUMN_SPACE
         if used + more > width and len(found[-1]) > len(names):
             found.append([*names])
             used = taken
@@ -50,7 +50,11 @@ def parts(
 
 
 def _need(
-    index: int, headings: Sequence[str], rows: Sequence[Sequence[str]], figure: bool, words: int = WORDS
+    index: int,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    figure: bool,
+    words: int = LEAST_TEXT_COLUMN,
 ) -> int:
     """Returns the least width of a column in characters: its longest word, or a whole value."""
     texts = {row[index] for row in rows}
@@ -89,7 +93,7 @@ def _print_part(
     figures: Collection[int],
     columns: Sequence[int],
 ) -> None:
-    room = console.width - BETWEEN * (len(columns) - 1)
+    room = console.width - COLUMN_SPACE * (len(columns) - 1)
     least = [_need(column, headings, rows, column in figures, 0) for column in columns]
     if sum(least) > room:  # words are cut, values never
         least = [need if column in figures else 1 for column, need in zip(columns, least, strict=True)]
@@ -97,10 +101,10 @@ def _print_part(
     widths = fitted(natural, least, room)
     right = {place for place, column in enumerate(columns) if column in figures}
     heads = [headings[column] for column in columns]
-    for line in aligned([heads], widths, right, BETWEEN):
+    for line in aligned([heads], widths, right, COLUMN_SPACE):
         console.out(line, style="bold", highlight=False)
     if console.is_terminal:
-        console.out((" " * BETWEEN).join("─" * width for width in widths), style="dim", highlight=False)
+        console.out((" " * COLUMN_SPACE).join("─" * width for width in widths), style="dim", highlight=False)
     body = [[row[column] for column in columns] for row in rows]
     if body:
-        console.out("\n".join(aligned(body, widths, right, BETWEEN)), highlight=False)
+        console.out("\n".join(aligned(body, widths, right, COLUMN_SPACE)), highlight=False)

@@ -18,7 +18,7 @@ from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.json_text import json_text
-from byteways.plan.device_sample import MOST_DEVICES
+from byteways.plan.device_sample import ALL_UP_TO_DEVICES
 from byteways.record.run_folder import read_manifest
 from byteways.record.simulation_mark import mark_of
 from byteways.run.conduct.simulation import simulation_of
@@ -144,7 +144,7 @@ def blocks(topology: Topology, *, every: bool = False) -> list[TextTable | Lines
         topology: The machine.
         every: Whether to show each device of a large machine, and not classes of equal ones.
     """
-    whole = every or len(topology.devices) <= MOST_DEVICES
+    whole = every or len(topology.devices) <= ALL_UP_TO_DEVICES
     cpus = [device for device in topology.devices if device.kind == "cpu"]
     gpus = [device for device in topology.devices if device.kind == "gpu"]
     shown: list[TextTable | Lines] = [_cpu_table(topology.host, cpus, whole), _host_memory(topology)]

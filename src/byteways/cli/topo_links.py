@@ -18,7 +18,7 @@ MATRIX_WIDTH = 96
 #: Most devices of a matrix, and of a list of routed pairs: both grow with the square of their number.
 MOST_IN_MATRIX = 128
 #: With more links than this, links of equal class share rows, to fit a screen.
-ROWS = 24
+LINKS_ON_SCREEN = 24
 #: Maximum number of links named in a shared row.
 NAMED_A_ROW = 4
 #: Of a class of links, the pairs that are named; and the most lines of a tree by class.
@@ -45,7 +45,7 @@ def table(links: Sequence[Link], sources: dict[str, int], whole: bool = True) ->
     names = [f"{link.a}<>{link.b}" for link in links]
     columns = ("class", "peak per direction", "signalling", "source")
     right = frozenset({"peak per direction", "signalling", "links"})
-    if len(links) <= ROWS:
+    if len(links) <= LINKS_ON_SCREEN:
         single = tuple((name, *fact) for name, fact in zip(names, facts, strict=True))
         return TextTable("Links", ("link", *columns), single, right)
     rows: list[tuple[str, ...]] = []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-STATES = ("ok", "warning", "problem")
+CHECK_STATES = ("ok", "warning", "problem")
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from byteways.doctor.check import Diagnosis
-from byteways.topology.unusable_gpus import VENDORS
+from byteways.topology.unusable_gpus import LIBRARY_VENDORS
 
 #: Optional libraries and the cases that need them.
-OPTIONAL = {
+OPTIONAL_LIBRARIES = {
     "mpi": "cases of several processes",
     **dict.fromkeys(("nccl", "rccl"), "the interfaces xccl and xccl-ping-pong"),
 }
@@ -27,10 +27,10 @@ def check_libraries(
         vendors: Vendors of the GPUs on the PCI bus; libraries of other vendors may be absent.
         environment: If BYTEWAYS_LIB… names a library of a vendor, that vendor's libraries are required.
     """
-    named = {vendor for library, vendor in VENDORS.items() if _setting(library) in environment}
+    named = {vendor for library, vendor in LIBRARY_VENDORS.items() if _setting(library) in environment}
     return [
-        check_optional(report, environment, OPTIONAL[str(report["library"])])
-        if report["library"] in OPTIONAL
+        check_optional(report, environment, OPTIONAL_LIBRARIES[str(report["library"])])
+        if report["library"] in OPTIONAL_LIBRARIES
         else _check(report, {*vendors, *named})
         for report in reports
     ]
@@ -62,7 +62,7 @@ def _setting(library: str) -> str:
 
 
 def _check(report: Mapping[str, Any], vendors: Collection[str]) -> Diagnosis:
-    vendor = VENDORS.get(str(report["library"]))
+    vendor = LIBRARY_VENDORS.get(str(report["library"]))
     needed = vendor in vendors if vendor else bool(vendors)
     name, missing = str(report["library"]), report["missing"]
     where = f"{report['path']}, found by {report['found_by']}" if report["path"] else _searched(report)

@@ -13,7 +13,7 @@ from byteways.explain.best.representative import by_one_variant, representatives
 from byteways.explain.claims.finding import Finding
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
-    KINDS,
+    PAIR_KINDS,
     broadest_size,
     by_nearest,
     kind,
@@ -24,9 +24,9 @@ from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.messages import is_latency, messages
 
 #: Row and column of the host memory nearest to each GPU.
-HOST = "host"
+HOST_HEADING = "host"
 #: Stands for the kind of pair where nothing was measured within one process.
-BETWEEN_RANKS = "Between ranks"
+RANKS_HEADING = "Between ranks"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ def _of_devices(index: Index, found: Mapping[tuple[str, str], Result]) -> dict[t
         if gpus and not any(end.startswith("gpu") for end in (source, destination)):
             continue
         if by_nearest(cell, index.topology):
-            first, second = (HOST if gpus and end.startswith("cpu") else end for end in (source, destination))
+            first, second = (
+                HOST_HEADING if gpus and end.startswith("cpu") else end for end in (source, destination)
+            )
             cells[first, second] = cell
     return cells
 
@@ -86,7 +88,7 @@ def _of_ranks(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     cells: dict[tuple[str, str], Result] = {}
     for alike in group_by(sent, lambda cell: (kind(cell), _class(index, cell))).values():
         cells |= by_one_variant(alike, lambda cell: (cell.source.place, cell.destination.place))
-    ways = {(BETWEEN_RANKS, cell.variant.label()): None for cell in cells.values()}
+    ways = {(RANKS_HEADING, cell.variant.label()): None for cell in cells.values()}
     return _matrix(index, findings, {size}, cells, ways)
 
 
@@ -110,14 +112,14 @@ def _matrix(
 
 def _ordered(ways: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Returns the ways by kind of pair in the order of KINDS."""
-    kinds = [*KINDS]
+    kinds = [*PAIR_KINDS]
     return tuple(sorted(ways, key=lambda way: kinds.index(way[0]) if way[0] in kinds else len(kinds)))
 
 
 def _order(name: str) -> tuple[object, ...]:
     """Sort key: by rank, then by device; the host comes last."""
     before, _, device = name.rpartition("/")
-    return name == HOST, int(before or 0), *label_order(device)
+    return name == HOST_HEADING, int(before or 0), *label_order(device)
 
 
 def _class(index: Index, cell: Result) -> str:

@@ -19,7 +19,14 @@ from byteways.explain.display.grids import (
 )
 from byteways.explain.results.index import Index
 from byteways.explain.results.obstacles import Reason, WarningGroup, not_measured, of_equal_devices
-from byteways.explain.results.selection import APART, KINDS, at_largest, concurrent, kind, label_order
+from byteways.explain.results.selection import (
+    PAIR_KINDS,
+    WITH_OWN_TABLES,
+    at_largest,
+    concurrent,
+    kind,
+    label_order,
+)
 from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.subjects.interference import slowdowns
 from byteways.explain.subjects.saturation import below_the_best
@@ -42,7 +49,7 @@ class PatternRow:
 def patterns(found: Sequence[Result], size_bytes: int | None = None) -> list[PatternRow]:
     """Returns concurrent cases at their largest size, ordered by pattern, interface and path."""
     rows = []
-    kinds = list(KINDS)
+    kinds = list(PAIR_KINDS)
     told = {pair.cell.record.case_id for pair in slowdowns(found)}  # these have their own table
     apart = [cell for cell in concurrent(found) if cell.record.case_id not in told]
     order = sorted(
@@ -89,7 +96,9 @@ def tables(run: RecordedRun, size_bytes: int | None = None) -> Tables:
     found, records = index.cells, index.records
     below = below_the_best(found)
     common = [
-        cell for cell in found if cell.record.interface not in APART and cell.record.case_id not in below
+        cell
+        for cell in found
+        if cell.record.interface not in WITH_OWN_TABLES and cell.record.case_id not in below
     ]
     between = matrices(common, size_bytes)
     shown = {cell.record.case_id for grid in between for cell in grid.members()}

@@ -21,7 +21,7 @@ MOST_NEIGHBOURS = 4
 #: Largest message that the native core takes.
 _MOST_MESSAGE_BYTES = MESSAGE_BYTES.span.most if MESSAGE_BYTES.span else 0
 #: Transports that hand device memory to a library or to peers, so that a GPU must execute.
-OF_GPUS = ("mpi-staged", "xccl", "hybrid", "copies", "kernels")
+GPU_TRANSPORTS = ("mpi-staged", "xccl", "hybrid", "copies", "kernels")
 OF_PEERS = ("copies", "kernels")
 #: Transports that need a communicator of NCCL or RCCL.
 OF_XCCL = ("xccl", "hybrid")

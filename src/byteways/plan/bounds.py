@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 #: Per suite and machine, with each round counted once. `full` has 30,000 on 16 GPUs; a hundred thousand cases
 #: of 0.1 s take three hours.
-MOST_CASES = 100_000
+MOST_PLANNED_CASES = 100_000
 #: Sets of flows that a sweep examines to keep one of each class.
 MOST_SETS = 1_000_000
 
 
-def within(count: int, what: str, most: int = MOST_CASES) -> None:
+def within(count: int, what: str, most: int = MOST_PLANNED_CASES) -> None:
     """Raises BytewaysError with the count if it exceeds the limit.
 
     Args:

@@ -26,7 +26,7 @@ from byteways.plan.variety import Values, by_variety
 #: Fraction of a time budget that is planned; the rest covers low estimates and the report.
 PLANNED_PART = 0.85
 #: Sweeps of this priority come first (the purpose of a suite, such as every pair of GPUs), up to FIRST_PART.
-FIRST = 9
+FIRST_PRIORITY = 9
 FIRST_PART = 0.75
 #: Fraction of the remaining time that all other sweeps share evenly, whatever their priority.
 EVEN_PART = 0.4
@@ -136,9 +136,9 @@ class _Deal:
     over: list[BudgetCase] = field(default_factory=list)
 
     def run(self) -> None:
-        large = self._by_priority(FIRST, FIRST_PART * self.limit_s)
+        large = self._by_priority(FIRST_PRIORITY, FIRST_PART * self.limit_s)
         self._even()
-        for tier in range(FIRST, -1, -1):
+        for tier in range(FIRST_PRIORITY, -1, -1):
             large += self._by_priority(tier, self.limit_s)
         self.over += self._rest(self._rest(large, most=1))
 
@@ -258,8 +258,8 @@ def within(
 
 def _in_order(items: Sequence[BudgetCase]) -> list[BudgetCase]:
     """Returns the cases of a sweep in the order of consideration."""
-    first = [item for item in items if item.priority == FIRST]
-    return [*_by_size(first), *_varied([item for item in items if item.priority != FIRST])]
+    first = [item for item in items if item.priority == FIRST_PRIORITY]
+    return [*_by_size(first), *_varied([item for item in items if item.priority != FIRST_PRIORITY])]
 
 
 def _by_size(items: Sequence[BudgetCase]) -> list[BudgetCase]:

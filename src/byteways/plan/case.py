@@ -30,9 +30,9 @@ PATTERNS = (
 CACHES = ("cold", "warm")
 
 #: A host's name: letters, digits, dots and hyphens (RFC 1123), and underscores, which some sites use.
-HOST = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+HOST_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _BUFFER = re.compile(
-    rf"^(?:(?P<host>{HOST}):|(?P<rank>\d+)/)?(?P<device>[a-z]+\d+):(?P<memory>[a-z-]+)"
+    rf"^(?:(?P<host>{HOST_NAME}):|(?P<rank>\d+)/)?(?P<device>[a-z]+\d+):(?P<memory>[a-z-]+)"
     r"(?:@(?P<first_touch>[a-z]+\d+))?$"
 )
 

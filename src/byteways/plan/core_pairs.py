@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from byteways.topology.model import Device, Topology
 
 #: Above this number of cores, a sample is used: 2016 pairs take half a minute.
-MOST_CORES = 64
+ALL_PAIRS_UP_TO_CORES = 64
 
 
 def physical_cores(device: Device) -> int:
@@ -51,9 +51,9 @@ def sampled_cores(topology: Topology) -> dict[str, list[int]]:
     """
     counts = _counts(topology)
     total = sum(counts.values())
-    if total <= MOST_CORES:
+    if total <= ALL_PAIRS_UP_TO_CORES:
         return {name: list(range(count)) for name, count in counts.items()}
-    apart = -(-total // MOST_CORES)  # stride between selected pairs of neighbours
+    apart = -(-total // ALL_PAIRS_UP_TO_CORES)  # stride between selected pairs of neighbours
     return {name: [core for core in range(count) if core // 2 % apart == 0] for name, count in counts.items()}
 
 
@@ -75,7 +75,7 @@ def note(topology: Topology) -> str | None:
     total = sum(counts.values())
     if total < 2:
         return 'cores = "pairs": this process may use one core only'
-    if total <= MOST_CORES:
+    if total <= ALL_PAIRS_UP_TO_CORES:
         return None
     taken = sampled_cores(topology)
     some = ", ".join(f"{len(cores)} of {counts[name]} of {name}" for name, cores in taken.items())

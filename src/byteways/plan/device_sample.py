@@ -18,7 +18,7 @@ from byteways.topology.model import Topology
 from byteways.topology.routes import link_class
 
 #: Up to this number of GPUs, and of CPU devices, all are taken: 16 GPUs have 240 ordered pairs.
-MOST_DEVICES = 16
+ALL_UP_TO_DEVICES = 16
 #: Of the sample; any other would do as well.
 SEED = 0
 #: The option that takes all devices.
@@ -74,18 +74,18 @@ def sample_for(
         seed: Chooses among equal devices.
     """
     gpus, cpus = topology.names("gpu"), topology.names("cpu")
-    if max(len(gpus), len(cpus)) <= MOST_DEVICES:
+    if max(len(gpus), len(cpus)) <= ALL_UP_TO_DEVICES:
         return None
     named = _named(suite, only)
     some_gpus = _gpus(topology, seed, [name for name in gpus if name in named])
     some_cpus = cpus
-    if len(cpus) > MOST_DEVICES:
+    if len(cpus) > ALL_UP_TO_DEVICES:
         near = dict.fromkeys(
             [*(name for name in cpus if name in named), *map(topology.nearest_cpu, some_gpus)]
         )
         rest = [name for name in topology.with_cores() if name not in near]
         random.Random(seed).shuffle(rest)
-        some_cpus = [*near, *rest[: max(0, MOST_DEVICES - len(near))]]
+        some_cpus = [*near, *rest[: max(0, ALL_UP_TO_DEVICES - len(near))]]
     chosen = {*some_gpus, *some_cpus}
     devices = tuple(name for name in topology.names() if name in chosen)
     classes = _classes(topology, some_gpus)
@@ -101,7 +101,7 @@ def _classes(topology: Topology, gpus: Sequence[str]) -> set[str]:
 def _gpus(topology: Topology, seed: int, kept: list[str]) -> list[str]:
     """Returns the sampled GPUs: a pair of each class, the rarest first, then one of each NUMA domain."""
     gpus = topology.names("gpu")
-    if len(gpus) <= MOST_DEVICES:
+    if len(gpus) <= ALL_UP_TO_DEVICES:
         return gpus
     order = random.Random(seed).sample(gpus, len(gpus))
     pairs: dict[str, list[tuple[str, ...]]] = {}
@@ -114,7 +114,7 @@ def _gpus(topology: Topology, seed: int, kept: list[str]) -> list[str]:
 
     def take(names: Iterable[str]) -> None:
         wanted = [name for name in names if name not in chosen]
-        if len(chosen) + len(wanted) <= max(MOST_DEVICES, len(kept) + 1):
+        if len(chosen) + len(wanted) <= max(ALL_UP_TO_DEVICES, len(kept) + 1):
             chosen.update(dict.fromkeys(wanted))
 
     for name in sorted(pairs, key=lambda name: (len(pairs[name]), name)):

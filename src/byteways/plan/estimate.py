@@ -93,13 +93,13 @@ SETUP_S = {"open-ipc": 1.0}
 #: Least duration of a batch (native/timing/single_sampler.cpp), by kind of executor.
 LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
 #: Least duration of the common window of concurrent flows, and least operations (native/timing/window.cpp).
-LEAST_WINDOW_S = 2e-3
+COMMON_WINDOW_S = 2e-3
 LEAST_OPERATIONS = 4
 #: Samples before the first check of the stopping rule with one round, and per round with several.
 FIRST_LOOK, LEAST_LOOK = 20, 7
 #: Samples needed, in multiples of the first check (one half more to confirm; CPUs are noisier).
 LOOKS = {"cpu": 3.0, "gpu": 1.6}
-LEAST_SAMPLES = 3
+ESTIMATED_SAMPLES = 3
 WARM_UP_OPERATIONS = 8
 #: Every sample is verified if that takes less than this fraction of a case's budget (rule of the native
 #: core).
@@ -107,9 +107,9 @@ VERIFICATION_SHARE = 0.4
 #: Window of a pointer chase (native/timing/window.cpp), and the factor by which load may lengthen it.
 CHASE_WINDOW_S = 20e-3
 #: Sustained load of an energy measurement (run/work/energy.py).
-ENERGY_S = 3.0
+SUSTAINED_LOAD_S = 3.0
 #: Start of a worker including the probe, and context and kernels per GPU; later workers do not probe.
-START_S, START_GPU_S = 0.5, 0.9
+WORKER_START_S, START_GPU_S = 0.5, 0.9
 FURTHER_GPU_S = 0.4
 
 
@@ -126,11 +126,11 @@ class Estimator:
 
     def start_s(self) -> float:
         """Seconds before the first case of the run."""
-        return START_S + START_GPU_S * self._opened()
+        return WORKER_START_S + START_GPU_S * self._opened()
 
     def further_start_s(self) -> float:
         """Seconds before the first case of another process environment, in each round."""
-        return START_S + FURTHER_GPU_S * self._opened()
+        return WORKER_START_S + FURTHER_GPU_S * self._opened()
 
     def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
         """Returns the seconds of one round of a case with existing buffers.
@@ -149,7 +149,7 @@ class Estimator:
         samples = LOOKS[kind] * max(LEAST_LOOK, math.ceil(FIRST_LOOK / rounds))
         sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
         if len(case.flows) > 1:
-            window_s = CHASE_WINDOW_S if INTERFACES[case.interface].walks else LEAST_WINDOW_S
+            window_s = CHASE_WINDOW_S if INTERFACES[case.interface].walks else COMMON_WINDOW_S
             sample_s = max(LEAST_OPERATIONS * operation_s, window_s)
         elif INTERFACES[case.interface].walks:
             sample_s = max(operation_s * CHASE_STEPS[kind] / (LOOKS[kind] * FIRST_LOOK), LEAST_SAMPLE_S[kind])
@@ -162,9 +162,9 @@ class Estimator:
             each_s += preparation_s
         if is_memory_step(case.interface):  # each batch is undone and prepared again, untimed
             each_s += _pages_s(case, held_bytes(case.size_bytes))
-        sampling_s = max(min(samples * each_s, budget_s / rounds), LEAST_SAMPLES * each_s)
+        sampling_s = max(min(samples * each_s, budget_s / rounds), ESTIMATED_SAMPLES * each_s)
         warm_up_s = WARM_UP_OPERATIONS * operation_s
-        energy_s = ENERGY_S if case.options.get("energy") else 0.0
+        energy_s = SUSTAINED_LOAD_S if case.options.get("energy") else 0.0
         fixed_s = FIXED_S[kind] + FLOW_S * (len(case.flows) - 1) + SETUP_S.get(case.interface, 0.0)
         return fixed_s + 2 * preparation_s + warm_up_s + sampling_s + energy_s
 

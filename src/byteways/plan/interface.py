@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from byteways.plan.options import COMMON, Option
+from byteways.plan.options import COMMON_OPTIONS, Option
 
 #: Buffers of a flow. `pair`: source and destination. `one`: a single buffer, written `buffer` in a suite,
 #: that is both. `moved`: one allocation whose pages migrate from the source's to the destination's device.
@@ -64,7 +64,7 @@ class Interface:
     @property
     def takes(self) -> tuple[str, ...]:
         """All options that a case may have."""
-        return tuple(option.name for option in (*self.options, *COMMON))
+        return tuple(option.name for option in (*self.options, *COMMON_OPTIONS))
 
     @property
     def between(self) -> str:

@@ -10,12 +10,12 @@ from byteways.plan.options import Option
 
 BARRIER = "barrier"
 #: Category of allocation, release and opening of memory; the other categories are those of schieffer2025.
-MEMORY = "memory"
+MEMORY_CATEGORY = "memory"
 
 #: Message for interfaces that call a GPU runtime.
 ASKED_OF_A_GPU = "is a call of a GPU runtime, and {executor} is a CPU"
 ABOUT_QUEUES = "uses the queues of a GPU, and {executor} is a CPU"
-OF_GPUS = "moves memory of GPUs, and {executor} is a CPU"
+CPU_REFUSAL = "moves memory of GPUs, and {executor} is a CPU"
 OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
 
 
@@ -68,7 +68,7 @@ def between_ranks(
         between_ranks=patterns,
         in_place=in_place,
         cpu_bytes_per_s=4e9 if moves and not library else 0,
-        refused=OF_GPUS if library else "",
+        refused=CPU_REFUSAL if library else "",
     )
 
 
@@ -79,7 +79,7 @@ def application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: 
         "application",
         meaning,
         {"cpu": needed, "gpu": needed},
-        (opt.TRANSPORT, opt.TIMED, opt.COLUMNS, *options),
+        (opt.TRANSPORT, opt.TIMED, opt.GRID_COLUMNS, *options),
         figure="time",
         counts="iteration",
         alone=True,
@@ -139,7 +139,7 @@ COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
 def step(meaning: str, kinds: tuple[str, ...], *options: Option) -> Interface:
     """Returns the row of a memory operation on `size_bytes`, before any transfer."""
     return Interface(
-        MEMORY,
+        MEMORY_CATEGORY,
         meaning,
         dict.fromkeys(kinds, ()),
         options,

@@ -14,7 +14,7 @@ from byteways.plan.interface_rows import (
     ABOUT_QUEUES,
     BARRIER,
     COPY_2D,
-    MEMORY,
+    MEMORY_CATEGORY,
     OF_CALLS,
     application,
     between_ranks,
@@ -23,10 +23,10 @@ from byteways.plan.interface_rows import (
     step,
     stream,
 )
-from byteways.plan.options import COMMON, Option
+from byteways.plan.options import COMMON_OPTIONS, Option
 
 #: Names of the options that every interface accepts.
-OF_ALL = tuple(option.name for option in COMMON)
+OF_ALL = tuple(option.name for option in COMMON_OPTIONS)
 
 #: Collectives that move data, named as in MPI and NCCL.
 COLLECTIVES = (
@@ -303,7 +303,7 @@ INTERFACES: Mapping[str, Interface] = {
 
 #: All options, by name.
 OPTIONS: Mapping[str, Option] = {
-    option.name: option for row in INTERFACES.values() for option in (*COMMON, *row.options)
+    option.name: option for row in INTERFACES.values() for option in (*COMMON_OPTIONS, *row.options)
 }
 
 #: Size in bytes of the word of interfaces that are timed without moving data.
@@ -322,7 +322,7 @@ def is_scattered(interface: str) -> bool:
 
 def is_memory_step(interface: str) -> bool:
     """Whether it allocates, releases or opens memory instead of moving bytes."""
-    return INTERFACES[interface].category == MEMORY
+    return INTERFACES[interface].category == MEMORY_CATEGORY
 
 
 def metric_of(interface: str) -> str:

@@ -20,7 +20,7 @@ from byteways.topology.model import Topology
 from byteways.units import format_size
 
 #: Timers and links have different clocks, with relative deviations of about 10⁻⁴.
-TOLERANCE = 1.001
+CLOCK_TOLERANCE = 1.001
 #: A memory limits a pass only if its bytes exceed this multiple of the caches on the path.
 CACHES_EXCEEDED = 2
 #: Maximum number of resources that a sentence lists; the others are counted.
@@ -139,7 +139,7 @@ def excess_of_pages(topology: Topology, flow: Flow, bytes_per_s: float) -> Exces
 
 def worst(found: Iterable[Excess]) -> Excess | None:
     """Returns the resource with the largest excess; None if there is none."""
-    beyond = [one for one in found if one.bytes_per_s > TOLERANCE * one.limit_bytes_per_s]
+    beyond = [one for one in found if one.bytes_per_s > CLOCK_TOLERANCE * one.limit_bytes_per_s]
     return max(beyond, key=lambda one: one.bytes_per_s / one.limit_bytes_per_s, default=None)
 
 

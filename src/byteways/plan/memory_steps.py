@@ -15,7 +15,7 @@ PAGE_BYTES = 4096
 #: Limits of one batch (the same in native/interfaces/allocation): number of blocks and bytes, or one larger
 #: block.
 MOST_BLOCKS = 64
-MOST_BYTES = 256 * 2**20
+MOST_HELD_BYTES = 256 * 2**20
 #: Why no IPC handle exists for GPU memory of these kinds.
 NO_HANDLE: Mapping[str, str] = {
     "pool": "comes from the device's default pool, which cannot be shared with other processes",
@@ -27,7 +27,7 @@ NO_HANDLE: Mapping[str, str] = {
 
 def held_bytes(size_bytes: int) -> int:
     """Returns the bytes of the owner's memory that a case holds at once."""
-    return size_bytes * min(max(MOST_BYTES // size_bytes, 1), MOST_BLOCKS)
+    return size_bytes * min(max(MOST_HELD_BYTES // size_bytes, 1), MOST_BLOCKS)
 
 
 def refusal(interface: str, flow: Flow, options: Mapping[str, int | str | bool]) -> str | None:

@@ -92,7 +92,7 @@ TRANSPORT = Option(
 #: What an operation of an application pattern is: compute, exchange and a sum, or the exchange alone.
 TIMED = Option("timed", words=("iteration", "exchange"), default="iteration")
 #: Ranks in a row of the grid of ranks; left out: as square as possible (plan/applications.py).
-COLUMNS = Option("columns", Span(1, 256, "ranks in a row of the grid"))
+GRID_COLUMNS = Option("columns", Span(1, 256, "ranks in a row of the grid"))
 #: Fields whose halos are exchanged together; CloverLeaf exchanges between one and fifteen.
 FIELDS = Option("fields", Span(1, 64, "fields of a tile"), usual=4)
 #: CloverLeaf's deeper halo; its other one is 1.
@@ -107,12 +107,12 @@ MESSAGE_BYTES = Option("message_bytes", Span(128, 2**24, "bytes of a message", s
 BATCHES = Option("batches", Span(1, 1000, "parts of the particles"))
 #: Which rank has which GPU; without GPUs, which NUMA domain: in the machine's order, filling a package and
 #: domain before the next, spread over them, or backwards.
-ORDERS = ("devices", "packed", "spread", "reversed")
-RANK_ORDER = Option("rank_order", words=ORDERS, default=ORDERS[0], numbers=True)
+RANK_ORDERS = ("devices", "packed", "spread", "reversed")
+RANK_ORDER = Option("rank_order", words=RANK_ORDERS, default=RANK_ORDERS[0], numbers=True)
 #: True sustains the operations after timing, to measure their energy.
 ENERGY = Option("energy", usual_word="false")
 #: Options of every interface.
-COMMON = (GATE, BATCH, ENERGY)
+COMMON_OPTIONS = (GATE, BATCH, ENERGY)
 
 BLOCKS = Option("blocks", Span(1, 2**31 - 1, "blocks in one launch"))  # gridDim.x of CUDA and HIP
 THREADS = Option("threads", Span(1, MOST_TEAM_THREADS, "threads of a CPU team; fewer in a GPU block"))

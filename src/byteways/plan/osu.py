@@ -1,7 +1,7 @@
 """How many iterations the programs of OSU Micro-Benchmarks run, and what of them this mode repeats (pure).
 
 The numbers are those of c/util/osu_util.h of version 7 (`LAT_LOOP_SMALL` and so on). A message of more than
-`LARGE_BYTES` is large (`LARGE_MESSAGE_SIZE`).
+`FEWER_ITERATIONS_ABOVE_BYTES` is large (`LARGE_MESSAGE_SIZE`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from byteways.plan.options import TIMING, WINDOW
 #: The word of the option `timing`.
 OSU = "osu"
 #: Sizes above this, in bytes, have fewer iterations.
-LARGE_BYTES = 8192
+FEWER_ITERATIONS_ABOVE_BYTES = 8192
 #: Messages of a window, unless the case says otherwise.
 WINDOW_MESSAGES = 64
 #: Collectives whose size OSU gives for one rank's block; ours, as nccl-tests', is that of all blocks.
@@ -59,7 +59,7 @@ def loop_of(case: Case) -> Loop:
         kind = _COLLECTIVE
     elif INTERFACES[case.interface].figure == "bandwidth":
         kind, operations = _BANDWIDTH, int(case.options.get(WINDOW.name, WINDOW_MESSAGES))
-    loop = kind[osu_bytes(case) > LARGE_BYTES]
+    loop = kind[osu_bytes(case) > FEWER_ITERATIONS_ABOVE_BYTES]
     return Loop(loop.skipped, int(case.options.get("batch", loop.iterations)), operations)
 
 

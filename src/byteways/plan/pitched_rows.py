@@ -10,11 +10,11 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.units import format_size
 
 #: Default width and pitch: every second page.
-WIDTH_BYTES = 4096
-PITCH_BYTES = 8192
-STRIDED = "source"
+DEFAULT_WIDTH_BYTES = 4096
+DEFAULT_PITCH_BYTES = 8192
+DEFAULT_STRIDED = "source"
 #: Verification checks words, so rows begin and end on words.
-WORD_BYTES = 8
+ROW_WORD_BYTES = 8
 #: Shortest cache line of the supported devices; the L2 lines of AMD and NVIDIA are 128 bytes.
 LINE_BYTES = 64
 
@@ -50,11 +50,13 @@ class PitchedRows:
         if pitch == 0:
             return "pitch_bytes", "a pitch of 0 bytes makes all rows overlap", f"at least {width}"
         if width <= 0:
-            return "width_bytes", f"rows cannot be {width} bytes wide", f"at least {WORD_BYTES}"
+            return "width_bytes", f"rows cannot be {width} bytes wide", f"at least {ROW_WORD_BYTES}"
         for key, value in (("width_bytes", width), ("pitch_bytes", pitch)):
-            if value % WORD_BYTES:
-                whole = f"width and pitch are multiples of {WORD_BYTES} bytes; {width} and {pitch} are not"
-                return key, whole, f"for example {value // WORD_BYTES * WORD_BYTES + WORD_BYTES}"
+            if value % ROW_WORD_BYTES:
+                whole = (
+                    f"width and pitch are multiples of {ROW_WORD_BYTES} bytes; {width} and {pitch} are not"
+                )
+                return key, whole, f"for example {value // ROW_WORD_BYTES * ROW_WORD_BYTES + ROW_WORD_BYTES}"
         if pitch < width:
             return "pitch_bytes", f"rows of {width} bytes overlap at a pitch of {pitch}", f"at least {width}"
         if self.size_bytes % width:
@@ -75,8 +77,8 @@ def rows_of(case: Case, flow: Flow) -> PitchedRows:
 def rows_of_options(options: Mapping[str, int | str | bool], size_bytes: int) -> PitchedRows:
     """Returns the geometry that the options give for `size_bytes`."""
     return PitchedRows(
-        int(options.get("width_bytes", WIDTH_BYTES)),
-        int(options.get("pitch_bytes", PITCH_BYTES)),
-        str(options.get("strided", STRIDED)),
+        int(options.get("width_bytes", DEFAULT_WIDTH_BYTES)),
+        int(options.get("pitch_bytes", DEFAULT_PITCH_BYTES)),
+        str(options.get("strided", DEFAULT_STRIDED)),
         size_bytes,
     )

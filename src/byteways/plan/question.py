@@ -17,9 +17,9 @@ from byteways.units import format_size, parse_size
 
 PROCESS, RANKS = "process", "ranks"
 #: Where the buffers may be: all in one process, or a process at each end.
-WITHIN = (PROCESS, RANKS)
+PLACES_OF_BUFFERS = (PROCESS, RANKS)
 #: Seconds in which a question is measured and answered: what is not measured by then is left out.
-LIMIT_S = 10.0
+ANSWER_WITHIN_S = 10.0
 #: Characters that make a word a glob.
 GLOB = frozenset("*?[")
 
@@ -74,8 +74,8 @@ def question(
     Raises:
         BytewaysError: A word or the size is not valid.
     """
-    if within not in WITHIN:
-        hint = closest(within, WITHIN)
+    if within not in PLACES_OF_BUFFERS:
+        hint = closest(within, PLACES_OF_BUFFERS)
         if placed(within):
             hint = f"--within {RANKS} compares all of MPI, NCCL and RCCL"
         raise BytewaysError(f"unknown --within '{within}'", hint=hint)

@@ -21,7 +21,7 @@ from byteways.topology.model import Topology
 #: Collectives whose size is divided into one block per rank.
 IN_BLOCKS = ("allgather", "reduce-scatter", "alltoall", "gather", "scatter")
 #: Bytes of one element of a collective, also the unit of verification; the smallest has half an element.
-ELEMENT_BYTES, LEAST_BYTES = 8, 4
+ELEMENT_BYTES, SMALLEST_COLLECTIVE_BYTES = 8, 4
 #: The executors of a sweep that names none.
 EITHER_END = ("both",)
 #: A barrier moves no data; its cases have the smallest size.
@@ -99,7 +99,7 @@ def size_in_blocks(size_bytes: int, pattern: str, ranks: int) -> int:
     if pattern not in COLLECTIVES:
         return size_bytes
     step = ranks * ELEMENT_BYTES if pattern in IN_BLOCKS else ELEMENT_BYTES
-    least = step if pattern in IN_BLOCKS else LEAST_BYTES
+    least = step if pattern in IN_BLOCKS else SMALLEST_COLLECTIVE_BYTES
     return max(least, size_bytes - size_bytes % step)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.plan.options import ORDERS
+from byteways.plan.options import RANK_ORDERS
 from byteways.topology.model import Topology
 from byteways.topology.packages import packed, spread
 
@@ -15,7 +15,7 @@ DEFAULT_RANKS = 2
 #: Upper limit: planning all ordered pairs takes long, and one host needs no more.
 MOST_RANKS = 256
 #: The order without which a case is the default one: rank 0 has the first GPU, rank 1 the second.
-BY_DEVICE = ORDERS[0]
+BY_DEVICE = RANK_ORDERS[0]
 #: An order that names each rank's device by its number.
 _NUMBERS = re.compile(r"^\d+(,\d+)+$")
 

@@ -12,8 +12,8 @@ from byteways.plan.case import Case, Flow
 
 #: Default bytes per piece and pieces in flight per relay: they saturated four PCIe links of an H200 machine
 #: (docs/reference/peers.md).
-PIECE_BYTES = 4 * 2**20
-DEPTH = 2
+DEFAULT_PIECE_BYTES = 4 * 2**20
+DEFAULT_DEPTH = 2
 #: Maximum copies enqueued in one stream before any starts: the gate holds them all, and the queue depth is
 #: limited (native/runtimes, queue_depth); two copies per piece.
 MOST_PIECES_IN_A_STREAM = 240
@@ -56,7 +56,9 @@ def paths_of(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
             count = "no GPU" if not others else f"{len(others)} GPU{'s' if len(others) > 1 else ''}"
             raise ValueError(f"{number} relays requested, but {count} can relay {flow.path}")
         relays = relays[: int(number)]
-    return Paths(relays, int(options.get("piece_bytes", PIECE_BYTES)), int(options.get("depth", DEPTH)))
+    return Paths(
+        relays, int(options.get("piece_bytes", DEFAULT_PIECE_BYTES)), int(options.get("depth", DEFAULT_DEPTH))
+    )
 
 
 def paths_there(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
@@ -64,7 +66,7 @@ def paths_there(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
     try:
         return paths_of(case, flow, gpus)
     except ValueError:
-        return Paths((), PIECE_BYTES, DEPTH)
+        return Paths((), DEFAULT_PIECE_BYTES, DEFAULT_DEPTH)
 
 
 def _after(end: str, gpus: Sequence[str], ends: Sequence[str]) -> list[str]:

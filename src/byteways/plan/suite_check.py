@@ -23,8 +23,8 @@ from byteways.plan.variables import runtimes
 
 PAIRS = ("all", "near", "per-link-class", "first")
 SAME_DEVICE = ("only", "never", "also")
-CORES = ("any", "pairs")
-ARRAYS = ("ends", "source")
+CORE_SELECTIONS = ("any", "pairs")
+ARRAY_KEYS = ("ends", "source")
 GROUPS = ("all", "powers", "every")
 #: Keys that do not apply to sweeps between ranks.
 _NOT_BETWEEN_RANKS = (
@@ -263,7 +263,7 @@ def _arrays(table: SuiteTable, interfaces: tuple[str, ...]) -> str:
     others = [name for name in interfaces if INTERFACES[name].buffers != "pair" or not counts_as_stream(name)]
     if "arrays" in table.data and others:
         table.fail("arrays", f"{others[0]} is no STREAM kernel", "leave the key out")
-    return table.word("arrays", ARRAYS, "ends")
+    return table.word("arrays", ARRAY_KEYS, "ends")
 
 
 def _halves(table: SuiteTable, patterns: tuple[str, ...]) -> str:
@@ -323,7 +323,7 @@ def _partners(table: SuiteTable, interfaces: tuple[str, ...]) -> tuple[str, ...]
 
 def _cores(table: SuiteTable, interfaces: tuple[str, ...]) -> str:
     """`pairs`: every pair of cores is a separate case."""
-    cores = table.word("cores", CORES, "any")
+    cores = table.word("cores", CORE_SELECTIONS, "any")
     if cores == "pairs" and not all("partner_core" in INTERFACES[name].takes for name in interfaces):
         table.fail("cores", f"{interfaces[0]} does not run between two cores", "leave the key out")
     if cores == "pairs" and {"core", "partner_core"} & set(table.data.get("options", {})):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from byteways.plan.case import OF_ALL_RANKS
 
-MEMORIES: Mapping[str, str] = {
+MEMORY_MEANINGS: Mapping[str, str] = {
     "pageable": "ordinary pageable host memory",
     "hugepage": "host memory on huge pages",
     "pinned": "page-locked host memory from the GPU runtime, always coherent",
@@ -27,7 +27,7 @@ MEMORIES: Mapping[str, str] = {
     "xccl": "GPU memory from NCCL or RCCL, registered with the communicator",
 }
 
-PATTERNS: Mapping[str, str] = {
+PATTERN_MEANINGS: Mapping[str, str] = {
     "unidirectional": "one flow at a time",
     "bidirectional": "both directions of a pair concurrently",
     "fan-out": "one device to several others concurrently",

@@ -17,7 +17,14 @@ import msgspec
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, model_of
 
-TEXT, JSON, INTEGER, NUMBER, TRUTH, TIME = "text", "JSON text", "integer", "number", "true or false", "time"
+TEXT_KIND, JSON_KIND, INTEGER_KIND, NUMBER_KIND, TRUTH_KIND, TIME_KIND = (
+    "text",
+    "JSON text",
+    "integer",
+    "number",
+    "true or false",
+    "time",
+)
 
 
 @dataclass(frozen=True)
@@ -34,53 +41,55 @@ def _columns(kind: str, *names: str) -> tuple[Column, ...]:
     return tuple(Column(name, kind) for name in names)
 
 
-def _time(name: str, place: str, kind: str = NUMBER) -> Column:
+def _time(name: str, place: str, kind: str = NUMBER_KIND) -> Column:
     return Column(name, kind, f"`time_ns`: `{place}`", f"time_ns.{place}")
 
 
 #: New columns are added at the end: scripts may count on the order.
 COLUMNS: tuple[Column, ...] = (
-    *_columns(TEXT, "case_id"),
-    *_columns(INTEGER, "round"),
-    *_columns(TEXT, "sweep", "category", "interface", "executor", "access", "pattern", "path", "source"),
-    *_columns(TEXT, "destination"),
-    *_columns(INTEGER, "size_bytes"),
-    *_columns(TEXT, "cache"),
-    *_columns(JSON, "options", "environment"),
-    *_columns(TEXT, "status", "reason"),
-    *_columns(NUMBER, "bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "fraction_of_peak"),
-    *_columns(TEXT, "counts"),
+    *_columns(TEXT_KIND, "case_id"),
+    *_columns(INTEGER_KIND, "round"),
+    *_columns(TEXT_KIND, "sweep", "category", "interface", "executor", "access", "pattern", "path", "source"),
+    *_columns(TEXT_KIND, "destination"),
+    *_columns(INTEGER_KIND, "size_bytes"),
+    *_columns(TEXT_KIND, "cache"),
+    *_columns(JSON_KIND, "options", "environment"),
+    *_columns(TEXT_KIND, "status", "reason"),
+    *_columns(NUMBER_KIND, "bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "fraction_of_peak"),
+    *_columns(TEXT_KIND, "counts"),
     _time("time_median_ns", "median"),
-    Column("time_ci95_low_ns", NUMBER, "`time_ns`: `ci95`, lower end", "time_ns.ci95.0"),
-    Column("time_ci95_high_ns", NUMBER, "`time_ns`: `ci95`, upper end", "time_ns.ci95.1"),
+    Column("time_ci95_low_ns", NUMBER_KIND, "`time_ns`: `ci95`, lower end", "time_ns.ci95.0"),
+    Column("time_ci95_high_ns", NUMBER_KIND, "`time_ns`: `ci95`, upper end", "time_ns.ci95.1"),
     *(_time(f"time_{name}_ns", name) for name in ("min", "max", "mean", "sd")),
-    _time("samples", "n", INTEGER),
-    *_columns(INTEGER, "batch"),
-    *_columns(TEXT, "timed_by"),
-    *_columns(TRUTH, "gated", "slope"),
-    *_columns(NUMBER, "timer_resolution_ns"),
-    *_columns(TEXT, "engine", "engine_evidence"),
-    *_columns(TRUTH, "verified"),
-    *_columns(TEXT, "verification"),
-    *_columns(NUMBER, "window_ns", "end_to_end_ns"),
-    Column("directions_bytes_per_s", JSON, "`directions`", "directions"),
-    *_columns(JSON, "end_to_end_bytes_per_s", "flows", "launch", "placement", "warnings"),
-    *_columns(TIME, "started_at"),
-    *_columns(NUMBER, "wall_s"),
-    *_columns(INTEGER, "method_version"),
-    Column("simulated", TRUTH, "of the run: whether it was simulated"),
-    *_columns(NUMBER, "submit_ns", "half_round_trip_ns", "host_ns", "load_bytes_per_s", "limit_bytes_per_s"),
-    *_columns(JSON, "rests_on"),
-    Column("run_id", TEXT, "of the run: `run_id` of its manifest"),
-    Column("host", TEXT, "of the run: name of its host"),
-    Column("machine_model", TEXT, "of a simulated run: name of its model"),
-    Column("source_device", TEXT, "device of the first flow's source"),
-    Column("source_uuid", TEXT, "its UUID; empty for a CPU"),
-    Column("destination_device", TEXT, "device of the first flow's destination"),
-    Column("destination_uuid", TEXT, "its UUID; empty for a CPU"),
-    Column("executor_uuid", TEXT, "UUID of the first flow's executor; empty for a CPU"),
+    _time("samples", "n", INTEGER_KIND),
+    *_columns(INTEGER_KIND, "batch"),
+    *_columns(TEXT_KIND, "timed_by"),
+    *_columns(TRUTH_KIND, "gated", "slope"),
+    *_columns(NUMBER_KIND, "timer_resolution_ns"),
+    *_columns(TEXT_KIND, "engine", "engine_evidence"),
+    *_columns(TRUTH_KIND, "verified"),
+    *_columns(TEXT_KIND, "verification"),
+    *_columns(NUMBER_KIND, "window_ns", "end_to_end_ns"),
+    Column("directions_bytes_per_s", JSON_KIND, "`directions`", "directions"),
+    *_columns(JSON_KIND, "end_to_end_bytes_per_s", "flows", "launch", "placement", "warnings"),
+    *_columns(TIME_KIND, "started_at"),
+    *_columns(NUMBER_KIND, "wall_s"),
+    *_columns(INTEGER_KIND, "method_version"),
+    Column("simulated", TRUTH_KIND, "of the run: whether it was simulated"),
+    *_columns(
+        NUMBER_KIND, "submit_ns", "half_round_trip_ns", "host_ns", "load_bytes_per_s", "limit_bytes_per_s"
+    ),
+    *_columns(JSON_KIND, "rests_on"),
+    Column("run_id", TEXT_KIND, "of the run: `run_id` of its manifest"),
+    Column("host", TEXT_KIND, "of the run: name of its host"),
+    Column("machine_model", TEXT_KIND, "of a simulated run: name of its model"),
+    Column("source_device", TEXT_KIND, "device of the first flow's source"),
+    Column("source_uuid", TEXT_KIND, "its UUID; empty for a CPU"),
+    Column("destination_device", TEXT_KIND, "device of the first flow's destination"),
+    Column("destination_uuid", TEXT_KIND, "its UUID; empty for a CPU"),
+    Column("executor_uuid", TEXT_KIND, "UUID of the first flow's executor; empty for a CPU"),
 )
-NAMES = frozenset(column.name for column in COLUMNS)
+COLUMN_NAMES = frozenset(column.name for column in COLUMNS)
 #: Columns that tell of the run, or of devices.
 DERIVED = frozenset(
     {"simulated", "run_id", "host", "machine_model"}
@@ -95,7 +104,7 @@ DEFINITION = frozenset(
 #: 100,000 records after the other takes three times as long.
 TOGETHER = 256
 #: In Parquet and data frames: every sample, if asked for.
-SAMPLES = "samples_ns"
+SAMPLES_COLUMN = "samples_ns"
 
 
 def values(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Any]]:
@@ -111,7 +120,7 @@ def values(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[str, 
 
 
 def parts(
-    manifest: Mapping[str, Any], records: Sequence[Record], names: Collection[str] = NAMES
+    manifest: Mapping[str, Any], records: Sequence[Record], names: Collection[str] = COLUMN_NAMES
 ) -> Iterator[tuple[Sequence[Record], dict[str, list[Any]]]]:
     """Yields some consecutive records with the values of these columns, until all were yielded."""
     texts = _Texts()
@@ -144,7 +153,7 @@ def _read(column: Column, records: Sequence[Record], texts: _Texts) -> list[Any]
             return [None if table is None else of_table(table)[place] for table in told]
         return [None if table is None else of_table(table) for table in told]
     found = [*told]
-    if column.kind != JSON:
+    if column.kind != JSON_KIND:
         return found
     return [*map(texts.of, found)] if any(found) else [None] * len(found)
 

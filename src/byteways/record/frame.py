@@ -26,9 +26,9 @@ def frame(
     types = _polars()
     data = columns.values(manifest, records)
     found = [samples_of(record) for record in records] if samples_of else [None] * len(records)
-    data[columns.SAMPLES] = [samples.samples_ns if samples else None for samples in found]
+    data[columns.SAMPLES_COLUMN] = [samples.samples_ns if samples else None for samples in found]
     table: polars.DataFrame = types.DataFrame(data, schema=_schema(types), strict=False)
-    times = [column.name for column in columns.COLUMNS if column.kind == columns.TIME]
+    times = [column.name for column in columns.COLUMNS if column.kind == columns.TIME_KIND]
     return table.with_columns(
         types.col(*times).str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
     )
@@ -54,12 +54,12 @@ def _polars() -> Any:
 def _schema(types: Any) -> dict[str, Any]:
     """Returns the type of each column: the same for every run, even an empty one."""
     kinds = {
-        columns.TEXT: types.String,
-        columns.JSON: types.String,
-        columns.TIME: types.String,
-        columns.INTEGER: types.Int64,
-        columns.NUMBER: types.Float64,
-        columns.TRUTH: types.Boolean,
+        columns.TEXT_KIND: types.String,
+        columns.JSON_KIND: types.String,
+        columns.TIME_KIND: types.String,
+        columns.INTEGER_KIND: types.Int64,
+        columns.NUMBER_KIND: types.Float64,
+        columns.TRUTH_KIND: types.Boolean,
     }
     named = {column.name: kinds[column.kind] for column in columns.COLUMNS}
-    return {**named, columns.SAMPLES: types.List(types.Float64)}
+    return {**named, columns.SAMPLES_COLUMN: types.List(types.Float64)}

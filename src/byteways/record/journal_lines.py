@@ -16,16 +16,16 @@ from msgspec.structs import force_setattr
 
 from byteways.decoding import decoded
 from byteways.record import version1
-from byteways.record.record import FIELDS, FIRST_SCHEMA_VERSION, SCHEMA_VERSION, Record
+from byteways.record.record import FIRST_SCHEMA_VERSION, RECORD_FIELDS, SCHEMA_VERSION, Record
 from byteways.record.record_check import Checker, wrong_outcome
 
 #: Maximum bytes of a journal line; real ones have some thousands.
 MOST_LINE_BYTES = 16 << 20
 
 #: Fields that the rounds of a case repeat.
-_DEFINITION = tuple(name for name in FIELDS[: FIELDS.index("status")] if name != "round")
+_DEFINITION = tuple(name for name in RECORD_FIELDS[: RECORD_FIELDS.index("status")] if name != "round")
 #: Fields that they usually repeat.
-USUAL = (
+USUALLY_REPEATED = (
     *("status", "reason", "method_version", "timed_by", "gated", "slope", "timer_resolution_ns", "counts"),
     *("peak_bytes_per_s", "peak_source", "limit_bytes_per_s", "limit_source", "rests_on", "simulated"),
     *("engine", "engine_evidence", "verified", "verification", "launch", "distinct_bytes", "page_bytes"),
@@ -37,9 +37,9 @@ _TEXTS = (
     *("cache", "case_id", "status", "timed_by", "counts", "peak_source", "limit_source"),
     *("engine", "engine_evidence", "verification"),
 )
-#: What later rounds of a case share with its first one: its definition, and USUAL.
+#: What later rounds of a case share with its first one: its definition, and USUALLY_REPEATED.
 _Repeated = tuple[tuple[Any, ...], tuple[Any, ...]]
-_definition, _usual, _texts = attrgetter(*_DEFINITION), attrgetter(*USUAL), attrgetter(*_TEXTS)
+_definition, _usual, _texts = attrgetter(*_DEFINITION), attrgetter(*USUALLY_REPEATED), attrgetter(*_TEXTS)
 
 
 class JournalLines:
@@ -96,7 +96,7 @@ def _share(record: Record, first: _Repeated) -> None:
     definition, usual = first
     for name, value in zip(_DEFINITION, definition, strict=True):
         force_setattr(record, name, value)
-    for name, value, own in zip(USUAL, usual, _usual(record), strict=True):
+    for name, value, own in zip(USUALLY_REPEATED, usual, _usual(record), strict=True):
         if value is not own and value == own:
             force_setattr(record, name, value)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: Libraries that carry messages and collectives between ranks, as manifests and as people name them.
-BETWEEN_RANKS = {"mpi": "MPI", "nccl": "NCCL", "rccl": "RCCL"}
+RANK_LIBRARIES = {"mpi": "MPI", "nccl": "NCCL", "rccl": "RCCL"}
 
 
 def version_of(library: str, libraries: Iterable[Mapping[str, Any]]) -> str | None:

@@ -18,8 +18,8 @@ LOGGED = {
     "scatter": "Scatter",
 }
 #: Variables that make the library write the log.
-VARIABLES = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "TUNING"}
-FILE = "NCCL_DEBUG_FILE"
+LOG_SETTINGS = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "TUNING"}
+LOG_VARIABLE = "NCCL_DEBUG_FILE"
 #: Lines of rank 0: with names and, in newer versions, channels; before, with the numbers NCCL_ALGO_… and
 #: NCCL_PROTO_… of nccl_common.h, which have the order of these names.
 _NAMED = re.compile(

@@ -10,7 +10,7 @@ from byteways.plan.device_sample import DeviceSample
 from byteways.topology.model import Capabilities, Topology
 from byteways.topology.unusable_gpus import UnusableGpus
 
-STATES = ("running", "complete", "interrupted")
+RUN_STATES = ("running", "complete", "interrupted")
 
 
 class ManifestHost(TypedDict):
@@ -105,7 +105,7 @@ class Manifest(TypedDict):
 
 #: Optional fields of this schema version: `study` exists only in runs of a study, `sample` only in runs on
 #: large machines; early runs lack the others.
-OPTIONAL = ("study", "sample", "machine_model", "build", "unusable_gpus")
+OPTIONAL_FIELDS = ("study", "sample", "machine_model", "build", "unusable_gpus")
 #: Fields without which a run cannot be read or resumed.
 NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
 
@@ -124,7 +124,7 @@ def check(manifest: Mapping[str, Any]) -> None:
                 converted(manifest[name], kind)
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
-    if manifest["state"] not in STATES:
-        raise ValueError(f"state: '{manifest['state']}' is not one of {', '.join(STATES)}")
+    if manifest["state"] not in RUN_STATES:
+        raise ValueError(f"state: '{manifest['state']}' is not one of {', '.join(RUN_STATES)}")
     if not 0 <= manifest["planned"] < 2**31:
         raise ValueError(f"planned: {manifest['planned']} is not a number of cases")

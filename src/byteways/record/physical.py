@@ -22,7 +22,7 @@ from byteways.units import format_bandwidth
 
 #: Byte counts that can be compared with a limit. Other bandwidths, such as the bus bandwidth of a collective,
 #: are defined by a formula instead of the bytes moved.
-COUNTED = ("per-direction", "sum-of-directions", "read+write")
+COMPARABLE_COUNTS = ("per-direction", "sum-of-directions", "read+write")
 
 
 def judged(record: Record, case: Case, topology: Topology) -> Record:
@@ -41,7 +41,7 @@ def judged(record: Record, case: Case, topology: Topology) -> Record:
 def _limit_and_excess(record: Record, case: Case, topology: Topology) -> tuple[Limit, Excess | None]:
     if record.counts == "sum-of-pairs":
         return Limit(None, "it is the sum over pairs of ranks, whose routes are not added up"), None
-    if record.bandwidth_bytes_per_s is not None and record.counts not in COUNTED:
+    if record.bandwidth_bytes_per_s is not None and record.counts not in COMPARABLE_COUNTS:
         return Limit(None, "its bandwidth is computed by a formula and did not cross a link"), None
     most = limit(topology, case, record.distinct_bytes)
     found = []

@@ -149,7 +149,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
     def fields(self) -> Iterator[tuple[str, Any]]:
         """Yields every field by name, in the order of a line."""
-        return zip(FIELDS, msgspec.structs.astuple(self), strict=True)
+        return zip(RECORD_FIELDS, msgspec.structs.astuple(self), strict=True)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
@@ -162,4 +162,4 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 #: Names of the fields, in the order of a line.
-FIELDS = Record.__struct_fields__
+RECORD_FIELDS = Record.__struct_fields__

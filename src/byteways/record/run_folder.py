@@ -18,7 +18,7 @@ from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, lines_of, read
 from byteways.record import manifest_types, version1
 from byteways.record.journal_lines import JournalLines
 from byteways.record.record import FIRST_SCHEMA_VERSION, SCHEMA_VERSION, Record
-from byteways.record.samples import SAMPLES, Samples, SamplesFile
+from byteways.record.samples import SAMPLES_FILE, Samples, SamplesFile
 from byteways.record.simulation_mark import is_simulated
 from byteways.system_errors import hint_for, unusable
 from byteways.topology.model import Topology
@@ -34,7 +34,7 @@ HOSTS, HOSTS_OF_JOB = "hosts.json", "hosts.txt"
 #: Input of the simulator.
 SHEET = "machine.sheet"
 #: Files in a run folder before the manifest exists, besides drafts.
-BEFORE_MEASURING = (JOURNAL, SAMPLES, PLAN, LOG, SHEET, HOSTS, HOSTS_OF_JOB)
+BEFORE_MEASURING = (JOURNAL, SAMPLES_FILE, PLAN, LOG, SHEET, HOSTS, HOSTS_OF_JOB)
 
 
 @dataclass
@@ -209,7 +209,7 @@ class RunFolder:
 
     @cached_property
     def _samples(self) -> SamplesFile:
-        return SamplesFile(self.path / SAMPLES)
+        return SamplesFile(self.path / SAMPLES_FILE)
 
     @property
     def doubled_lines(self) -> int:

@@ -19,10 +19,10 @@ from byteways.json_text import json_line
 from byteways.record.record import Record
 from byteways.system_errors import unusable
 
-SAMPLES = "samples.jsonl"
+SAMPLES_FILE = "samples.jsonl"
 
 #: On resuming, a partial last line is moved to this file.
-CUT_OFF = "samples.cut-off"
+SAMPLES_CUT_OFF = "samples.cut-off"
 
 
 @dataclass(frozen=True)

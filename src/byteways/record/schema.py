@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from byteways.record.manifest_types import OPTIONAL, STATES, Manifest
+from byteways.record.manifest_types import OPTIONAL_FIELDS, RUN_STATES, Manifest
 from byteways.record.record import SCHEMA_VERSION, STATUSES, Record
 from byteways.record.samples import Samples
 from byteways.simulate.schema import machine_schema
@@ -51,9 +51,9 @@ def samples_schema() -> dict[str, Any]:
 def run_schema() -> dict[str, Any]:
     """Returns the schema of `run.json`."""
     schema, definitions = _object(Manifest)
-    schema["required"] = [name for name in schema["required"] if name not in OPTIONAL]
+    schema["required"] = [name for name in schema["required"] if name not in OPTIONAL_FIELDS]
     schema["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
-    schema["properties"]["state"] = {"enum": list(STATES)}
+    schema["properties"]["state"] = {"enum": list(RUN_STATES)}
     schema["title"] = "The manifest of a run: run.json"
     return {"$schema": DIALECT, **schema, "$defs": definitions}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 #: PCI addresses named in the sentence; the manifest has all.
-NAMED = 4
+NAMED_GPUS = 4
 
 
 def has_unusable(manifest: Mapping[str, Any]) -> bool:
@@ -24,8 +24,7 @@ def _sentence(one: Mapping[str, Any]) -> str:
     gpus = (
         f"1 {one['vendor']} GPU is" if len(addresses) == 1 else f"{len(addresses)} {one['vendor']} GPUs are"
     )
-    more = f" and {len(addresses) - NAMED} more" if len(addresses) > NAMED else ""
+    named = ", ".join(addresses[:NAMED_GPUS])
+    more = f" and {len(addresses) - NAMED_GPUS} more" if len(addresses) > NAMED_GPUS else ""
     reason = f"{one['library']}: {one['reason']}" if one["reason"] else "no runtime lists them"
-    return (
-        f"NOT MEASURED: {gpus} in this machine and unusable ({', '.join(addresses[:NAMED])}{more}): {reason}"
-    )
+    return f"NOT MEASURED: {gpus} in this machine and unusable ({named}{more}): {reason}"

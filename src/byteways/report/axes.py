@@ -13,7 +13,7 @@ MOST_LABELS = 12
 #: Ticks are this many doublings apart: all divide the ten doublings between units, so each unit has a tick.
 DOUBLINGS = (1, 2, 5, 10)
 #: Labelled digits of a logarithmic axis, by the maximum number of decades.
-DIGITS = ((2, (1, 2, 5)), (4, (1, 3)))
+LABELLED_DIGITS = ((2, (1, 2, 5)), (4, (1, 3)))
 
 
 def size_axis(sizes: Sequence[int], title: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def log_axis(values: Sequence[float], title: str) -> dict[str, Any]:
     if not positive:
         return axis
     low, high = floor(log10(min(positive))), ceil(log10(max(positive)))
-    digits = next((digits for decades, digits in DIGITS if high - low <= decades), (1,))
+    digits = next((digits for decades, digits in LABELLED_DIGITS if high - low <= decades), (1,))
     ticks = [digit * 10.0**decade for decade in range(low, high + 1) for digit in digits]
     return {**axis, "tickvals": ticks, "ticktext": [f"{tick:,.12g}".replace(",", " ") for tick in ticks]}
 

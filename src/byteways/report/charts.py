@@ -18,7 +18,7 @@ from byteways.report.axes import count_axis, log_axis, size_axis
 from byteways.units import format_bandwidth, format_size
 
 #: Line styles, so that lines differ without colour, too.
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+PLOTLY_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "triangle-down")
 #: Lines across a bar, which tell it apart without colour.
 HATCH = {"shape": "/", "size": 6, "solidity": 0.25}
@@ -77,7 +77,7 @@ def _traces(
         "y": [short(point.value / scale) for point in series.points],
         "name": name,
         "mode": "lines+markers",
-        "line": {"dash": DASHES[index % len(DASHES)], "width": 2},
+        "line": {"dash": PLOTLY_DASHES[index % len(PLOTLY_DASHES)], "width": 2},
         "marker": {"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 7},
         "legendgroup": str(index),
         "colour": index,

@@ -34,11 +34,11 @@ from byteways.report.views.changed import Changed
 from byteways.units import format_size
 
 #: Cases in the table of the page; all are in `byteways compare --all`.
-MOST_CASES = 200
+MOST_TABLE_CASES = 200
 #: Charts of a section that are seen at first: two in a row, those that changed up to the second number.
 LEAST_CHARTS, MOST_CHARTS = 2, 4
 #: Links and cases beside the picture.
-FIRST = 3
+MOST_BESIDE_PICTURE = 3
 
 #: What to see in the curves.
 CURVES = (
@@ -134,7 +134,7 @@ def from_comparison(runs: Sequence[RecordedRun], compared: Comparison) -> Compar
         compared.environment,
         draw_changes(first.topology, links) if first.topology.devices else None,
         tuple(_sentences(links)),
-        tuple(CaseChange(row(pair), pair.slower) for pair in differing[:MOST_CASES]),
+        tuple(CaseChange(row(pair), pair.slower) for pair in differing[:MOST_TABLE_CASES]),
         len(differing),
         tuple((one.status, f"{one.interface} {one.path}", told(one.reason or "")) for one in compared.lost),
         tuple(told(text) for text in _notes(compared)),
@@ -154,12 +154,12 @@ def _sentences(links: Iterable[LinkChange]) -> Iterator[str]:
     """Yields what the picture shows: the links that changed most."""
     changed = [(one, one.pair) for one in links if one.pair is not None and one.pair.claim.differ]
     changed.sort(key=lambda entry: -moved(entry[1]))
-    for one, pair in changed[:FIRST]:
+    for one, pair in changed[:MOST_BESIDE_PICTURE]:
         before, after = values(pair)
         by = pair.first.record.interface
         yield f"Link {one.link.a} – {one.link.b}: {change(pair.speed)} %, {before} and now {after} by {by}"
-    if len(changed) > FIRST:
-        yield f"{count(len(changed) - FIRST, 'more link')} changed"
+    if len(changed) > MOST_BESIDE_PICTURE:
+        yield f"{count(len(changed) - MOST_BESIDE_PICTURE, 'more link')} changed"
     if not changed and any(one.pair is not None for one in links):
         yield "No link changed in all transfers of an interface over it"
 

@@ -12,7 +12,7 @@ from byteways.explain.tables import Tables
 from byteways.report.explore import question
 
 #: How a link names the part of the page.
-NAMES = {
+PAGE_PART_NAMES = {
     "patterns": "Patterns",
     "first-touch": "First touch",
     "latency": "Latency",
@@ -51,9 +51,11 @@ def places(tables: Tables, cells: Iterable[Result], wanted: Collection[str]) -> 
     shown = {record.case_id: PageLink(anchor, record.path) for record, anchor in asked if anchor}
     for anchor, some in (("first-touch", tables.first_touch), ("latency", tables.latency)):
         for grid in some:
-            shown.update((cell.record.case_id, PageLink(anchor, NAMES[anchor])) for cell in grid.members())
+            shown.update(
+                (cell.record.case_id, PageLink(anchor, PAGE_PART_NAMES[anchor])) for cell in grid.members()
+            )
     for row in tables.patterns:  # the map has both directions at once, too
-        shown.setdefault(row.cell.record.case_id, PageLink("patterns", NAMES["patterns"]))
+        shown.setdefault(row.cell.record.case_id, PageLink("patterns", PAGE_PART_NAMES["patterns"]))
     return shown
 
 
@@ -79,7 +81,7 @@ def _operands(finding: Finding) -> list[Operand]:
 def _evidence(finding: Finding, shown: Mapping[str, PageLink]) -> Evidence:
     operands, ids = _operands(finding), cases_of(finding)
     other = "data" if ids else _of_text(finding)
-    place = next((shown[case] for case in ids if case in shown), PageLink(other, NAMES[other]))
+    place = next((shown[case] for case in ids if case in shown), PageLink(other, PAGE_PART_NAMES[other]))
     paths = tuple(dict.fromkeys(path for one in operands[:2] for path in one.paths))
     return Evidence(finding.title, finding.detail, place.anchor, place.words, paths)
 

@@ -16,7 +16,7 @@ from byteways.explain.best.ranking import Ranking, rank
 from byteways.explain.best.representative import representative_of_each_pair, representatives
 from byteways.explain.claims.claim import LEADS, TIE
 from byteways.explain.claims.phrases import supported
-from byteways.explain.claims.wording import ALIKE, LEADER, NOT_RANKED, alike, less
+from byteways.explain.claims.wording import LEADER, NO_DIFFERENCE, TOO_FEW_ROUNDS, alike, less
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size, concurrent, kind, label_order, unidirectional
 from byteways.explain.results.summary import Result, group_by
@@ -26,11 +26,11 @@ from byteways.topology.routes import route
 from byteways.units import format_size
 
 #: Bits of a mode.
-BOTH, WARM = 1, 2
+BIDIRECTIONAL_BIT, WARM_BIT = 1, 2
 #: Positions of the switch between reads and writes.
 ACCESSES = ("", "read", "write")
 #: Memory that programs use first, before the kinds for special purposes.
-USUAL = ("device", "pinned", "pageable")
+USUAL_MEMORIES = ("device", "pinned", "pageable")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
         "links": {f"{a}>{b}": _links(index, a, b) for a, b in pairs},
         "classes": {f"{a}>{b}": _class(index, a, b) for a, b in pairs},
         "words": list(words.texts),
-        "alike": words.texts.get(ALIKE),
+        "alike": words.texts.get(NO_DIFFERENCE),
     }
     across = [cell for cell in single if _ends(cell)[0] != _ends(cell)[1]] or single
     stood = index.once(representatives)
@@ -111,8 +111,8 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
         tuple((name, tuple(some)) for name, some in groupby(numbers, lambda way: _interface(way[1]))),
         sizes.index(largest),
         ">".join(_ends(first)),
-        any(_mode(cell) & BOTH for cell in cells),
-        any(_mode(cell) & WARM for cell in cells),
+        any(_mode(cell) & BIDIRECTIONAL_BIT for cell in cells),
+        any(_mode(cell) & WARM_BIT for cell in cells),
         any(cell.peak for cell in cells),
         {"read", "write"} <= {cell.record.access for cell in single},
     )
@@ -126,8 +126,8 @@ def _between_two(cells: Iterable[Result]) -> list[Result]:
 
 
 def _mode(cell: Result) -> int:
-    both = BOTH if cell.record.pattern == "bidirectional" else 0
-    return both | (WARM if cell.record.cache == "warm" else 0)
+    both = BIDIRECTIONAL_BIT if cell.record.pattern == "bidirectional" else 0
+    return both | (WARM_BIT if cell.record.cache == "warm" else 0)
 
 
 def _label(cell: Result) -> str:
@@ -147,7 +147,7 @@ def _interface(label: str) -> str:
 @lru_cache(maxsize=1 << 14)
 def _plainness(variant: Variant) -> tuple[int, int]:
     """Returns the number of settings, and how unusual the memory is: a program's default is smallest."""
-    order = (*USUAL, *(memory for memory in MEMORIES if memory not in USUAL))
+    order = (*USUAL_MEMORIES, *(memory for memory in MEMORIES if memory not in USUAL_MEMORIES))
     ends = [memory.partition("@") for memory in (variant.source, variant.destination)]
     touched = sum(bool(device) for _, _, device in ends)
     settings = len(variant.options.split()) + len(variant.environment.split())
@@ -159,7 +159,7 @@ def question(cell: Result) -> str:
     if not _between_two([cell]):
         return ""
     told = {"pair": ">".join(_ends(cell)), "size": format_size(cell.record.size_bytes)}
-    modes = {"both": _mode(cell) & BOTH, "warm": _mode(cell) & WARM}
+    modes = {"both": _mode(cell) & BIDIRECTIONAL_BIT, "warm": _mode(cell) & WARM_BIT}
     return urlencode({**told, **{name: "1" for name, mode in modes.items() if mode}})
 
 
@@ -254,7 +254,7 @@ def _order(members: Sequence[Result]) -> list[tuple[Result, str]]:
     rest = [cell for cell in members if cell.record.case_id not in told]
     of_case = {cell.record.case_id: cell for cell in members}
     ordered = [(of_case[case], verdict) for case, verdict in told.items()]
-    ordered += [(cell, NOT_RANKED) for cell in sorted(rest, key=lambda cell: -cell.value)]
+    ordered += [(cell, TOO_FEW_ROUNDS) for cell in sorted(rest, key=lambda cell: -cell.value)]
     return [
         one
         for _, alike_ones in groupby(ordered, _figure)
@@ -264,7 +264,7 @@ def _order(members: Sequence[Result]) -> list[tuple[Result, str]]:
 
 def _figure(ranked: tuple[Result, str]) -> tuple[str, str]:
     cell, verdict = ranked
-    return verdict, "" if verdict == ALIKE else f"{cell.value:.3g}"
+    return verdict, "" if verdict == NO_DIFFERENCE else f"{cell.value:.3g}"
 
 
 def _told(ranking: Ranking) -> dict[str, str]:
@@ -274,7 +274,7 @@ def _told(ranking: Ranking) -> dict[str, str]:
         claim = rival.claim
         verdict = less(claim) if claim.verdict == LEADS else alike(claim)
         if claim.verdict not in (LEADS, TIE):
-            verdict = claim.reason or ALIKE
+            verdict = claim.reason or NO_DIFFERENCE
         found.update((cell.record.case_id, verdict) for cell in rival.group.cells)
     return found
 

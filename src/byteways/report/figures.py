@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from byteways.explain.display.grids import Grid
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.summary import Result
-from byteways.report.numbers import UNITS, cell_number, number, peaks_of, percent_number
+from byteways.report.numbers import METRIC_UNITS, cell_number, number, peaks_of, percent_number
 from byteways.units import format_size
 
 #: Percentage of the largest value of a table below which cells are not shaded.
@@ -65,7 +65,7 @@ def page_grid(grid: Grid) -> PageGrid:
             )
             for row in grid.rows
         ),
-        UNITS[grid.quantity],
+        METRIC_UNITS[grid.quantity],
         ". ".join(notes),
     )
 
@@ -87,7 +87,7 @@ def page_cell(cell: Result, quantity: str, greatest: float | None) -> PageCell:
 
 def _details(cell: Result, quantity: str) -> str:
     """Returns the tooltip of a value, one fact per line."""
-    record, unit = cell.record, UNITS[quantity]
+    record, unit = cell.record, METRIC_UNITS[quantity]
     lines = [describe(record)]
     low, high = number(cell.low, quantity), number(cell.high, quantity)
     kind = f"repeatability interval, {cell.rounds} rounds," if cell.rounds > 1 else "interval of one round,"

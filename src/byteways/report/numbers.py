@@ -9,7 +9,7 @@ from byteways.explain.display.grids import Grid
 from byteways.explain.results.summary import Result
 from byteways.units import format_bandwidth
 
-UNITS = {"bandwidth": "GB/s", "latency": "ns"}
+METRIC_UNITS = {"bandwidth": "GB/s", "latency": "ns"}
 
 
 def bandwidth_number(bytes_per_s: float) -> str:

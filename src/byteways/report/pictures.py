@@ -15,7 +15,7 @@ DASH = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 #: Markers of published values, by system.
 PUBLISHED = ("circle-open", "diamond-open", "square-open", "triangle-up-open")
 #: Height of a panel of ratios and of the gap above it, as parts of the chart.
-PANEL, GAP = 0.2, 0.07
+PANEL_HEIGHT, PANEL_GAP = 0.2, 0.07
 #: Ticks of ratios, by how far they differ from 1 at most.
 RATIO_TICKS = (
     (1.3, (0.8, 0.9, 1, 1.1, 1.25)),
@@ -26,7 +26,7 @@ RATIO_TICKS = (
 #: Axes of ratios go this far from 1 at least …
 LEAST_REACH = 1.3
 #: … and no further than this, where most ratios are within: triangles at the edge stand for the others.
-FAR = 2.0
+FARTHEST_RATIO = 2.0
 #: More groups of bars have their names turned.
 UPRIGHT = 6
 
@@ -34,7 +34,7 @@ UPRIGHT = 6
 def of_picture(picture: Picture) -> Chart:
     """Charts a figure of a study with its ratios below."""
     count = len(picture.below)
-    height = 1 - count * (PANEL + GAP)
+    height = 1 - count * (PANEL_HEIGHT + PANEL_GAP)
     systems = list(dict.fromkeys(system for stroke in picture.strokes for system in stroke.published))
     data = list(chain.from_iterable(_main(stroke, picture, systems) for stroke in picture.strokes))
     data += _legend(picture, systems)
@@ -47,13 +47,13 @@ def of_picture(picture: Picture) -> Chart:
         "bargap": 0,
     }
     for number, panel in enumerate(picture.below):
-        top = 1 - height - GAP - number * (PANEL + GAP)
+        top = 1 - height - PANEL_GAP - number * (PANEL_HEIGHT + PANEL_GAP)
         axis = f"y{number + 2}"
         reach = _reach(panel)
         data += chain.from_iterable(_ratio(stroke, axis, systems, picture, reach) for stroke in panel.strokes)
         layout[f"yaxis{number + 2}"] = {
             **_ratio_axis(panel, reach),
-            "domain": [round(max(top - PANEL, 0), 3), round(top, 3)],
+            "domain": [round(max(top - PANEL_HEIGHT, 0), 3), round(top, 3)],
         }
         layout["shapes"] += _band(axis) if panel.band else [_one(axis)]
     return Chart(picture.title, picture.caption, {"data": data, "layout": layout})
@@ -204,8 +204,12 @@ def _reach(panel: Panel) -> float:
         if spot.y > 0
     ]
     most = max(values, default=1.0)
-    if panel.band and most > FAR and 2 * sum(value <= FAR for value in values) > len(values):
-        return FAR
+    if (
+        panel.band
+        and most > FARTHEST_RATIO
+        and 2 * sum(value <= FARTHEST_RATIO for value in values) > len(values)
+    ):
+        return FARTHEST_RATIO
     return max(most, LEAST_REACH)
 
 

@@ -20,11 +20,11 @@ from typing import Any
 import msgspec
 
 from byteways.record import columns
-from byteways.record.journal_lines import USUAL
-from byteways.record.record import FIELDS, Record
+from byteways.record.journal_lines import USUALLY_REPEATED
+from byteways.record.record import RECORD_FIELDS, Record
 
 #: Significant digits of figures: a result is known to 0.1 % at best.
-DIGITS = 6
+SIGNIFICANT_DIGITS = 6
 #: A column with fewer distinct values than this fraction of its rows is a list of them and the index of each.
 FEW = 0.5
 #: A number with more digits than that.
@@ -32,13 +32,13 @@ _LONG = re.compile(r"\d\.\d{6}|\d{6}\.\d")
 _IN_COLUMNS = {(column.place or column.name).partition(".")[0] for column in columns.COLUMNS}
 #: In the column with the rate of each direction: it is the bandwidth of the record, on its path. Most records
 #: have one flow.
-SAME = "="
+AS_BANDWIDTH = "="
 #: Process numbers tell nothing; samples are in the run folder.
-_LEFT_OUT = {"worker", columns.SAMPLES}
-_EXTRA = tuple(name for name in FIELDS if name not in _IN_COLUMNS | _LEFT_OUT)
-_ALL = columns.NAMES.union(_EXTRA)
+_LEFT_OUT = {"worker", columns.SAMPLES_COLUMN}
+_EXTRA = tuple(name for name in RECORD_FIELDS if name not in _IN_COLUMNS | _LEFT_OUT)
+_ALL = columns.COLUMN_NAMES.union(_EXTRA)
 _DIRECTIONS = "directions_bytes_per_s"
-_usual = attrgetter(*USUAL)
+_usual = attrgetter(*USUALLY_REPEATED)
 _ENCODE, _DECODE = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
 
 
@@ -52,7 +52,7 @@ def record_data(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[
     `rows` of that name say which of them a record has. The rates of directions are SAME where the bandwidth
     says them.
     """
-    of_case, usual = _of_case(records), _ALL.intersection(USUAL)
+    of_case, usual = _of_case(records), _ALL.intersection(USUALLY_REPEATED)
     own = _ALL - of_case - usual
     table, rows = _Table(manifest, own), {}
     for block, names, alike in (("case", of_case, attrgetter("case_id")), ("usual", usual, _identity)):
@@ -80,7 +80,7 @@ class _Table:
         self._manifest, self._texts = manifest, _Texts()
         self.columns: dict[str, _Column | _Numbers] = {
             column.name: _Numbers(column.name)
-            if column.kind == columns.NUMBER and column.name in own
+            if column.kind == columns.NUMBER_KIND and column.name in own
             else _Column(column.name, column.kind)
             for column in columns.COLUMNS
         }
@@ -93,7 +93,7 @@ class _Table:
             block: The name of the table's `rows` that say which of these a record has; '': each has its own.
         """
         extra = [(self.extra[name], attrgetter(name)) for name in _EXTRA if name in names]
-        for some, part in columns.parts(self._manifest, records, columns.NAMES.intersection(names)):
+        for some, part in columns.parts(self._manifest, records, columns.COLUMN_NAMES.intersection(names)):
             if _DIRECTIONS in part:
                 part[_DIRECTIONS] = [*map(_directions, some, part[_DIRECTIONS])]
             for name, values in part.items():
@@ -106,7 +106,7 @@ class _Table:
 
 
 def _directions(record: Record, text: str | None) -> str | None:
-    return SAME if record.directions == {record.path: record.bandwidth_bytes_per_s} else text
+    return AS_BANDWIDTH if record.directions == {record.path: record.bandwidth_bytes_per_s} else text
 
 
 def _distinct(
@@ -159,7 +159,7 @@ class _Column:
             return
         if not self.kind:
             self.kind = _kind(next(value for value in values if value is not None))
-        self.add([*map(text_of, values)] if self.kind == columns.JSON else values)
+        self.add([*map(text_of, values)] if self.kind == columns.JSON_KIND else values)
 
     def add_missing(self, rows: int) -> None:
         """Adds rows without a value."""
@@ -181,9 +181,9 @@ class _Column:
 
     def _shown(self) -> list[str]:
         """Returns the distinct values as JSON text."""
-        if self.kind == columns.NUMBER:
+        if self.kind == columns.NUMBER_KIND:
             return _short_numbers(list(self._places))
-        texts = [_short_json(one) if one and self.kind == columns.JSON else one for one in self._places]
+        texts = [_short_json(one) if one and self.kind == columns.JSON_KIND else one for one in self._places]
         return [_ENCODE(one).decode() for one in texts]
 
 
@@ -194,7 +194,7 @@ class _Numbers:
         name: Its name.
     """
 
-    kind = columns.NUMBER
+    kind = columns.NUMBER_KIND
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -225,14 +225,14 @@ def _listed(texts: Iterable[str]) -> msgspec.Raw:
 def _short_numbers(values: Sequence[float | None]) -> list[str]:
     """Returns numbers as JSON text."""
     known = tuple(nan if value is None else value for value in values)
-    return (f"%.{DIGITS}g " * len(known) % known).replace("nan", "null").split()
+    return (f"%.{SIGNIFICANT_DIGITS}g " * len(known) % known).replace("nan", "null").split()
 
 
 def _kind(value: Any) -> str:
     """Returns the kind of a column by a value."""
     if isinstance(value, str):
-        return columns.TEXT
-    return columns.NUMBER if isinstance(value, (int, float)) else columns.JSON
+        return columns.TEXT_KIND
+    return columns.NUMBER_KIND if isinstance(value, (int, float)) else columns.JSON_KIND
 
 
 class _Texts:
@@ -252,7 +252,7 @@ class _Texts:
 
 
 def _short_json(text: str) -> str:
-    if text == SAME or not _LONG.search(text):
+    if text == AS_BANDWIDTH or not _LONG.search(text):
         return text
     return _ENCODE(_short(_DECODE(text))).decode()
 
@@ -260,7 +260,7 @@ def _short_json(text: str) -> str:
 def _short(value: Any) -> Any:
     """Rounds floating-point numbers at any depth."""
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
     if isinstance(value, dict):
         return {name: _short(item) for name, item in value.items()}
     if isinstance(value, list):

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES, metric_of, moves_pages
 from byteways.plan.memory import is_managed, is_plain
-from byteways.simulate.model import ASSUMED, FITTED, NOMINAL, MachineModel
+from byteways.simulate.model import ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL, MachineModel
 
 #: Kinds of links between hosts.
-NETWORK = ("nic", "network")
+LINKS_BETWEEN_HOSTS = ("nic", "network")
 
 
 def rests_on(case: Case, model: MachineModel) -> list[str]:
@@ -22,14 +22,14 @@ def rests_on(case: Case, model: MachineModel) -> list[str]:
     used = {prefix for flow in case.flows for prefix in _used(case, flow, model)}
     if case.hosts:
         kinds_of_links = (model.text_of(f"links.{index}.kind") for index in range(model.count("links")))
-        network = [index for index, kind in enumerate(kinds_of_links) if kind in NETWORK]
+        network = [index for index, kind in enumerate(kinds_of_links) if kind in LINKS_BETWEEN_HOSTS]
         used |= {f"links.{index}.peak_bytes_per_s" for index in network}
         used |= {"network_latency_ns", "network_efficiency"}
     # What a model leaves out says nothing.
     kinds = {kind for prefix in used for kind in model.kinds.get(prefix, ())}
     if any(INTERFACES[case.interface_of(flow)].library == "direct" for flow in case.flows):
-        kinds.add(ASSUMED)  # what its flags cost was never fitted to such a collective
-    return [kind for kind in (ASSUMED, FITTED, NOMINAL) if kind in kinds]
+        kinds.add(ASSUMED_SOURCE)  # what its flags cost was never fitted to such a collective
+    return [kind for kind in (ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL) if kind in kinds]
 
 
 def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:

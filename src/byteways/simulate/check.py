@@ -10,13 +10,21 @@ from typing import Any, NoReturn
 from byteways.errors import BytewaysError
 from byteways.plan.spelling import closest
 from byteways.plan.toml_lines import TomlPath, key_lines, line_of
-from byteways.simulate.model import ASSUMED, FITTED, FactValue, Fit, MachineModel, Source, SourcedValue
+from byteways.simulate.model import (
+    ASSUMED_SOURCE,
+    FITTED_SOURCE,
+    FactValue,
+    Fit,
+    MachineModel,
+    Source,
+    SourcedValue,
+)
 from byteways.simulate.schema import (
-    ARRAYS,
     FIT_KEYS,
-    MOST_CORES,
+    MODEL_TABLES,
+    MOST_MODEL_CORES,
     OPTIONAL_TABLES,
-    TABLES,
+    REPEATED_TABLES,
     ModelKey,
     needed_tables,
 )
@@ -24,7 +32,7 @@ from byteways.simulate.schema import (
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # no "--", which is invalid in XML comments
 _DEVICE = re.compile(r"^(cpu|gpu)(\d+)$")
 _PCI_ADDRESS = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
-NVSWITCH = "nvswitch"
+MODEL_SWITCH = "nvswitch"
 #: A NIC, and what joins the NICs of several hosts.
 _NIC, NETWORK = re.compile(r"^nic\d+$"), "network"
 #: A PCIe switch with several GPUs. As in many virtual machines, discovery does not show it.
@@ -49,10 +57,10 @@ class _Reader:
         """Reads the facts of one table; nested tables are read separately."""
         inner = _children(name)
         for key in data:
-            if key not in TABLES.get(name, {}) and key not in inner:
-                known = (*TABLES.get(name, {}), *inner)
+            if key not in MODEL_TABLES.get(name, {}) and key not in inner:
+                known = (*MODEL_TABLES.get(name, {}), *inner)
                 self.fail((*place, key), "unknown key", closest(key, known))
-        for key, kind in TABLES.get(name, {}).items():
+        for key, kind in MODEL_TABLES.get(name, {}).items():
             path = _dotted((*place, key))
             if key in data:
                 self.facts[path] = self.fact(data[key], kind, (*place, key))
@@ -64,7 +72,7 @@ class _Reader:
             if child not in data:
                 continue
             path = f"{name}.{child}" if name else child
-            if path in ARRAYS:
+            if path in REPEATED_TABLES:
                 for index, item in enumerate(self.items(data[child], (*place, child))):
                     self.table(item, path, (*place, child, index))
             elif not isinstance(data[child], dict):
@@ -96,12 +104,12 @@ class _Reader:
             self.fail(
                 place, f"the source '{text}' has no location after its key", 'write "source_key: where"'
             )
-        key = rest.split(":")[0].strip() if first == FITTED else first
-        if key != ASSUMED and key not in self.sources:
+        key = rest.split(":")[0].strip() if first == FITTED_SOURCE else first
+        if key != ASSUMED_SOURCE and key not in self.sources:
             self.fail(
                 place,
                 f"the source '{key}' is not in [sources]",
-                closest(key, (*self.sources, ASSUMED, FITTED)),
+                closest(key, (*self.sources, ASSUMED_SOURCE, FITTED_SOURCE)),
             )
 
     def value(self, value: Any, kind: ModelKey, place: TomlPath) -> FactValue:
@@ -145,7 +153,9 @@ def read_machine(data: Mapping[str, Any], *, text: str, file: str) -> MachineMod
             reader.fail(tuple(table.split(".")), "missing table")
     for table in OPTIONAL_TABLES:
         if not any(key.startswith(f"{table}.") for key in facts):
-            facts |= {f"{table}.{key}": SourcedValue(_least(kind)) for key, kind in TABLES[table].items()}
+            facts |= {
+                f"{table}.{key}": SourcedValue(_least(kind)) for key, kind in MODEL_TABLES[table].items()
+            }
     name = str(facts["name"].value)
     if not _NAME.fullmatch(name):
         reader.fail(("name",), f"'{name}' is not a valid name", "use lower-case letters, digits and hyphens")
@@ -161,7 +171,7 @@ def _sources(reader: _Reader, data: Any) -> dict[str, Source]:
         reader.fail(("sources",), "missing table of sources")
     sources: dict[str, Source] = {}
     for key, entry in data.items():
-        if key in (ASSUMED, FITTED) or not _NAME.fullmatch(key):
+        if key in (ASSUMED_SOURCE, FITTED_SOURCE) or not _NAME.fullmatch(key):
             reader.fail(
                 ("sources", key),
                 f"'{key}' is not a valid source key",
@@ -198,8 +208,8 @@ def _fit(reader: _Reader, data: Any) -> Fit | None:
 def _check_devices(reader: _Reader, model: MachineModel) -> None:
     """Checks consistency between keys: counts, and the ends of links."""
     gpus, domains = model.whole("gpu.count"), model.whole("cpu.domains")
-    if domains * model.whole("cpu.cores") > MOST_CORES:
-        reader.fail(("cpu", "cores"), f"cores are per domain; the total exceeds {MOST_CORES}")
+    if domains * model.whole("cpu.cores") > MOST_MODEL_CORES:
+        reader.fail(("cpu", "cores"), f"cores are per domain; the total exceeds {MOST_MODEL_CORES}")
     for key in ("domains", "pci_addresses"):
         if len(model.texts(f"gpu.{key}")) != gpus:
             reader.fail(("gpu", key), f"there are {gpus} GPUs; one entry per GPU is needed")
@@ -229,7 +239,7 @@ def _check_devices(reader: _Reader, model: MachineModel) -> None:
             if len(ends) != 2 or ends[0] == ends[1]:
                 reader.fail(place, f"'{pair}' is not a pair of devices", "write gpu0-gpu1")
             for end in ends:
-                outside = end in (NVSWITCH, NETWORK) or _SWITCH.match(end) or _NIC.match(end)
+                outside = end in (MODEL_SWITCH, NETWORK) or _SWITCH.match(end) or _NIC.match(end)
                 if end not in model.devices and not outside:
                     reader.fail(place, f"'{pair}': unknown device {end}")
             if frozenset(ends) in seen:
@@ -254,7 +264,7 @@ def _children(name: str) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(
             table[len(start) :].split(".")[0]
-            for table in TABLES
+            for table in MODEL_TABLES
             if table and table.startswith(start) and table != name
         )
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from byteways.errors import BytewaysError
-from byteways.plan.limits import TOLERANCE
+from byteways.plan.limits import CLOCK_TOLERANCE
 from byteways.simulate.model import MachineModel
 from byteways.topology.model import Topology
 from byteways.units import format_bandwidth
@@ -32,7 +32,7 @@ def check_limits(model: MachineModel, topology: Topology) -> None:
         BytewaysError: A rate is above its limit; the message has both.
     """
     for key, value, limit, source in _rates(model, topology):
-        if limit is not None and value > limit * TOLERANCE:
+        if limit is not None and value > limit * CLOCK_TOLERANCE:
             raise BytewaysError(
                 f"machine {model.name} passes its own limit: {key} is {format_bandwidth(value)}, "
                 f"the limit {format_bandwidth(limit)}",

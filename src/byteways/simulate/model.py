@@ -11,7 +11,7 @@ from functools import cached_property
 FactValue = str | int | float | bool | tuple[str | int | float, ...]
 
 #: Kinds of sources outside the table of sources.
-ASSUMED, FITTED = "assumed", "fitted"
+ASSUMED_SOURCE, FITTED_SOURCE = "assumed", "fitted"
 #: What a number is that a source states.
 NOMINAL = "nominal"
 
@@ -27,22 +27,22 @@ class SourcedValue:
     def source_key(self) -> str:
         """The key in the table of sources, or `assumed`; for a fitted number, the source it was fitted to."""
         first, _, rest = self.source.partition(":")
-        return rest.split(":")[0].strip() if first == FITTED else first.strip()
+        return rest.split(":")[0].strip() if first == FITTED_SOURCE else first.strip()
 
     @property
     def assumed(self) -> bool:
-        return self.source.startswith(f"{ASSUMED}:")
+        return self.source.startswith(f"{ASSUMED_SOURCE}:")
 
     @property
     def fitted(self) -> bool:
-        return self.source.startswith(f"{FITTED}:")
+        return self.source.startswith(f"{FITTED_SOURCE}:")
 
     @property
     def kind(self) -> str:
         """`assumed`, `fitted` or `nominal`; empty for names."""
         if not self.source:
             return ""
-        return ASSUMED if self.assumed else FITTED if self.fitted else NOMINAL
+        return ASSUMED_SOURCE if self.assumed else FITTED_SOURCE if self.fitted else NOMINAL
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 from byteways.topology.link_rates import PCIE_GENERATIONS
 
-VENDORS = ("amd", "nvidia")
-LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa", "nic", "network")
+MODEL_VENDORS = ("amd", "nvidia")
+MODEL_LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa", "nic", "network")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ModelKey:
 
 
 #: Limits per machine: above any real one, but still fast to simulate. Cores per domain and total (check.py).
-MOST_GPUS, MOST_DOMAINS, MOST_CORES = 256, 64, 4096
+MOST_MODEL_GPUS, MOST_MODEL_DOMAINS, MOST_MODEL_CORES = 256, 64, 4096
 
 _NUMBER, _WHOLE, _TRUTH = ModelKey("number"), ModelKey("whole"), ModelKey("truth")
 _POSITIVE = ModelKey("number", least=1e-9)
@@ -73,12 +73,12 @@ NEEDED_RATES: Mapping[str, tuple[str, ...]] = {
 }
 KNOWN_RATES = tuple(name for one in ("kernel", "bulk", "engine", "blit") for name in _rate_names(one))
 
-#: Keys by table; "" is the top level. Tables in ARRAYS may be repeated.
-TABLES: Mapping[str, Mapping[str, ModelKey]] = {
+#: Keys by table; "" is the top level. Tables in REPEATED_TABLES may be repeated.
+MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
     "": {
         "name": ModelKey("text"),
         "title": ModelKey("text"),
-        "vendor": ModelKey("text", words=VENDORS),
+        "vendor": ModelKey("text", words=MODEL_VENDORS),
         "runtime_version": _WHOLE,
         "hosts": ModelKey("whole", 0, most=64),
         "network_latency_ns": ModelKey("number", 0.0),
@@ -93,7 +93,7 @@ TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "gpu_domains": ModelKey("truth", False),
     },
     "gpu": {
-        "count": ModelKey("whole", least=1, most=MOST_GPUS),
+        "count": ModelKey("whole", least=1, most=MOST_MODEL_GPUS),
         "name": ModelKey("text"),
         "architecture": ModelKey("text"),
         "multiprocessors": ModelKey("whole", least=1),
@@ -124,8 +124,8 @@ TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "routed_efficiency": _SHARE,
     },
     "cpu": {
-        "domains": ModelKey("whole", least=1, most=MOST_DOMAINS),
-        "cores": ModelKey("whole", least=1, most=MOST_CORES),
+        "domains": ModelKey("whole", least=1, most=MOST_MODEL_DOMAINS),
+        "cores": ModelKey("whole", least=1, most=MOST_MODEL_CORES),
         "name": ModelKey("text"),
         "architecture": ModelKey("text"),
         "memory_bytes": ModelKey("whole", least=1),
@@ -144,7 +144,7 @@ TABLES: Mapping[str, Mapping[str, ModelKey]] = {
     },
     "cpu.caches": {"bytes": ModelKey("whole", least=1), "latency_ns": _POSITIVE, "copy_bytes_per_s": _SPEED},
     "links": {
-        "kind": ModelKey("text", words=LINK_KINDS),
+        "kind": ModelKey("text", words=MODEL_LINK_KINDS),
         "pairs": ModelKey("texts"),
         "width": ModelKey("whole", least=1),
         "peak_bytes_per_s": _SPEED,
@@ -229,7 +229,7 @@ TABLES: Mapping[str, Mapping[str, ModelKey]] = {
 }
 #: Tables that a model may lack: no message of MPI is simulated then (run/work/simulated_ranks.py).
 OPTIONAL_TABLES = ("mpi",)
-ARRAYS = ("cpu.caches", "links", "staging.to", "staging.from")
+REPEATED_TABLES = ("cpu.caches", "links", "staging.to", "staging.from")
 #: Tables for readers or for discovery, not for the simulator.
 OFF_THE_SHEET = ("title", "sources", "fit", "topology")
 
@@ -242,7 +242,7 @@ _TYPES = {"number": "number", "whole": "integer", "truth": "boolean"}
 def needed_tables(vendor: str) -> tuple[str, ...]:
     """Returns the tables that a model of this vendor must have."""
     rates = tuple(f"rates.{name}" for name in NEEDED_RATES[vendor])
-    always = (name for name in TABLES if not name.startswith("rates.") and name not in OPTIONAL_TABLES)
+    always = (name for name in MODEL_TABLES if not name.startswith("rates.") and name not in OPTIONAL_TABLES)
     return (*always, *rates)
 
 
@@ -266,17 +266,21 @@ def _closed(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any
 
 def _table_schema(name: str) -> dict[str, Any]:
     """Returns the schema of a table including nested tables."""
-    properties: dict[str, Any] = {key: _key_schema(value) for key, value in TABLES.get(name, {}).items()}
-    required = [key for key, value in TABLES.get(name, {}).items() if value.neutral is None]
+    properties: dict[str, Any] = {
+        key: _key_schema(value) for key, value in MODEL_TABLES.get(name, {}).items()
+    }
+    required = [key for key, value in MODEL_TABLES.get(name, {}).items() if value.neutral is None]
     inner = {
         table[len(name) + 1 :] if name else table
-        for table in TABLES
+        for table in MODEL_TABLES
         if table.startswith(f"{name}." if name else "")
     }
     for child in sorted({part.split(".")[0] for part in inner if part}):
         path = f"{name}.{child}" if name else child
         schema = _table_schema(path)
-        properties[child] = {"type": "array", "items": schema, "minItems": 1} if path in ARRAYS else schema
+        properties[child] = (
+            {"type": "array", "items": schema, "minItems": 1} if path in REPEATED_TABLES else schema
+        )
         if name != "rates" and path not in OPTIONAL_TABLES:
             required.append(child)
     return _closed(properties, required)

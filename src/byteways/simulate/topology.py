@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from byteways.safe_folders import temporary_folder
-from byteways.simulate.check import NVSWITCH
+from byteways.simulate.check import MODEL_SWITCH
 from byteways.simulate.limits import check_limits
 from byteways.simulate.model import MachineModel
 from byteways.topology import link_rates
@@ -199,7 +199,7 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[ManagementD
             if kind != "nvlink" or f"gpu{index}" not in ends:
                 continue
             far = ends[1] if ends[0] == f"gpu{index}" else ends[0]
-            remote = ("switch", _SWITCH_ADDRESS) if far == NVSWITCH else ("gpu", addresses[int(far[3:])])
+            remote = ("switch", _SWITCH_ADDRESS) if far == MODEL_SWITCH else ("gpu", addresses[int(far[3:])])
             rate, first = int(link_rates.nvlink_signalling(version, peak / count)), len(fabric_links)
             fabric_links += [FabricLink(first + one, *remote, rate, version) for one in range(count)]
         devices.append(

@@ -10,9 +10,9 @@ from typing import Any
 
 from byteways.plan.toml_files import read_toml
 
-NAME = "applications.toml"
+APPLICATIONS_FILE = "applications.toml"
 #: Key of the source in published values.
-SOURCE = "schieffer2025"
+GAINS_SOURCE = "schieffer2025"
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class PublishedGain:
 @cache
 def gains() -> tuple[PublishedGain, ...]:
     """Returns the rows of the file, in its order."""
-    text = (resources.files("byteways.studies") / NAME).read_text(encoding="utf-8")
-    return tuple(_gain(entry) for entry in read_toml(text, file=NAME)["gain"])
+    text = (resources.files("byteways.studies") / APPLICATIONS_FILE).read_text(encoding="utf-8")
+    return tuple(_gain(entry) for entry in read_toml(text, file=APPLICATIONS_FILE)["gain"])
 
 
 def _gain(entry: Mapping[str, Any]) -> PublishedGain:

@@ -14,40 +14,53 @@ from typing import Any
 from byteways.plan.spelling import closest
 from byteways.studies.reference import number_of
 from byteways.studies.shapes import (
-    FIGURES,
+    ANY_NUMBER,
     FLAG,
     LIST_OF_TABLES,
-    NUMBER,
-    QUANTITY,
-    TABLES,
-    TEXT,
+    NUMBER_WITH_UNIT,
+    STRING,
+    TABLE_OR_TABLES,
+    VALUE_OR_VALUES,
     Keys,
 )
-from byteways.studies.study import UNITS, ClaimCheck, PublishedClaim
-from byteways.topology.facts import BYTES, FACTS
+from byteways.studies.study import FIGURE_UNITS, ClaimCheck, PublishedClaim
+from byteways.topology.facts import BYTES_UNIT, FACTS
 from byteways.units import parse_size
 
 #: Keys of a claim, and of each kind of check.
 _CLAIM = Keys(
-    {"id": TEXT, "locator": TEXT, "check": TABLES},
-    dict.fromkeys(("quote", "says", "note", "machine"), TEXT),
+    {"id": STRING, "locator": STRING, "check": TABLE_OR_TABLES},
+    dict.fromkeys(("quote", "says", "note", "machine"), STRING),
 )
-_BOUNDS = {"about": QUANTITY, "within": NUMBER, "at_least": QUANTITY, "at_most": QUANTITY, "unit": TEXT}
+_BOUNDS = {
+    "about": NUMBER_WITH_UNIT,
+    "within": ANY_NUMBER,
+    "at_least": NUMBER_WITH_UNIT,
+    "at_most": NUMBER_WITH_UNIT,
+    "unit": STRING,
+}
 _CHECK: Mapping[str, Keys] = {
-    "value": Keys({"of": FIGURES}, {**_BOUNDS, "published": FLAG}),
-    "ratio": Keys({"of": FIGURES, "to": FIGURES}, {**_BOUNDS, "over": TEXT}),
-    "gap": Keys({"of": FIGURES, "to": FIGURES}, _BOUNDS),
-    "spread": Keys({"of": FIGURES, "over": TEXT, "at_most": NUMBER}, {"unit": TEXT, "across": TEXT}),
-    "order": Keys({"of": FIGURES}, {"unit": TEXT, "margin": NUMBER}),
+    "value": Keys({"of": VALUE_OR_VALUES}, {**_BOUNDS, "published": FLAG}),
+    "ratio": Keys({"of": VALUE_OR_VALUES, "to": VALUE_OR_VALUES}, {**_BOUNDS, "over": STRING}),
+    "gap": Keys({"of": VALUE_OR_VALUES, "to": VALUE_OR_VALUES}, _BOUNDS),
+    "spread": Keys(
+        {"of": VALUE_OR_VALUES, "over": STRING, "at_most": ANY_NUMBER}, {"unit": STRING, "across": STRING}
+    ),
+    "order": Keys({"of": VALUE_OR_VALUES}, {"unit": STRING, "margin": ANY_NUMBER}),
     "reaches": Keys(
-        {"of": FIGURES, "size": QUANTITY}, {"level": QUANTITY, "of_best": NUMBER, "factor": NUMBER}
+        {"of": VALUE_OR_VALUES, "size": NUMBER_WITH_UNIT},
+        {"level": NUMBER_WITH_UNIT, "of_best": ANY_NUMBER, "factor": ANY_NUMBER},
     ),
-    "linear": Keys({"of": FIGURES}, {"at_least": NUMBER, "at_most": NUMBER}),
+    "linear": Keys({"of": VALUE_OR_VALUES}, {"at_least": ANY_NUMBER, "at_most": ANY_NUMBER}),
     "node": Keys(
-        {"fact": TEXT},
-        {**dict.fromkeys(("about", "at_least", "at_most"), QUANTITY), "within": NUMBER, "at": TEXT},
+        {"fact": STRING},
+        {
+            **dict.fromkeys(("about", "at_least", "at_most"), NUMBER_WITH_UNIT),
+            "within": ANY_NUMBER,
+            "at": STRING,
+        },
     ),
-    "refused": Keys({"of": FIGURES, "reason": TEXT}, {}),
+    "refused": Keys({"of": VALUE_OR_VALUES, "reason": STRING}, {}),
     "any": Keys({"readings": LIST_OF_TABLES}, {}),
 }
 #: Valid words of keys that take a fixed set.
@@ -129,9 +142,9 @@ def _check(claim: str, entry: Mapping[str, Any]) -> ClaimCheck:
 
 def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
     """Raises ValueError for invalid words and numbers of a check."""
-    in_bytes = kind == "node" and _checked_fact(what, keys) == BYTES
+    in_bytes = kind == "node" and _checked_fact(what, keys) == BYTES_UNIT
     for name, value in keys.items():
-        words = UNITS if name == "unit" else _WORDS.get((kind, name))
+        words = FIGURE_UNITS if name == "unit" else _WORDS.get((kind, name))
         if words and value not in words:
             raise ValueError(f"{what} has {name} = '{value}': {closest(value, words)}")
         if name in ("about", "at_least", "at_most", "level"):

@@ -19,9 +19,9 @@ PLOT_OF = {
 SCALES = ("log", "linear")
 #: Units of axes beside the figure's own, GB/s: how many of them are one GB/s.
 PER_GB = {"GiB/s": 1e9 / 2**30}
-DASHES = ("solid", "dashed", "dotted")
+DRAWING_DASHES = ("solid", "dashed", "dotted")
 #: What bars are labelled with: their part of the nominal peak, or their speed over the first series.
-LABELS = ("", "of peak", "speed-up")
+BAR_LABELS = ("", "of peak", "speed-up")
 #: From the first row downwards, or from the last one, as pictures with their origin below.
 ORDERS_OF_ROWS = ("downwards", "upwards")
 

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from byteways.studies.drawing import (
-    DASHES,
-    LABELS,
+    BAR_LABELS,
+    DRAWING_DASHES,
     ORDERS_OF_ROWS,
     PER_GB,
     PLOT_OF,
@@ -21,13 +21,13 @@ from byteways.studies.drawing import (
     Track,
 )
 from byteways.studies.shapes import (
+    ANY_NUMBER,
     FLAG,
     LIST_OF_TABLES,
-    NUMBER,
+    NUMBER_WITH_UNIT,
     ONE_OR_TEXTS,
-    QUANTITY,
     SOME_TEXTS,
-    TEXT,
+    STRING,
     TEXTS,
     Keys,
 )
@@ -37,17 +37,19 @@ from byteways.units import parse_size
 _DRAWING = Keys(
     {},
     {
-        **dict.fromkeys(("plot", "x", "label", "rows", "unit"), TEXT),
+        **dict.fromkeys(("plot", "x", "label", "rows", "unit"), STRING),
         "y": ONE_OR_TEXTS,
         **dict.fromkeys(("groups", "apart"), TEXTS),
         **dict.fromkeys(("series", "levels", "marks", "against"), LIST_OF_TABLES),
         **dict.fromkeys(("caches", "maxima", "trends", "diagonal"), FLAG),
     },
 )
-_SERIES = Keys({"name": TEXT, "lines": SOME_TEXTS}, {"places": SOME_TEXTS, "method": TEXT, "dash": TEXT})
-_LEVEL = Keys({"label": TEXT, "at": NUMBER}, {})
-_MARK = Keys({"label": TEXT, "at": QUANTITY}, {})
-_AGAINST = Keys({"name": TEXT, "of": TEXT, "to": TEXT}, {})
+_SERIES = Keys(
+    {"name": STRING, "lines": SOME_TEXTS}, {"places": SOME_TEXTS, "method": STRING, "dash": STRING}
+)
+_LEVEL = Keys({"label": STRING, "at": ANY_NUMBER}, {})
+_MARK = Keys({"label": STRING, "at": NUMBER_WITH_UNIT}, {})
+_AGAINST = Keys({"name": STRING, "of": STRING, "to": STRING}, {})
 
 
 def read_drawing(what: str, entry: Mapping[str, Any], figure: Figure) -> Drawing:
@@ -64,7 +66,7 @@ def read_drawing(what: str, entry: Mapping[str, Any], figure: Figure) -> Drawing
     _words(what, "plot", (plot,), PLOTS)
     _words(what, "x", (entry.get("x", "log"),), SCALES)
     _words(what, "y", scales, SCALES)
-    _words(what, "label", (entry.get("label", ""),), LABELS)
+    _words(what, "label", (entry.get("label", ""),), BAR_LABELS)
     _words(what, "unit", (entry.get("unit", ""),), ("", *PER_GB))
     if "unit" in entry and figure.unit != "GB/s":
         raise ValueError(f"{what} has unit = '{entry['unit']}', and its values are in {figure.unit}")
@@ -106,7 +108,7 @@ def _tracks(what: str, entry: Mapping[str, Any], figure: Figure, plot: str) -> I
     if "series" in entry:
         for one in entry["series"]:
             _SERIES.check(f"a series of {what}", one)
-            _words(f"series '{one['name']}' of {what}", "dash", (one.get("dash", "solid"),), DASHES)
+            _words(f"series '{one['name']}' of {what}", "dash", (one.get("dash", "solid"),), DRAWING_DASHES)
             cells = tuple(_cells(one, figure))
             yield Track(one["name"], cells, one.get("method", one["name"]), one.get("dash", "solid"))
     elif figure.ratios:

@@ -8,25 +8,43 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from byteways.studies.drawing_file import read_drawing, wrong_drawing
-from byteways.studies.shapes import LIST_OF_TABLES, NUMBERS, QUANTITY, SOME_TEXTS, TABLE, TEXT, TEXTS, Keys
-from byteways.studies.study import KINDS, UNITS, Contest, Figure, Quotient, Study, StudyLine, StudyPlace
+from byteways.studies.shapes import (
+    LIST_OF_TABLES,
+    NUMBER_WITH_UNIT,
+    NUMBERS,
+    ONE_TABLE,
+    SOME_TEXTS,
+    STRING,
+    TEXTS,
+    Keys,
+)
+from byteways.studies.study import (
+    FIGURE_KINDS,
+    FIGURE_UNITS,
+    Contest,
+    Figure,
+    Quotient,
+    Study,
+    StudyLine,
+    StudyPlace,
+)
 from byteways.units import parse_size
 
 _FIGURE = Keys(
-    {"id": TEXT, "title": TEXT, "locator": TEXT, "kind": TEXT},
+    {"id": STRING, "title": STRING, "locator": STRING, "kind": STRING},
     {
         "lines": TEXTS,
-        "unit": TEXT,
+        "unit": STRING,
         "places": TEXTS,
-        "size": QUANTITY,
-        "note": TEXT,
+        "size": NUMBER_WITH_UNIT,
+        "note": STRING,
         "ratios": LIST_OF_TABLES,
         "contests": LIST_OF_TABLES,
-        "drawing": TABLE,
+        "drawing": ONE_TABLE,
     },
 )
-_RATIO = Keys({"name": TEXT, "of": TEXT, "to": TEXT}, {"published": NUMBERS, "locator": TEXT})
-_CONTEST = Keys({"name": TEXT, "lines": SOME_TEXTS, "place": TEXT}, {"unit": TEXT})
+_RATIO = Keys({"name": STRING, "of": STRING, "to": STRING}, {"published": NUMBERS, "locator": STRING})
+_CONTEST = Keys({"name": STRING, "lines": SOME_TEXTS, "place": STRING}, {"unit": STRING})
 #: `size` of a table of the smallest available size.
 SMALLEST = "smallest"
 #: Kinds with tables of their own in place of `lines`.
@@ -101,7 +119,7 @@ def wrong_in(figure: Figure, study: Study) -> Iterator[str]:
     strange += [f"place {name} of figure {figure.id}" for name in figure.places if name not in study.places]
     units = (figure.unit, *(one.unit for one in figure.contests))
     for unit in dict.fromkeys(units):
-        if figure.kind not in KINDS or unit not in UNITS:
+        if figure.kind not in FIGURE_KINDS or unit not in FIGURE_UNITS:
             strange.append(f"kind {figure.kind} or unit {unit} of figure {figure.id}")
     if not figure.lines and figure.kind != "hops":
         strange.append(f"figure {figure.id} without lines")

@@ -9,23 +9,23 @@ from byteways.studies.shapes import (
     AXIS,
     FLAG,
     ONE_OR_TEXTS,
-    OPTIONS,
     PRINTS,
-    TEXT,
-    VARIABLES,
+    STRING,
+    STRING_TABLE,
+    VALUE_TABLE,
     Keys,
 )
 from byteways.studies.study import Ends, StudyLine
 
 _LINE = Keys(
-    {"says": TEXT, "interface": TEXT, "executor": TEXT},
+    {"says": STRING, "interface": STRING, "executor": STRING},
     {
         **dict.fromkeys(("source", "destination", "buffer", "pattern"), ONE_OR_TEXTS),
-        **dict.fromkeys(("second_source", "cache", "count", "note", "simulated_by", "otherwise"), TEXT),
-        "sources": VARIABLES,
-        "destinations": VARIABLES,
-        "environment": VARIABLES,
-        "options": OPTIONS,
+        **dict.fromkeys(("second_source", "cache", "count", "note", "simulated_by", "otherwise"), STRING),
+        "sources": STRING_TABLE,
+        "destinations": STRING_TABLE,
+        "environment": STRING_TABLE,
+        "options": VALUE_TABLE,
         "together": FLAG,
         "submits": FLAG,
         "nearest_host": FLAG,

@@ -28,23 +28,23 @@ from byteways.studies.figure_file import read_figure, wrong_in
 from byteways.studies.line_file import read_lines
 from byteways.studies.reference import parts, references
 from byteways.studies.shapes import (
-    COUNT,
     LIST_OF_TABLES,
     NAMED_TABLES,
     SOME_TEXTS,
-    TEXT,
+    STRING,
     TEXTS,
+    WHOLE_NUMBER,
     Keys,
 )
 from byteways.studies.study import (
     LETTERS,
-    ORDERS,
+    PLACE_ORDERS,
     PublishedClaim,
     Study,
     StudyLine,
     StudyPlace,
 )
-from byteways.studies.values import FILE, STATISTICS, PublishedValue, read_values
+from byteways.studies.values import PUBLISHED_FILE, STATISTICS, PublishedValue, read_values
 from byteways.system_errors import not_read
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 #: Keys of study.toml and its tables.
 _STUDY = Keys(
     {
-        **dict.fromkeys(("title", "authors", "address", "about", "statistic", "timing"), TEXT),
-        "year": COUNT,
+        **dict.fromkeys(("title", "authors", "address", "about", "statistic", "timing"), STRING),
+        "year": WHOLE_NUMBER,
         "sources": SOME_TEXTS,
         "models": SOME_TEXTS,
         "places": NAMED_TABLES,
@@ -64,12 +64,13 @@ _STUDY = Keys(
     dict.fromkeys(("ambient", "defects", "differences", "grid", "hosts", "parts"), TEXTS),
 )
 _PLACE = Keys(
-    {"devices": SOME_TEXTS, "meaning": TEXT}, {"rank": COUNT, "model": TEXT, "order": TEXT, "ranks": COUNT}
+    {"devices": SOME_TEXTS, "meaning": STRING},
+    {"rank": WHOLE_NUMBER, "model": STRING, "order": STRING, "ranks": WHOLE_NUMBER},
 )
 #: Device names in a study (machine models number them the same way). Buffer of a line: letter of the device,
 #: memory, and letter of the device that touches it first.
 BUFFER = re.compile(rf"[{LETTERS}]:[\w-]+(@[{LETTERS}])?")
-DEVICE = re.compile(r"(cpu|gpu)\d+")
+DEVICE_NAME = re.compile(r"(cpu|gpu)\d+")
 GUIDE = "docs/guides/reproduce-a-study.md describes the files of a study"
 Made = TypeVar("Made")
 
@@ -99,7 +100,9 @@ def read(folder: Traversable, key: str) -> Study:
     Raises:
         BytewaysError: A file is missing or invalid; the message names it.
     """
-    texts = {name: _read(folder, key, name) for name in ("study.toml", "suite.toml", "claims.toml", FILE)}
+    texts = {
+        name: _read(folder, key, name) for name in ("study.toml", "suite.toml", "claims.toml", PUBLISHED_FILE)
+    }
     data = read_toml(texts["study.toml"], file=f"{key}/study.toml")
     parts = _told(f"{key}/study.toml", lambda: part_files.names_of(data))
     more = {
@@ -113,7 +116,7 @@ def read(folder: Traversable, key: str) -> Study:
     sweeps = {"suite.toml": texts["suite.toml"], **more["suite"]}
     text, label = part_files.joined_text(sweeps, lambda name: f"{key}/{name}")
     suite = parse(text, file=label)
-    values = _told(f"{key}/{FILE}", lambda: tuple(read_values(texts[FILE].splitlines())))
+    values = _told(f"{key}/{PUBLISHED_FILE}", lambda: tuple(read_values(texts[PUBLISHED_FILE].splitlines())))
     found = _told(f"{key}/claims.toml", lambda: read_claims(part_files.joined_claims(claims, further)))
     study = _told(f"{key}/study.toml", lambda: _study(key, whole, found, values, suite))
     if wrong := _told(f"{key}/study.toml", lambda: _wrong(study)):
@@ -198,7 +201,7 @@ def _wrong(study: Study) -> list[str]:
     if study.statistic not in STATISTICS:
         wrong.append(f"statistic {study.statistic}")
     for place in study.places.values():
-        if place.order not in ("", *ORDERS):
+        if place.order not in ("", *PLACE_ORDERS):
             wrong.append(f"order {place.order} of place {place.name}")
         if place.ranks and (place.ranks < 2 or place.order or place.rank):
             wrong.append(f"ranks of place {place.name}: two or more, without 'order' and 'rank'")
@@ -253,6 +256,6 @@ def _strange(devices: Sequence[str]) -> list[str]:
     return [
         name
         for number, name in enumerate(devices)
-        if not DEVICE.fullmatch(name)
+        if not DEVICE_NAME.fullmatch(name)
         and name not in {f"near {letter}" for letter, _ in zip(LETTERS, devices[:number], strict=False)}
     ]

@@ -41,24 +41,30 @@ def _is_texts(value: Any) -> bool:
     return _is_text(value) or _all(value, _is_text)
 
 
-TEXT = Shape("a string", _is_text)
+STRING = Shape("a string", _is_text)
 TEXTS = Shape("a list of strings", lambda value: _all(value, _is_text))
 SOME_TEXTS = Shape("a list of strings, at least one", lambda value: value != [] and _all(value, _is_text))
 ONE_OR_TEXTS = Shape("a string or a list of strings", lambda value: value != [] and _is_texts(value))
-FIGURES = Shape("a value or a list of values", lambda value: _is_texts(value) or _all(value, _is_texts))
-COUNT = Shape("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
-NUMBER = Shape("a number", _is_number)
+VALUE_OR_VALUES = Shape(
+    "a value or a list of values", lambda value: _is_texts(value) or _all(value, _is_texts)
+)
+WHOLE_NUMBER = Shape("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
+ANY_NUMBER = Shape("a number", _is_number)
 NUMBERS = Shape("a list of numbers", lambda value: _all(value, _is_number))
-QUANTITY = Shape("a number or a string with a unit", lambda value: _is_text(value) or _is_number(value))
+NUMBER_WITH_UNIT = Shape(
+    "a number or a string with a unit", lambda value: _is_text(value) or _is_number(value)
+)
 FLAG = Shape("true or false", lambda value: isinstance(value, bool))
-TABLE = Shape("a table", lambda value: isinstance(value, dict))
-TABLES = Shape("a table or a list of tables", lambda value: isinstance(value, dict) or _is_tables(value))
+ONE_TABLE = Shape("a table", lambda value: isinstance(value, dict))
+TABLE_OR_TABLES = Shape(
+    "a table or a list of tables", lambda value: isinstance(value, dict) or _is_tables(value)
+)
 LIST_OF_TABLES = Shape("a list of tables", lambda value: _is_tables(value))
 NAMED_TABLES = Shape(
     "a table of tables", lambda value: _table_of(value, lambda entry: isinstance(entry, dict))
 )
-VARIABLES = Shape("a table of strings", lambda value: _table_of(value, _is_text))
-OPTIONS = Shape("a table of values", lambda value: _table_of(value, _is_scalar))
+STRING_TABLE = Shape("a table of strings", lambda value: _table_of(value, _is_text))
+VALUE_TABLE = Shape("a table of values", lambda value: _table_of(value, _is_scalar))
 AXIS = Shape(
     "a table with one list of values",
     lambda value: _table_of(value, lambda entry: _all(entry, _is_scalar)) and len(value) == 1,

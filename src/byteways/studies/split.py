@@ -14,7 +14,7 @@ from typing import Any
 
 from byteways.plan.toml_files import read_toml
 
-NAME = "model_split.toml"
+SPLIT_FILE = "model_split.toml"
 FITTED, HELD_OUT, EXCLUDED = "fitted", "held_out", "excluded"
 #: Key of a machine's claims (`key id`) from which a number of its model was taken.
 CLAIMS = "assumed_from"
@@ -25,8 +25,8 @@ PREDICTED = "held_out_claims"
 @cache
 def tables() -> Mapping[str, Mapping[str, Any]]:
     """Returns the file's tables by machine."""
-    text = (resources.files("byteways.studies") / NAME).read_text(encoding="utf-8")
-    return read_toml(text, file=NAME)
+    text = (resources.files("byteways.studies") / SPLIT_FILE).read_text(encoding="utf-8")
+    return read_toml(text, file=SPLIT_FILE)
 
 
 def patterns(machine: str) -> list[tuple[str, str]]:

@@ -22,11 +22,11 @@ LETTERS = "abcd"
 #: Kinds of figures: over size; lines × places at one size; the highest of all sizes; lines × sizes; every
 #: pair of devices; number of links between every pair (from the topology, not measured); sources ×
 #: destinations, the highest of all sizes; quotients of two lines; the best of several lines by size.
-KINDS = ("curve", "table", "highest", "map", "matrix", "hops", "grid", "ratio", "best")
+FIGURE_KINDS = ("curve", "table", "highest", "map", "matrix", "hops", "grid", "ratio", "best")
 #: Units of figures.
-UNITS = ("GB/s", "of peak", "ns", "µs")
+FIGURE_UNITS = ("GB/s", "of peak", "ns", "µs")
 #: Orders in which a place takes the GPUs of any machine.
-ORDERS = ("packed", "spread")
+PLACE_ORDERS = ("packed", "spread")
 
 
 @dataclass(frozen=True)

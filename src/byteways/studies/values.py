@@ -27,9 +27,9 @@ METHODS = (
     "cpu-store",
     "xccl",
 )
-PATTERNS = ("unidirectional", "bidirectional", "all-pairs", "ping-pong", "collective")
+PUBLISHED_PATTERNS = ("unidirectional", "bidirectional", "all-pairs", "ping-pong", "collective")
 METRICS = ("bandwidth", "time", "latency")
-COUNTS = (
+PUBLISHED_COUNTS = (
     "one direction",
     "read+write",
     "sum of both directions",
@@ -44,7 +44,7 @@ STATISTICS = ("mean", "max", "median", "not stated")
 #: Upper limit for sizes in bytes, rates in bytes/s and times in ns.
 LARGEST = 2.0**62
 #: The file name in a study's folder.
-FILE = "published.csv"
+PUBLISHED_FILE = "published.csv"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def values_of_study(key: str) -> list[PublishedValue]:
     Raises:
         OSError: No such study.
     """
-    file = resources.files("byteways.studies") / key / FILE
+    file = resources.files("byteways.studies") / key / PUBLISHED_FILE
     return read_values(file.read_text(encoding="utf-8").splitlines())
 
 

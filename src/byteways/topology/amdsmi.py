@@ -16,7 +16,7 @@ from byteways.topology.sysfs_pcie import canonical_address
 from byteways.vendor_query import Calls, answer, query
 
 #: The library's Python module.
-MODULE = "amdsmi"
+AMDSMI_MODULE = "amdsmi"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Smi:
 
 def read_devices() -> Smi:
     """Returns all AMD GPUs, or a note on why there are none. Never raises."""
-    if importlib.util.find_spec(MODULE) is None:
+    if importlib.util.find_spec(AMDSMI_MODULE) is None:
         return Smi()
     reply = query("byteways.topology.amdsmi")
     if reply.failure:
@@ -53,9 +53,9 @@ def describe(calls: Calls) -> Smi:
     Args:
         calls: Receives the name of each of the library's calls before it.
     """
-    calls(f"import {MODULE}")
+    calls(f"import {AMDSMI_MODULE}")
     try:
-        module = importlib.import_module(MODULE)
+        module = importlib.import_module(AMDSMI_MODULE)
     except ModuleNotFoundError:
         return Smi()  # most machines lack it, and nothing important depends on it
     except Exception as error:

@@ -26,8 +26,8 @@ class NodeFact:
 
 
 #: Units: a plain number, bytes, 10⁹ bytes/s, watts and 10¹² operations/s.
-NUMBER, BYTES, RATE, POWER, OPERATIONS = "", "bytes", "GB/s", "W", "TFLOP/s"
-UNITS = (NUMBER, BYTES, RATE, POWER, OPERATIONS)
+NUMBER_UNIT, BYTES_UNIT, RATE_UNIT, POWER_UNIT, OPERATIONS_UNIT = "", "bytes", "GB/s", "W", "TFLOP/s"
+FACT_UNITS = (NUMBER_UNIT, BYTES_UNIT, RATE_UNIT, POWER_UNIT, OPERATIONS_UNIT)
 #: Operations in double precision of a compute unit's matrix units in a clock; a multiply-add is two.
 #: AMD CDNA 2 and CDNA 3 white papers (MI250X: 220 × 256 × 1.7 GHz = 95.7 TFLOP/s).
 _MATRIX_FP64_A_CLOCK = {"gfx90a": 256, "gfx942": 256}
@@ -171,81 +171,87 @@ def _nics_of_packages(topology: Topology) -> float | None:
 
 
 FACTS: Mapping[str, NodeFact] = {
-    "gpus": NodeFact(NUMBER, "GPUs", lambda topology: len(topology.names("gpu"))),
+    "gpus": NodeFact(NUMBER_UNIT, "GPUs", lambda topology: len(topology.names("gpu"))),
     "packages": NodeFact(
-        NUMBER, "packages with GPUs", lambda topology: len(set(package_of(topology).values())) or None
+        NUMBER_UNIT, "packages with GPUs", lambda topology: len(set(package_of(topology).values())) or None
     ),
-    "numa-domains": NodeFact(NUMBER, "NUMA domains", lambda topology: len(topology.names("cpu"))),
+    "numa-domains": NodeFact(NUMBER_UNIT, "NUMA domains", lambda topology: len(topology.names("cpu"))),
     "shared-memories": NodeFact(
-        NUMBER,
+        NUMBER_UNIT,
         "GPUs that share the memory of a NUMA domain",
         lambda topology: sum(
             bool(topology.device(name).shares_memory_with) for name in topology.names("gpu")
         ),
     ),
     "cores": NodeFact(
-        NUMBER,
+        NUMBER_UNIT,
         "cores",
         lambda topology: sum(len(topology.device(cpu).cores) for cpu in topology.names("cpu")),
     ),
     "cores-per-domain": NodeFact(
-        NUMBER, "cores of a NUMA domain", _of_each("cpu", lambda cpu: len(cpu.cores))
+        NUMBER_UNIT, "cores of a NUMA domain", _of_each("cpu", lambda cpu: len(cpu.cores))
     ),
-    "l1-bytes": NodeFact(BYTES, "L1 data cache of a core", _of_each("cpu", _cache(1))),
-    "l2-bytes": NodeFact(BYTES, "L2 cache of a core", _of_each("cpu", _cache(2))),
-    "l3-bytes": NodeFact(BYTES, "L3 cache", _of_each("cpu", _cache(3))),
-    "l3-cores": NodeFact(NUMBER, "cores that share an L3 cache", _of_each("cpu", _sharing(3))),
+    "l1-bytes": NodeFact(BYTES_UNIT, "L1 data cache of a core", _of_each("cpu", _cache(1))),
+    "l2-bytes": NodeFact(BYTES_UNIT, "L2 cache of a core", _of_each("cpu", _cache(2))),
+    "l3-bytes": NodeFact(BYTES_UNIT, "L3 cache", _of_each("cpu", _cache(3))),
+    "l3-cores": NodeFact(NUMBER_UNIT, "cores that share an L3 cache", _of_each("cpu", _sharing(3))),
     "compute-units": NodeFact(
-        NUMBER, "processors of a GPU", _of_each("gpu", lambda gpu: gpu.multiprocessors)
+        NUMBER_UNIT, "processors of a GPU", _of_each("gpu", lambda gpu: gpu.multiprocessors)
     ),
     "gpu-cache-bytes": NodeFact(
-        BYTES, "last-level cache of a GPU", _of_each("gpu", lambda gpu: gpu.last_level_cache_bytes)
+        BYTES_UNIT, "last-level cache of a GPU", _of_each("gpu", lambda gpu: gpu.last_level_cache_bytes)
     ),
-    "gpu-memory-bytes": NodeFact(BYTES, "memory of a GPU", _of_each("gpu", lambda gpu: gpu.memory_bytes)),
+    "gpu-memory-bytes": NodeFact(
+        BYTES_UNIT, "memory of a GPU", _of_each("gpu", lambda gpu: gpu.memory_bytes)
+    ),
     "domain-memory-bytes": NodeFact(
-        BYTES, "memory of a NUMA domain", _of_each("cpu", lambda cpu: cpu.memory_bytes)
+        BYTES_UNIT, "memory of a NUMA domain", _of_each("cpu", lambda cpu: cpu.memory_bytes)
     ),
     "gpu-memory-peak": NodeFact(
-        RATE,
+        RATE_UNIT,
         "nominal peak of a GPU's memory",
         _of_each("gpu", lambda gpu: _gigabytes(gpu.memory_peak_bytes_per_s)),
     ),
-    "accelerator-dies": NodeFact(NUMBER, "accelerator dies of a GPU", _of_each("gpu", lambda gpu: gpu.dies)),
+    "accelerator-dies": NodeFact(
+        NUMBER_UNIT, "accelerator dies of a GPU", _of_each("gpu", lambda gpu: gpu.dies)
+    ),
     "partition-modes": NodeFact(
-        NUMBER,
+        NUMBER_UNIT,
         "modes of compute partitioning of a GPU",
         _of_each("gpu", lambda gpu: len(gpu.partition_modes) or None),
     ),
     "gpu-l1-bytes": NodeFact(
-        BYTES, "L1 data cache of a compute unit", _gpu_l1("data", lambda one: one.size_bytes)
+        BYTES_UNIT, "L1 data cache of a compute unit", _gpu_l1("data", lambda one: one.size_bytes)
     ),
     "gpu-line-bytes": NodeFact(
-        BYTES,
+        BYTES_UNIT,
         "line of the L1 data cache of a compute unit",
         _gpu_l1("data", lambda one: one.line_bytes or None),
     ),
     "gpu-l1-instruction-bytes": NodeFact(
-        BYTES, "L1 instruction cache of compute units", _gpu_l1("instruction", lambda one: one.size_bytes)
+        BYTES_UNIT,
+        "L1 instruction cache of compute units",
+        _gpu_l1("instruction", lambda one: one.size_bytes),
     ),
     "gpu-l1-instruction-units": NodeFact(
-        NUMBER,
+        NUMBER_UNIT,
         "compute units that share an L1 instruction cache",
         _gpu_l1("instruction", lambda one: one.shared_by_cores),
     ),
-    "package-power-limit": NodeFact(POWER, "default power limit of a package with GPUs", _package_power),
-    "gpu-power-limit": NodeFact(POWER, "a GPU's part of the power limit of its package", _gpu_power),
+    "package-power-limit": NodeFact(POWER_UNIT, "default power limit of a package with GPUs", _package_power),
+    "gpu-power-limit": NodeFact(POWER_UNIT, "a GPU's part of the power limit of its package", _gpu_power),
     "package-fp64-peak": NodeFact(
-        OPERATIONS,
+        OPERATIONS_UNIT,
         "peak of a package's matrix units in double precision: compute units × clock × operations a clock",
         _matrix_fp64,
     ),
-    "nics": NodeFact(NUMBER, "NICs", lambda topology: len(topology.nics) or None),
-    "nics-of-a-package": NodeFact(NUMBER, "NICs nearest to each package with GPUs", _nics_of_packages),
-    "nic-link-peak": NodeFact(RATE, "nominal peak per direction of a NIC's link to the node", _nic_peak),
-    "link-classes": NodeFact(NUMBER, "classes of links between GPUs", _classes),
-    "most-hops": NodeFact(NUMBER, "links between the most distant GPUs", _most_hops),
-    "links-of-a-gpu": NodeFact(NUMBER, "links from a GPU to its peers", _links_of_a_gpu),
-    "links": NodeFact(NUMBER, "links", between=_links),
-    "link-peak": NodeFact(RATE, "nominal peak per direction of all links", between=_peak),
-    "peak-of-one-link": NodeFact(RATE, "nominal peak per direction of one link", between=_peak_of_one),
+    "nics": NodeFact(NUMBER_UNIT, "NICs", lambda topology: len(topology.nics) or None),
+    "nics-of-a-package": NodeFact(NUMBER_UNIT, "NICs nearest to each package with GPUs", _nics_of_packages),
+    "nic-link-peak": NodeFact(RATE_UNIT, "nominal peak per direction of a NIC's link to the node", _nic_peak),
+    "link-classes": NodeFact(NUMBER_UNIT, "classes of links between GPUs", _classes),
+    "most-hops": NodeFact(NUMBER_UNIT, "links between the most distant GPUs", _most_hops),
+    "links-of-a-gpu": NodeFact(NUMBER_UNIT, "links from a GPU to its peers", _links_of_a_gpu),
+    "links": NodeFact(NUMBER_UNIT, "links", between=_links),
+    "link-peak": NodeFact(RATE_UNIT, "nominal peak per direction of all links", between=_peak),
+    "peak-of-one-link": NodeFact(RATE_UNIT, "nominal peak per direction of one link", between=_peak_of_one),
 }

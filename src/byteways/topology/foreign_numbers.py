@@ -11,7 +11,7 @@ MOST_DEVICE = 9999
 #: Parallel links between two nodes: real bundles have up to 18.
 MOST_BUNDLE = 1024
 #: Logical CPUs of a host: Linux supports 8,192 (CONFIG_NR_CPUS).
-MOST_CORES = 1 << 16
+MOST_LOGICAL_CPUS = 1 << 16
 #: Of a link or a memory.
 MOST_BYTES_PER_S = 1e15
 MOST_MEGABYTES_PER_S = 10**9

@@ -18,7 +18,7 @@ from byteways.topology.sysfs_pcie import GPU_VENDORS, canonical_address
 
 NODES = "class/kfd/kfd/topology/nodes"
 #: Link types (`CRAT_IOLINK_TYPE_*`) that the topology includes.
-LINK_KINDS = {2: "pcie", 11: "xgmi"}
+KFD_LINK_KINDS = {2: "pcie", 11: "xgmi"}
 #: Weight of one xGMI hop and of a link within a package (`KFD_CRAT_XGMI_WEIGHT`, `…_INTRA_SOCKET_…`).
 XGMI_WEIGHT, PACKAGE_WEIGHT = 15, 13
 #: Weight between partitions of two packages: out of one, across, into the other.
@@ -225,7 +225,7 @@ def _links(folder: Path) -> list[KfdLink]:
         found = read_properties(place / "properties")
         if "node_to" not in found:
             continue
-        kind = LINK_KINDS.get(found.get("type", 0), f"type {found.get('type', 0)}")
+        kind = KFD_LINK_KINDS.get(found.get("type", 0), f"type {found.get('type', 0)}")
         # The driver reports MB/s of 10^6 bytes: 16 lanes × 25 Gbit/s is 50000.
         one, bundle = (found.get(name, 0) * 1e6 or None for name in ("min_bandwidth", "max_bandwidth"))
         links.append(KfdLink(found["node_to"], kind, found.get("weight", 0), one, bundle))

@@ -236,13 +236,13 @@ class CopyEngines:
 
 
 #: Name of the host (any NUMA domain) as an end of copies with selectable engines.
-HOST = "host"
+ANY_DOMAIN = "host"
 
 #: Whether copies of memory that the runtime neither allocated nor registered work; found by trial.
 PLAIN_COPY = "copy-of-plain-memory"
 #: Optional calls of a runtime besides single copies and launches: recorded graphs, batched copies, 2D copies,
 #: prefetch to a NUMA domain.
-CALLS = ("graph", "batch", "copy-2d", "prefetch-to-domain")
+OPTIONAL_CALLS = ("graph", "batch", "copy-2d", "prefetch-to-domain")
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.topology import link_rates
 from byteways.topology.foreign_numbers import (
     MOST_BUNDLE,
-    MOST_CORES,
     MOST_DEVICE,
+    MOST_LOGICAL_CPUS,
     MOST_MEGABYTES_PER_S,
     whole,
 )
@@ -399,7 +399,7 @@ def _gpu_device(
 
 def _cores(mask: str) -> tuple[int, ...]:
     """Parses a hexadecimal mask in words of 32 bits, highest first: `00000001,00000003` is (0, 1, 32)."""
-    if len(mask) > MOST_CORES // 2:
+    if len(mask) > MOST_LOGICAL_CPUS // 2:
         raise ValueError("an affinity is longer than the core mask of any machine")
     try:
         bits = int("".join(word.removeprefix("0x").zfill(8) for word in mask.split(",")) or "0", 16)

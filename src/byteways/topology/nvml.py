@@ -16,7 +16,7 @@ from byteways.vendor_query import Calls, Reply, answer, query
 if TYPE_CHECKING:
     from byteways import _core
 
-MODULE = "byteways.topology.nvml"
+NVML_MODULE = "byteways.topology.nvml"
 #: Name of the library in a report if the child that reads it fails.
 _LIBRARY = "nvml"
 _REPORT_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
@@ -93,7 +93,7 @@ def read() -> Nvml:
     """Reads everything in a child process. Never raises: many machines lack NVIDIA's driver."""
     if not management_wanted():
         return Nvml(reason="NVML: left out, as BYTEWAYS_NVML is 0")
-    return _read(query(MODULE))
+    return _read(query(NVML_MODULE))
 
 
 def read_if_wanted() -> Nvml:

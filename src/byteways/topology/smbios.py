@@ -13,7 +13,7 @@ from pathlib import Path
 
 from byteways.topology.sysfs_cpu import read_text
 
-TABLES = "firmware/dmi/tables/DMI"
+DMI_TABLES = "firmware/dmi/tables/DMI"
 CHANNELS = "devices/system/edac/mc"
 _MEMORY_DEVICE, _END_OF_TABLE = 17, 127
 #: Word offsets in a memory device's structure: data width in bits, size, maximum and configured MT/s.
@@ -50,7 +50,7 @@ def memory_rate(sysfs: Path, *, virtual_machine: bool) -> MemoryRate:
     if virtual_machine:
         return MemoryRate(None, "a virtual machine's firmware tables do not describe physical memory modules")
     try:
-        tables = (sysfs / TABLES).read_bytes()
+        tables = (sysfs / DMI_TABLES).read_bytes()
     except OSError as error:
         why = f"the firmware tables cannot be read ({(error.strerror or 'unknown error').lower()})"
         return MemoryRate(None, f"{why}, and no other source reports the speed of memory modules")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 #: Model of a processor without a name.
-UNKNOWN = "unknown processor"
+UNKNOWN_PROCESSOR = "unknown processor"
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,9 @@ def read_cpus(sysfs: Path, proc: Path, allowed_cores: Collection[int] | None = N
     try:
         from byteways._core import read_cpus as read_by_core
     except ImportError as error:
-        return Cpus(UNKNOWN, False, (), (f"CPUs not read: byteways' native module does not load ({error})",))
+        return Cpus(
+            UNKNOWN_PROCESSOR, False, (), (f"CPUs not read: byteways' native module does not load ({error})",)
+        )
     allowed = os.sched_getaffinity(0) if allowed_cores is None else allowed_cores
     found = read_by_core(str(sysfs), str(proc), sorted(allowed))
     memory_only = (
@@ -97,7 +99,7 @@ def read_cpus(sysfs: Path, proc: Path, allowed_cores: Collection[int] | None = N
         for domain in found.memory_only
     )
     return Cpus(
-        found.model or UNKNOWN,
+        found.model or UNKNOWN_PROCESSOR,
         found.virtual_machine,
         (*map(_domain, found.domains), *memory_only),
         tuple(found.notes),

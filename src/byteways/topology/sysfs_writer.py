@@ -13,7 +13,7 @@ from pathlib import Path
 
 from byteways.topology import kfd, link_rates
 
-_TYPE_OF_KIND = {kind: number for number, kind in kfd.LINK_KINDS.items()}
+_TYPE_OF_KIND = {kind: number for number, kind in kfd.KFD_LINK_KINDS.items()}
 #: Kinds of a GPU's caches in KFD (HSA_CACHE_TYPE_*: data 1, instruction 2, of a GPU 8).
 _CACHE_TYPES = {"Data": 9, "Instruction": 10, "Unified": 11}
 #: PCIe weights in KFD: to the CPU, and to a peer through it (kfd_crat.c, kfd_topology.c).

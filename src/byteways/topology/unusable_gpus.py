@@ -10,7 +10,7 @@ from byteways.settings import gpus_wanted
 from byteways.topology.sysfs_pcie import gpu_addresses
 
 #: Vendor of the GPUs that need each library, named as in sysfs_pcie.gpu_addresses().
-VENDORS = {
+LIBRARY_VENDORS = {
     **dict.fromkeys(("cuda-driver", "nvrtc", "nvml"), "NVIDIA"),
     **dict.fromkeys(("hip", "hiprtc", "hsa"), "AMD"),
 }
@@ -56,7 +56,7 @@ def _of_vendor(vendor: str, addresses: list[str], libraries: Sequence[Mapping[st
     failing = [
         report
         for report in libraries
-        if VENDORS.get(str(report["library"])) == vendor and not report["usable"] and report["reason"]
+        if LIBRARY_VENDORS.get(str(report["library"])) == vendor and not report["usable"] and report["reason"]
     ]
     # The runtime comes first in the reports; without it the others do not matter.
     first: Mapping[str, Any] = failing[0] if failing else {}

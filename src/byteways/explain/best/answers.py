@@ -20,7 +20,7 @@ from byteways.explain.claims.phrases import way
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
-    KINDS,
+    PAIR_KINDS,
     between_ranks,
     by_nearest,
     does_the_job,
@@ -192,7 +192,7 @@ def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer
     sized = [cell for cell in between if cell.record.size_bytes == asked.size_bytes]
     if not sized:
         raise _other_sizes(index, asked, {cell.record.size_bytes for cell in between}, name)
-    order = list(KINDS)
+    order = list(PAIR_KINDS)
     found: list[Answer | NoAnswer] = []
     places = group_by(sized, lambda cell: (order.index(kind(cell)), _wires(index, cell)))
     for (_, link_class), members in sorted(places.items(), key=lambda item: str(item[0])):
@@ -288,7 +288,11 @@ def _place(members: Sequence[Result], link_class: Sequence[str]) -> str:
     paths = sorted({cell.record.path for cell in members}, key=label_order)
     if len(paths) == 1:
         return paths[0]
-    named = (KINDS[kind(members[0])], *dict.fromkeys(filter(None, link_class)), count(len(paths), "path"))
+    named = (
+        PAIR_KINDS[kind(members[0])],
+        *dict.fromkeys(filter(None, link_class)),
+        count(len(paths), "path"),
+    )
     return ", ".join(named)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from byteways.explain.best.ranking import Ranking, rank
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import KINDS, kind, unidirectional
+from byteways.explain.results.selection import PAIR_KINDS, kind, unidirectional
 from byteways.explain.results.summary import Result, group_by
 
 
@@ -25,7 +25,7 @@ def best_map(index: Index, found: Sequence[Result]) -> BestMap | None:
     Only sizes with alternatives are included; None if there are none.
     """
     compared = {}
-    order = list(KINDS)
+    order = list(PAIR_KINDS)
     places = group_by(
         [cell for cell in unidirectional(found) if cell.stays and cell.ranked],
         lambda cell: (order.index(kind(cell)), index.link_class(cell), cell.record.cache),
@@ -38,7 +38,7 @@ def best_map(index: Index, found: Sequence[Result]) -> BestMap | None:
         }
         several = len({one for at, one, _ in places if at == place}) > 1
         if by_size:
-            words = KINDS[order[place]], link_class if several else "", cache
+            words = PAIR_KINDS[order[place]], link_class if several else "", cache
             compared[", ".join(word for word in words if word)] = by_size
     sizes = tuple(sorted({size for by_size in compared.values() for size in by_size}))
     rows = tuple(

@@ -27,12 +27,12 @@ SIZES = (4 * 2**10, 2**20, 2**30)
 #: Sizes from which on launch overhead no longer counts, so that one may stand for another.
 LARGE = 16 * 2**20
 #: A measured size may differ from a column's size by this factor; farther off, another interface may be best.
-NEAR = 2
+NEAR_SIZE_FACTOR = 2
 #: Shown instead of a value: nothing measured near the size; too few rounds to rank.
-NOT_MEASURED, FEW_ROUNDS = "not measured", "too few rounds"
+NOT_MEASURED, TOO_FEW_TO_RANK = "not measured", "too few rounds"
 #: Kinds of pair (selection.KINDS) in table order.
 ORDER = ("cpu-gpu", "gpu-cpu", "gpu-gpu", "gpu", "cpu", "cpu-cpu")
-LABELS = {
+PAIR_LABELS = {
     "cpu-gpu": "host > GPU",
     "gpu-cpu": "GPU > host",
     "gpu-gpu": "GPU > GPU",
@@ -152,7 +152,7 @@ def headline(run: RecordedRun) -> Headline | None:
             named = link_class and (name == "gpu-gpu" or len(classes) > 1)
             leads = tuple(_entry(members, size) for size in SIZES)
             if any(_told(entry) for entry in leads):
-                rows.append((f"{LABELS[name]}, {link_class}" if named else LABELS[name], leads))
+                rows.append((f"{PAIR_LABELS[name]}, {link_class}" if named else PAIR_LABELS[name], leads))
     if not any(isinstance(entry, Lead) for _, leads in rows for entry in leads):
         return None
     kept = [place for place in range(len(SIZES)) if any(_told(leads[place]) for _, leads in rows)]
@@ -180,11 +180,11 @@ def _entry(members: Sequence[Result], wanted: int) -> Lead | Gap:
     near = [
         cell
         for cell in members
-        if max(cell.record.size_bytes, wanted) <= NEAR * min(cell.record.size_bytes, wanted)
+        if max(cell.record.size_bytes, wanted) <= NEAR_SIZE_FACTOR * min(cell.record.size_bytes, wanted)
     ]
     sizes = group_by([cell for cell in near if cell.ranked], lambda cell: cell.record.size_bytes)
     if not sizes:
-        return Gap(FEW_ROUNDS if near else NOT_MEASURED)
+        return Gap(TOO_FEW_TO_RANK if near else NOT_MEASURED)
     size = min(
         sizes,
         key=lambda size: (

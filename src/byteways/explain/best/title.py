@@ -26,7 +26,7 @@ from byteways.explain.results.summary import ResultGroup, group_by
 from byteways.units import format_size
 
 #: Part of a rate from which on the width of its interval is told with it.
-UNSURE = 0.2
+INTERVAL_SHOWN_FROM = 0.2
 
 
 def results(index: Index) -> str:
@@ -112,7 +112,7 @@ def _routed(index: Index, lead: ResultGroup) -> bool:
 
 
 def _reached(index: Index, group: ResultGroup) -> str:
-    wide = group.high - group.low > UNSURE * group.value
+    wide = group.high - group.low > INTERVAL_SHOWN_FROM * group.value
     told = with_span(group) if wide else rate(group)
     return f"{told} GB/s{_shares(index, [group])}{_size([group])}"
 

@@ -10,7 +10,7 @@ from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import unsteady
 from byteways.explain.claims.phrases import marked, of_peak, rate, sentence, way, with_span
 from byteways.explain.claims.wording import (
-    ALIKE,
+    NO_DIFFERENCE,
     UNDECIDED,
     agreement,
     by_factor,
@@ -24,7 +24,7 @@ from byteways.explain.results.summary import ResultGroup
 from byteways.units import format_size
 
 #: Ways of one interface that a sentence names; more are counted.
-NAMED = 3
+MOST_NAMED_WAYS = 3
 
 
 def margin(ranking: Ranking, names: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -61,7 +61,7 @@ def _level(claims: Sequence[Claim]) -> str:
         return "too noisy to rank against"
     if any(claim.undecided for claim in claims):
         return f"{UNDECIDED} ({ratio_between(claims)}) against"
-    return f"{ALIKE} from"
+    return f"{NO_DIFFERENCE} from"
 
 
 def tied_interfaces(ranking: Ranking) -> tuple[str, ...]:
@@ -143,8 +143,8 @@ def named_way(ranking: Ranking) -> str:
     if not equal or tied_interfaces(ranking) or runner_up(ranking) is None:
         return ""
     names = [way(ranking.variant), *(way(one.variant) for one in equal)]
-    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
-    told = no_difference([*names[:NAMED], *more], [one.claim for one in equal])
+    more = [f"{len(names) - MOST_NAMED_WAYS} more"] if len(names) > MOST_NAMED_WAYS else []
+    told = no_difference([*names[:MOST_NAMED_WAYS], *more], [one.claim for one in equal])
     return f" {sentence(told.removesuffix(','))}."
 
 

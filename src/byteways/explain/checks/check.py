@@ -13,7 +13,7 @@ from byteways.explain.checks.normal import NORMAL, read_normal
 from byteways.explain.checks.normal_reference import against_normal
 from byteways.explain.checks.peak_reference import AT_LEAST, against_peak
 from byteways.explain.checks.run_reference import against_run
-from byteways.explain.checks.verdict import TOLERANCE, CheckedCases
+from byteways.explain.checks.verdict import DEFAULT_TOLERANCE, CheckedCases
 from byteways.explain.checks.wording_check import page, told
 from byteways.explain.results.blamed_ranks import blamed_in
 from byteways.explain.results.index import Index
@@ -47,7 +47,7 @@ class CheckQuestion:
 
     kind: str  # normal, learned, peak, limits, run
     against: str
-    tolerance: float = TOLERANCE
+    tolerance: float = DEFAULT_TOLERANCE
     at_least: float = AT_LEAST
     allow_missing: bool = False
     mixed: bool = False
@@ -83,7 +83,7 @@ class CheckQuestion:
         return cls(
             kind,
             against,
-            TOLERANCE if tolerance is None else _part("--tolerance", tolerance),
+            DEFAULT_TOLERANCE if tolerance is None else _part("--tolerance", tolerance),
             AT_LEAST if at_least is None else _part("--at-least", at_least),
             allow_missing,
             mixed,

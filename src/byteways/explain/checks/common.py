@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import log
 
-from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, VERDICTS, Judged
+from byteways.explain.checks.verdict import CHECK_VERDICTS, HIGH, LOW, MISSING, PASS, UNKNOWN, Judged
 from byteways.explain.claims.claim import Claim
 from byteways.explain.results.case_names import describe as named
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, group_by
-from byteways.explain.two_runs.comparison import FAILED, describe
+from byteways.explain.two_runs.comparison import WITHOUT_RESULT, describe
 from byteways.explain.two_runs.suspects import parts_of
 from byteways.plan.interfaces import metric_of
 from byteways.record.record import WANT_OF_TIME, Record
@@ -84,7 +84,7 @@ def _failed(index: Index) -> dict[str, tuple[Record, str]]:
     found: dict[str, tuple[Record, str]] = {}
     for record in index.records:
         gave_up = record.status == "skipped" and record.case_id in measured and not left_out(record)
-        if record.status in FAILED or record.beyond_limit or gave_up:
+        if record.status in WITHOUT_RESULT or record.beyond_limit or gave_up:
             found.setdefault(record.case_id, (record, ""))
     planned = int((index.manifest.get("suite") or {}).get("rounds") or 0)
     for case, records in group_by(index.records, lambda record: record.case_id).items():
@@ -114,6 +114,6 @@ def ordered(cases: Iterable[Judged]) -> tuple[Judged, ...]:
 
     def key(one: Judged) -> tuple[int, float]:
         away = abs(log(one.speed)) if one.speed and one.speed < float("inf") else 0.0
-        return VERDICTS.index(one.verdict), -away
+        return CHECK_VERDICTS.index(one.verdict), -away
 
     return tuple(sorted(cases, key=key))

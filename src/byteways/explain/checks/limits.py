@@ -14,7 +14,7 @@ from byteways.explain.checks.verdict import HIGH, MISSING, PASS, Judged
 from byteways.explain.claims.claim import Reference
 from byteways.explain.claims.compare import beside
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import NOT_RANKED, Result
+from byteways.explain.results.summary import WHY_NOT_RANKED, Result
 from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan.case import Case
 from byteways.plan.filters import only_filter
@@ -136,7 +136,7 @@ def _selected(run: Index, limit: Requirement) -> list[Result]:
 def _judged(cell: Result, limit: Requirement, comparisons: int, run: Index) -> Judged:
     value = limit.of(cell)
     if not cell.ranked or value is None:
-        return unjudged(cell, NOT_RANKED, run.topology)
+        return unjudged(cell, WHY_NOT_RANKED, run.topology)
     claim = beside(cell, Reference(limit.text, value), kind="check", comparisons=comparisons)
     told = judged(cell, claim, 0.0, limit.text, run.topology)
     return replace(told, verdict=PASS) if told.verdict == HIGH else told

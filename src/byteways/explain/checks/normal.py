@@ -24,7 +24,7 @@ from byteways.files import MOST_MANIFEST_BYTES, read_bytes
 from byteways.system_errors import unusable
 
 #: The word of --against, and the file that ships in this package.
-NORMAL, FILE = "normal", "normal.json"
+NORMAL, NORMAL_FILE = "normal", "normal.json"
 #: Of the file format.
 VERSION = 1
 #: Relative standard deviation between machines where no family says it: from a single machine, or settings
@@ -40,7 +40,7 @@ ASSUMED_FREEDOM = 10.0
 #: rounds of a run, which are compared as well.
 OWN_DEVIATION, OWN_FREEDOM = 0.01, 30.0
 #: Least degrees of freedom of a family; a smaller one joins the next wider one.
-LEAST_FREEDOM = 6
+LEAST_FAMILY_FREEDOM = 6
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Normal:
         pooled = {}
         for key, found in squares.items():
             freedom = sum(number for _, number in found)
-            if freedom >= LEAST_FREEDOM:
+            if freedom >= LEAST_FAMILY_FREEDOM:
                 variance = fsum(square * number for square, number in found) / freedom
                 pooled[key] = Spread(sqrt(variance), float(freedom))
         return pooled
@@ -186,7 +186,7 @@ def read_normal(path: Path | None) -> Normal:
         BytewaysError: The file cannot be read, or `byteways check --learn` did not write it.
     """
     if path is None:
-        found: Normal = decoded((resources.files(__package__) / FILE).read_bytes(), Normal)
+        found: Normal = decoded((resources.files(__package__) / NORMAL_FILE).read_bytes(), Normal)
         return found
     try:
         content = read_bytes(path, MOST_MANIFEST_BYTES)

@@ -23,7 +23,7 @@ from byteways.explain.claims.compare import beside
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import devices_of
-from byteways.explain.results.summary import NOT_RANKED, Result, group_by
+from byteways.explain.results.summary import WHY_NOT_RANKED, Result, group_by
 from byteways.explain.subjects.missing_links import missing_pairs
 from byteways.explain.two_runs.comparison import gpus
 from byteways.explain.two_runs.setting import setting_of, since
@@ -100,7 +100,7 @@ def _obstacle(cell: Result, keys: Mapping[str, str | None], normal: Normal, leas
     if key is None or key not in normal.settings:
         return "no reference for such a machine or case"
     if least_rounds and not cell.ranked:
-        return NOT_RANKED
+        return WHY_NOT_RANKED
     one = normal.settings[key]
     if record.counts != one.counts:
         return f"other count: {record.counts} and {one.counts}"

@@ -11,14 +11,14 @@ from byteways.explain.claims.claim import Reference
 from byteways.explain.claims.compare import beside
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import does_the_job, label_order, unidirectional
-from byteways.explain.results.summary import NOT_RANKED, Result, group_by
+from byteways.explain.results.summary import WHY_NOT_RANKED, Result, group_by
 from byteways.topology.capacity import one_memory
 
 #: Least part of the peak that some way has to reach. Of the nominal rate, copies and kernels reach 77 to 88 %
 #: on NVLink, Infinity Fabric and PCIe (docs/reference/machine-models.md).
 AT_LEAST = 0.7
 #: Smaller transfers are limited by what each costs, not by the link.
-LEAST_BYTES = 16 * 2**20
+OVERHEAD_LIMITED_BELOW_BYTES = 16 * 2**20
 
 
 def against_peak(run: Index, *, at_least: float) -> tuple[Judged, ...]:
@@ -35,7 +35,7 @@ def against_peak(run: Index, *, at_least: float) -> tuple[Judged, ...]:
 
 
 def _suitable(cell: Result) -> bool:
-    fits = cell.record.size_bytes >= LEAST_BYTES and cell.record.cache == "cold"
+    fits = cell.record.size_bytes >= OVERHEAD_LIMITED_BELOW_BYTES and cell.record.cache == "cold"
     return fits and cell.stays and does_the_job(cell) and bool(unidirectional([cell]))
 
 
@@ -46,7 +46,9 @@ def _path(cells: list[Result], at_least: float, comparisons: int, run: Index) ->
     rated = list(_rated(cells))
     if not rated:
         why = next((cell.record.peak_source for cell in cells if not cell.peak), None)
-        return unjudged(cells[0], NOT_RANKED if why is None else f"its peak is unknown: {why}", run.topology)
+        return unjudged(
+            cells[0], WHY_NOT_RANKED if why is None else f"its peak is unknown: {why}", run.topology
+        )
     best, peak = max(rated, key=lambda one: one[0].value / one[1])
     reference = Reference(f"{100 * at_least:g} % of peak", at_least * peak)
     claim = beside(best, reference, kind="check", comparisons=comparisons)

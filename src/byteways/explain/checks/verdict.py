@@ -13,12 +13,12 @@ from byteways.explain.two_runs.suspects import Suspect, suspect
 
 PASS, LOW, HIGH, UNKNOWN, MISSING = "PASS", "LOW", "HIGH", "UNKNOWN", "MISSING"
 #: In order of importance: the verdict on a run is the first one that any case has, but PASS before UNKNOWN.
-VERDICTS = (LOW, MISSING, HIGH, PASS, UNKNOWN)
+CHECK_VERDICTS = (LOW, MISSING, HIGH, PASS, UNKNOWN)
 #: Verdicts that make a check fail. A result is never rejected for being too good.
 FAILING = (LOW, MISSING)
 #: Least relative difference from a run or from normal results that is LOW or HIGH: equal machines differ by
 #: up to 4 % in bandwidth between GPUs (validation/normal.py).
-TOLERANCE = 0.05
+DEFAULT_TOLERANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class CheckedCases:
     def counts(self) -> dict[str, int]:
         """Number of cases by verdict, in the order of VERDICTS."""
         found = Counter(one.verdict for one in self.cases)
-        return {verdict: found[verdict] for verdict in VERDICTS}
+        return {verdict: found[verdict] for verdict in CHECK_VERDICTS}
 
     @property
     def verdict(self) -> str:
         """The verdict on the run: UNKNOWN if no case could be judged."""
-        return next((verdict for verdict in VERDICTS if self.counts[verdict]), UNKNOWN)
+        return next((verdict for verdict in CHECK_VERDICTS if self.counts[verdict]), UNKNOWN)
 
     @property
     def judged(self) -> int:

@@ -7,7 +7,7 @@ from collections import Counter
 from byteways.errors import BytewaysError
 from byteways.explain.checks.verdict import MISSING, UNKNOWN, CheckedCases, Judged
 from byteways.explain.results.counting import count
-from byteways.explain.results.summary import NOT_RANKED
+from byteways.explain.results.summary import WHY_NOT_RANKED
 from byteways.units import short_time
 
 #: Headings of the table of verdicts.
@@ -100,7 +100,7 @@ def nothing_judged(check: CheckedCases) -> BytewaysError:
     """Returns the error for a run of which no case can be judged, with the most frequent reason."""
     most = reasons(check)
     what = f"no case of {check.run} can be judged against {check.against}"
-    if most and most[0].endswith(NOT_RANKED):
+    if most and most[0].endswith(WHY_NOT_RANKED):
         hint = "measure each case three times: byteways run --rounds 3"
         return BytewaysError(what, cause=most[0], hint=hint)
     return BytewaysError(

@@ -10,11 +10,11 @@ from typing import Any
 from byteways.explain.results.summary import Result, ResultGroup
 
 #: Two results are equal if the interval of their ratio lies within this of 1.
-ALIKE = 0.03
+EQUAL_WITHIN = 0.03
 
 #: A tie decides nothing if the interval of the ratio reaches this factor: a link that runs at four fifths is
 #: what a comparison is made to find.
-UNDECIDED = 1.25
+UNDECIDED_FACTOR = 1.25
 
 #: Verdicts on the first of two results.
 LEADS, TRAILS, TIE, MIXED, NOT_COMPARED = "leads", "trails", "tie", "mixed", "not-compared"
@@ -142,13 +142,15 @@ class Claim:
         """Whether it is a tie only because its interval is wide, and contains large differences, too."""
         if self.verdict != TIE or not self.low <= 1 <= self.high:
             return False
-        return self.low <= 0 or max(self.high, 1 / self.low) >= UNDECIDED
+        return self.low <= 0 or max(self.high, 1 / self.low) >= UNDECIDED_FACTOR
 
     @property
     def equal(self) -> bool:
         """Whether the two are equal within ALIKE, which is stronger than a tie."""
         near = max(self.high, 1 / self.low) if self.low > 0 else 2.0
-        return self.verdict == TIE and near < 1 + ALIKE and not (self.first.doubts or self.second.doubts)
+        return (
+            self.verdict == TIE and near < 1 + EQUAL_WITHIN and not (self.first.doubts or self.second.doubts)
+        )
 
     @property
     def gain(self) -> float:

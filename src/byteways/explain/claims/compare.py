@@ -43,11 +43,11 @@ from byteways.plan.interfaces import metric_of
 from byteways.plan.options import TIMING
 
 #: Least relative difference for a lead, however certain a smaller one is.
-LEAD = 0.01
+LEAST_LEAD = 0.01
 #: The same if samples are unsteady, so that intervals are too narrow.
 MISJUDGED_LEAD = 0.1
 #: Widest half of an interval of logarithms: a factor of 10^43, which says nothing and is still a number.
-WIDEST = 100.0
+WIDEST_INTERVAL = 100.0
 
 
 #: Fields that must be equal unless a caller declares them different. Timings between ranks are other loops:
@@ -137,7 +137,7 @@ class _Effect:
 
 
 def _effect(one: Result, other: Result, comparisons: int) -> _Effect:
-    least = MISJUDGED_LEAD if one.misjudged or other.misjudged else LEAD
+    least = MISJUDGED_LEAD if one.misjudged or other.misjudged else LEAST_LEAD
     if one.value <= 0 or other.value <= 0:
         return _Effect(1.0, 0.0, 2.0, least)
     deviation, freedom = _of_ratio(one, other)
@@ -187,11 +187,11 @@ def beside(cell: Result, reference: Reference, *, kind: str, comparisons: int) -
     own, expected = cell.spread.of_median(cell.rounds) ** 2, reference.deviation**2
     total = own + expected
     freedom = total**2 / (own**2 / cell.spread.freedom + expected**2 / reference.freedom)
-    half = min(student(for_many(comparisons), freedom) * sqrt(total), WIDEST)
+    half = min(student(for_many(comparisons), freedom) * sqrt(total), WIDEST_INTERVAL)
     ratio = log(cell.value / reference.value)
-    least = MISJUDGED_LEAD if cell.misjudged else LEAD
+    least = MISJUDGED_LEAD if cell.misjudged else LEAST_LEAD
     effect = _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
-    around = min(student(1 - CONFIDENCE, reference.freedom) * reference.deviation, WIDEST)
+    around = min(student(1 - CONFIDENCE, reference.freedom) * reference.deviation, WIDEST_INTERVAL)
     low, high = reference.value * exp(-around), reference.value * exp(around)
     other = replace(cell, value=reference.value, low=low, high=high)
     return _claim(cell, other, (kind, "", comparisons), [effect], "", ("", reference.name))
@@ -208,7 +208,7 @@ def _chance(one: Result, other: Result) -> float:
 def unsteady(claim: Claim) -> bool:
     """Whether a tie is due to unsteady samples although the intervals show a lead."""
     lead = max(claim.effect, 1 / claim.effect) if claim.effect > 0 else 1.0
-    return not claim.differ and lead >= 1 + LEAD and not claim.low <= 1 <= claim.high
+    return not claim.differ and lead >= 1 + LEAST_LEAD and not claim.low <= 1 <= claim.high
 
 
 def _obstacle(
@@ -288,7 +288,7 @@ def moved(series: Sequence[tuple[Result, Sequence[float]]]) -> list[Claim]:
         late, early = values[-third:], values[:third]
         ratio = fmean(log(value) for value in late) - fmean(log(value) for value in early)
         half = student(for_many(len(series)), spread.freedom) * spread.deviation * sqrt(2 / third)
-        least = MISJUDGED_LEAD if cell.misjudged else LEAD
+        least = MISJUDGED_LEAD if cell.misjudged else LEAST_LEAD
         effect = _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
         last, first = (
             replace(cell, value=value, low=value * exp(-half), high=value * exp(half))

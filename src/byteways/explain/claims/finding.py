@@ -19,7 +19,7 @@ from byteways.record.record import Record
 #: Findings from this importance on must be known, whatever the gain.
 MUST_KNOW = 800.0
 #: Importance of findings with a warning, without significant difference, and on assumed numbers.
-UNSURE, NO_DIFFERENCE, ASSUMED = 350.0, 250.0, 240.0
+WARNED_IMPORTANCE, NO_DIFFERENCE_IMPORTANCE, ASSUMED_IMPORTANCE = 350.0, 250.0, 240.0
 #: Findings on assumed numbers are ordered above this, which is below warnings and skipped cases.
 LEAST_ASSUMED = 125.0
 #: Relative gain whose findings have half the importance of a very large one.
@@ -82,9 +82,9 @@ def _importance(subject: float, cells: Sequence[Result], claims: Sequence[Claim]
     told = worth(subject, max((claim.gain for claim in claims), default=_HALF_GAIN))
     if subject < MUST_KNOW:
         if 2 * sum(bool(cell.doubts) for cell in cells) >= max(len(cells), 1):
-            told = min(told, UNSURE * told / subject)
+            told = min(told, WARNED_IMPORTANCE * told / subject)
         if claims and not any(claim.differ for claim in claims):
-            told = min(told, NO_DIFFERENCE)
+            told = min(told, NO_DIFFERENCE_IMPORTANCE)
     return if_assumed(told) if assumed else told
 
 
@@ -98,7 +98,7 @@ def if_assumed(importance: float) -> float:
     if not LEAST_ASSUMED < importance < MUST_KNOW:
         return importance
     part = (importance - LEAST_ASSUMED) / (MUST_KNOW - LEAST_ASSUMED)
-    return LEAST_ASSUMED + part * (ASSUMED - LEAST_ASSUMED)
+    return LEAST_ASSUMED + part * (ASSUMED_IMPORTANCE - LEAST_ASSUMED)
 
 
 def cpu_threads(record: Record) -> int | None:

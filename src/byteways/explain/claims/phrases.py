@@ -18,7 +18,7 @@ SPREAD = 0.03
 #: Greater factors are shown as "more than".
 GREATEST_FACTOR = 1000.0
 #: Significant digits of a rate, and of a difference or factor.
-RATE, DIFFERENCE = 3, 2
+RATE_DIGITS, DIFFERENCE_DIGITS = 3, 2
 
 
 def gb(bytes_per_s: float) -> str:
@@ -39,7 +39,7 @@ def times(factor: float) -> str:
     return f"{factor:.0f} times" if factor >= 9.95 else f"{factor:.2g} times"
 
 
-def supported(value: float, low: float, high: float, digits: int = RATE) -> str:
+def supported(value: float, low: float, high: float, digits: int = RATE_DIGITS) -> str:
     """Formats a number with digits down to a tenth of its interval's half-width, at most `digits`."""
     half = max(high - value, value - low) / 10
     place = ceil(log10(half)) if half > 0 else -9

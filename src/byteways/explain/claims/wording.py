@@ -11,7 +11,7 @@ from math import inf
 from byteways.explain.claims.claim import MIXED, NOT_COMPARED, TIE, Claim
 from byteways.explain.claims.compare import unsteady
 from byteways.explain.claims.phrases import (
-    DIFFERENCE,
+    DIFFERENCE_DIGITS,
     GREATEST_FACTOR,
     SPREAD,
     percent,
@@ -27,7 +27,7 @@ LEAST_MULTIPLE = 1.1
 #: Heading of the column that names the leader of a row, and what it takes to lead.
 LEADER, LEADER_MEANS = "fastest", "leads by a significant difference over all rounds"
 #: Of a result beside the leader: no lead; no comparison.
-ALIKE, NOT_RANKED = "no significant difference", "too few rounds to rank"
+NO_DIFFERENCE, TOO_FEW_ROUNDS = "no significant difference", "too few rounds to rank"
 #: Of two results whose interval of the ratio contains equality and large differences.
 UNDECIDED = "not decided"
 #: Of a link whose results an outlier finding names.
@@ -51,14 +51,14 @@ def _rates(claim: Claim) -> Claim:
 def gain_of(claim: Claim) -> str:
     """'8.2 %', with the digits that the interval supports."""
     gain, low, high = (100 * (ratio - 1) for ratio in (claim.effect, claim.low, claim.high))
-    return f"{supported(gain, low, high, DIFFERENCE)} %"
+    return f"{supported(gain, low, high, DIFFERENCE_DIGITS)} %"
 
 
 def by_factor(claim: Claim) -> str:
     """'3.9 times', with the digits that the interval supports."""
     if claim.effect > GREATEST_FACTOR:
         return times(claim.effect)
-    return f"{supported(claim.effect, claim.low, claim.high, DIFFERENCE)} times"
+    return f"{supported(claim.effect, claim.low, claim.high, DIFFERENCE_DIGITS)} times"
 
 
 def agreement(claim: Claim) -> str:
@@ -89,7 +89,7 @@ def _loss(lead: Claim) -> str:
     loss, low, high = (
         100 * (1 - 1 / ratio) if ratio > 0 else 100.0 for ratio in (lead.effect, lead.low, lead.high)
     )
-    return f"{supported(loss, low, high, DIFFERENCE)} %"
+    return f"{supported(loss, low, high, DIFFERENCE_DIGITS)} %"
 
 
 def longer(claim: Claim) -> str:
@@ -128,7 +128,7 @@ def alike(*claims: Claim) -> str:
     """'no significant difference', or 'not decided: 0.25 to 1.6 times' if an interval is wide: of the first
     beside the second.
     """
-    return f"{UNDECIDED}: {ratio_between(claims)}" if any(one.undecided for one in claims) else ALIKE
+    return f"{UNDECIDED}: {ratio_between(claims)}" if any(one.undecided for one in claims) else NO_DIFFERENCE
 
 
 def ratio_between(claims: Sequence[Claim]) -> str:
@@ -214,7 +214,7 @@ def part_kept(claim: Claim) -> str:
     rank)'.
     """
     kept, low, high = 100 * claim.effect, 100 * claim.low, 100 * claim.high
-    share = f"{supported(kept, low, high, DIFFERENCE)} %"
+    share = f"{supported(kept, low, high, DIFFERENCE_DIGITS)} %"
     return share if claim.differ else f"{share} ({beside(claim)})"
 
 

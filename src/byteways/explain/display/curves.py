@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from byteways.explain.results.selection import APART, KINDS, chases, kind, link_class, unidirectional, variant
+from byteways.explain.results.selection import (
+    PAIR_KINDS,
+    WITH_OWN_TABLES,
+    chases,
+    kind,
+    link_class,
+    unidirectional,
+    variant,
+)
 from byteways.explain.results.summary import Result, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.topology.model import Device, Topology
@@ -49,7 +57,7 @@ def over_size(found: Sequence[Result], topology: Topology) -> list[Family]:
     """
     families = []
     grouped = group_by(
-        [cell for cell in unidirectional(found) if cell.record.interface not in APART],
+        [cell for cell in unidirectional(found) if cell.record.interface not in WITH_OWN_TABLES],
         lambda cell: (
             kind(cell),
             link_class(topology, cell),
@@ -57,7 +65,7 @@ def over_size(found: Sequence[Result], topology: Topology) -> list[Family]:
             bool(cell.variant.options),
         ),
     )
-    order = list(KINDS)
+    order = list(PAIR_KINDS)
     for (name, class_name, warm, options), members in sorted(
         grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2:])
     ):
@@ -68,7 +76,7 @@ def over_size(found: Sequence[Result], topology: Topology) -> list[Family]:
         )
         if series:
             peaks = {cell.peak for cell in members if cell.peak}
-            parts = KINDS[name], class_name, "warm caches" * warm, "with options" * options
+            parts = PAIR_KINDS[name], class_name, "warm caches" * warm, "with options" * options
             title = ", ".join(part for part in parts if part)
             families.append(Family(title, series, peaks.pop() if len(peaks) == 1 else None))
     return families

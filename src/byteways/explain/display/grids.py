@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from byteways.explain.results.selection import (
-    NEAR,
+    REPRESENTS_LARGEST_FACTOR,
     at_largest,
     chases,
     concurrent,
@@ -190,7 +190,7 @@ def _walks(found: Sequence[Result], size_bytes: int | None) -> list[Result]:
     for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
         places = group_by(walks, lambda cell: (variant(cell), cell.source.device)).values()
         walked = [size for place in places for size in {cell.record.size_bytes for cell in place}]
-        near = [size for size in walked if size * NEAR >= max(walked)]
+        near = [size for size in walked if size * REPRESENTS_LARGEST_FACTOR >= max(walked)]
         common = max(near, key=lambda size: (near.count(size), size))
         for place in places:
             sizes = {cell.record.size_bytes for cell in place}

@@ -22,7 +22,7 @@ def _percent(part: float) -> str:
 
 
 #: Formats of a warning's values; default: plain numbers.
-FIGURES: Mapping[str, Callable[[float], str]] = {
+WARNING_FORMATS: Mapping[str, Callable[[float], str]] = {
     "noisy": _percent,
     "drift": _percent,
     "placement": lambda value: f"{100 * value:.3g} %",
@@ -144,4 +144,4 @@ def warning_groups(records: Iterable[Record]) -> list[WarningGroup]:
 def _figure(warning: str, value: float | str | None) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    return FIGURES[warning](value) if warning in FIGURES else f"{value:.4g}"
+    return WARNING_FORMATS[warning](value) if warning in WARNING_FORMATS else f"{value:.4g}"

@@ -38,7 +38,7 @@ def shortfall(run: RecordedRun) -> str:
 
 
 #: Maximum number of damaged or duplicate lines named.
-NAMED = 3
+MOST_NAMED_LINES = 3
 
 
 def damage(run: RecordedRun) -> str:
@@ -58,8 +58,8 @@ def damage(run: RecordedRun) -> str:
 
 
 def _named(lines: list[str]) -> str:
-    more = ["…"] if len(lines) > NAMED else []
-    return f" ({', '.join([*lines[:NAMED], *more])})" if lines else ""
+    more = ["…"] if len(lines) > MOST_NAMED_LINES else []
+    return f" ({', '.join([*lines[:MOST_NAMED_LINES], *more])})" if lines else ""
 
 
 def notices(run: RecordedRun) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from statistics import NormalDist, fmean, median
 #: Least number of rounds for a result to be ranked.
 LEAST_ROUNDS = 3
 #: Least degrees of freedom of a group of like cases; a smaller group joins the next wider one.
-LEAST_FREEDOM = 20
+LEAST_GROUP_FREEDOM = 20
 #: Confidence of every interval.
 CONFIDENCE = 0.95
 #: Simultaneous confidence of a ranking's comparisons. Pooled variances of similar but unequal cases made
@@ -94,7 +94,7 @@ def spreads(cases: Sequence[Rounds]) -> list[Spread]:
     for case in cases:
         for key in case.groups if case.freedom else ():
             shared.setdefault(key, []).append(case)
-    enough = {key: _prior(some) for key, some in shared.items() if _freedom(some) >= LEAST_FREEDOM}
+    enough = {key: _prior(some) for key, some in shared.items() if _freedom(some) >= LEAST_GROUP_FREEDOM}
     return [_spread(case, enough) for case in cases]
 
 

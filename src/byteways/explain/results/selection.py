@@ -11,7 +11,7 @@ from byteways.topology import routes
 from byteways.topology.model import Topology
 
 #: Kinds of pair in order of interest, as sentences name them.
-KINDS = {
+PAIR_KINDS = {
     "gpu-gpu": "Between GPUs",
     "cpu-gpu": "From host to GPU",
     "gpu-cpu": "From GPU to host",
@@ -58,7 +58,7 @@ def limited_by_link(topology: Topology, cell: Result) -> bool:
 
 
 #: Interfaces with their own tables, charts and findings for unidirectional results.
-APART = ("route",)
+WITH_OWN_TABLES = ("route",)
 
 
 def variant(cell: Result) -> Variant:
@@ -121,7 +121,7 @@ def is_plain(topology: Topology, cell: Result) -> bool:
 
 def is_plain_job(cell: Result) -> bool:
     """Whether it is a plain job, not split over other routes, on memories that stay where they are."""
-    return cell.stays and cell.record.interface not in APART and does_the_job(cell)
+    return cell.stays and cell.record.interface not in WITH_OWN_TABLES and does_the_job(cell)
 
 
 def ipc_results(found: Iterable[Result]) -> list[Result]:
@@ -152,7 +152,7 @@ def concurrent(found: Iterable[Result]) -> list[Result]:
 
 
 #: A size represents the largest if it is smaller by at most this factor: transfers are long enough there.
-NEAR = 8
+REPRESENTS_LARGEST_FACTOR = 8
 
 
 def broadest_size(found: Sequence[Result]) -> int:
@@ -162,7 +162,7 @@ def broadest_size(found: Sequence[Result]) -> int:
         ValueError: There are no cells.
     """
     sizes = group_by(found, lambda cell: cell.record.size_bytes)
-    least = max(sizes) / NEAR
+    least = max(sizes) / REPRESENTS_LARGEST_FACTOR
     return max((size for size in sizes if size >= least), key=lambda size: (_paths(sizes[size]), size))
 
 

@@ -33,7 +33,9 @@ MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
 #: Warnings whose results are not ranked: the interval is too narrow, or the memory is of another kind.
 UNRANKED = ("short-batch", "page-size")
 #: Why a result is not ranked, where any of the reasons may hold.
-NOT_RANKED = "fewer than 3 rounds, batches too short for the timer, or pages of another size than asked for"
+WHY_NOT_RANKED = (
+    "fewer than 3 rounds, batches too short for the timer, or pages of another size than asked for"
+)
 
 #: Buffers of a flow in a record.
 _ENDS = ("source", "second_source", "destination")

@@ -10,15 +10,23 @@ from byteways.explain.studies.checks import CHECKS
 from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER, Fitting
 from byteways.explain.studies.references import UntestableError, gaps, listed
 from byteways.explain.studies.value_lookup import Sheet
-from byteways.explain.studies.verdicts import ASSUMED, BUILT_IN, CLOSE, CONTRADICTED, FAILS, HOLDS, UNTESTED
+from byteways.explain.studies.verdicts import (
+    ASSUMED_BY_MODEL,
+    BUILT_IN,
+    CLOSE,
+    CONTRADICTED,
+    FAILS,
+    HOLDS,
+    UNTESTED,
+)
 from byteways.studies.study import ClaimCheck, PublishedClaim
 
 #: Number of reasons for missing values that a verdict lists.
 REASONS = 2
 #: States in order of precedence: the first one present decides. _ALL: all checks must hold; _ANY: one of
 #: several readings is enough.
-_ALL = (FAILS, UNTESTED, CLOSE, ASSUMED, HOLDS, BUILT_IN)
-_ANY = (HOLDS, BUILT_IN, ASSUMED, UNTESTED, CLOSE, FAILS)
+_ALL = (FAILS, UNTESTED, CLOSE, ASSUMED_BY_MODEL, HOLDS, BUILT_IN)
+_ANY = (HOLDS, BUILT_IN, ASSUMED_BY_MODEL, UNTESTED, CLOSE, FAILS)
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ def _any(parts: Sequence[_Part]) -> _Part:
     """Combines alternative readings: the first that holds, or all of them if none does."""
     state = next(one for one in _ANY if any(part.state == one for part in parts))
     those = [part for part in parts if part.state == state]
-    if state in (HOLDS, BUILT_IN, ASSUMED):
+    if state in (HOLDS, BUILT_IN, ASSUMED_BY_MODEL):
         those = those[:1]
     return _Part(state, ", or ".join(part.detail for part in those), _notes(those))
 
@@ -113,7 +121,7 @@ def _leaf(check: ClaimCheck, claim: PublishedClaim, sheet: Sheet, fitting: Fitti
     known = fitting is not None if finding.holds else sheet.hardware.own(claim)
     if guessed and not known:
         why = f"the model assumes all parameters behind {listed(list(guessed), REASONS)}"
-        return _Part(ASSUMED if finding.holds else UNTESTED, f"{why}: {finding.detail}")
+        return _Part(ASSUMED_BY_MODEL if finding.holds else UNTESTED, f"{why}: {finding.detail}")
     if not finding.holds:
         return _Part(FAILS, finding.detail, notes)
     if fitting is not None:
@@ -144,7 +152,7 @@ def _fitted(
         return _Part(HOLDS, finding.detail + note, notes)
     if unknown:
         why = f"the model has assumed {listed(unknown, REASONS)}, and no published value was held out"
-        return _Part(ASSUMED, f"{why}: {finding.detail}")
+        return _Part(ASSUMED_BY_MODEL, f"{why}: {finding.detail}")
     if HELD_OUT not in sides:
         return _Part(BUILT_IN, finding.detail, notes)
     fitted = list(dict.fromkeys(sides.get(FITTED, ())))

@@ -25,7 +25,7 @@ FEWEST_ROUNDS = 3
 #: Least relative half-width of the interval with fewer rounds; equals the least lead that counts.
 ALONE = 0.01
 #: Two-sided 95 % quantiles of Student's t for 1, 2, … degrees of freedom; beyond, the last one.
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179)
+STUDENT_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def repeatability(times: Sequence[float], within: float) -> float:
     if count < FEWEST_ROUNDS or not mean:
         apart = (max(times) - min(times)) / mean if mean else 0.0
         return max(within, apart, ALONE)
-    quantile = STUDENT[min(count - 1, len(STUDENT)) - 1]
+    quantile = STUDENT_95[min(count - 1, len(STUDENT_95)) - 1]
     return max(within, quantile * statistics.stdev(times) / math.sqrt(count) / mean)
 
 

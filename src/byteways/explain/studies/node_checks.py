@@ -10,7 +10,7 @@ from byteways.explain.studies.check_result import CheckResult
 from byteways.explain.studies.references import UntestableError, outcomes
 from byteways.explain.studies.value_lookup import Sheet
 from byteways.studies.reference import number_of
-from byteways.topology.facts import BYTES, FACTS
+from byteways.topology.facts import BYTES_UNIT, FACTS
 from byteways.units import format_size, parse_size
 
 
@@ -30,13 +30,13 @@ def node(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
         notes = (f"{check['at']} is {located.note}",) if located.note else ()
     if number is None:
         raise UntestableError(f"this machine does not report one number: {what}")
-    as_number = parse_size if fact.unit == BYTES else number_of
+    as_number = parse_size if fact.unit == BYTES_UNIT else number_of
     bounds = {name: as_number(str(check[name])) for name in ("about", "at_least", "at_most") if name in check}
     within = float(check.get("within", 0.0))
     least = bounds["about"] * (1 - within) if "about" in bounds else bounds.get("at_least", -math.inf)
     most = bounds["about"] * (1 + within) if "about" in bounds else bounds.get("at_most", math.inf)
     said = " and ".join(f"{name.replace('_', ' ')} {check[name]}".removeprefix("about ") for name in bounds)
-    told = format_size(int(number)) if fact.unit == BYTES else f"{number:.6g} {fact.unit}".rstrip()
+    told = format_size(int(number)) if fact.unit == BYTES_UNIT else f"{number:.6g} {fact.unit}".rstrip()
     detail = f"{told} ({what}); expected {said}{f' ± {100 * within:g} %' if within else ''}"
     return CheckResult(least <= number <= most, detail, (), True, notes)
 

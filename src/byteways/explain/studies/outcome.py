@@ -18,7 +18,7 @@ from byteways.explain.studies.references import listed
 from byteways.explain.studies.rows import ValueRow, best_by_size, quotients
 from byteways.explain.studies.two_machines import PairedSheet, who
 from byteways.explain.studies.value_lookup import Sheet, nearest_size
-from byteways.explain.studies.verdicts import CONTRADICTED, COUNTED, VERDICTS
+from byteways.explain.studies.verdicts import CLAIM_VERDICTS, CONTRADICTED, VERDICT_PHRASES
 from byteways.record.simulation_mark import mark_of, subject
 from byteways.simulate import load as load_model
 from byteways.simulate.topology import topology_of
@@ -30,7 +30,7 @@ from byteways.topology.model import Topology
 from byteways.topology.routes import route
 
 #: Number of contradicted claims named in the summary; the table lists all.
-NAMED = 3
+MOST_NAMED_CLAIMS = 3
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class StudyOutcome:
     def counts(self) -> dict[str, int]:
         """Returns the number of claims per verdict that occurs, in the order of VERDICTS."""
         found = Counter(verdict.verdict for verdict in self.verdicts)
-        return {name: found[name] for name in VERDICTS if found[name]}
+        return {name: found[name] for name in CLAIM_VERDICTS if found[name]}
 
     def summary(self) -> str:
         """'12 claims: 9 hold, 1 differs on this hardware, 2 cannot be tested here'."""
-        parts = [f"{count} {COUNTED[name][count > 1]}" for name, count in self.counts.items()]
+        parts = [f"{count} {VERDICT_PHRASES[name][count > 1]}" for name, count in self.counts.items()]
         return f"{len(self.verdicts)} claims: {', '.join(parts)}"
 
     def contradictions(self) -> str:
@@ -88,8 +88,10 @@ class StudyOutcome:
                 one.claim.text for one in self.verdicts if one.verdict == verdict
             ]  # the table has the values
             if texts:
-                more = f" (and {len(texts) - NAMED} more)" if len(texts) > NAMED else ""
-                told.append(f"{verdict.capitalize()}: {'; '.join(texts[:NAMED])}{more}.")
+                more = (
+                    f" (and {len(texts) - MOST_NAMED_CLAIMS} more)" if len(texts) > MOST_NAMED_CLAIMS else ""
+                )
+                told.append(f"{verdict.capitalize()}: {'; '.join(texts[:MOST_NAMED_CLAIMS])}{more}.")
         return " ".join(told) or "None of its claims is contradicted."
 
 

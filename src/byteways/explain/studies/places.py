@@ -18,7 +18,7 @@ from byteways.topology.routes import link_class, nodes_of, route
 _Classes = dict[tuple[str, str], "_Class"]
 #: Classes that are not a direct link.
 INDIRECT = ("routed", "local", "no link")
-NEAR = "near "
+NEAR_PREFIX = "near "
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,8 @@ def _named(
     """Fills in devices of this machine; "near a" becomes the CPU next to the device that represents a."""
     devices: list[str] = []
     for name in place.devices:
-        if name.startswith(NEAR):
-            anchor = devices["abcd".index(name.removeprefix(NEAR))]
+        if name.startswith(NEAR_PREFIX):
+            anchor = devices["abcd".index(name.removeprefix(NEAR_PREFIX))]
             devices.append(here.nearest_cpu(anchor))
             continue
         devices.append(stands_for.get(name, name))
@@ -204,7 +204,7 @@ def _resolved(devices: Sequence[str], topology: Topology) -> list[str]:
     """Returns the devices of a place on the source's machine."""
     found: list[str] = []
     for name in devices:
-        anchor = found["abcd".index(name.removeprefix(NEAR))] if name.startswith(NEAR) else ""
+        anchor = found["abcd".index(name.removeprefix(NEAR_PREFIX))] if name.startswith(NEAR_PREFIX) else ""
         found.append(topology.nearest_cpu(anchor) if anchor else name)
     return found
 

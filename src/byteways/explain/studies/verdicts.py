@@ -9,15 +9,15 @@ NOT_REPRODUCED = "the model does not reproduce this"  # on the machine model of 
 DIFFERS = "differs on this hardware"  # on any other, real or simulated
 UNTESTED = "cannot be tested here"
 BUILT_IN = "built in"
-ASSUMED = "assumed by the model"  # it holds for values of a model that no published value supports
-VERDICTS = (HOLDS, CLOSE, FAILS_HERE, NOT_REPRODUCED, DIFFERS, UNTESTED, BUILT_IN, ASSUMED)
+ASSUMED_BY_MODEL = "assumed by the model"  # it holds for values of a model that no published value supports
+CLAIM_VERDICTS = (HOLDS, CLOSE, FAILS_HERE, NOT_REPRODUCED, DIFFERS, UNTESTED, BUILT_IN, ASSUMED_BY_MODEL)
 #: Verdicts of claims that the values contradict.
 CONTRADICTED = (FAILS_HERE, NOT_REPRODUCED, DIFFERS)
 #: State of a contradicted check, before the hardware is compared.
 FAILS = "contradicted"
 
 #: Verb phrases after a number of claims: singular, plural.
-COUNTED = {
+VERDICT_PHRASES = {
     HOLDS: ("holds", "hold"),
     CLOSE: (CLOSE, CLOSE),
     FAILS_HERE: ("does not hold here", "do not hold here"),
@@ -25,7 +25,7 @@ COUNTED = {
     DIFFERS: ("differs on this hardware", "differ on this hardware"),
     UNTESTED: (UNTESTED, UNTESTED),
     BUILT_IN: ("is built into the model", "are built into the model"),
-    ASSUMED: ("is an assumption of the model", "are assumptions of the model"),
+    ASSUMED_BY_MODEL: ("is an assumption of the model", "are assumptions of the model"),
 }
 
 #: How a page shows a verdict: its kind (good, bad or open), and a sign beside its words.
@@ -35,5 +35,5 @@ SHOWN = {
     **dict.fromkeys(CONTRADICTED, ("bad", "✗")),
     UNTESTED: ("open", "?"),
     BUILT_IN: ("open", "="),
-    ASSUMED: ("open", "="),
+    ASSUMED_BY_MODEL: ("open", "="),
 }

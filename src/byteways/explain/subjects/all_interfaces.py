@@ -10,20 +10,20 @@ from collections.abc import Hashable, Sequence
 
 from byteways.explain.display.topic import Plot, PlotLine, Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import APART, KINDS, between_ranks, kind, uses_ipc
+from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, between_ranks, kind, uses_ipc
 from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
 from byteways.explain.subjects.ranks import is_wide, library, point
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.plan.options import STAGING
 from byteways.plan.pitched_rows import moves_rows
 
-LEAD = (
+INTRODUCTION = (
     "Every interface that moves the same bytes between the same devices: copies and kernels of one process, "
     "the same on memory of another process (IPC), and messages of MPI, NCCL and RCCL between processes. One "
     "chart for each pattern, kind of pair and memory; medians over the paths of one class."
 )
 #: Patterns that a single process and two ranks both have.
-PATTERNS = ("unidirectional", "bidirectional")
+PATTERNS_OF_BOTH = ("unidirectional", "bidirectional")
 #: Options whose values have lines of their own; results with others are in the tables only.
 _OPTIONS = (STAGING.name,)
 
@@ -37,15 +37,19 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         if len({between_ranks(cell) for cell in some}) > 1
     ]
     drawn = sorted(filter(None, plots), key=lambda plot: plot.title)
-    return Topic("all-interfaces", "All interfaces by pattern", LEAD, (), tuple(drawn)) if drawn else None
+    return (
+        Topic("all-interfaces", "All interfaces by pattern", INTRODUCTION, (), tuple(drawn))
+        if drawn
+        else None
+    )
 
 
 def _is_plain(cell: Result) -> bool:
     """Whether it is the bandwidth of contiguous bytes, with default settings."""
     record = cell.record
     return (
-        record.pattern in PATTERNS
-        and record.interface not in APART
+        record.pattern in PATTERNS_OF_BOTH
+        and record.interface not in WITH_OWN_TABLES
         and metric_of(record.interface) == "bandwidth"
         and not counts_as_stream(record.interface)
         and not moves_rows(record.interface)
@@ -88,7 +92,7 @@ def _plot(index: Index, cells: Sequence[Result]) -> Plot | None:
 def _title(index: Index, cell: Result) -> str:
     memories = dict.fromkeys(_memory(end.memory) for end in (cell.source, cell.destination))
     memory = f"{' > '.join(memories)} memory"
-    place = KINDS[kind(cell)]
+    place = PAIR_KINDS[kind(cell)]
     parts = cell.record.pattern.capitalize(), place[0].lower() + place[1:], index.link_class(cell), memory
     return ", ".join(part for part in parts if part)
 

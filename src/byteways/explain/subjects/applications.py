@@ -23,13 +23,13 @@ from byteways.plan.options import TIMED, TRANSPORT
 from byteways.studies.applications import PublishedChoice, PublishedGain, gains
 from byteways.units import format_size
 
-LEAD = (
+INTRODUCTION = (
     "Patterns of communication that stand for CloverLeaf (halo) and Quicksilver (particles), not for their "
     "physics. An iteration is a pass over a rank's data, the exchange with its neighbours, and the sum of "
     "one word of every rank; every word is compared with what a single rank computes. The exchange is also "
     "timed alone: packing, messages and unpacking."
 )
-BEST = 466.0
+BEST_IMPORTANCE = 466.0
 #: Host staging, as codes do it whose MPI takes no memory of GPUs: what other choices are compared with.
 NAIVE = "mpi-staged"
 ITERATION, EXCHANGE = TIMED.words
@@ -60,7 +60,9 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         return None
     tables = [_table(members) for members in problems.values()]
     beside = _beside_published(applications(found))
-    return Topic("applications", "Application patterns", LEAD, (*tables, *([beside] if beside else [])))
+    return Topic(
+        "applications", "Application patterns", INTRODUCTION, (*tables, *([beside] if beside else []))
+    )
 
 
 def problem(cell: Result) -> Hashable:
@@ -202,7 +204,7 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
             f"Ranks {members_of(best)}; out of {len(some)} choices of transport, memory and settings. The "
             "pattern stands for an application's communication, not for the application."
         )
-        yield finding(title, detail, BEST, (naive[0], best), (claim,))
+        yield finding(title, detail, BEST_IMPORTANCE, (naive[0], best), (claim,))
 
 
 def _timed_problem(cell: Result) -> Hashable:

@@ -13,15 +13,15 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.wording import largest, longer_by
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import KINDS, kind, link_class
+from byteways.explain.results.selection import PAIR_KINDS, kind, link_class
 from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, format_time, short_time
 
 #: Copies up to this size are "small": launch overhead dominates their time.
-SMALL_BYTES = 64 << 10
+SMALL_COPY_BYTES = 64 << 10
 #: Maximum number of lines in a plot.
-MOST_LINES = 8
+MOST_CALL_LINES = 8
 _HEADINGS = ("back to back (device)", "enqueue (host)", "one at a time")
 
 
@@ -140,7 +140,7 @@ def _paired(found: Sequence[Result]) -> list[Result]:
         for cell in found
         if cell.record.pattern == "unidirectional"
         and metric_of(cell.record.interface) == "bandwidth"
-        and cell.record.size_bytes <= SMALL_BYTES
+        and cell.record.size_bytes <= SMALL_COPY_BYTES
     ]
     waited = {_same(cell) for cell in single if _is_waited(cell)}
     return [cell for cell in single if _same(cell) in waited]
@@ -166,7 +166,7 @@ def _label(cell: Result, run: RecordedRun) -> str:
         return ", ".join(part for part in (f"{where}: {what}", options) if part)
     class_name = link_class(run.topology, cell)
     memory = cell.variant.host_memory
-    parts = (KINDS[kind(cell)], class_name, record.interface, record.access, memory, options)
+    parts = (PAIR_KINDS[kind(cell)], class_name, record.interface, record.access, memory, options)
     warm = "warm" if record.cache == "warm" else ""
     return ", ".join(part for part in (*parts, warm) if part and part != "local")
 
@@ -188,7 +188,7 @@ def _plots(small: Sequence[CallCost]) -> tuple[Plot, ...]:
     if not lines:
         return ()
     caption = "Time per copy: back to back in the device's queue, and from call to completion."
-    plot = Plot("Small copies", caption, "copy size", "µs", tuple(lines[:MOST_LINES]), x_sizes=True)
+    plot = Plot("Small copies", caption, "copy size", "µs", tuple(lines[:MOST_CALL_LINES]), x_sizes=True)
     return (plot,)
 
 
@@ -197,7 +197,7 @@ def _point(size_bytes: int, time_ns: float) -> PlotPoint:
     return PlotPoint(size_bytes, value, value, value, f"{format_size(size_bytes)}: {format_time(time_ns)}")
 
 
-CALLS = 415.0
+CALLS_IMPORTANCE = 415.0
 
 
 def launches(index: Index) -> Iterator[Finding]:
@@ -205,7 +205,9 @@ def launches(index: Index) -> Iterator[Finding]:
     for cost in call_costs(index.ranked, index):
         if cost.label == "GPU: launch" and (said := _paces(cost)):
             title = f"GPU kernel launch: {said}"
-            yield finding(title, _submit(cost), CALLS, cost.cells, [cost.claim] if cost.claim else ())
+            yield finding(
+                title, _submit(cost), CALLS_IMPORTANCE, cost.cells, [cost.claim] if cost.claim else ()
+            )
 
 
 def small_copies(index: Index) -> Iterator[Finding]:
@@ -223,7 +225,7 @@ def small_copies(index: Index) -> Iterator[Finding]:
     if said:
         title = f"{most.label}, {format_size(least)}: {said}"
         detail = f"{largest('relative cost of waiting among small copies')} {_submit(most)}"
-        yield finding(title, detail, CALLS - 1, most.cells, [most.claim] if most.claim else ())
+        yield finding(title, detail, CALLS_IMPORTANCE - 1, most.cells, [most.claim] if most.claim else ())
 
 
 def _paces(cost: CallCost) -> str:

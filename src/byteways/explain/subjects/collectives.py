@@ -33,7 +33,7 @@ from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU, osu_bytes
 from byteways.units import format_size
 
-LEAD = "Operations of all ranks, each table by one library; the time is that of the last rank."
+INTRODUCTION = "Operations of all ranks, each table by one library; the time is that of the last rank."
 #: Table notes: what each timing means.
 TIMINGS = {
     "pipelined": "Pipelined: operations follow each other without a pause",
@@ -48,7 +48,7 @@ BUS = (
 #: Sizes that differ by no more than this share of the larger are in one row.
 SAME_ROW = 0.01
 #: The collective that findings report.
-TOLD = "allreduce"
+REPORTED_COLLECTIVE = "allreduce"
 
 COLLECTIVE = 422.0
 
@@ -126,7 +126,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     beside = {_waits_alike(cell) for cell in moving}
     if alone := [cell for key, cells in waiting.items() if key not in beside for cell in cells]:
         tables.append(_barriers(alone))
-    return Topic("collectives", "Collectives", LEAD, tuple(tables), tuple(plots))
+    return Topic("collectives", "Collectives", INTRODUCTION, tuple(tables), tuple(plots))
 
 
 def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> list[TopicTable]:
@@ -288,7 +288,7 @@ def _by_size(cells: Sequence[Result]) -> list[Result]:
 
 def allreduce(index: Index) -> Iterator[Finding]:
     """Reports the time of the smallest and the bus bandwidth of the largest size, for most ranks."""
-    told = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == TOLD]
+    told = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == REPORTED_COLLECTIVE]
     waiting = group_by(barriers(index.between_ranks), _waits_alike)
     for some in group_by(told, _but_members).values():
         most = max(map(ranks_of, some))
@@ -307,7 +307,7 @@ def _finding(members: Sequence[Result], ranks: int, waited: Sequence[Result]) ->
     first, last = ordered[0], ordered[-1]
     how = ", ".join(filter(None, (timing(first), memory(first), settings(first, TIMING.name))))
     title = (
-        f"{library(first)} {TOLD} of {ranks} ranks, {how}: {time_said(time_of(first))} at "
+        f"{library(first)} {REPORTED_COLLECTIVE} of {ranks} ranks, {how}: {time_said(time_of(first))} at "
         f"{format_size(first.record.size_bytes)}"
     )
     if last is not first:

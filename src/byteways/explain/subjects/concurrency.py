@@ -24,7 +24,7 @@ from byteways.units import format_size
 SHARED, TWO_WAY, FAN, IN_TURNS, ALL_PAIRS, DISTURBED = 500.0, 480.0, 470.0, 465.0, 460.0, 440.0
 
 #: How sentences name the two ends of a bidirectional case.
-BOTH = {
+BIDIRECTIONAL_ENDS = {
     "gpu-gpu": "Between GPUs",
     "cpu-gpu": "Between host and GPU",
     "gpu-cpu": "Between host and GPU",
@@ -68,7 +68,9 @@ def bidirectional(index: Index) -> Iterator[Finding]:
         for cell in index.ranked
         if cell.record.pattern == "bidirectional" and not one_buffer(cell.record.interface)
     ]
-    places = group_by(cells, lambda cell: (BOTH.get(cell.kind, "Inside a domain"), index.link_class(cell)))
+    places = group_by(
+        cells, lambda cell: (BIDIRECTIONAL_ENDS.get(cell.kind, "Inside a domain"), index.link_class(cell))
+    )
     several = Counter(where for where, _ in places)
     for (where, link_class), some in places.items():
         named = f"{where} ({link_class})" if several[where] > 1 and link_class else where

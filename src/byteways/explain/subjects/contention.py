@@ -19,7 +19,7 @@ from byteways.topology.model import Topology
 from byteways.topology.packages import packed, spread
 from byteways.units import format_size
 
-LEAD = (
+INTRODUCTION = (
     "Each concurrent case is predicted from its flows measured alone and from the links (maximum flow "
     "with fixed routes); under fair sharing of links the prediction can be lower. A case that stays below"
     " it has a bottleneck: the smallest set of shared resources whose load is the same wherever they "
@@ -31,7 +31,7 @@ ONCE = "undetermined (one case)"
 #: Maximum number of equally likely bottlenecks that a table cell lists.
 MOST_NAMES = 3
 #: Maximum number of devices that a path lists before they are counted instead.
-MOST_DEVICES = 3
+MOST_LISTED_DEVICES = 3
 
 
 def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
@@ -43,7 +43,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     explained = index.once(_explanations)
     tables = [table for table in (_bottlenecks(explained), _cases(index, predicted, explained)) if table.rows]
     drawn = plots(run.topology, predicted.cases)
-    return Topic("together", "Contention", LEAD, tuple(tables), drawn)
+    return Topic("together", "Contention", INTRODUCTION, tuple(tables), drawn)
 
 
 def _explanations(index: Index) -> list[Explanation]:
@@ -61,7 +61,7 @@ def shortened(path: str) -> str:
 
     def counted(match: re.Match[str]) -> str:
         names = match[0].split(",")
-        if len(names) <= MOST_DEVICES:
+        if len(names) <= MOST_LISTED_DEVICES:
             return match[0]
         return count(len(names), "GPU" if names[0].startswith("gpu") else "NUMA domain")
 
@@ -168,7 +168,7 @@ CAPTION = (
 #: Minimum number of GPU counts for a line.
 LEAST_POINTS = 2
 #: Predictions within this relative difference are drawn as one line.
-ALIKE = 0.01
+PREDICTIONS_EQUAL_WITHIN = 0.01
 
 
 def plots(topology: Topology, cases: Sequence[Together]) -> tuple[Plot, ...]:
@@ -213,7 +213,9 @@ def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Pl
         order = f", {name}" if len(chosen) > 1 else ""
         lines.append(PlotLine(f"{label}{order}", tuple(_measured(case) for case in same)))
         even = [case.even for case in same]
-        if not foreseen or any(abs(a / b - 1) > ALIKE for a, b in zip(even, foreseen, strict=False)):
+        if not foreseen or any(
+            abs(a / b - 1) > PREDICTIONS_EQUAL_WITHIN for a, b in zip(even, foreseen, strict=False)
+        ):
             lines.append(PlotLine(f"{label}{order}, predicted", tuple(_predicted(case) for case in same)))
         foreseen = foreseen or even
     return lines
@@ -231,7 +233,7 @@ def _predicted(case: Together) -> PlotPoint:
     return PlotPoint(len(_gpus(case)), even, even, even, text)
 
 
-NAMED, UNEXPLAINED, AS_PREDICTED = 505.0, 455.0, 300.0
+NAMED_IMPORTANCE, UNEXPLAINED_IMPORTANCE, AS_PREDICTED_IMPORTANCE = 505.0, 455.0, 300.0
 #: Minimum number of cases for the finding that all match their predictions.
 LEAST_PREDICTED = 4
 #: Extra importance of a resource that the topology does not show.
@@ -281,7 +283,7 @@ def _named(same: Sequence[Bottleneck]) -> Finding:
     ]
     if others:
         detail += f" Other limits: {listed(others)}."
-    importance = NAMED + (HIDDEN if most.resource.hidden else 0.0) + 10 * (1 - example.kept)
+    importance = NAMED_IMPORTANCE + (HIDDEN if most.resource.hidden else 0.0) + 10 * (1 - example.kept)
     claims = [case.claim for one in same for case in one.cases]
     return finding(title, detail, importance, (example.cell,), claims)
 
@@ -301,7 +303,7 @@ def _unexplained(cases: Sequence[Together]) -> Finding:
     detail = f"{shortened(record.path)}, {format_size(record.size_bytes)}."
     if len(cases) > 1:
         detail += f" Seen in {count(len(cases), 'case')} of this run."
-    return finding(title, detail, UNEXPLAINED, (worst.cell,), [case.claim for case in cases])
+    return finding(title, detail, UNEXPLAINED_IMPORTANCE, (worst.cell,), [case.claim for case in cases])
 
 
 def _as_predicted(predicted: Predictions) -> Iterator[Finding]:
@@ -314,4 +316,4 @@ def _as_predicted(predicted: Predictions) -> Iterator[Finding]:
     least, most = (f"{100 * ratio:.0f}" for ratio in (ratios[0], ratios[-1]))
     share = f"{least} %" if least == most else f"Between {least} and {most} %"
     detail = f"{share} of the prediction from single-flow rates and links."
-    yield finding(title + " and links", detail, AS_PREDICTED, (), [case.claim for case in cases])
+    yield finding(title + " and links", detail, AS_PREDICTED_IMPORTANCE, (), [case.claim for case in cases])

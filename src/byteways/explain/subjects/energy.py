@@ -129,7 +129,7 @@ def unmeasured(found: Sequence[Result]) -> list[Unmeasured]:
     )
 
 
-LEAD = (
+INTRODUCTION = (
     "Energy per gigabyte from the energy counters of the devices at both ends, minus their idle energy. "
     "Operations repeat until two seconds and 20 updates of every counter have passed, or ten seconds; "
     "both are listed. For STREAM kernels a gigabyte is one read or written, for others one that arrives. "
@@ -167,11 +167,11 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     if reasons := unmeasured(asked):
         listed = tuple((each.reason, str(len(each.cells))) for each in reasons)
         tables.append(TopicTable("Cases without an energy result", ("reason", "cases"), listed, (1,)))
-    return Topic("energy", "Energy", LEAD, tuple(tables))
+    return Topic("energy", "Energy", INTRODUCTION, tuple(tables))
 
 
 #: Ranks above bandwidth findings: only runs that request energy have it.
-ENERGY = 640.0
+ENERGY_IMPORTANCE = 640.0
 #: Low importance: a missing measurement is not a result.
 NO_ENERGY = 90.0
 
@@ -217,7 +217,7 @@ def _ranked(same: Sequence[Energy]) -> Finding:
         f"at least {min(one.duration_s for one in same):.1f} s and "
         f"{min(one.updates for one in same)} steps."
     )
-    return finding(title, detail, ENERGY, [one.cell for one in ordered], beside.values())
+    return finding(title, detail, ENERGY_IMPORTANCE, [one.cell for one in ordered], beside.values())
 
 
 def _beside(one: Energy, first: Energy, ways: int) -> Claim:

@@ -19,7 +19,18 @@ from byteways.record.record import Record
 from byteways.record.warnings import CLOCK_DROP, THROTTLE_REASONS
 from byteways.units import format_size
 
-CORRUPT, BEYOND_LIMIT, FAILED, DAMAGED, WRONG_WAY, THROTTLED, ABOVE_PEAK, WARNED, FEW_ROUNDS, SKIPPED = (
+(
+    CORRUPT_IMPORTANCE,
+    BEYOND_LIMIT_IMPORTANCE,
+    FAILED_IMPORTANCE,
+    DAMAGED_IMPORTANCE,
+    WRONG_WAY_IMPORTANCE,
+    THROTTLED_IMPORTANCE,
+    ABOVE_PEAK_IMPORTANCE,
+    WARNINGS_IMPORTANCE,
+    FEW_ROUNDS_IMPORTANCE,
+    SKIPPED,
+) = (
     1000.0,
     950.0,
     900.0,
@@ -50,7 +61,7 @@ def corruption(index: Index) -> Iterator[Finding]:
     detail = " ".join(
         [f"First: {describe(record)}.", *where, "Do not trust results on this path until this is explained."]
     )
-    yield Finding(f"Data arrived corrupt in {count(len(corrupt), 'measurement')}", detail, CORRUPT)
+    yield Finding(f"Data arrived corrupt in {count(len(corrupt), 'measurement')}", detail, CORRUPT_IMPORTANCE)
 
 
 def _place(record: Record) -> str:
@@ -73,7 +84,7 @@ def failures(index: Index) -> Iterator[Finding]:
     parts = [f"{sum(reason.count for reason in same)} {words[status]}" for status, same in statuses.items()]
     detail = " ".join(f"{reason.example}: {reason.reason}." for reason in reasons[:3])
     title = f"{count(total, 'case')} without a result: {listed(parts)}{_at_fault(index)}"
-    yield Finding(title, detail, FAILED)
+    yield Finding(title, detail, FAILED_IMPORTANCE)
 
 
 def _at_fault(index: Index) -> str:
@@ -96,7 +107,7 @@ def damaged(index: Index) -> Iterator[Finding]:
         detail = "Their cases are missing; `byteways run --resume` measures them again."
     else:
         detail = "Every case still has a record: those cases were measured again."
-    yield Finding(title, detail, DAMAGED)
+    yield Finding(title, detail, DAMAGED_IMPORTANCE)
 
 
 def grave_warnings(index: Index) -> Iterator[Finding]:
@@ -104,7 +115,9 @@ def grave_warnings(index: Index) -> Iterator[Finding]:
         if group.id in GRAVE:
             figures = f" (observed {group.observed}, required {group.required})" if group.observed else ""
             title = GRAVE[group.id].format(cases=count(group.count, "case"))
-            yield Finding(title, f"For example {group.example}{figures}. {group.advice}", WRONG_WAY)
+            yield Finding(
+                title, f"For example {group.example}{figures}. {group.advice}", WRONG_WAY_IMPORTANCE
+            )
 
 
 def throttled(index: Index) -> Iterator[Finding]:
@@ -127,7 +140,9 @@ def throttled(index: Index) -> Iterator[Finding]:
     record, warning = held[0]
     title = f"GPU clocks were throttled in {count(cases, 'measurement')}{who}"
     figures = f"{warning.id}, observed {warning.observed}, required {warning.required}"
-    yield Finding(title, f"For example {describe(record)} ({figures}). {warning.advice}", THROTTLED)
+    yield Finding(
+        title, f"For example {describe(record)} ({figures}). {warning.advice}", THROTTLED_IMPORTANCE
+    )
 
 
 def _throttled_devices(record: Record) -> list[str]:
@@ -151,7 +166,7 @@ def beyond_limit(index: Index) -> Iterator[Finding]:
     title = f"{count(len(index.void), 'result')} beyond the physical limit: void and not ranked"
     warning = next(one for one in record.warnings if one.id == "beyond-limit")
     detail = f"For example {describe(record)}, {format_size(record.size_bytes)}. {warning.advice}"
-    yield Finding(title, detail, BEYOND_LIMIT)
+    yield Finding(title, detail, BEYOND_LIMIT_IMPORTANCE)
 
 
 def few_rounds(index: Index) -> Iterator[Finding]:
@@ -164,7 +179,7 @@ def few_rounds(index: Index) -> Iterator[Finding]:
         "They are in the tables but not ranked, because differences between rounds are unknown. "
         "Allow more time (--budget)."
     )
-    yield Finding(title, detail, FEW_ROUNDS)
+    yield Finding(title, detail, FEW_ROUNDS_IMPORTANCE)
 
 
 def above_peak(index: Index) -> Iterator[Finding]:
@@ -178,7 +193,7 @@ def above_peak(index: Index) -> Iterator[Finding]:
         f"That is {percent(worst.fraction or 0)} of {gb(worst.peak or 0)} GB/s ({worst.record.peak_source}). "
         "Either the bytes did not cross that link (caches), or this machine's peak differs."
     )
-    yield finding(title, detail + _overlap(worst.record), ABOVE_PEAK, (worst,))
+    yield finding(title, detail + _overlap(worst.record), ABOVE_PEAK_IMPORTANCE, (worst,))
 
 
 def _overlap(record: Record) -> str:
@@ -209,7 +224,7 @@ def warned(index: Index) -> Iterator[Finding]:
     figures = f" (observed {first.observed}, required {first.required})" if first.observed else ""
     verb = "carries" if len(touched) == 1 else "carry"
     title = f"{len(touched)} of {count(len(index.cells), 'result')} {verb} a warning: {listed(parts)}"
-    yield Finding(title, f"For example {first.example}{figures}. {first.advice}", WARNED)
+    yield Finding(title, f"For example {first.example}{figures}. {first.advice}", WARNINGS_IMPORTANCE)
 
 
 def skipped(index: Index) -> Iterator[Finding]:

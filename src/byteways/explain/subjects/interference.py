@@ -19,7 +19,7 @@ from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import UNSETTLED
 from byteways.explain.results.summary import RecordedRun, Result, group_by
-from byteways.explain.subjects.loaded import APART, disturber, in_window
+from byteways.explain.subjects.loaded import NOT_SIMULTANEOUS, disturber, in_window
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, short_time, three_digits
 
@@ -160,7 +160,7 @@ def _row_apart(pair: Slowdown) -> tuple[str, ...]:
     whole = median(sum((record.end_to_end_bytes_per_s or {}).values()) for record in records)
     # Older records repeat the rate of the whole run here.
     own = all(record.directions != record.end_to_end_bytes_per_s for record in records)
-    why = [UNSETTLED[each] for each in sorted(APART & set(pair.cell.warning_ids), reverse=True)]
+    why = [UNSETTLED[each] for each in sorted(NOT_SIMULTANEOUS & set(pair.cell.warning_ids), reverse=True)]
     return (
         *_what(pair),
         _figure(pair.alone),
@@ -200,9 +200,9 @@ def _figure(cell: Result) -> str:
     return short_time(cell.value)
 
 
-COSTS, UNTOLD = 700.0, 300.0
+COSTS_IMPORTANCE, UNEXPLAINED_COST_IMPORTANCE = 700.0, 300.0
 #: Number of transfers that a title names; the table has all.
-NAMED = 3
+NAMED_TRANSFERS = 3
 
 
 def transfer_costs(index: Index) -> Iterator[Finding]:
@@ -223,8 +223,8 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     named = costly or spared
     if costly:
         parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in costly]
-        more = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED else []
-        title = f"Slowdown of {what[0].lower() + what[1:]} during {listed([*parts[:NAMED], *more])}"
+        more = [f"{len(parts) - NAMED_TRANSFERS} more"] if len(parts) > NAMED_TRANSFERS else []
+        title = f"Slowdown of {what[0].lower() + what[1:]} during {listed([*parts[:NAMED_TRANSFERS], *more])}"
     elif free:
         title = f"{what} {keeps_speed([pair.claim for pair in spared])} during {listed(free)}"
         free = []
@@ -248,7 +248,9 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
         detail += f"The transfers keep (medians): {listed(kept)}."
     figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
     claims = [pair.claim for pair in pairs if pair.together]
-    return finding(title, detail.strip(), COSTS if named else UNTOLD, figures, claims)
+    return finding(
+        title, detail.strip(), COSTS_IMPORTANCE if named else UNEXPLAINED_COST_IMPORTANCE, figures, claims
+    )
 
 
 def _named(cell: Result) -> str:

@@ -13,14 +13,14 @@ from byteways.explain.claims.wording import beside, difference, tie
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import KINDS, kind, uses_ipc, within_a_process
+from byteways.explain.results.selection import PAIR_KINDS, kind, uses_ipc, within_a_process
 from byteways.explain.results.summary import Part, RecordedRun, Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.explain.subjects.ranks import gb_figure, note_of, us_figure
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size
 
-LEAD = (
+INTRODUCTION = (
     "The same transfers on memory that another process allocated and exported. The GPU opens it by its IPC "
     "handle before anything is timed. Messages of MPI, NCCL and RCCL between processes of a host use such "
     "memory, so these rates bound theirs."
@@ -80,10 +80,10 @@ def _same(index: Index, cell: Result) -> _Same:
 def _place(index: Index, cell: Result) -> str:
     """`Between GPUs, NVLink4 ×18`; a single buffer is at one end, the GPU that accesses it at the other."""
     if cell.source != cell.destination:
-        between, link_class = KINDS[kind(cell)], index.link_class(cell)
+        between, link_class = PAIR_KINDS[kind(cell)], index.link_class(cell)
     else:
         link_class = index.class_between(cell.record.executor, cell.source.device)
-        between = KINDS["gpu-gpu" if link_class else "gpu"]
+        between = PAIR_KINDS["gpu-gpu" if link_class else "gpu"]
     return f"{between}, {link_class}" if link_class else between
 
 
@@ -116,7 +116,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     if not alike:
         return None
     tables = tuple(_table(place, members) for (place, _), members in alike.items())
-    return Topic("ipc", "Memory of another process (IPC)", LEAD, tables)
+    return Topic("ipc", "Memory of another process (IPC)", INTRODUCTION, tables)
 
 
 def _table(place: str, members: Sequence[IpcComparison]) -> TopicTable:

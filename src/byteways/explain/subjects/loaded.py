@@ -22,7 +22,7 @@ from byteways.record.simulation_mark import is_simulated
 from byteways.units import format_size, three_digits
 
 #: Warnings that the rates do not come from one window of all flows.
-APART = {"serialised", "few-operations"}
+NOT_SIMULTANEOUS = {"serialised", "few-operations"}
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def in_window(cell: Result) -> bool:
 
 
 def _apart(record: Record) -> bool:
-    if APART & {warning.id for warning in record.warnings}:
+    if NOT_SIMULTANEOUS & {warning.id for warning in record.warnings}:
         return True
     if record.window_ns is not None and record.window_ns <= 0:
         return True
@@ -150,7 +150,7 @@ def _load(cell: Result) -> float:
     return cell.load.value
 
 
-LEAD = (
+INTRODUCTION = (
     "Latency of one dependent load against the bandwidth of concurrent flows in the same window. Where "
     "the curve turns up, requests queue."
 )
@@ -165,7 +165,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         return None
     walks = group_by((curve for curve in curves if curve.points), lambda curve: curve.walk)
     plots = tuple(_plot(walk, some) for walk, some in walks.items())
-    lead = LEAD + (NO_QUEUES if is_simulated(run.manifest) else "")
+    lead = INTRODUCTION + (NO_QUEUES if is_simulated(run.manifest) else "")
     return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), plots)
 
 

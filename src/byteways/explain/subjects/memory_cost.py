@@ -21,7 +21,7 @@ from byteways.units import format_size, format_time, short_time
 
 GIB = 2**30
 #: Label of a pay-off without a significant difference between the copies.
-NO_DIFFERENCE = "open"
+STILL_OPEN = "open"
 #: Least size for a cost per GiB: below it, the first page dominates.
 LEAST_FOR_GIB = GIB // 16
 
@@ -77,7 +77,7 @@ class PayOff:
         """'3', 'never', 'no significant difference'."""
         if self.copies is not None:
             return str(self.copies)
-        return "never" if self.longer else NO_DIFFERENCE
+        return "never" if self.longer else STILL_OPEN
 
 
 def step_of(cell: Result) -> Step:
@@ -165,7 +165,7 @@ def _gpu_memory(cell: Result) -> str:
     return (cell.source if cell.source.device.startswith("gpu") else cell.destination).memory
 
 
-_LEAD = (
+_INTRODUCTION = (
     "Time of the calls that allocate, release or open memory, by the host's clock; undoing them between "
     "samples is not included. Per GiB: increment from the smallest to the largest size; “none” where "
     "these two do not differ significantly."
@@ -179,7 +179,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         return None
     paid = pay_offs(found)
     tables = [_table(steps), *([_payoff_table(paid)] if paid else [])]
-    return Topic("memory-cost", "Allocation cost", _LEAD, tuple(tables), tuple(_plots(steps)))
+    return Topic("memory-cost", "Allocation cost", _INTRODUCTION, tuple(tables), tuple(_plots(steps)))
 
 
 def _table(steps: Sequence[StepCost]) -> TopicTable:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from byteways.explain.display.topic import Topic, TopicTable
-from byteways.explain.results.selection import KINDS, kind, link_class, unidirectional
+from byteways.explain.results.selection import PAIR_KINDS, kind, link_class, unidirectional
 from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.case import Buffer
 from byteways.units import format_bandwidth, format_size
@@ -15,7 +15,7 @@ from byteways.units import format_bandwidth, format_size
 LEAST_ROWS = 3
 #: Memory kinds of the end that is held fixed.
 _PLAIN = ("device", "pageable")
-_LEAD = (
+_INTRODUCTION = (
     "Bandwidth depends on how memory was allocated and which device touched its pages first. "
     "Rows vary one end of the path; the other end is GPU device memory or pageable host memory. Columns "
     "are interfaces with their executor. Medians over the paths of one kind and link class, cold caches, "
@@ -33,13 +33,13 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     tables = []
     over = group_by(plain, lambda cell: (kind(cell), link_class(run.topology, cell)))
     for (pair, class_name), members in over.items():
-        title = f"{KINDS[pair]}, {class_name}" if class_name else KINDS[pair]
+        title = f"{PAIR_KINDS[pair]}, {class_name}" if class_name else PAIR_KINDS[pair]
         for side in ("source", "destination"):
             table = _table(title, side, [cell for cell in members if _varies(cell, side)])
             if table is not None:
                 tables.append(table)
     return (
-        Topic("memory-kinds", "Memory kind, first touch and interface", _LEAD, tuple(tables))
+        Topic("memory-kinds", "Memory kind, first touch and interface", _INTRODUCTION, tuple(tables))
         if tables
         else None
     )

@@ -26,11 +26,11 @@ from byteways.explain.subjects.ranks import (
 from byteways.plan.interfaces import MULTI_PAIR
 from byteways.units import format_size
 
-LEAD = (
+INTRODUCTION = (
     "The first half of the ranks sends, each to one rank of the second half, all at once, by MPI in windows, "
     "as osu_mbw_mr does. The last pair to end sets the time."
 )
-RATE = 424.5
+RATE_IMPORTANCE = 424.5
 
 
 def pairs_at_once(found: Iterable[Result]) -> list[Result]:
@@ -52,7 +52,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     tables: list[TopicTable] = []
     for key, members in alike.items():
         tables += _tables(", ".join(filter(None, key)), members)
-    return Topic("message-rate", "Messages of several pairs at once", LEAD, tuple(tables))
+    return Topic("message-rate", "Messages of several pairs at once", INTRODUCTION, tuple(tables))
 
 
 def _alike(cell: Result) -> tuple[str, str, str]:
@@ -106,11 +106,15 @@ def message_rate(index: Index) -> Iterator[Finding]:
         )
         alone = smallest.get(2)
         if alone is None or alone is most:
-            yield finding(title, f"{detail}.", RATE, (most,))
+            yield finding(title, f"{detail}.", RATE_IMPORTANCE, (most,))
             continue
         names = _pairs(pairs), "one pair"
         claim = compare(most, alone, kind=MULTI_PAIR, match=lambda cell: cell.record.size_bytes, names=names)
         detail += f". One pair alone: {_supported(alone)} million"
         yield finding(
-            f"{title}; beside one pair: {beside(claim)}", f"{detail}.", RATE, (most, alone), (claim,)
+            f"{title}; beside one pair: {beside(claim)}",
+            f"{detail}.",
+            RATE_IMPORTANCE,
+            (most, alone),
+            (claim,),
         )

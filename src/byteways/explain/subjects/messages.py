@@ -42,7 +42,7 @@ from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.options import WINDOW
 from byteways.units import format_size
 
-LEAD = (
+INTRODUCTION = (
     "Messages from one rank to another; each table and each line is of one library. Latency is half of a "
     "round trip, one message at a time. Bandwidth by MPI is of messages in windows: the receiver "
     "acknowledges a window before the sender starts the next. Bandwidth by NCCL or RCCL is of messages "
@@ -117,7 +117,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     for title, some in group_by(places, lambda members: _title(index, members)).items():
         members = [cell for place in some for cell in place]
         plots += _plot(title, members, [*_plain(found, members), *_by_ipc(found, members)])
-    return Topic("messages", "Messages between ranks", LEAD, tuple(tables), tuple(plots))
+    return Topic("messages", "Messages between ranks", INTRODUCTION, tuple(tables), tuple(plots))
 
 
 def _places(index: Index, cells: Sequence[Result]) -> list[list[Result]]:

@@ -21,7 +21,7 @@ ODD_PAIR = 799.0
 
 #: Least relative lag of an outlier behind its class, beyond the intervals; equal links of a machine differ by
 #: less.
-ODD = 0.02
+LEAST_LAG = 0.02
 #: … and its least distance from the median, in median absolute deviations of the class.
 ODD_SCATTER = 5.0
 #: … or its least relative lag behind pairs of other devices. A link at half rate slows both directions, and
@@ -75,7 +75,7 @@ def _stands_out(cell: Result, members: Sequence[Result]) -> bool:
     middle = median(cell.value for cell in members)
     scatter = median(abs(cell.value - middle) for cell in members)
     others = [other for other in members if other is not cell and other.value >= cell.value]
-    far = middle - cell.value > max(ODD_SCATTER * scatter, ODD * middle)
+    far = middle - cell.value > max(ODD_SCATTER * scatter, LEAST_LAG * middle)
     if far and _trailing(cell, others, len(members)):
         return True
     ends = {cell.source.device, cell.destination.device}
@@ -89,7 +89,7 @@ def _trailing(cell: Result, others: Sequence[Result], ways: int) -> Claim | None
     if not others:
         return None
     claim = compare(cell, pool(others), kind="odd", ways=ways, match=None)
-    return claim if claim.trails and claim.effect < 1 - ODD else None
+    return claim if claim.trails and claim.effect < 1 - LEAST_LAG else None
 
 
 def _hops(index: Index, cell: Result) -> int:

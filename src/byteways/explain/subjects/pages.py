@@ -13,7 +13,7 @@ from byteways.explain.claims.wording import fastest_by_size, longer
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import APART, KINDS, kind, link_class, unidirectional
+from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, link_class, unidirectional
 from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
 from byteways.plan.interfaces import INTERFACES, moves_pages
 from byteways.plan.managed_pages import LANDS_ELSEWHERE
@@ -23,7 +23,7 @@ from byteways.units import format_bandwidth, format_size
 
 PREFETCH, ON_DEMAND, ZERO_COPY = "prefetch", "on demand", "zero-copy"
 #: The methods, in table order.
-WAYS = (PREFETCH, ON_DEMAND, ZERO_COPY)
+MIGRATION_METHODS = (PREFETCH, ON_DEMAND, ZERO_COPY)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def compared(topology: Topology, found: Sequence[Result]) -> list[Compared]:
     singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
     ways = {id(cell): way for cell in singles if (way := way_of(cell)) is not None}
     moving = [cell for cell in singles if id(cell) in ways]
-    plain = [cell for cell in singles if cell.stays and cell.record.interface not in APART]
+    plain = [cell for cell in singles if cell.stays and cell.record.interface not in WITH_OWN_TABLES]
     plain_by_size = group_by(plain, lambda cell: cell.record.size_bytes)
     places = group_by(moving, lambda cell: (kind(cell), link_class(topology, cell)))
     answer = []
@@ -104,7 +104,7 @@ def compared(topology: Topology, found: Sequence[Result]) -> list[Compared]:
         for size in sorted(by_size):
             same = group_by(by_size[size], lambda cell: ways[id(cell)])
             settled = [cell for cell in plain_by_size.get(size, ()) if cell.record.path in paths]
-            groups = {name: _fastest(same[name]) for name in WAYS if name in same}
+            groups = {name: _fastest(same[name]) for name in MIGRATION_METHODS if name in same}
             answer.append(Compared(pair, class_name, size, groups, _fastest(settled) if settled else None))
     return answer
 
@@ -116,9 +116,9 @@ def _fastest(cells: Sequence[Result]) -> ResultGroup:
 
 
 EXPLICIT = "explicit copy"
-UNKNOWN = "unknown"
+UNKNOWN_METHOD = "unknown"
 #: Shown for missing values; columns with nothing else are omitted.
-NONE = "–"
+MISSING_SIGN = "–"
 
 
 def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
@@ -139,12 +139,12 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
 
 
 def _title(one: Compared) -> str:
-    return f"{KINDS[one.kind]}, {one.class_name}" if one.class_name else KINDS[one.kind]
+    return f"{PAIR_KINDS[one.kind]}, {one.class_name}" if one.class_name else PAIR_KINDS[one.kind]
 
 
 def _said(group: ResultGroup | None) -> str:
     if group is None:
-        return NONE
+        return MISSING_SIGN
     doubts = sorted({word for cell in group.cells for word in cell.doubts})
     return format_bandwidth(group.value) + (f" ({', '.join(doubts)})" if doubts else "")
 
@@ -152,7 +152,7 @@ def _said(group: ResultGroup | None) -> str:
 def _figure(group: ResultGroup | None) -> str:
     """Formats GB/s, with a star if there are data warnings."""
     if group is None:
-        return NONE
+        return MISSING_SIGN
     doubted = any(cell.doubts for cell in group.cells)
     return format_bandwidth(group.value).removesuffix(" GB/s") + "*" * doubted
 
@@ -161,25 +161,25 @@ def _table(sizes: Sequence[Compared]) -> TopicTable:
     rows = [
         (
             format_size(one.size_bytes),
-            *(_figure(one.ways.get(name)) for name in WAYS),
+            *(_figure(one.ways.get(name)) for name in MIGRATION_METHODS),
             _figure(one.explicit),
-            one.explicit.cells[0].record.interface if one.explicit else NONE,
-            f"{one.slow_down.effect:.3g}" if one.slow_down and one.slow_down.pairs else NONE,
+            one.explicit.cells[0].record.interface if one.explicit else MISSING_SIGN,
+            f"{one.slow_down.effect:.3g}" if one.slow_down and one.slow_down.pairs else MISSING_SIGN,
             _moved(one),
         )
         for one in sizes
     ]
     headings = (
-        *("size", *(f"{name}, GB/s" for name in WAYS), f"{EXPLICIT}, GB/s", "by"),
+        *("size", *(f"{name}, GB/s" for name in MIGRATION_METHODS), f"{EXPLICIT}, GB/s", "by"),
         *("prefetch takes, times", "migrated on demand"),
     )
-    told = [index for index in range(len(headings)) if any(row[index] != NONE for row in rows)]
+    told = [index for index in range(len(headings)) if any(row[index] != MISSING_SIGN for row in rows)]
     note = "Median over " + ", ".join(dict.fromkeys(path for one in sizes for path in one.paths)) + "."
     groups = [group for one in sizes for group in (*one.ways.values(), one.explicit) if group is not None]
     doubts = sorted({word for group in groups for cell in group.cells for word in cell.doubts})
     if doubts:
         note += f" * {', '.join(doubts)}."
-    if any(row[-1] == UNKNOWN for row in rows):
+    if any(row[-1] == UNKNOWN_METHOD for row in rows):
         note += " Whether touched pages migrated is unknown: 'on demand' is the requested mode."
     words = headings.index("by")
     return TopicTable(
@@ -196,13 +196,13 @@ def _moved(one: Compared) -> str:
     group = one.ways.get("on demand")
     told = {cell.record.migrated_bytes for cell in group.cells} if group is not None else set()
     if not told:
-        return NONE
-    return UNKNOWN if None in told else format_size(max(value or 0 for value in told))
+        return MISSING_SIGN
+    return UNKNOWN_METHOD if None in told else format_size(max(value or 0 for value in told))
 
 
 def _plot(sizes: Sequence[Compared]) -> Plot:
     lines = []
-    for name in (*WAYS, EXPLICIT):
+    for name in (*MIGRATION_METHODS, EXPLICIT):
         points = []
         for one in sizes:
             group = one.explicit if name == EXPLICIT else one.ways.get(name)
@@ -245,7 +245,7 @@ def _by_place(index: Index) -> list[list[Compared]]:
 
 
 def _where(one: Compared, several: bool) -> str:
-    lead = KINDS[one.kind]
+    lead = PAIR_KINDS[one.kind]
     return f"{lead} ({one.class_name})" if several and one.class_name else lead
 
 
@@ -307,7 +307,7 @@ def crossover(index: Index) -> Iterator[Finding]:
         title = f"{lead}, {fastest_by_size(parts, claims)}"
         at = spans[-1][1][-1]
         detail = f"At {format_size(at.size_bytes)}: " + listed(
-            [f"{name} {rate(at.ways[name])} GB/s" for name in WAYS if name in at.ways]
+            [f"{name} {rate(at.ways[name])} GB/s" for name in MIGRATION_METHODS if name in at.ways]
         )
         others = [one.ways[name] for name, alike in spans for one in alike if one is not at]
         results = [*at.ways.values(), *others]

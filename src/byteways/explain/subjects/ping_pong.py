@@ -187,9 +187,9 @@ def _named(core: Core) -> str:
 
 
 PING_PONG = 425.0
-CORES = 393.0
+CORES_IMPORTANCE = 393.0
 #: Core pairs below this fraction of the median latency count as near.
-NEAR = 0.5
+NEAR_CORES_BELOW = 0.5
 
 
 def places(index: Index) -> Iterator[Finding]:
@@ -277,7 +277,7 @@ def cores(index: Index) -> Iterator[Finding]:
         return
     halves = sorted(cell.value / 2 for cell in members)
     middle = median(halves)
-    near = [half for half in halves if half < NEAR * middle]
+    near = [half for half in halves if half < NEAR_CORES_BELOW * middle]
     title = (
         f"Core-to-core latency: {short_time(middle)} "
         f"({three_digits(halves[0])} to {three_digits(halves[-1])} ns)"
@@ -288,4 +288,4 @@ def cores(index: Index) -> Iterator[Finding]:
     detail = f"One way, median of {count(len(halves), 'pair')} of cores of {devices}."
     if near:
         detail += f" The close pairs take {three_digits(median(near))} ns."
-    yield finding(title, detail, CORES, (pool(members),))
+    yield finding(title, detail, CORES_IMPORTANCE, (pool(members),))

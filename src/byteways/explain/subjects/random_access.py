@@ -14,7 +14,7 @@ from byteways.plan.interfaces import INTERFACES, is_scattered
 from byteways.plan.options import ACCESS_BYTES
 from byteways.units import format_size
 
-LEAD = (
+INTRODUCTION = (
     "Independent accesses to random places of one buffer, each place once in an operation. One billion "
     "updates per second are one GUPS; HPCC RandomAccess makes updates of 8 bytes, over half of the memory. "
     "An update reads and writes, and its bandwidth counts both."
@@ -49,7 +49,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     rows = tuple(map(_row, sorted(cells, key=_order)))
     note = note_of(rows, NOTE)
     table = TopicTable("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), note)
-    return Topic("random-access", "Random access", LEAD, (table,))
+    return Topic("random-access", "Random access", INTRODUCTION, (table,))
 
 
 def _order(cell: Result) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from byteways.plan.osu import OSU
 from byteways.units import format_bandwidth, format_size
 
 #: Beginning of a sentence about two ranks, by kind of pair (selection.KINDS).
-BETWEEN = {
+SENTENCE_STARTS = {
     "cpu": "Between ranks of one NUMA domain",
     "cpu-cpu": "Between ranks in different NUMA domains",
     "gpu-gpu": "Between ranks with a GPU each",
@@ -32,13 +32,13 @@ BETWEEN_HOSTS = {
 }
 #: What an interface is called that needs no library beside MPI, and one whose records do not tell which of
 #: both vendors' it was.
-MPI, UNTOLD = "MPI", "NCCL or RCCL"
+MPI, UNKNOWN_LIBRARY = "MPI", "NCCL or RCCL"
 #: Our own kernels and copies over peer memory.
-DIRECT = "direct"
+DIRECT_INTERFACE = "direct"
 #: How the evidence of a record begins that names its library (native/interfaces/xccl/movers.cpp).
 _LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
 #: Bandwidths that differ by more want a logarithmic axis.
-WIDE = 100.0
+LOGARITHMIC_FROM = 100.0
 #: Suffix of a value with a warning, and the table note on it.
 MARK, MARKED = "*", "* has a warning (listed below)"
 #: Table note on messages that are timed as OSU's programs do.
@@ -57,17 +57,17 @@ def where(index: Index, cell: Result) -> str:
             str(cell.record.tournament.get("link_class")), BETWEEN_HOSTS["between hosts"]
         )
     link_class = index.link_class(cell)
-    return f"{BETWEEN[kind(cell)]} ({link_class})" if link_class else BETWEEN[kind(cell)]
+    return f"{SENTENCE_STARTS[kind(cell)]} ({link_class})" if link_class else SENTENCE_STARTS[kind(cell)]
 
 
 def library(cell: Result) -> str:
     """Returns the library that executed the message or collective: `MPI`, `NCCL`, `RCCL`, `direct`."""
-    if INTERFACES[cell.record.interface].library == DIRECT:
-        return DIRECT
+    if INTERFACES[cell.record.interface].library == DIRECT_INTERFACE:
+        return DIRECT_INTERFACE
     if not INTERFACES[cell.record.interface].library:
         return MPI
     told = _LIBRARY.match(cell.record.engine_evidence or "")
-    return told["name"] if told else UNTOLD
+    return told["name"] if told else UNKNOWN_LIBRARY
 
 
 def versions(cells: Iterable[Result]) -> str:
@@ -134,4 +134,4 @@ def point(result: Result | ResultGroup, size_bytes: int) -> PlotPoint:
 def is_wide(points: Iterable[PlotPoint]) -> bool:
     """Whether bandwidths differ so much that a linear axis would flatten small ones."""
     values = [each.y for each in points]
-    return max(values) > WIDE * min(values)
+    return max(values) > LOGARITHMIC_FROM * min(values)

@@ -103,12 +103,12 @@ def _at(some: Sequence[Result], sizes: Sequence[int]) -> tuple[Result | None, ..
 
 
 def _by_pieces(title: str, size: int, members: Sequence[Result]) -> Grid:
-    from byteways.plan.relays import DEPTH, PIECE_BYTES
+    from byteways.plan.relays import DEFAULT_DEPTH, DEFAULT_PIECE_BYTES
 
     at = {
         (
-            int(cell.record.options.get("piece_bytes", PIECE_BYTES)),
-            int(cell.record.options.get("depth", DEPTH)),
+            int(cell.record.options.get("piece_bytes", DEFAULT_PIECE_BYTES)),
+            int(cell.record.options.get("depth", DEFAULT_DEPTH)),
         ): cell
         for cell in members
     }

@@ -12,9 +12,9 @@ from byteways.explain.claims.phrases import rate, span
 from byteways.explain.claims.wording import faster, wins
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import KINDS, kind
+from byteways.explain.results.selection import PAIR_KINDS, kind
 from byteways.explain.results.summary import RecordedRun, Result, group_by
-from byteways.plan.pitched_rows import PITCH_BYTES, STRIDED, WIDTH_BYTES, moves_rows
+from byteways.plan.pitched_rows import DEFAULT_PITCH_BYTES, DEFAULT_STRIDED, DEFAULT_WIDTH_BYTES, moves_rows
 from byteways.units import format_bandwidth, format_size
 
 #: The work, by the side that has a pitch.
@@ -45,9 +45,9 @@ def shape_of(cell: Result) -> ComparableRows:
         record.source,
         record.destination,
         record.size_bytes,
-        str(options.get("strided", STRIDED)),
-        int(options.get("width_bytes", WIDTH_BYTES)),
-        int(options.get("pitch_bytes", PITCH_BYTES)),
+        str(options.get("strided", DEFAULT_STRIDED)),
+        int(options.get("width_bytes", DEFAULT_WIDTH_BYTES)),
+        int(options.get("pitch_bytes", DEFAULT_PITCH_BYTES)),
         record.cache,
     )
 
@@ -138,7 +138,7 @@ def _share(cell: Result | None, greatest: float) -> float | None:
     return None if cell is None else cell.value / greatest
 
 
-ROWS = 380.0
+ROWS_IMPORTANCE = 380.0
 
 
 def rows(index: Index) -> Iterator[Finding]:
@@ -151,8 +151,8 @@ def rows(index: Index) -> Iterator[Finding]:
 def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
     shape, first, second = most.shape, most.first, most.second
     title = (
-        f"{KINDS[name]}, rows of {format_size(shape.width_bytes)} every {format_size(shape.pitch_bytes)}: "
-        f"{first.record.interface} reaches {rate(first)} GB/s, "
+        f"{PAIR_KINDS[name]}, rows of {format_size(shape.width_bytes)} "
+        f"every {format_size(shape.pitch_bytes)}: {first.record.interface} reaches {rate(first)} GB/s, "
         f"{faster(most.claim)} {second.record.interface} ({rate(second)})"
     )
     detail = (
@@ -160,4 +160,4 @@ def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
         f"interval {span(first)} GB/s; the gaps are not counted."
     )
     detail += wins({each.shape: (each.first.record.interface, each.claim) for each in some}, "shapes")
-    return finding(title, detail, ROWS, (first, second), [each.claim for each in some])
+    return finding(title, detail, ROWS_IMPORTANCE, (first, second), [each.claim for each in some])

@@ -12,7 +12,7 @@ from byteways.explain.claims.wording import fills
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import KINDS, kind, variant
+from byteways.explain.results.selection import PAIR_KINDS, kind, variant
 from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import counts_as_stream, metric_of
@@ -20,7 +20,7 @@ from byteways.topology.model import Topology, compute_units_name
 from byteways.units import format_bandwidth, format_size
 
 #: Values within this fraction of the best count as saturated.
-WITHIN = 0.05
+NEAR_BEST = 0.05
 #: Least number of block counts in a curve.
 LEAST_COUNTS = 3
 
@@ -56,7 +56,7 @@ class Saturation:
     @property
     def enough(self) -> tuple[int, Result]:
         """The least block count within 5 % of the best, and its value."""
-        least = (1 - WITHIN) * self.best[1].value
+        least = (1 - NEAR_BEST) * self.best[1].value
         return next(point for point in self.points if point[1].value >= least)
 
     @property
@@ -121,7 +121,7 @@ def _curve(cell: Result) -> tuple[Variant, str, str, int, str]:
 
 
 #: Names of the two byte counts (key: whether reads and writes are counted).
-COUNTS = {False: "one direction", True: "read + write"}
+COUNT_NAMES = {False: "one direction", True: "read + write"}
 
 
 def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
@@ -133,9 +133,9 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     return Topic(
         "saturation",
         "Blocks to saturate a link",
-        f"The smallest number of blocks within {100 * WITHIN:g} % of the maximum of each curve: the share of "
-        "a GPU that a transfer occupies. A block occupies one multiprocessor (SM or CU); several blocks may "
-        "share one.",
+        f"The smallest number of blocks within {100 * NEAR_BEST:g} % of the maximum of each curve: the "
+        "share of a GPU that a transfer occupies. A block occupies one multiprocessor (SM or CU); several "
+        "blocks may share one.",
         (_table(curves),),
         tuple(_plot(path, size, counted, some) for (path, size, counted), some in alike.items()),
     )
@@ -162,7 +162,7 @@ def _row(curve: Saturation) -> tuple[str, ...]:
         curve.path,
         curve.variant.label(),
         format_size(curve.size_bytes),
-        COUNTS[curve.read_write],
+        COUNT_NAMES[curve.read_write],
         str(enough) if curve.full else f"> {curve.points[-1][0]}",
         f"{there.value / 1e9:.1f}",
         f"{best.value / 1e9:.1f}",
@@ -194,7 +194,7 @@ def _plot(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturat
         f"{path}, {format_size(size_bytes)}{counted}",
         "One point per number of blocks, with its 95 % interval.",
         "blocks",
-        f"GB/s, {COUNTS[read_write]}",
+        f"GB/s, {COUNT_NAMES[read_write]}",
         lines,
         x_log=True,
     )
@@ -202,7 +202,7 @@ def _plot(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturat
 
 SATURATION = 430.0
 #: An interface can saturate a link if its best reaches this fraction of the fastest interface.
-ABLE = 0.9
+SATURATES = 0.9
 
 
 def saturation(index: Index) -> Iterator[Finding]:
@@ -210,7 +210,7 @@ def saturation(index: Index) -> Iterator[Finding]:
     curves = [
         curve for curve in saturations(index.ranked, index.topology) if not curve.read_write and curve.full
     ]
-    for name in KINDS:
+    for name in PAIR_KINDS:
         of_kind = [curve for curve in curves if kind(curve.best[1]) == name]
         by_path = group_by(of_kind, lambda curve: (curve.path, curve.executor, curve.size_bytes))
         # Prefer the path with the most interfaces, then the largest differences.
@@ -231,7 +231,7 @@ def _saturation(index: Index, curves: list[Saturation]) -> Finding:
         key=lambda curve: curve.enough[0],
     )
     top = max(curve.best[1].value for curve in order)
-    able = [curve for curve in order if curve.best[1].value >= ABLE * top]
+    able = [curve for curve in order if curve.best[1].value >= SATURATES * top]
     first = able[0]
     title = fills([(curve.interface, curve.enough[0]) for curve in able], first.path)
     for curve in order:
@@ -243,9 +243,8 @@ def _saturation(index: Index, curves: list[Saturation]) -> Finding:
     of = f" {first.executor} has {processors} {units}." if processors else ""
     if fewest := [curve.interface for curve in able if curve.enough[0] == curve.points[0][0]]:
         of += f" Fewer blocks were not measured for {listed(fewest)}."
-    detail = (
-        f"Within {percent(WITHIN)} of the best of each, {format_size(first.size_bytes)}: {listed(ends)}.{of}"
-    )
+    within = f"Within {percent(NEAR_BEST)} of the best of each"
+    detail = f"{within}, {format_size(first.size_bytes)}: {listed(ends)}.{of}"
     results = [curve.best[1] for curve in order]
     claims = [compare(results[0], other, kind="saturation", across=("path",)) for other in results[1:]]
     return finding(title, detail, SATURATION, results, claims)

@@ -21,9 +21,9 @@ from byteways.record.record import Record
 from byteways.units import format_bandwidth, format_duration, format_size, format_time
 
 #: Least number of rounds for a plot or a verdict.
-LEAST_ROUNDS = 3
+SERIES_FROM_ROUNDS = 3
 #: Maximum number of lines in a plot: those that changed most.
-MOST_LINES = 8
+MOST_SERIES_LINES = 8
 #: Counters that never decrease: record field and column title.
 COUNTERS = {"pcie_replays": "PCIe replays", "nvlink_errors": "link errors"}
 
@@ -60,7 +60,7 @@ def changes(run: RecordedRun, found: Sequence[Result]) -> list[ChangeOverRounds]
             (record for record in cell.records if record.started_at and figure(record)),
             key=lambda record: record.round,
         )
-        if len(records) >= LEAST_ROUNDS:
+        if len(records) >= SERIES_FROM_ROUNDS:
             told.append((cell, tuple(records), [figure(record) or 0.0 for record in records]))
     claims = moved([(cell, values) for cell, _, values in told])
     series = [
@@ -140,7 +140,7 @@ def _table(series: Sequence[ChangeOverRounds]) -> TopicTable | None:
 
 
 def _plot(series: Sequence[ChangeOverRounds], unit: str) -> Plot | None:
-    chosen = [change for change in series if _unit(change.cell) == unit][:MOST_LINES]
+    chosen = [change for change in series if _unit(change.cell) == unit][:MOST_SERIES_LINES]
     if not chosen:
         return None
     scale, label = (1e9, "GB/s") if unit == "bandwidth" else (1.0, "ns")
@@ -203,7 +203,7 @@ def _reading_cells(seen: Sequence[Mapping[str, Any]]) -> list[str]:
 
 MOVED, STEADY = 640.0, 300.0
 #: Maximum number of cases that a sentence names.
-NAMED = 3
+MOST_NAMED_CHANGES = 3
 
 
 def over_time(index: Index) -> Iterator[Finding]:
@@ -222,7 +222,7 @@ def over_time(index: Index) -> Iterator[Finding]:
         yield finding(title, detail, STEADY, (), [change.claim for change in series])
         return
     title = f"{len(moved)} of {count(len(series), 'result')} drifted {over}"
-    detail = "; ".join(_change_said(change) for change in moved[:NAMED])
+    detail = "; ".join(_change_said(change) for change in moved[:MOST_NAMED_CHANGES])
     detail = f"First vs last third of the rounds: {detail}."
     yield finding(title, detail, MOVED, [change.cell for change in moved], [one.claim for one in series])
 

@@ -17,7 +17,7 @@ from byteways.plan.interfaces import metric_of
 from byteways.plan.options import STAGING
 from byteways.units import format_size
 
-DIRECT = 463.0
+DIRECT_IMPORTANCE = 463.0
 _NAMES = ("MPI on device memory", "staging in pinned host memory")
 
 
@@ -58,7 +58,7 @@ def _finding(index: Index, size: int, plain: ResultGroup, staged: ResultGroup) -
     title = f"{where(index, first)}, {what} of {format_size(size)}{both}: {said}"
     path = ", ".join(part for part in (first.record.path, memory(first), settings(first)) if part)
     detail = f"{path}. Staging waits for a copy to or from the GPU before a send and after a receive"
-    yield finding(title, sentence(detail) + ".", DIRECT, (plain, staged), (claim,))
+    yield finding(title, sentence(detail) + ".", DIRECT_IMPORTANCE, (plain, staged), (claim,))
 
 
 def _longer(claim: Claim, plain: ResultGroup, staged: ResultGroup) -> str:

@@ -18,7 +18,7 @@ from byteways.units import format_bandwidth, format_size
 #: In STREAM's order.
 KERNELS = tuple(name for name in INTERFACES if counts_as_stream(name) and not is_scattered(name))
 #: Least number of sizes in a scan.
-LEAST_SIZES = 3
+LEAST_SCAN_SIZES = 3
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         tables += [_map(each, relative=False), _map(each, relative=True)]
     plots = []
     for name, some in group_by(made, lambda scan: scan.place).items():
-        drawn = [scan for scan in some if len(scan.cells) >= LEAST_SIZES]
+        drawn = [scan for scan in some if len(scan.cells) >= LEAST_SCAN_SIZES]
         if drawn:
             plots += [_plot(name, drawn, logarithmic=False), _plot(name, drawn, logarithmic=True)]
     return Topic(
@@ -251,7 +251,7 @@ def _plot(name: str, made: Sequence[Scan], *, logarithmic: bool) -> Plot:
     )
 
 
-STREAM = {"gpu": 405.0, "remote": 404.0, "cpu": 394.5}
+STREAM_IMPORTANCE = {"gpu": 405.0, "remote": 404.0, "cpu": 394.5}
 
 
 def stream(index: Index) -> Iterator[Finding]:
@@ -259,7 +259,7 @@ def stream(index: Index) -> Iterator[Finding]:
     chosen = [scan for scan in scans(index.ranked) if scan.largest.record.cache == "cold"] or scans(
         index.ranked
     )
-    for name, importance in STREAM.items():
+    for name, importance in STREAM_IMPORTANCE.items():
         members = [scan for scan in chosen if _class(scan) == name]
         by_place = group_by(members, lambda scan: scan.place)
         # Prefer the place with most kernels, then the fastest.

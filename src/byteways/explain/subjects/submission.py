@@ -15,11 +15,11 @@ from byteways.explain.claims.wording import best_by_calls, faster, no_difference
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import KINDS, kind
+from byteways.explain.results.selection import PAIR_KINDS, kind
 from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.units import format_bandwidth, format_size, short_time, three_digits
 
-WAYS = ("calls", "graph", "batch")
+SUBMISSION_METHODS = ("calls", "graph", "batch")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Submission:
 
     @property
     def ways(self) -> list[str]:
-        return [way for way in WAYS if any(way in at for _, at in self.sizes)]
+        return [way for way in SUBMISSION_METHODS if any(way in at for _, at in self.sizes)]
 
     def beside_calls(self, way: str) -> list[tuple[int, Result, Result]]:
         """Returns (size in bytes, calls, this method) for sizes measured with both."""
@@ -119,16 +119,16 @@ def _host_ns(cell: Result | None) -> str:
     return "" if told is None else three_digits(told)
 
 
-SUBMISSION, EVEN = 480.0, 370.0
+SUBMISSION_IMPORTANCE, EVEN_IMPORTANCE = 480.0, 370.0
 #: Methods as phrases in sentences.
-NAMES = {"graph": "by one graph", "batch": "by one batched call"}
+METHOD_PHRASES = {"graph": "by one graph", "batch": "by one batched call"}
 #: … and as the unit that is submitted.
-UNITS = {"graph": "one graph", "batch": "one batched call"}
+SUBMITTED_UNITS = {"graph": "one graph", "batch": "one batched call"}
 
 
 def submitting(index: Index) -> Iterator[Finding]:
     """Reports for the first pair of each interface and kind where submission other than by calls pays off."""
-    told = [one for one in submissions(index.ranked) if any(one.beside_calls(way) for way in NAMES)]
+    told = [one for one in submissions(index.ranked) if any(one.beside_calls(way) for way in METHOD_PHRASES)]
     even = []
     for (name, _), some in group_by(told, lambda one: (kind(one.first), one.first.record.interface)).items():
         if finding := _finding(name, some[0]):
@@ -145,7 +145,9 @@ def _compared(one: Submission, way: str) -> list[tuple[int, Claim, Result, Resul
     return [
         (
             size,
-            compare(other, calls, kind="submission", ways=len(pairs) + 1, names=(NAMES[way], "by calls")),
+            compare(
+                other, calls, kind="submission", ways=len(pairs) + 1, names=(METHOD_PHRASES[way], "by calls")
+            ),
             calls,
             other,
         )
@@ -154,21 +156,23 @@ def _compared(one: Submission, way: str) -> list[tuple[int, Claim, Result, Resul
 
 
 def _no_gain(some: Sequence[Submission]) -> Finding:
-    ways = [UNITS[way] for way in NAMES if any(one.beside_calls(way) for one in some)]
+    ways = [SUBMITTED_UNITS[way] for way in METHOD_PHRASES if any(one.beside_calls(way) for one in some)]
     named = [f"{one.first.record.interface} {one.first.record.path}" for one in some]
-    figures = [cell for one in some for way in NAMES for _, *both in one.beside_calls(way) for cell in both]
-    claims = [claim for one in some for way in NAMES for _, claim, *_ in _compared(one, way)]
+    figures = [
+        cell for one in some for way in METHOD_PHRASES for _, *both in one.beside_calls(way) for cell in both
+    ]
+    claims = [claim for one in some for way in METHOD_PHRASES for _, claim, *_ in _compared(one, way)]
     told = no_difference((*ways, "single calls"), claims).removesuffix(",")
     title = f"Submission: {told}: {listed(named)}"
     detail = f"Gated rates: the host enqueues ahead of the device. {_host(some[0])}"
-    return finding(title, detail.strip(), EVEN, figures, claims)
+    return finding(title, detail.strip(), EVEN_IMPORTANCE, figures, claims)
 
 
 def _finding(name: str, one: Submission) -> Finding | None:
     """Returns the finding; None if no method differs from calls at any size."""
     interface = one.first.record.interface
-    won = {way: _gains(one, way) for way in NAMES if way in one.ways}
-    lost = {way: _gains(one, way, lost=True) for way in NAMES if way in one.ways}
+    won = {way: _gains(one, way) for way in METHOD_PHRASES if way in one.ways}
+    lost = {way: _gains(one, way, lost=True) for way in METHOD_PHRASES if way in one.ways}
     figures: list[Result] = []
     claims: list[Claim] = []
     said = []
@@ -176,7 +180,7 @@ def _finding(name: str, one: Submission) -> Finding | None:
         if gains:
             size, claim, calls, other = max(gains, key=lambda gain: gain[1].gain)
             said.append(
-                f"{NAMES[way]} is {faster(claim)} by calls at {format_size(size)} "
+                f"{METHOD_PHRASES[way]} is {faster(claim)} by calls at {format_size(size)} "
                 f"({rate(other)} vs {rate(calls)} GB/s){_until(one, way, gains)}"
             )
             figures += [calls, other]
@@ -185,12 +189,12 @@ def _finding(name: str, one: Submission) -> Finding | None:
     for way, losses in lost.items():
         if losses:
             size, claim, *_ = max(losses, key=lambda loss: loss[1].gain)
-            lost_by.append(f"{NAMES[way]} it is {slower(claim)} at {format_size(size)}")
+            lost_by.append(f"{METHOD_PHRASES[way]} it is {slower(claim)} at {format_size(size)}")
             claims += [loss[1] for loss in losses]
     if said:
-        title = f"{KINDS[name]}, {interface} {listed(said)}"
+        title = f"{PAIR_KINDS[name]}, {interface} {listed(said)}"
     elif lost_by:
-        title = f"{KINDS[name]}, {interface} {best_by_calls(claims)}: {listed(lost_by)}"
+        title = f"{PAIR_KINDS[name]}, {interface} {best_by_calls(claims)}: {listed(lost_by)}"
         lost_by = []
     else:
         return None
@@ -200,7 +204,7 @@ def _finding(name: str, one: Submission) -> Finding | None:
     detail = f"{one.first.record.path}, gated rates: the host enqueues ahead of the device. {enqueueing}"
     if lost_by:
         detail += f" But {listed(lost_by)}."
-    return finding(title, detail.strip(), SUBMISSION if said else EVEN, figures, claims)
+    return finding(title, detail.strip(), SUBMISSION_IMPORTANCE if said else EVEN_IMPORTANCE, figures, claims)
 
 
 def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Result, Result]]:
@@ -221,6 +225,7 @@ def _host(one: Submission) -> str:
     if len(told) < 2:
         return ""
     parts = [
-        f"{short_time(time)} {'by calls' if way == 'calls' else NAMES[way]}" for way, time in told.items()
+        f"{short_time(time)} {'by calls' if way == 'calls' else METHOD_PHRASES[way]}"
+        for way, time in told.items()
     ]
     return f"Host time to enqueue one of {format_size(size)}: {listed(parts)}."

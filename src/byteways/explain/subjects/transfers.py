@@ -14,45 +14,60 @@ from byteways.explain.claims.phrases import differ, rate, sentence, span, way
 from byteways.explain.claims.wording import difference, gains_of_others, most_of_several
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import APART, KINDS, broadest_size, largest_common_size
+from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, broadest_size, largest_common_size
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 
 #: Importance of the fastest-interface finding, by kind of pair.
-BEST = {"gpu-gpu": 640.0, "cpu-gpu": 590.0, "gpu-cpu": 580.0, "gpu": 400.0, "cpu": 395.0, "cpu-cpu": 390.0}
+FASTEST_IMPORTANCE = {
+    "gpu-gpu": 640.0,
+    "cpu-gpu": 590.0,
+    "gpu-cpu": 580.0,
+    "gpu": 400.0,
+    "cpu": 395.0,
+    "cpu-cpu": 390.0,
+}
 ASYMMETRY, SMALL_ASYMMETRY = 450.0, 405.0
 
 #: Directions are compared only for settings that reach this fraction of the best: a kernel with few blocks
 #: says nothing about a link.
-ABLE = 0.9
+COMPARABLE_FROM = 0.9
 #: Below this size launch overhead dominates, so bandwidth is less important …
-SMALL_BYTES = 2**20
+OVERHEAD_BELOW_BYTES = 2**20
 #: … and the importance of its findings is lowered by this much.
 OF_SMALL = 250.0
 
 
 def best_ways(index: Index) -> Iterator[Finding]:
     """Reports the fastest interface for each kind of pair and link class."""
-    for name, lead in KINDS.items():
-        members = [cell for cell in index.of_kind(name) if cell.stays and cell.record.interface not in APART]
+    for name, lead in PAIR_KINDS.items():
+        members = [
+            cell
+            for cell in index.of_kind(name)
+            if cell.stays and cell.record.interface not in WITH_OWN_TABLES
+        ]
         classes = group_by(members, index.link_class)
         for link_class, some in classes.items():
             where = f"{lead} ({link_class})" if len(classes) > 1 else lead
             size = largest_common_size(some)
             ranking = rank(cell for cell in some if cell.record.size_bytes == size)
             if size is not None and ranking is not None:
-                yield _best_way(index, ranking, where, size, BEST[name])
+                yield _best_way(index, ranking, where, size, FASTEST_IMPORTANCE[name])
 
 
 def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance: float) -> Finding:
     title, quoted = better_way(
-        ranking, where, size, peak=size >= SMALL_BYTES, launched=lambda group: _launched(index, group)
+        ranking,
+        where,
+        size,
+        peak=size >= OVERHEAD_BELOW_BYTES,
+        launched=lambda group: _launched(index, group),
     )
     first = ranking.group
     detail = f"{_basis(first)}.{named_way(ranking)}{slower_ways(ranking)}"
-    if size < SMALL_BYTES:
+    if size < OVERHEAD_BELOW_BYTES:
         importance -= OF_SMALL
     others = [
         one.claim
@@ -104,7 +119,7 @@ def read_against_write(index: Index) -> Iterator[Finding]:
     found.sort(key=lambda one: -one[0].gain)
     claim, where, read, write, size = found[0]
     interface = read.cells[0].record.interface
-    title = f"{KINDS[where]}, {interface} {difference(claim)} at {format_size(size)}"
+    title = f"{PAIR_KINDS[where]}, {interface} {difference(claim)} at {format_size(size)}"
     detail = f"Issue it from the {'destination' if claim.leads else 'source'} device."
     others: dict[str, Claim] = {}  # largest difference per other interface: its variants differ alike
     for one, _, other, _, _ in found[1:]:
@@ -127,7 +142,7 @@ def _both_accesses(members: Sequence[Result]) -> Iterator[tuple[Claim, ResultGro
         claim = compare(
             read, write, kind="read or write", names=("issued by the destination", "issued by the source")
         )
-        if claim.differ and max(read.value, write.value) >= ABLE * top:
+        if claim.differ and max(read.value, write.value) >= COMPARABLE_FROM * top:
             yield claim, read, write, size
 
 
@@ -170,7 +185,7 @@ def _is_able(
         for _, same, there, home, _ in compared
         if (same.interface, same.source) == (one[1].interface, one[1].source)
     )
-    return max(one[2].value, one[3].value) >= ABLE * top
+    return max(one[2].value, one[3].value) >= COMPARABLE_FROM * top
 
 
 def _ends(cell: Result) -> tuple[str, ...]:
@@ -191,4 +206,4 @@ def _turned(cell: Result) -> tuple[object, ...]:
 
 def _asymmetry(size_bytes: int) -> float:
     """Returns the importance of a host-GPU asymmetry; lower for small sizes, where latency dominates."""
-    return ASYMMETRY if size_bytes >= SMALL_BYTES else SMALL_ASYMMETRY
+    return ASYMMETRY if size_bytes >= OVERHEAD_BELOW_BYTES else SMALL_ASYMMETRY

@@ -15,11 +15,11 @@ from byteways.errors import BytewaysError
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import KINDS, does_the_job, kind, unidirectional
+from byteways.explain.results.selection import PAIR_KINDS, does_the_job, kind, unidirectional
 from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 
-QUANTITY = "fraction of peak"
+COMPARED_QUANTITY = "fraction of peak"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class MachinesRow:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "between": KINDS[self.between],
+            "between": PAIR_KINDS[self.between],
             "variant": asdict(self.variant),
             "size_bytes": self.size_bytes,
             "link_classes": [*self.classes],
@@ -89,7 +89,7 @@ def _as_fraction(cell: Result, peak: float) -> Result:
 
 
 def _compared(first: _Places, second: _Places, names: tuple[str, str]) -> ClassComparison:
-    order = list(KINDS)
+    order = list(PAIR_KINDS)
     keys = sorted(first.keys() & second.keys(), key=lambda key: (order.index(key[0]), key[2], key[1]))
     several = [(key, *both) for key in keys for both in product(first[key].items(), second[key].items())]
     if not several:
@@ -108,7 +108,7 @@ def _compared(first: _Places, second: _Places, names: tuple[str, str]) -> ClassC
                 comparisons=len(several),
                 match=None,
                 names=(names[1], names[0]),
-                quantity=QUANTITY,
+                quantity=COMPARED_QUANTITY,
             ),
         )
         for key, (link_class, one), (others, two) in several

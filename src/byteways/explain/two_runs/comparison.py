@@ -16,7 +16,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare_all
 from byteways.explain.results.blamed_ranks import blamed_in
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import NOT_RANKED, RecordedRun, Result
+from byteways.explain.results.summary import WHY_NOT_RANKED, RecordedRun, Result
 from byteways.explain.two_runs.environments import differences
 from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase
 from byteways.explain.two_runs.setting import method_changed
@@ -26,7 +26,7 @@ from byteways.record.simulation_mark import is_simulated
 from byteways.topology.model import Topology
 
 #: Statuses of a case that was tried and gave no result.
-FAILED = ("failed", "corrupt", "timeout", "lost")
+WITHOUT_RESULT = ("failed", "corrupt", "timeout", "lost")
 #: Properties that equal cases must share to be compared, besides those of every comparison.
 _DEFINED: Mapping[str, Any] = {
     "timer": lambda record: record.timed_by,
@@ -91,7 +91,7 @@ def _comparison(
 ) -> Comparison:
     first, second = runs
     here, there = ({cell.record.case_id for cell in run.cells} for run in runs)
-    failed = {record.case_id: record for record in second.records if record.status in FAILED}
+    failed = {record.case_id: record for record in second.records if record.status in WITHOUT_RESULT}
     return Comparison(
         names,
         tuple(differences(first.manifest, second.manifest)),
@@ -184,7 +184,7 @@ def _unlike(one: Result, two: Result) -> str:
         if read(one.record) != read(two.record):
             return f"other {what}: {read(one.record)} and {read(two.record)}"
     if not (one.ranked and two.ranked):
-        return NOT_RANKED
+        return WHY_NOT_RANKED
     return ""
 
 

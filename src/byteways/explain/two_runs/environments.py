@@ -9,7 +9,7 @@ from typing import Any
 from byteways.explain.results.machine_names import machine
 from byteways.plan.case import Case
 from byteways.plan.legality.executors import libraries_of
-from byteways.record.libraries import BETWEEN_RANKS, version_of
+from byteways.record.libraries import RANK_LIBRARIES, version_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, model_of
 from byteways.topology.model import Topology
@@ -68,7 +68,7 @@ def carriers(manifest: Mapping[str, Any], records: Iterable[Record]) -> tuple[st
     names = [*(["mpi"] if "mpi" in used else []), *(["nccl", "rccl"] if "xccl" in used else [])]
     versions = {name: version_of(name, manifest.get("libraries") or ()) for name in names}
     return tuple(
-        version if name == "mpi" else f"{BETWEEN_RANKS[name]} {version}"
+        version if name == "mpi" else f"{RANK_LIBRARIES[name]} {version}"
         for name, version in versions.items()
         if version
     )
@@ -77,7 +77,7 @@ def carriers(manifest: Mapping[str, Any], records: Iterable[Record]) -> tuple[st
 def _properties(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     libraries = [one for one in manifest.get("libraries") or () if one.get("usable", True)]
     told = {str(one.get("library")): one for one in libraries}
-    for name, known in BETWEEN_RANKS.items():
+    for name, known in RANK_LIBRARIES.items():
         yield known, str(told.get(name, {}).get("version") or "")
     model = manifest.get("machine_model") or {}
     yield "kind", "simulated" if is_simulated(manifest) else "measured"
@@ -96,7 +96,7 @@ def _properties(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kernel", str(host.get("kernel", ""))
     yield "operating system", str(host.get("os", ""))
     for name, library in told.items():
-        if name not in BETWEEN_RANKS:
+        if name not in RANK_LIBRARIES:
             yield f"library {name}", str(library.get("version") or "")
     yield "path of MPI", str(told.get("mpi", {}).get("path") or "")
     for name, value in (manifest.get("environment") or {}).items():

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from byteways.plan.applications import OF_PEERS, columns_of
 from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow, on_hosts, with_ranks_of_hosts
-from byteways.plan.hosts.places import FIRST, SECOND
+from byteways.plan.hosts.places import FIRST_HOST, SECOND_HOST
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
 from byteways.plan.legality import refusal
 from byteways.plan.options import LAUNCH
@@ -61,7 +61,7 @@ def of_group(case: Case, hosts: Sequence[str]) -> Case:
     """Returns a template's case for some hosts, in this order: a message for two, an operation of all for any
     number, with a size that it divides among them.
     """
-    names = {FIRST: hosts[0], SECOND: hosts[1]}
+    names = {FIRST_HOST: hosts[0], SECOND_HOST: hosts[1]}
 
     def named(end: Buffer) -> Buffer:
         return replace(end, host=names[end.host or ""])
@@ -116,4 +116,6 @@ def _rank(sweep: Sweep, topology: Topology) -> Rank:
 
 def _placed(flow: Flow, per_host: int) -> Flow:
     """Returns the flow of the ranks of two hosts with the places of these."""
-    return on_hosts(flow, lambda end: replace(end, host=FIRST if (end.rank or 0) < per_host else SECOND))
+    return on_hosts(
+        flow, lambda end: replace(end, host=FIRST_HOST if (end.rank or 0) < per_host else SECOND_HOST)
+    )

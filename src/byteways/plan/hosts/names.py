@@ -8,16 +8,16 @@ from pathlib import Path
 
 from byteways.errors import BytewaysError
 from byteways.files import read_text
-from byteways.plan.case import HOST
+from byteways.plan.case import HOST_NAME
 from byteways.system_errors import not_read
 
 #: A file of 100,000 names with groups has 4 MB.
-MOST_BYTES = 16 << 20
+MOST_FILE_BYTES = 16 << 20
 #: More than the largest machines have. A round of the tournament holds its pairs in memory.
 MOST_HOSTS = 100_000
 #: The longest name of a host (RFC 1035); Linux allows 64.
 _LONGEST = 253
-_NAME = re.compile(rf"^{HOST}$")
+_NAME = re.compile(rf"^{HOST_NAME}$")
 _HINT = "one host a line: 'node7', or 'node7 switch2' with its group; # begins a comment"
 
 
@@ -37,7 +37,7 @@ def read_hosts(path: Path) -> tuple[Host, ...]:
     """
     what = f"cannot read the hosts of {path}"
     try:
-        lines = read_text(path, MOST_BYTES).splitlines()
+        lines = read_text(path, MOST_FILE_BYTES).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise not_read(what, error, _HINT) from error
     hosts: dict[str, Host] = {}

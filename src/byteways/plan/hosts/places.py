@@ -9,7 +9,7 @@ from byteways.plan.case import Case, on_hosts
 from byteways.plan.ranks import Rank
 
 #: Names that stand for the two hosts of a pair, or for the first and any other host of many.
-FIRST, SECOND = "first", "second"
+FIRST_HOST, SECOND_HOST = "first", "second"
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ def seats_of(case: Case, ranks: Sequence[RankOfHost]) -> list[tuple[int, str]]:
     (flow, *_) = case.flows
     if not flow.others:
         named = {end.host: end.device for end in (flow.source, flow.destination)}
-        return [(_seat({named[host]}, ranks, ()), named[host]) for host in (FIRST, SECOND)]
+        return [(_seat({named[host]}, ranks, ()), named[host]) for host in (FIRST_HOST, SECOND_HOST)]
     found: list[tuple[int, str]] = []
     for pair in flow.pairs:
-        if pair[0].host == FIRST:
+        if pair[0].host == FIRST_HOST:
             devices = {end.device for end in pair}
             taken = [number for number, _ in found]
             found.append((_seat(devices, ranks, taken), pair[0].device))

@@ -27,7 +27,7 @@ from byteways.plan.unmatched import nothing_matches
 from byteways.topology.model import Capabilities, Topology
 
 #: Starting the ranks of all hosts once: a rough value, for the estimate only.
-START_S, START_HOST_S = 5.0, 0.01
+RANKS_START_S, HOST_START_S = 5.0, 0.01
 #: Telling all ranks of a case and collecting what they found.
 EXCHANGE_S = 0.02
 #: For each rank of an operation of all hosts: 40 round trips before it and after it estimate its clock
@@ -91,7 +91,7 @@ class HostsPlan:
             sum(planned.estimated_s + self.exchange_s(planned) for planned in cases)
             for cases in (self.of_pairs, self.of_all)
         )
-        start_s = START_S + START_HOST_S * len(self.hosts)
+        start_s = RANKS_START_S + HOST_START_S * len(self.hosts)
         return start_s + self.suite.rounds * (self.tournament.rounds * pair_s + all_s)
 
     def disk_bytes(self, end_bytes: Callable[[str], int]) -> int:

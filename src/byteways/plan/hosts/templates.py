@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from byteways.plan import bounds
 from byteways.plan.case import Buffer, Case, Flow, with_ranks_of_hosts
 from byteways.plan.hosts.all_hosts import is_of_all, of_group, templates_of_all
-from byteways.plan.hosts.places import FIRST, SECOND
+from byteways.plan.hosts.places import FIRST_HOST, SECOND_HOST
 from byteways.plan.interfaces import metric_of
 from byteways.plan.legality import kind_of
 from byteways.plan.memory import MEMORIES, OWNERS
@@ -27,7 +27,7 @@ from byteways.topology.model import Topology
 from byteways.topology.nics import nic_class
 
 #: Patterns between two ranks; others need all of them.
-PATTERNS = ("unidirectional", "bidirectional")
+PAIR_PATTERNS = ("unidirectional", "bidirectional")
 
 
 def templates(sweep: Sweep, topology: Topology, notes: list[str], ranks: Sequence[Rank] = ()) -> list[Case]:
@@ -52,7 +52,7 @@ def templates(sweep: Sweep, topology: Topology, notes: list[str], ranks: Sequenc
     for case in templates_of_all(sweep, topology, notes, ranks):
         cases.setdefault(case.case_id, case)
     for pattern in sweep.patterns:
-        if pattern not in PATTERNS:
+        if pattern not in PAIR_PATTERNS:
             continue
         ends = list(_ends(sweep, topology))
         most = (len(cases) + 2 * len(ends) * len(sweep.interfaces)) * bounds.choices(sweep)
@@ -90,7 +90,7 @@ def _ends(sweep: Sweep, topology: Topology) -> Iterator[tuple[Buffer, Buffer]]:
     """Yields (source, destination): every two devices, or one pair per class of ways to the nearest NIC."""
     known: set[tuple[str, ...]] = set()
     ends = itertools.product(
-        _buffers(sweep.sources, topology, FIRST), _buffers(sweep.destinations, topology, SECOND)
+        _buffers(sweep.sources, topology, FIRST_HOST), _buffers(sweep.destinations, topology, SECOND_HOST)
     )
     for source, destination in ends:
         kind = (
@@ -115,7 +115,7 @@ def _buffers(globs: tuple[BufferGlob, ...], topology: Topology, host: str) -> li
 def _flows(pattern: str, interface: str, source: Buffer, destination: Buffer) -> Iterator[tuple[Flow, ...]]:
     there = Flow(source, destination, source.device)
     back = Flow(
-        replace(source, host=SECOND), replace(destination, host=FIRST), source.device
+        replace(source, host=SECOND_HOST), replace(destination, host=FIRST_HOST), source.device
     )  # the same memories and devices, in the other direction
     if pattern == "bidirectional":
         yield with_ranks_of_hosts((there, back))

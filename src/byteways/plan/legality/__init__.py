@@ -8,14 +8,14 @@ the table of all rules.
 from __future__ import annotations
 
 from byteways.plan.legality.executors import executes, interface_offer
-from byteways.plan.legality.reach import PLACED_BY_TOUCH, TABLE, Reach, kind_of, memory_offer
+from byteways.plan.legality.reach import PLACED_BY_TOUCH, REACH_TABLE, Reach, kind_of, memory_offer
 from byteways.plan.legality.request import Mistake, Request, mistake
 from byteways.plan.legality.rules import RULES, refusal
 
 __all__ = (
     "PLACED_BY_TOUCH",
+    "REACH_TABLE",
     "RULES",
-    "TABLE",
     "Mistake",
     "Reach",
     "Request",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from byteways.plan.applications import OF_GPUS, OF_PEERS, bytes_of_ends, columns_of
+from byteways.plan.applications import GPU_TRANSPORTS, OF_PEERS, bytes_of_ends, columns_of
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import own_gpu_refusal
 from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
@@ -50,7 +50,7 @@ def transport_refusal(question: LegalityContext) -> str | None:
     case, flow, capabilities = question.case, question.flow, question.there
     transport, messages = case.transport, flow.destination
     if kind_of(flow.executor) == "cpu":
-        if transport in OF_GPUS:
+        if transport in GPU_TRANSPORTS:
             return f"transport {transport} is for GPUs, and {flow.executor} is none"
         return None
     if transport == "mpi-staged" and not (is_device(messages.memory) or is_managed(messages.memory)):

@@ -12,7 +12,7 @@ from byteways.plan.managed_pages import moving_refusal
 from byteways.plan.memory import is_managed, is_plain
 from byteways.plan.options import LAUNCH
 from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
-from byteways.topology.model import HOST, PLAIN_COPY
+from byteways.topology.model import ANY_DOMAIN, PLAIN_COPY
 from byteways.units import format_size
 
 #: Memory kinds in which PyTorch allocates tensors.
@@ -118,10 +118,12 @@ def engine_refusal(question: LegalityContext) -> str | None:
     for buffer in (flow.source, flow.destination):
         if is_plain(buffer.memory) or is_managed(buffer.memory):
             return f"choosing a copy engine needs page-locked memory, and {buffer.memory} is not"
-    ends = [HOST if kind_of(end.device) == "cpu" else end.device for end in (flow.source, flow.destination)]
+    ends = [
+        ANY_DOMAIN if kind_of(end.device) == "cpu" else end.device for end in (flow.source, flow.destination)
+    ]
     if ends[0] == ends[1]:
         return "an engine can be chosen only for copies between two GPUs or between a GPU and the host"
-    issuer = flow.source.device if ends[0] != HOST else flow.destination.device
+    issuer = flow.source.device if ends[0] != ANY_DOMAIN else flow.destination.device
     if flow.executor != issuer:
         return f"the engine must belong to {issuer}, and the executor is {flow.executor}"
     offer = capabilities.copy_engines.get(ends[0], {}).get(ends[1])
@@ -132,7 +134,7 @@ def engine_refusal(question: LegalityContext) -> str | None:
     if engine not in offer.engines:
         known = ", ".join(str(number) for number in offer.engines)
         return f"copy engine {engine} does not serve {ends[0]}>{ends[1]}; valid: {known}"
-    if HOST not in ends:
+    if ANY_DOMAIN not in ends:
         return reach_refusal(Reach.OWN_OR_PEER, issuer, flow.destination, capabilities)
     return None
 

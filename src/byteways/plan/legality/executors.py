@@ -8,7 +8,7 @@ from dataclasses import replace
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality.context import LegalityContext
-from byteways.plan.legality.reach import TABLE, because, buffer_refusal, kind_of, reach_refusal
+from byteways.plan.legality.reach import REACH_TABLE, because, buffer_refusal, kind_of, reach_refusal
 from byteways.plan.legality.request import too_many_threads
 from byteways.plan.memory import is_managed
 from byteways.plan.options import MOST_BLOCK_THREADS, MOST_TEAM_THREADS
@@ -46,7 +46,7 @@ def flow_refusal(question: LegalityContext) -> str | None:
         offer = interface_offer(interface, device, capabilities)
         if not offer.available:
             return offer.reason
-    reaches = TABLE[interface, kind_of(flow.executor)]
+    reaches = REACH_TABLE[interface, kind_of(flow.executor)]
     for buffer in dict.fromkeys(flow.buffers):
         if reason := buffer_refusal(buffer, capabilities):
             return reason
@@ -60,7 +60,7 @@ def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Cap
     offer = interface_offer(interface, partner, capabilities)
     if not offer.available:
         return offer.reason
-    reaches = TABLE[interface, kind_of(partner)]
+    reaches = REACH_TABLE[interface, kind_of(partner)]
     for buffer in dict.fromkeys(flow.buffers):
         if reason := reach_refusal(reaches[buffer.memory], partner, buffer, capabilities):
             return reason

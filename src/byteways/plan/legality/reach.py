@@ -73,7 +73,7 @@ _BY_LIBRARY = {
 REACH_OF_KIND: Mapping[str, Mapping[str, Reach]] = {"cpu": _BY_CPU, "gpu": _BY_GPU}
 
 #: (interface, kind of executor) -> memory -> condition. Missing pairs are refused.
-TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
+REACH_TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
     (name, kind): _BY_LIBRARY
     if interface.library == "xccl"
     else _BY_CALL

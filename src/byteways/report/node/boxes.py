@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import FABRICS
 
-WIDTH = 480.0
+PICTURE_WIDTH = 480.0
 MARGIN = 8.0
 HEIGHT = 34.0
 #: Between layers: room for a stroke with its number.
 LAYER_GAP = 84.0
 #: Boxes side by side; more are put into further rows.
-ROW = 8
-WIDEST = {"nic": 64.0, "cpu": 150.0, "switch": 120.0, "gpu": 84.0}
+BOXES_IN_ROW = 8
+WIDEST_BOXES = {"nic": 64.0, "cpu": 150.0, "switch": 120.0, "gpu": 84.0}
 NUMA_RISE = 16.0
 
 
@@ -63,7 +63,7 @@ def layered(topology: Topology) -> Arrangement:
     for kind, names in _layers(topology):
         rows = _rows(kind, names)
         # The boxes of a second row stand in the gaps of the first, whose strokes pass there.
-        places = ROW + 0.5 if len(rows) > 1 else float(len(names))
+        places = BOXES_IN_ROW + 0.5 if len(rows) > 1 else float(len(names))
         for row, some in enumerate(rows):
             top += HEIGHT * 0.6 if row else 0.0
             shift = 0.5 * (row % 2)
@@ -110,9 +110,9 @@ def other(link: Link, end: str) -> str:
 
 
 def _rows(kind: str, names: Sequence[str]) -> list[Sequence[str]]:
-    if kind == "fabric" or len(names) <= ROW:
+    if kind == "fabric" or len(names) <= BOXES_IN_ROW:
         return [names]
-    return [names[start : start + ROW] for start in range(0, len(names), ROW)]
+    return [names[start : start + BOXES_IN_ROW] for start in range(0, len(names), BOXES_IN_ROW)]
 
 
 def _row(
@@ -142,8 +142,8 @@ def _row(
         return sum(middles) / len(middles) if middles else 0.0
 
     ordered = sorted(names, key=hangs_from)  # stable: equal ones keep their order
-    share = (WIDTH - 2 * MARGIN) / places
-    width = share - 8 if kind == "fabric" else min(WIDEST[kind], share - 12)
+    share = (PICTURE_WIDTH - 2 * MARGIN) / places
+    width = share - 8 if kind == "fabric" else min(WIDEST_BOXES[kind], share - 12)
     start = MARGIN + share * shift
     return [
         Box(name, kind, start + (index + 0.5) * share - width / 2, top, width)

@@ -9,18 +9,18 @@ from byteways.explain.claims.wording import alike
 from byteways.explain.two_runs.link_changes import LinkChange, SharedChange
 from byteways.explain.two_runs.paired_cases import PairedCase
 from byteways.explain.two_runs.wording_comparison import change, values
-from byteways.report.node.boxes import WIDTH
+from byteways.report.node.boxes import PICTURE_WIDTH
 from byteways.report.node.drawing import LinkStroke, Node, NodeDrawing, arranged, facts_of, line_of
 from byteways.report.node.lines import Labels, PathLine
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
 #: Width of a link that kept its speed, of one that changed at all, and of one at half or twice its speed.
-SAME, CHANGED, DOUBLED = 3.0, 6.0, 13.0
+SAME_WIDTH, CHANGED_WIDTH, DOUBLED_WIDTH = 3.0, 6.0, 13.0
 #: Speed from which on a slower link has the mildest colour.
 MILD = 0.8
 #: Changes that the details of a link list.
-TOLD = 6
+MOST_LISTED_CHANGES = 6
 
 
 def draw_changes(topology: Topology, changes: Sequence[LinkChange]) -> NodeDrawing:
@@ -37,7 +37,7 @@ def draw_changes(topology: Topology, changes: Sequence[LinkChange]) -> NodeDrawi
     facts = {device.name: device for device in topology.devices}
     nodes = tuple(Node(box, facts_of(box, facts.get(box.name), topology)) for box in at.boxes.values())
     return NodeDrawing(
-        WIDTH, at.height, at.packages, nodes, tuple(strokes), (), True, max(len(topology.hosts), 1)
+        PICTURE_WIDTH, at.height, at.packages, nodes, tuple(strokes), (), True, max(len(topology.hosts), 1)
     )
 
 
@@ -48,7 +48,7 @@ def _marked(one: LinkChange) -> bool:
 def _stroke(line: PathLine, one: LinkChange, places: Labels) -> LinkStroke:
     pair, marked = one.pair, _marked(one)
     number = "failed" if one.lost else _short(pair.speed) if pair and marked else ""
-    width = _width(pair) if marked else SAME
+    width = _width(pair) if marked else SAME_WIDTH
     slower = bool(one.lost) or (pair is not None and pair.slower)
     x, y = places.place(line, f"⚠ {number}" if slower else number, width) if number else (0.0, 0.0)
     name = f"{one.link.a} – {one.link.b}"
@@ -63,8 +63,8 @@ def _short(speed: float) -> str:
 
 def _width(pair: PairedCase | None) -> float:
     if pair is None:
-        return CHANGED
-    return CHANGED + (DOUBLED - CHANGED) * min(abs(log2(pair.speed)), 1.0)
+        return CHANGED_WIDTH
+    return CHANGED_WIDTH + (DOUBLED_WIDTH - CHANGED_WIDTH) * min(abs(log2(pair.speed)), 1.0)
 
 
 def _shade(one: LinkChange) -> str:
@@ -82,12 +82,12 @@ def _shade(one: LinkChange) -> str:
 def _details(one: LinkChange) -> str:
     """Every fact on the link, one a line."""
     lines = [f"{one.link.a} – {one.link.b}: {one.link.link_class}"]
-    lines += [_told(shared) for shared in one.shared[:TOLD]]
-    if len(one.shared) > TOLD:
-        lines.append(f"and {len(one.shared) - TOLD} more ways")
+    lines += [_told(shared) for shared in one.shared[:MOST_LISTED_CHANGES]]
+    if len(one.shared) > MOST_LISTED_CHANGES:
+        lines.append(f"and {len(one.shared) - MOST_LISTED_CHANGES} more ways")
     if not one.shared:
         lines.append("no transfer over it was compared")
-    return "\n".join((*lines, *one.lost[:TOLD]))
+    return "\n".join((*lines, *one.lost[:MOST_LISTED_CHANGES]))
 
 
 def _told(shared: SharedChange) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from byteways.explain.claims.phrases import gb, percent
 from byteways.explain.results.summary import Result
 from byteways.explain.subjects.missing_links import missing_pairs
-from byteways.report.node.boxes import WIDTH, Arrangement, Box, layered
+from byteways.report.node.boxes import PICTURE_WIDTH, Arrangement, Box, layered
 from byteways.report.node.lines import Labels, PathLine, arc, around, between_layers, straight
 from byteways.report.node.rates import LinkRate, gb_per_s
 from byteways.report.node.ring import in_ring
@@ -18,7 +18,7 @@ from byteways.topology.model import Device, Link, Topology
 from byteways.units import format_bandwidth, format_size
 
 #: Width of the fastest link's stroke, and of the slowest.
-WIDEST, THINNEST = 13.0, 2.0
+WIDEST_STROKE, THINNEST_STROKE = 13.0, 2.0
 #: Shares of the peak from which a stroke has this colour; the colours differ for every kind of colour vision.
 SHADES = ((0.85, "good"), (0.7, "fair"), (0.5, "low"), (0.0, "poor"))
 #: … of a picture with so many strokes that the widest would hide others.
@@ -26,7 +26,7 @@ CROWDED, WIDEST_OF_MANY = 24, 6.0
 #: The frame between NUMA domains.
 WIDEST_FRAME = 4.0
 #: A GPU at such a distance from its CPU has others in between.
-FAR = 70.0
+FAR_FROM_CPU = 70.0
 #: With more links, only the marked ones have a number: numbers would hide the strokes.
 NUMBERED = 24
 #: A bundle of up to this many links is drawn in as many strands.
@@ -110,7 +110,14 @@ def draw(topology: Topology, rates: Sequence[LinkRate]) -> NodeDrawing:
     nodes = tuple(Node(box, facts_of(box, facts.get(box.name), topology)) for box in at.boxes.values())
     classes = tuple(_classes(rates))
     return NodeDrawing(
-        WIDTH, at.height, at.packages, nodes, tuple(strokes), classes, numbered, max(len(topology.hosts), 1)
+        PICTURE_WIDTH,
+        at.height,
+        at.packages,
+        nodes,
+        tuple(strokes),
+        classes,
+        numbered,
+        max(len(topology.hosts), 1),
     )
 
 
@@ -130,15 +137,15 @@ class _Scale:
 
     def width(self, cell: Result | None) -> float:
         if cell is None:
-            return THINNEST
-        return min(max(THINNEST, self.widest * cell.value / self.fastest), self.widest)
+            return THINNEST_STROKE
+        return min(max(THINNEST_STROKE, self.widest * cell.value / self.fastest), self.widest)
 
 
 def _scale(rates: Sequence[LinkRate]) -> _Scale:
     # Without a peak it is no link but memory that a package shares.
     reached = [rate.best.value for rate in rates if rate.best and rate.link.peak_bytes_per_s]
     fastest = max(reached or [rate.best.value for rate in rates if rate.best], default=1.0)
-    return _Scale(fastest, WIDEST_OF_MANY if len(rates) > CROWDED else WIDEST)
+    return _Scale(fastest, WIDEST_OF_MANY if len(rates) > CROWDED else WIDEST_STROKE)
 
 
 def shade_of(fraction: float | None) -> str:
@@ -194,9 +201,9 @@ def _numa(at: Arrangement, rates: Sequence[LinkRate], scale: _Scale) -> LinkStro
 
 def _missing(at: Arrangement, a: str, b: str, places: Labels) -> LinkStroke:
     line = straight(at.boxes[a], at.boxes[b])
-    x, y = places.place(line, "no link", THINNEST)
+    x, y = places.place(line, "no link", THINNEST_STROKE)
     details = f"{a} – {b}: no direct link, as all other pairs have one"
-    return LinkStroke(f"{a} – {b}", line.path, THINNEST, "missing", 1, "", x, y, True, details)
+    return LinkStroke(f"{a} – {b}", line.path, THINNEST_STROKE, "missing", 1, "", x, y, True, details)
 
 
 def line_of(at: Arrangement, link: Link) -> PathLine:
@@ -211,11 +218,13 @@ def line_of(at: Arrangement, link: Link) -> PathLine:
 def _in_ring(at: Arrangement, link: Link) -> PathLine:
     first, second = at.boxes[link.a], at.boxes[link.b]
     cpu, gpu = sorted((first, second), key=lambda box: box.kind)
-    if (cpu.kind, gpu.kind) != ("cpu", "gpu") or abs(cpu.middle[1] - gpu.middle[1]) < FAR:
+    if (cpu.kind, gpu.kind) != ("cpu", "gpu") or abs(cpu.middle[1] - gpu.middle[1]) < FAR_FROM_CPU:
         return straight(first, second)
-    beside = cpu.middle[0] < WIDTH / 4 or cpu.middle[0] > 3 * WIDTH / 4
+    beside = cpu.middle[0] < PICTURE_WIDTH / 4 or cpu.middle[0] > 3 * PICTURE_WIDTH / 4
     return (
-        around(cpu, gpu) if beside and abs(cpu.middle[0] - gpu.middle[0]) > FAR else straight(first, second)
+        around(cpu, gpu)
+        if beside and abs(cpu.middle[0] - gpu.middle[0]) > FAR_FROM_CPU
+        else straight(first, second)
     )
 
 

@@ -10,15 +10,15 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
 from byteways.explain.results.summary import Result
 from byteways.explain.subjects.messages import is_latency, messages
-from byteways.report.node.boxes import HEIGHT, MARGIN, WIDTH, Box
-from byteways.report.node.drawing import THINNEST, LinkStroke, Node, NodeDrawing, shade_of
+from byteways.report.node.boxes import HEIGHT, MARGIN, PICTURE_WIDTH, Box
+from byteways.report.node.drawing import THINNEST_STROKE, LinkStroke, Node, NodeDrawing, shade_of
 from byteways.report.node.lines import Labels, straight
 from byteways.report.node.rates import gb_per_s
 from byteways.units import format_size
 
 #: Width of the boxes and of the stroke of the fastest message between hosts; space above the row.
-BOX, STROKE, ABOVE = 116.0, 6.0, 22.0
-NETWORK = "network"
+HOST_BOX, HOST_STROKE, HOST_ROW_SPACE = 116.0, 6.0, 22.0
+NETWORK_LABEL = "network"
 
 
 def with_hosts(drawing: NodeDrawing, index: Index) -> NodeDrawing:
@@ -36,7 +36,7 @@ def with_hosts(drawing: NodeDrawing, index: Index) -> NodeDrawing:
         return drawing
     best = max(cells, key=lambda cell: cell.value, default=None)
     others = hosts[1] if len(hosts) == 2 else f"{len(hosts) - 1} more"
-    row = _row(drawing.height + ABOVE - MARGIN, (hosts[0], NETWORK, others))
+    row = _row(drawing.height + HOST_ROW_SPACE - MARGIN, (hosts[0], NETWORK_LABEL, others))
     equal = "equal to the host above" if index.topology.hosts else "not drawn"
     facts = ("the host drawn above", "network between the hosts", f"{others}: {equal}")
     nodes = tuple(Node(box, f"{box.name}: {told}") for box, told in zip(row, facts, strict=True))
@@ -51,10 +51,10 @@ def with_hosts(drawing: NodeDrawing, index: Index) -> NodeDrawing:
 
 
 def _row(top: float, names: tuple[str, str, str]) -> list[Box]:
-    middles = (MARGIN + BOX / 2, WIDTH / 2, WIDTH - MARGIN - BOX / 2)
+    middles = (MARGIN + HOST_BOX / 2, PICTURE_WIDTH / 2, PICTURE_WIDTH - MARGIN - HOST_BOX / 2)
     kinds = ("host", "fabric", "host")
     return [
-        Box(name, kind, middle - BOX / 2, top, BOX, HEIGHT)
+        Box(name, kind, middle - HOST_BOX / 2, top, HOST_BOX, HEIGHT)
         for name, kind, middle in zip(names, kinds, middles, strict=True)
     ]
 
@@ -63,7 +63,7 @@ def _stroke(first: Box, second: Box, best: Result | None) -> LinkStroke:
     """Returns the stroke between a host and the network; both have the rate between two hosts."""
     line = straight(first, second)
     number = gb_per_s(best) if best else ""
-    x, y = Labels((first, second)).place(line, number, STROKE)
+    x, y = Labels((first, second)).place(line, number, HOST_STROKE)
     details = f"{first.name} – {second.name}: no message between hosts was measured"
     if best is not None:
         share = f" ({percent(best.fraction)} of the peak)" if best.fraction is not None else ""
@@ -72,7 +72,7 @@ def _stroke(first: Box, second: Box, best: Result | None) -> LinkStroke:
     return LinkStroke(
         f"{first.name} – {second.name}",
         line.path,
-        STROKE if best else THINNEST,
+        HOST_STROKE if best else THINNEST_STROKE,
         shade_of(best.fraction) if best else "none",
         1,
         number,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from byteways.report.node.boxes import WIDTH, Box
+from byteways.report.node.boxes import PICTURE_WIDTH, Box
 
 #: Of a number: width of a letter, and height, in units of the picture.
-LETTER, LINE = 7.4, 13.0
+LETTER_WIDTH, NUMBER_HEIGHT = 7.4, 13.0
 #: Where along a line a number may stand, best first.
 ALONG = (0.5, 0.36, 0.64, 0.28, 0.72, 0.2, 0.8)
 #: The same for a slanted line, which others cross in the middle.
 SLANTED = (0.36, 0.64, 0.28, 0.72, 0.2, 0.8, 0.5)
 #: A number stands above a horizontal stroke that is wider.
-WIDE = 7.0
+WIDE_STROKE = 7.0
 
 _Point = tuple[float, float]
 
@@ -94,7 +94,7 @@ def arc(first: Box, second: Box) -> PathLine:
     left, right = sorted((first, second), key=lambda box: box.x)
     span = right.middle[0] - left.middle[0]
     # A cubic reaches three quarters of the depth of its control points.
-    depth = left.bottom + (14.0 + 30.0 * span / WIDTH) / 0.75
+    depth = left.bottom + (14.0 + 30.0 * span / PICTURE_WIDTH) / 0.75
     a, b = left.middle[0], right.middle[0]
     return _cubic(((a, left.bottom), (a, depth), (b, depth), (b, right.bottom)), ALONG)
 
@@ -116,10 +116,10 @@ class Labels:
         tried = []
         for part in line.along:
             x, y = line.at(part)
-            if line.level and width > WIDE:
-                y -= width / 2 + LINE / 2
-            half = LETTER * len(text) / 2
-            area = x - half, y - LINE / 2, x + half, y + LINE / 2
+            if line.level and width > WIDE_STROKE:
+                y -= width / 2 + NUMBER_HEIGHT / 2
+            half = LETTER_WIDTH * len(text) / 2
+            area = x - half, y - NUMBER_HEIGHT / 2, x + half, y + NUMBER_HEIGHT / 2
             tried.append((self._overlap(area), (x, y), area))
             if not tried[-1][0]:
                 break

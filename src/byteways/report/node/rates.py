@@ -16,7 +16,7 @@ from byteways.topology.routes import nodes_of, route
 from byteways.units import format_bandwidth, format_size
 
 #: Records with one of these states mean that something is wrong with a path.
-FAILED = ("failed", "corrupt", "lost", "timeout")
+WRONG_STATUSES = ("failed", "corrupt", "lost", "timeout")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
         if record.pattern != "unidirectional" or not destination or source == destination:
             continue
         tried[record.path] = source, destination
-        if record.status in FAILED:
+        if record.status in WRONG_STATUSES:
             failed.setdefault(record.path, f"transfers over it ended as {record.status}: {record.reason}")
     over: dict[Link, list[str]] = {}
     alone: dict[Link, list[str]] = {}

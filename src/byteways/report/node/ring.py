@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import cos, hypot, pi, sin
 
-from byteways.report.node.boxes import HEIGHT, MARGIN, WIDTH, Arrangement, Box, other
+from byteways.report.node.boxes import HEIGHT, MARGIN, PICTURE_WIDTH, Arrangement, Box, other
 from byteways.topology.model import Topology
 from byteways.topology.packages import package_of, packed
 
 #: Half axes of the ring; across for up to four packages and for more, which leave room for CPUs beside them.
 ACROSS, DOWN = (160.0, 120.0), 112.0
 #: A GPU's box, and what is between two of a package: room for a stroke with its number.
-BOX, BETWEEN, PAD = 52.0, 40.0, 7.0
+GPU_BOX, GPU_SPACE, GPU_PAD = 52.0, 40.0, 7.0
 CPU, NIC = 60.0, 46.0
 #: From a device to its NIC beside it, and from the frame of a package to one above or below, which leaves the
 #: link visible; between NICs of one device.
 TO_NIC, FROM_FRAME, NEXT = 34.0, 18.0, 8.0
 #: From a package to its CPU: beside it and above it.
-BESIDE, ABOVE = 90.0, 76.0
+CPU_BESIDE, CPU_ABOVE = 90.0, 76.0
 #: Packages of a NUMA domain attract each other like a link of this width.
 DOMAIN = 0.5
 
@@ -38,15 +38,15 @@ class _Unit:
 
     @property
     def width(self) -> float:
-        return len(self.names) * BOX + (len(self.names) - 1) * BETWEEN
+        return len(self.names) * GPU_BOX + (len(self.names) - 1) * GPU_SPACE
 
     def turned(self) -> _Unit:
         return _Unit(self.names[::-1])
 
     def places(self, at: _Point) -> dict[str, _Point]:
         """Returns the middle of each device."""
-        left = at[0] - self.width / 2 + BOX / 2
-        return {name: (left + index * (BOX + BETWEEN), at[1]) for index, name in enumerate(self.names)}
+        left = at[0] - self.width / 2 + GPU_BOX / 2
+        return {name: (left + index * (GPU_BOX + GPU_SPACE), at[1]) for index, name in enumerate(self.names)}
 
 
 def in_ring(topology: Topology) -> Arrangement:
@@ -54,7 +54,7 @@ def in_ring(topology: Topology) -> Arrangement:
     units = _ordered(_units(topology), topology)
     places = _places(units)
     kinds = {device.name: device.kind for device in topology.devices}
-    boxes = {name: _box(name, kinds[name], at, BOX) for name, at in places.items()}
+    boxes = {name: _box(name, kinds[name], at, GPU_BOX) for name, at in places.items()}
     packages = [_frame(unit, places) for unit in units if len(unit.names) > 1]
     boxes |= _cpus(topology, units, places)
     _add_others(boxes, packages, topology)
@@ -131,14 +131,16 @@ def _length(units: Sequence[_Unit], pulls: Sequence[tuple[str, str, float]]) -> 
 
 
 def _box(name: str, kind: str, middle: _Point, width: float) -> Box:
-    return Box(name, kind, WIDTH / 2 + middle[0] - width / 2, middle[1] - HEIGHT / 2, width)
+    return Box(name, kind, PICTURE_WIDTH / 2 + middle[0] - width / 2, middle[1] - HEIGHT / 2, width)
 
 
 def _frame(unit: _Unit, places: dict[str, _Point]) -> Box:
     xs, y = [places[name][0] for name in unit.names], places[unit.names[0]][1]
-    width = unit.width + 2 * PAD
-    left = WIDTH / 2 + (min(xs) + max(xs)) / 2 - width / 2
-    return Box(" and ".join(unit.names), "package", left, y - HEIGHT / 2 - PAD, width, HEIGHT + 2 * PAD)
+    width = unit.width + 2 * GPU_PAD
+    left = PICTURE_WIDTH / 2 + (min(xs) + max(xs)) / 2 - width / 2
+    return Box(
+        " and ".join(unit.names), "package", left, y - HEIGHT / 2 - GPU_PAD, width, HEIGHT + 2 * GPU_PAD
+    )
 
 
 def _cpus(topology: Topology, units: Sequence[_Unit], places: dict[str, _Point]) -> dict[str, Box]:
@@ -155,12 +157,14 @@ def _cpus(topology: Topology, units: Sequence[_Unit], places: dict[str, _Point])
             continue
         homes = sum(bool(linked & set(unit.names)) for unit in units)
         found[cpu] = _box(cpu, "cpu", _outside(at, homes), CPU)
-    bottom = max(box.y for box in (_box(name, "gpu", at, BOX) for name, at in places.items()))
+    bottom = max(box.y for box in (_box(name, "gpu", at, GPU_BOX) for name, at in places.items()))
     bottom = max([bottom] + [box.y for box in found.values()])
     for index, cpu in enumerate(alone):
-        share = (WIDTH - 2 * MARGIN) / len(alone)
+        share = (PICTURE_WIDTH - 2 * MARGIN) / len(alone)
         width = min(CPU, share - 8)
-        found[cpu] = Box(cpu, "cpu", MARGIN + (index + 0.5) * share - width / 2, bottom + ABOVE * 0.8, width)
+        found[cpu] = Box(
+            cpu, "cpu", MARGIN + (index + 0.5) * share - width / 2, bottom + CPU_ABOVE * 0.8, width
+        )
     return found
 
 
@@ -169,11 +173,11 @@ def _outside(at: Sequence[_Point], homes: int) -> _Point:
     x, y = (sum(place[axis] for place in at) / len(at) for axis in (0, 1))
     side, end = (-1 if x < 0 else 1), (-1 if y < 0 else 1)
     if homes == 1:
-        room = abs(x) > 1.3 * abs(y) and abs(x) + BESIDE <= WIDTH / 2 - MARGIN - CPU / 2
-        return (x + side * BESIDE, y) if room else (x, y + end * ABOVE)
+        room = abs(x) > 1.3 * abs(y) and abs(x) + CPU_BESIDE <= PICTURE_WIDTH / 2 - MARGIN - CPU / 2
+        return (x + side * CPU_BESIDE, y) if room else (x, y + end * CPU_ABOVE)
     if abs(x) > abs(y):
-        return side * (WIDTH / 2 - MARGIN - CPU / 2), y
-    return x, (end if abs(y) > 1 else -1) * (DOWN + ABOVE)
+        return side * (PICTURE_WIDTH / 2 - MARGIN - CPU / 2), y
+    return x, (end if abs(y) > 1 else -1) * (DOWN + CPU_ABOVE)
 
 
 def _add_others(boxes: dict[str, Box], frames: Sequence[Box], topology: Topology) -> None:
@@ -200,12 +204,12 @@ def _outer(home: Box, number: int) -> list[_Point]:
         home: The device.
         number: How many NICs it has already.
     """
-    side, end = (-1 if home.middle[0] < WIDTH / 2 else 1), (-1 if home.middle[1] < HEIGHT / 2 else 1)
+    side, end = (-1 if home.middle[0] < PICTURE_WIDTH / 2 else 1), (-1 if home.middle[1] < HEIGHT / 2 else 1)
     beside = home.x - NIC - TO_NIC if side < 0 else home.x + home.width + TO_NIC
     down = home.y + number * (HEIGHT + NEXT)
     edge = home.x if side < 0 else home.x + home.width - NIC
-    away = home.y + end * (HEIGHT + PAD + FROM_FRAME)
-    within = min(max(beside, MARGIN), WIDTH - MARGIN - NIC)
+    away = home.y + end * (HEIGHT + GPU_PAD + FROM_FRAME)
+    within = min(max(beside, MARGIN), PICTURE_WIDTH - MARGIN - NIC)
     level = [(beside, down)] if beside == within else []
     return [*level, (edge - side * number * (NIC + NEXT), away), (within, down)]
 

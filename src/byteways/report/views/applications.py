@@ -24,7 +24,7 @@ CAPTION = (
     "transport, the memory of the data and of the messages; less is better."
 )
 #: Ways of one problem that are drawn, the fastest first; the table has all.
-MOST = 12
+MOST_DRAWN = 12
 
 
 def charts(index: Index) -> list[Chart]:
@@ -35,7 +35,7 @@ def charts(index: Index) -> list[Chart]:
 def _chart(members: Sequence[Result]) -> Chart:
     ways = group_by(members, lambda cell: (choice_of(cell), cell.variant.environment))
     timed = {way: {timed_of(cell): cell for cell in some} for way, some in ways.items()}
-    order = sorted(timed, key=lambda way: min(cell.value for cell in timed[way].values()))[:MOST]
+    order = sorted(timed, key=lambda way: min(cell.value for cell in timed[way].values()))[:MOST_DRAWN]
     series = [
         Bars(name, tuple(_bar(timed[way].get(name)) for way in order))
         for name in (ITERATION, EXCHANGE)

@@ -12,9 +12,9 @@ from byteways.report.axes import log_axis
 from byteways.report.charts import HATCH, Chart, plain, short
 
 #: Letters of a line of a row's label.
-LABEL = 30
+LABEL_LETTERS = 30
 #: Pixels: a bar, a line of a label, and the space around a row.
-BAR, LINE, GAP = 19, 17, 9
+BAR_HEIGHT, LABEL_LINE_HEIGHT, BAR_GAP = 19, 17, 9
 #: Room right of the longest bar for its text, as a fraction of it.
 TEXT_ROOM = 0.22
 
@@ -51,12 +51,12 @@ def of_bars(title: str, caption: str, unit: str, rows: Sequence[str], series: Se
     if solid < len(series):
         data.append(_texts(series, labels))
     most = max((bar.high for one in series for bar in one.bars if bar), default=1.0)
-    height = _height(labels, BAR * solid)
+    height = _height(labels, BAR_HEIGHT * solid)
     layout = {
         "xaxis": {"title": {"text": unit}, "range": [0, most * (1 + TEXT_ROOM)]},
         "yaxis": {"type": "category", "autorange": "reversed", "ticksuffix": " "},
         "barmode": "group",
-        "bargap": 1 - BAR * solid / height,
+        "bargap": 1 - BAR_HEIGHT * solid / height,
         "showlegend": len(series) > 1,
     }
     return Chart(title, caption, {"data": data, "layout": layout, "rows": len(rows) * height})
@@ -74,17 +74,19 @@ def of_dots(title: str, caption: str, unit: str, rows: Sequence[str], series: Se
         "yaxis": {"type": "category", "autorange": "reversed", "ticksuffix": " ", "showgrid": True},
         "showlegend": len(series) > 1,
     }
-    return Chart(title, caption, {"data": data, "layout": layout, "rows": len(rows) * _height(labels, BAR)})
+    return Chart(
+        title, caption, {"data": data, "layout": layout, "rows": len(rows) * _height(labels, BAR_HEIGHT)}
+    )
 
 
 def _labels(rows: Sequence[str]) -> list[str]:
-    return ["<br>".join(map(plain, wrap(row, LABEL))) for row in rows]
+    return ["<br>".join(map(plain, wrap(row, LABEL_LETTERS))) for row in rows]
 
 
 def _height(labels: Sequence[str], bars: int) -> int:
     """Returns the pixels of a row: its bars, or the lines of the longest label."""
     lines = max(label.count("<br>") + 1 for label in labels)
-    return max(bars, LINE * lines) + GAP
+    return max(bars, LABEL_LINE_HEIGHT * lines) + BAR_GAP
 
 
 def _texts(series: Sequence[Bars], labels: Sequence[str]) -> dict[str, Any]:
@@ -125,7 +127,7 @@ def _trace(one: Bars, index: int, labels: Sequence[str], own_texts: bool) -> dic
             "type": "scatter",
             "mode": "markers",
             "colour": -2,
-            "marker": {"symbol": "line-ns-open", "size": BAR - 1, "line": {"width": 3}},
+            "marker": {"symbol": "line-ns-open", "size": BAR_HEIGHT - 1, "line": {"width": 3}},
         }
     beside = [plain(f"   {bar.text}") for _, bar in told]  # right of the interval's end
     texts = {"text": beside, "textposition": "outside", "cliponaxis": False}

@@ -11,9 +11,9 @@ from textwrap import wrap
 from byteways.explain.best.ranking import Ranking, rank
 from byteways.explain.best.wording_rankings import margin, tied_interfaces
 from byteways.explain.claims.phrases import rate
-from byteways.explain.claims.wording import ALIKE
+from byteways.explain.claims.wording import NO_DIFFERENCE
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import APART, KINDS, kind, unidirectional
+from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, unidirectional
 from byteways.explain.results.summary import Result, group_by
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart, plain
@@ -22,12 +22,12 @@ from byteways.units import format_size
 CAPTION = (
     "What to see: where the best interface changes with the size (to the right) or with the memory (down). "
     "Cold caches, one direction, each interface with its best settings; ≈ means "
-    f"{ALIKE} from others. The kind of host memory follows the pair."
+    f"{NO_DIFFERENCE} from others. The kind of host memory follows the pair."
 )
 #: Pixels of a row, letters of a line of its label and of a cell.
-ROW, LABEL, WORD = 38, 34, 11
+ROW_HEIGHT, ROW_LABEL_LETTERS, CELL_LETTERS = 38, 34, 11
 #: Fewer sizes than that show no change.
-LEAST_SIZES = 2
+LEAST_SIZES_DRAWN = 2
 
 
 def charts(index: Index) -> list[Chart]:
@@ -46,10 +46,10 @@ def charts(index: Index) -> list[Chart]:
         {
             "type": "heatmap",
             "x": [format_size(size) for size in sizes],
-            "y": ["<br>".join(map(plain, wrap(name, LABEL))) + " " for name in places],
+            "y": ["<br>".join(map(plain, wrap(name, ROW_LABEL_LETTERS))) + " " for name in places],
             "z": [[order.index(one.variant.interface) if one else None for one in row] for row in ranked],
             "text": [
-                ["<br>".join(map(plain, wrap(_short(one), WORD))) if one else "" for one in row]
+                ["<br>".join(map(plain, wrap(_short(one), CELL_LETTERS))) if one else "" for one in row]
                 for row in ranked
             ],
             "texttemplate": "%{text}",
@@ -75,18 +75,21 @@ def charts(index: Index) -> list[Chart]:
         Chart(
             "Best interface by size, pair and memory",
             CAPTION,
-            {"data": data, "layout": layout, "rows": ROW * len(places)},
+            {"data": data, "layout": layout, "rows": ROW_HEIGHT * len(places)},
         )
     ]
 
 
 def _places(index: Index) -> dict[str, dict[int, Ranking]]:
     """Returns rankings by label and size, of places where several interfaces can be told apart."""
-    order = list(KINDS)
+    order = list(PAIR_KINDS)
     cells = [
         cell
         for cell in unidirectional(index.cells)
-        if cell.stays and cell.ranked and cell.record.cache == "cold" and cell.record.interface not in APART
+        if cell.stays
+        and cell.ranked
+        and cell.record.cache == "cold"
+        and cell.record.interface not in WITH_OWN_TABLES
     ]
     groups = group_by(
         cells, lambda cell: (order.index(kind(cell)), index.link_class(cell), cell.variant.host_memory)
@@ -98,8 +101,10 @@ def _places(index: Index) -> dict[str, dict[int, Ranking]]:
             for size, some in sorted(group_by(members, lambda cell: cell.record.size_bytes).items())
             if _several(some) and (ranking := rank(some))
         }
-        if len(by_size) >= LEAST_SIZES:
-            found[", ".join(part for part in (KINDS[order[place]], link_class, memory) if part)] = by_size
+        if len(by_size) >= LEAST_SIZES_DRAWN:
+            found[", ".join(part for part in (PAIR_KINDS[order[place]], link_class, memory) if part)] = (
+                by_size
+            )
     return found
 
 

@@ -11,11 +11,11 @@ from byteways.explain.two_runs.wording_comparison import change, interval, value
 from byteways.report.charts import Chart
 
 #: What the series of both runs are called.
-FIRST, SECOND = "first run", "second run"
+FIRST_RUN, SECOND_RUN = "first run", "second run"
 #: Stands for a change that is not significant, as in the map.
-SAME = "="
+NOT_SIGNIFICANT = "="
 #: Stands for a change that its interval does not decide.
-UNKNOWN = "?"
+NOT_DECIDED_SIGN = "?"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def said(pair: PairedCase) -> str:
     """`-50.0 %`, or `=` without a significant difference, `?` if that is not decided."""
     if pair.claim.differ:
         return f"{change(pair.speed)} %"
-    return UNKNOWN if pair.claim.undecided else SAME
+    return NOT_DECIDED_SIGN if pair.claim.undecided else NOT_SIGNIFICANT
 
 
 def details(pair: PairedCase) -> str:

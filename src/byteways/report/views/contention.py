@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from byteways.explain.bottlenecks.prediction import Together, predictions
 from byteways.explain.claims.phrases import gb, percent
-from byteways.explain.claims.wording import ALIKE, UNDECIDED
+from byteways.explain.claims.wording import NO_DIFFERENCE, UNDECIDED
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import group_by
@@ -15,7 +15,7 @@ from byteways.explain.two_runs.paired_cases import PairedCase, most_changed
 from byteways.plan.case import PATTERNS
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_bars
-from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
+from byteways.report.views.changed import FIRST_RUN, SECOND_RUN, Changed, counted, details, said
 from byteways.units import format_size
 
 CAPTION = (
@@ -25,10 +25,11 @@ CAPTION = (
 )
 
 #: … of two runs.
-OF_TWO = (
+CAPTION_OF_TWO_RUNS = (
     "What to see: pairs of bars that differ in length. A percentage with a sign is the change of the sum, "
-    f"“=” {ALIKE}, “?” {UNDECIDED}; “of predicted” is relative to the run's own single-flow rates: where "
-    "it is equal in both runs, a link changed, not its sharing. Of equal cases, the one that changed most."
+    f"“=” {NO_DIFFERENCE}, “?” {UNDECIDED}; “of predicted” is relative to the run's own single-flow rates: "
+    "where it is equal in both runs, a link changed, not its sharing. Of equal cases, the one that changed "
+    "most."
 )
 
 
@@ -65,22 +66,24 @@ def changes(first: Index, second: Index, pairs: Sequence[PairedCase]) -> list[Ch
         pair = most_changed(of_case[case.cell.record.case_id] for case in same)
         before = next(case for case in same if case.cell.record.case_id == pair.first.record.case_id)
         rows.append(_label(before, len(same)))
-        sides.append((_side(pair, before, FIRST), _side(pair, again[pair.first.record.case_id], SECOND)))
+        sides.append(
+            (_side(pair, before, FIRST_RUN), _side(pair, again[pair.first.record.case_id], SECOND_RUN))
+        )
         shown.append(pair)
     if not rows:
         return []
     series = [
-        Bars(FIRST, tuple(one for one, _ in sides)),
-        Bars(SECOND, tuple(two for _, two in sides), hatched=True),
+        Bars(FIRST_RUN, tuple(one for one, _ in sides)),
+        Bars(SECOND_RUN, tuple(two for _, two in sides), hatched=True),
     ]
     sizes = sorted({pair.first.record.size_bytes for pair in shown})
     title = f"Sums of concurrent flows, {', '.join(map(format_size, sizes))}"
-    return [counted(of_bars(title, OF_TWO, "GB/s in total", rows, series), shown)]
+    return [counted(of_bars(title, CAPTION_OF_TWO_RUNS, "GB/s in total", rows, series), shown)]
 
 
 def _side(pair: PairedCase, case: Together, run: str) -> Bar:
     cell = case.cell
-    told = f"{said(pair)}; " if run == SECOND else ""
+    told = f"{said(pair)}; " if run == SECOND_RUN else ""
     kept = f"{run}: {gb(cell.value)} of {gb(case.even)} GB/s predicted ({percent(case.kept)})"
     return Bar(
         cell.value / 1e9,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import APART, KINDS, kind, unidirectional
+from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, unidirectional
 from byteways.explain.results.summary import group_by
 from byteways.explain.results.variants import Variant
 from byteways.explain.two_runs.paired_cases import PairedCase, most_changed, moved
@@ -34,9 +34,9 @@ def _charts(first: Index, pairs: Sequence[PairedCase]) -> Iterator[tuple[PairedC
     shown = [
         pair
         for pair in pairs
-        if pair.first.record.case_id in plain and pair.first.record.interface not in APART
+        if pair.first.record.case_id in plain and pair.first.record.interface not in WITH_OWN_TABLES
     ]
-    order = list(KINDS)
+    order = list(PAIR_KINDS)
     classes = group_by(
         shown, lambda pair: (order.index(kind(pair.first)), first.link_class(pair.first), _warm(pair))
     )
@@ -52,7 +52,7 @@ def _charts(first: Index, pairs: Sequence[PairedCase]) -> Iterator[tuple[PairedC
             for variant in [most.first.variant, *kept]
             if path in ways[variant]
         }
-        between = link_class or KINDS[order[place]]
+        between = link_class or PAIR_KINDS[order[place]]
         title = f"{path}, {between}{', warm caches' * warm}"
         own = [pair for some in lines.values() for pair in some]
         yield most, counted(Chart(title, "", figure(lines)), own)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.explain.claims.wording import ALIKE, UNDECIDED
+from byteways.explain.claims.wording import NO_DIFFERENCE, UNDECIDED
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, ResultGroup
 from byteways.explain.subjects.latency import levels_of_cpu, levels_of_gpus
 from byteways.explain.two_runs.paired_cases import PairedCase, most_changed
 from byteways.report.charts import Chart
 from byteways.report.views.bars import Bar, Bars, of_dots
-from byteways.report.views.changed import FIRST, SECOND, Changed, counted, details, said
+from byteways.report.views.changed import FIRST_RUN, SECOND_RUN, Changed, counted, details, said
 from byteways.units import short_time
 
 CAPTION = (
@@ -19,9 +19,9 @@ CAPTION = (
     "load along a random cycle; the whisker is the repeatability interval."
 )
 #: … of two runs.
-OF_TWO = (
+CAPTION_OF_TWO_RUNS = (
     "What to see: rows whose marks lie apart. The percentage is the change of speed: a minus is more "
-    f"latency; “=” is {ALIKE}, “?” {UNDECIDED}. Of equal cases, the one that changed most."
+    f"latency; “=” is {NO_DIFFERENCE}, “?” {UNDECIDED}. Of equal cases, the one that changed most."
 )
 
 
@@ -56,10 +56,12 @@ def changes(first: Index, pairs: Sequence[PairedCase]) -> list[Changed]:
     if not rows:
         return []
     series = [
-        Bars(FIRST, tuple(_mark(pair, pair.first, "") for _, pair in rows)),
-        Bars(SECOND, tuple(_mark(pair, pair.second, said(pair)) for _, pair in rows)),
+        Bars(FIRST_RUN, tuple(_mark(pair, pair.first, "") for _, pair in rows)),
+        Bars(SECOND_RUN, tuple(_mark(pair, pair.second, said(pair)) for _, pair in rows)),
     ]
-    chart = of_dots("Latency hierarchy", OF_TWO, "ns per load", [name for name, _ in rows], series)
+    chart = of_dots(
+        "Latency hierarchy", CAPTION_OF_TWO_RUNS, "ns per load", [name for name, _ in rows], series
+    )
     return [counted(chart, [pair for _, pair in rows])]
 
 

@@ -56,7 +56,7 @@ class Observer(Protocol):
 
 
 #: Extra seconds for an energy measurement: idle power and sustained load (run/work/energy.py).
-ENERGY_S = 30.0
+EXTRA_ENERGY_S = 30.0
 
 
 def deadline_s(planned: PlannedCase, first: bool) -> float:
@@ -66,7 +66,7 @@ def deadline_s(planned: PlannedCase, first: bool) -> float:
     verification, slower than any healthy machine; the first case also opens runtimes and compiles kernels.
     """
     moved = 2 * sum(planned.case.size_bytes for _ in planned.case.flows)
-    sustained = ENERGY_S if planned.case.options.get("energy") else 0.0
+    sustained = EXTRA_ENERGY_S if planned.case.options.get("energy") else 0.0
     return 20.0 + 10.0 * planned.budget_s + moved / 100e6 + sustained + (60.0 if first else 0.0)
 
 

@@ -19,8 +19,7 @@ from byteways.errors import BytewaysError
 from byteways.json_text import json_line
 from byteways.record.record import Record
 from byteways.record.run_folder import JOURNAL, JournalText, read_journal
-from byteways.record.samples import CUT_OFF as SAMPLES_CUT_OFF
-from byteways.record.samples import SAMPLES, Samples
+from byteways.record.samples import SAMPLES_CUT_OFF, SAMPLES_FILE, Samples
 from byteways.record.samples import encode as encode_samples
 from byteways.run.conduct.append_only_file import Appended, explained
 from byteways.system_errors import hint_for
@@ -32,7 +31,7 @@ SLOW_SYNC_S = 0.01
 SLOW_SYNC_EVERY_S = 1.0
 
 #: On resuming, a partial last line is moved to this file.
-CUT_OFF = "measurements.cut-off"
+MEASUREMENTS_CUT_OFF = "measurements.cut-off"
 
 
 def encode(record: Record) -> bytes:
@@ -110,8 +109,8 @@ class Journal:
         """Truncates partial last lines, keeping them in separate files; returns the remaining text."""
         text = self.read()
         with explained(self.folder):
-            self._file.cut(text.finished_bytes, self.folder / CUT_OFF)
-            if (self.folder / SAMPLES).exists():
+            self._file.cut(text.finished_bytes, self.folder / MEASUREMENTS_CUT_OFF)
+            if (self.folder / SAMPLES_FILE).exists():
                 self._of_samples().cut_unfinished(self.folder / SAMPLES_CUT_OFF)
         return text
 
@@ -158,7 +157,7 @@ class Journal:
 
     def _of_samples(self) -> Appended:
         if self._samples is None:
-            self._samples = Appended(self.folder / SAMPLES)
+            self._samples = Appended(self.folder / SAMPLES_FILE)
         return self._samples
 
     def _sync(self) -> None:

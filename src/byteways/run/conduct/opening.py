@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from byteways.plan.device_sample import MOST_DEVICES, DeviceSample
+from byteways.plan.device_sample import ALL_UP_TO_DEVICES, DeviceSample
 from byteways.record.run_folder import LOG
 from byteways.run.conduct.probe import Probe, lost_probe, probe_with
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
@@ -41,7 +41,7 @@ def many_gpus(management: Nvml | None) -> bool:
     if management is None:
         return False
     shown = max(len(management.devices), len(kfd.read(Path("/sys")).gpus), len(gpu_addresses(Path("/sys"))))
-    return shown > MOST_DEVICES
+    return shown > ALL_UP_TO_DEVICES
 
 
 def _sampled_gpus(

@@ -15,7 +15,7 @@ from byteways.plan.case import PlannedCase
 from byteways.record.record import WANT_OF_TIME
 
 #: Least fraction of the planned time per case: three initial samples cost that much anyway.
-LEAST_PART = 0.1
+LEAST_CASE_PART = 0.1
 #: Greatest fraction: beyond it, noise has other reasons than too few samples.
 MOST_PART = 3.0
 #: A run that lost cases begins no other after this multiple of its budget.
@@ -79,7 +79,7 @@ class Pace:
             return planned.budget_s
         left_s = max(0.0, self._total_s - elapsed_s)
         if not planned.spare and left_s < self.time_left_s:
-            return planned.budget_s * max(LEAST_PART, left_s / self.time_left_s)
+            return planned.budget_s * max(LEAST_CASE_PART, left_s / self.time_left_s)
         # Only time left after everything is measured, assuming no better than the estimates.
         over_s = left_s - (self._left_s + self._spare_s) * max(1.0, self._slowness)
         return min(self._most_part * planned.budget_s, planned.budget_s + max(0.0, over_s))

@@ -33,7 +33,7 @@ from byteways.system_errors import cannot_write
 from byteways.writing import replacing
 
 #: On resuming, a partial last line is moved to this file.
-CUT_OFF = "plan.cut-off"
+PLAN_CUT_OFF = "plan.cut-off"
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _append(folder: Path, data: bytes) -> None:
     with explained(folder):
         file = Appended(folder / PLAN)
         try:
-            file.cut_unfinished(folder / CUT_OFF)
+            file.cut_unfinished(folder / PLAN_CUT_OFF)
             file.write(data)
             file.sync()
         finally:

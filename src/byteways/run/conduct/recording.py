@@ -8,13 +8,13 @@ from typing import Any
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import peak
 from byteways.record.physical import judged
-from byteways.record.record import FIELDS, Record
+from byteways.record.record import RECORD_FIELDS, Record
 from byteways.record.samples import Samples, of_outcome
 from byteways.simulate.basis import rests_on
 from byteways.simulate.model import MachineModel
 from byteways.topology.model import Topology
 
-_FIELDS = {*FIELDS}
+_FIELDS = {*RECORD_FIELDS}
 #: Statuses that a worker may report; only the conductor sets the others.
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 

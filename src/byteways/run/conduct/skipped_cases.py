@@ -20,9 +20,9 @@ from byteways.run.shared.launchers import INSTALL_MPI
 from byteways.topology.model import Capabilities
 
 #: Fraction of a suite's cases from which on "skipped" is the outcome of the run.
-MOST = 0.5
+MOSTLY_SKIPPED = 0.5
 #: Reasons that the message names.
-NAMED = 3
+MOST_NAMED_REASONS = 3
 #: Switches transparent huge pages on; also advice of `byteways doctor`.
 HUGE_PAGES_ON = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (administrator)"
 
@@ -74,7 +74,7 @@ def mostly_skipped(
     if told and len(skipped) == len(told):
         return _error("nothing was measured", reasons, lacks)
     curable = [(case, reason) for case, reason in reasons if lacks.remedy(case)]
-    if len(curable) <= MOST * len(told):
+    if len(curable) <= MOSTLY_SKIPPED * len(told):
         return None
     what = f"{len(curable)} of {len(told)} cases were skipped that this machine could run"
     return _error(what, curable, lacks, ExitStatus.FAILED)
@@ -90,9 +90,9 @@ def _error(
     counts = Counter(reason for _, reason in once)
     told = [
         f"{'1 case' if count == 1 else f'{count} cases'}: {reason}"
-        for reason, count in counts.most_common(NAMED)
+        for reason, count in counts.most_common(MOST_NAMED_REASONS)
     ]
-    more = [f"{len(counts) - NAMED} more reasons"] if len(counts) > NAMED else []
+    more = [f"{len(counts) - MOST_NAMED_REASONS} more reasons"] if len(counts) > MOST_NAMED_REASONS else []
     helps = dict.fromkeys(remedy for case, _ in skipped if (remedy := lacks.remedy(case)))
     hint = "; ".join(helps) or "add --dry-run, which prints every case with its reason"
     return BytewaysError(what, cause="; ".join([*told, *more]), hint=hint, status=status)

@@ -20,7 +20,7 @@ HOST_FILE, HOST_LIST = "{hostfile}", "{hosts}"
 #: Placeholder for the number of ranks on each host.
 PER_HOST = "{ranks_per_host}"
 #: Words that place the ranks on the hosts, by name of the launcher (run/shared/launchers.py).
-WORDS = {
+HOST_FILE_WORDS = {
     "MPICH": ("-f", HOST_FILE, "-ppn", PER_HOST),
     "Intel MPI": ("-f", HOST_FILE, "-ppn", PER_HOST),
     "Open MPI": ("--hostfile", HOST_FILE, "--map-by", f"ppr:{PER_HOST}:node"),
@@ -28,7 +28,7 @@ WORDS = {
     "Slurm": (f"--nodelist={HOST_FILE}", f"--ntasks-per-node={PER_HOST}"),
     "Flux": (f"--requires=host:{HOST_LIST}", f"--tasks-per-node={PER_HOST}"),
 }
-MODULE = "byteways.run.hosts.worker"
+HOSTS_WORKER_MODULE = "byteways.run.hosts.worker"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class HostsLauncher:
 
     def command(self, hosts: Sequence[str], file: Path) -> list[str]:
         """Returns the command that starts the ranks on each of `hosts`, which `file` lists."""
-        program = [*module_command(MODULE), *self.worker_words(hosts)]
+        program = [*module_command(HOSTS_WORKER_MODULE), *self.worker_words(hosts)]
         wrapper = [*module_command("byteways.run.work.launched"), "--parent", str(os.getpid()), "--"]
         return [*wrapper, *self.line(hosts, file, program)]
 
@@ -86,13 +86,13 @@ def find_hosts_launcher(given: str | None = None, ranks_per_host: int = 1) -> Ho
         if len(words) > 1:
             return HostsLauncher(find_launcher(given), ranks_per_host)
     found = find_launcher(given)
-    if found.name not in WORDS:
+    if found.name not in HOST_FILE_WORDS:
         raise BytewaysError(
             f"byteways does not know how {found.words[0]} is told its hosts",
             hint=f"name all of its words: --launcher '{found.name} -n {COUNT} … {HOST_FILE}'",
         )
     more = {**found.environment}
-    words = [*found.words, *WORDS[found.name]]
+    words = [*found.words, *HOST_FILE_WORDS[found.name]]
     launcher = replace(found, words=tuple(words), environment=more, one_host_words=())
     return HostsLauncher(launcher, ranks_per_host)
 

@@ -15,9 +15,9 @@ from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 from byteways.safe_folders import folder_of_children, temporary_base, temporary_folder
 
 #: Seconds for a launcher to start a program that does nothing, and to end: in all, and for each host.
-LIMIT_S, LIMIT_HOST_S = 20.0, 0.2
+LAUNCH_LIMIT_S, LAUNCH_LIMIT_HOST_S = 20.0, 0.2
 #: Interval of looks at the launcher.
-TICK_S = 0.1
+LOOK_INTERVAL_S = 0.1
 #: Each host that fails costs two starts for each halving; with more, the site has another problem.
 MOST_STARTS = 200
 #: Characters of a launcher's message that a reason quotes.
@@ -66,7 +66,7 @@ def _wrong(launcher: HostsLauncher, hosts: Sequence[str], tick: Callable[[], Non
 
 def limit_s(hosts: int) -> float:
     """Returns the seconds for a launcher to start a program on so many hosts, and to end."""
-    return LIMIT_S + LIMIT_HOST_S * hosts
+    return LAUNCH_LIMIT_S + LAUNCH_LIMIT_HOST_S * hosts
 
 
 def output_of(
@@ -86,7 +86,7 @@ def output_of(
         until = time.monotonic() + most_s
         try:
             while job.poll() is None and time.monotonic() < until:
-                time.sleep(TICK_S)
+                time.sleep(LOOK_INTERVAL_S)
                 tick()
             status = job.poll()
         finally:

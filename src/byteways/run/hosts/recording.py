@@ -7,11 +7,11 @@ from typing import Any
 
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import algorithm_sets_peak
-from byteways.record.record import FIELDS, Record
+from byteways.record.record import RECORD_FIELDS, Record
 from byteways.record.samples import Samples, of_outcome
 from byteways.run.conduct.recording import WORKER_STATUSES, request_fields
 
-_FIELDS = {*FIELDS}
+_FIELDS = {*RECORD_FIELDS}
 #: Why no record between hosts has a physical limit.
 NO_LIMIT = "no raw signalling rate of the network between hosts is known"
 

@@ -14,14 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from byteways.run.conduct.process import process_state
-from byteways.run.hosts.launchers import MODULE, HostsLauncher, write_host_file
+from byteways.run.hosts.launchers import HOSTS_WORKER_MODULE, HostsLauncher, write_host_file
 from byteways.run.hosts.reach import limit_s, output_of
 from byteways.safe_folders import temporary_folder
 from byteways.settings import module_command
 
 #: First word of a line that this program prints: launchers put words of their own between them.
-WORD = "byteways-rank"
-_LINE = re.compile(rf"\b{WORD} ([\w.-]+) (\d+) (\w)\b")
+LINE_START = "byteways-rank"
+_LINE = re.compile(rf"\b{LINE_START} ([\w.-]+) (\d+) (\w)\b")
 
 
 def states_on(
@@ -59,9 +59,9 @@ def lines_of(proc: Path, host: str, state_of: Callable[[int], str | None]) -> li
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:  # it has ended, or is another user's
             continue
-        state = state_of(int(folder.name)) if MODULE.encode() in words else None
+        state = state_of(int(folder.name)) if HOSTS_WORKER_MODULE.encode() in words else None
         if state is not None:
-            found.append(f"{WORD} {host} {folder.name} {state}")
+            found.append(f"{LINE_START} {host} {folder.name} {state}")
     return found
 
 

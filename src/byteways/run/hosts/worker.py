@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
 from byteways.plan.hosts.all_hosts import is_of_all, of_group
-from byteways.plan.hosts.places import FIRST, SECOND
+from byteways.plan.hosts.places import FIRST_HOST, SECOND_HOST
 from byteways.plan.hosts.rule import HostGroup
 from byteways.plan.ranks import layout
 from byteways.run.hosts.facts import cores_of_rank, number_on_host, on_kernel, own_facts
@@ -39,7 +39,7 @@ from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
 if TYPE_CHECKING:
     from byteways._core import Communicator, Mpi
 
-STOP = {"do": "stop"}
+STOP_HOSTS = {"do": "stop"}
 
 
 class HostWorker:
@@ -106,7 +106,7 @@ class HostWorker:
             try:
                 text = json.dumps(self._channel.receive()).encode()
             except ConnectionClosed:  # the conductor is gone
-                text = json.dumps(STOP).encode()
+                text = json.dumps(STOP_HOSTS).encode()
         told = self._core.patient_broadcast(self._mpi.world, text, self._speaker)
         request: dict[str, Any] = json.loads(told)
         return request
@@ -118,7 +118,7 @@ class HostWorker:
         case = Case.from_json(request["case"])
         order = tuple(range(len(mine or groups[0])))
         if not is_of_all(case):
-            order = tuple((FIRST, SECOND).index(place) for place in case.hosts)
+            order = tuple((FIRST_HOST, SECOND_HOST).index(place) for place in case.hosts)
         key = (tuple(groups), order)
         if key == self._met:
             return

@@ -18,7 +18,7 @@ from byteways.record.warnings import BUSY_SHARE, STEAL_SHARE, Warning
 
 #: Kernel CPU times have a resolution of 10 ms, 1 % of two cores over half a second. Shorter cases are judged
 #: together with the preceding time; nothing is judged over less.
-LEAST_WINDOW_S = 0.5
+JUDGED_WINDOW_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class HostLoad:
 
     def warnings(self) -> list[Warning]:
         """Returns warnings; none for intervals shorter than LEAST_WINDOW_S."""
-        if self.window_s < LEAST_WINDOW_S:
+        if self.window_s < JUDGED_WINDOW_S:
             return []
         found = []
         if self.others is not None and self.others > BUSY_SHARE:
@@ -97,7 +97,7 @@ class HostMonitor:
     def end(self) -> HostLoad:
         """Call after a case; returns the load over it and, if it was short, over enough time before it."""
         last = self.read()
-        while len(self._readings) > 1 and last.at_s - self._readings[1].at_s >= LEAST_WINDOW_S:
+        while len(self._readings) > 1 and last.at_s - self._readings[1].at_s >= JUDGED_WINDOW_S:
             self._readings.popleft()
         first = self._readings[0]
         self._readings.append(last)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from byteways.plan.case import Case
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES
-from byteways.record.library_choice import FILE, VARIABLES
+from byteways.record.library_choice import LOG_SETTINGS, LOG_VARIABLE
 from byteways.safe_folders import temporary_folder
 
 #: What the log is called in records.
-SOURCE = "the library's log (NCCL_DEBUG_SUBSYS=TUNING)"
+LOG_SOURCE = "the library's log (NCCL_DEBUG_SUBSYS=TUNING)"
 #: What is read at most: a batch writes a line for each operation.
-MOST_BYTES = 1 << 20
+MOST_LOG_BYTES = 1 << 20
 
 
 class LibraryLog:
@@ -32,12 +32,12 @@ class LibraryLog:
     @staticmethod
     def variables(path: Path) -> dict[str, str]:
         """Returns the variables with which the library writes into this file."""
-        return {**VARIABLES, FILE: str(path)}
+        return {**LOG_SETTINGS, LOG_VARIABLE: str(path)}
 
     @classmethod
     def of_process(cls) -> LibraryLog:
         """Returns the log that this process's variables name. Raises KeyError if they name none."""
-        return cls(Path(os.environ[FILE]))
+        return cls(Path(os.environ[LOG_VARIABLE]))
 
     @classmethod
     @contextmanager
@@ -60,7 +60,7 @@ class LibraryLog:
         try:
             with self._path.open("rb") as log:
                 end = log.seek(0, os.SEEK_END)
-                log.seek(max(self._read, end - MOST_BYTES))
+                log.seek(max(self._read, end - MOST_LOG_BYTES))
                 self._read = end
                 return log.read().decode(errors="replace")
         except OSError:

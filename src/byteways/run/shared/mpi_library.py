@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from byteways import _core
 
 #: Seconds to load the library in a child process before giving up.
-LIMIT_S = 30
+LOAD_LIMIT_S = 30
 
 #: Variables of modules with the prefix of an MPI, and with folders of libraries.
 _PREFIXES = ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "CRAY_MPICH_DIR", "MPICH_DIR", "I_MPI_ROOT")
@@ -126,7 +126,7 @@ def mpi_report_of_child(launcher: str = "") -> dict[str, Any]:
             [*module_command("byteways.run.shared.mpi_library"), launcher],
             capture_output=True,
             text=True,
-            timeout=LIMIT_S,
+            timeout=LOAD_LIMIT_S,
             check=True,
             stdin=subprocess.DEVNULL,
             cwd=folder_of_children(),

@@ -21,7 +21,7 @@ _DEVICE_TOLD = re.compile(r"\brank \d+ \(([a-z]+\d+), process |\b(gpu\d+) does n
 _FAILED_ON = re.compile(r"\) on (gpu\d+)\b")
 #: What a loss of a worker counts against: an executor, or a device in any role; with its name.
 Culprit = tuple[str, str]
-EXECUTOR, DEVICE = "executor", "device"
+EXECUTOR_FIELD, DEVICE_FIELD = "executor", "device"
 #: srun's line on a task that ends; those that it then ends itself are `Terminated`.
 _OF_SLURM = re.compile(r"srun: error: \S+: task (\d+): (?!Terminated)")
 #: What the letters of a process's state say (proc_pid_stat(5)); None: there is no such process.
@@ -134,24 +134,24 @@ def blamed_for(case: Case, reason: str) -> Culprit:
     """
     if case.ranks:
         told = _DEVICE_TOLD.search(reason)
-        return (DEVICE, told[1] or told[2]) if told else (DEVICE, _together(case.devices))
+        return (DEVICE_FIELD, told[1] or told[2]) if told else (DEVICE_FIELD, _together(case.devices))
     told = _FAILED_ON.search(reason)
     if told and told[1] in case.devices and told[1] not in case.executors:
-        return DEVICE, told[1]
+        return DEVICE_FIELD, told[1]
     if told and told[1] in case.executors:
-        return EXECUTOR, told[1]
-    return EXECUTOR, _together(case.executors)
+        return EXECUTOR_FIELD, told[1]
+    return EXECUTOR_FIELD, _together(case.executors)
 
 
 def culprits_of(case: Case) -> Iterator[Culprit]:
     """Yields all that a loss may count against for which the case is given up as well."""
     if not case.ranks:
-        yield from ((EXECUTOR, name) for name in case.executors)
+        yield from ((EXECUTOR_FIELD, name) for name in case.executors)
         if len(case.executors) > 1:
-            yield EXECUTOR, _together(case.executors)
-    yield from ((DEVICE, name) for name in case.devices)
+            yield EXECUTOR_FIELD, _together(case.executors)
+    yield from ((DEVICE_FIELD, name) for name in case.devices)
     if case.ranks:
-        yield DEVICE, _together(case.devices)
+        yield DEVICE_FIELD, _together(case.devices)
 
 
 def _together(devices: Sequence[str]) -> str:

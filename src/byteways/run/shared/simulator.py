@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-NAME = "libbyteways_sim.so"
+SIMULATOR_LIBRARY = "libbyteways_sim.so"
 
 
 def native_folder() -> Path:
@@ -26,4 +26,4 @@ def simulator_path() -> str:
     Raises:
         ImportError: The native core is missing.
     """
-    return str(native_folder() / NAME)
+    return str(native_folder() / SIMULATOR_LIBRARY)

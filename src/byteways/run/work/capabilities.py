@@ -16,7 +16,7 @@ from byteways.run.shared.simulator import simulator_path
 from byteways.run.work.compile_kernels import compile_in_child, risky_architectures
 from byteways.run.work.device_caches import last_level_caches
 from byteways.settings import kernel_cache
-from byteways.topology.model import CALLS, HOST, PLAIN_COPY
+from byteways.topology.model import ANY_DOMAIN, OPTIONAL_CALLS, PLAIN_COPY
 
 if TYPE_CHECKING:
     from byteways._core import Device, LibraryReport, Session
@@ -109,7 +109,7 @@ def describe(
             "copy_engines": _copy_engines(session, gpus),
             "calls": {
                 device.name: {
-                    **{call: _offer(session.offers_call(device.name, call)) for call in CALLS},
+                    **{call: _offer(session.offers_call(device.name, call)) for call in OPTIONAL_CALLS},
                     PLAIN_COPY: plain[device.runtime],
                 }
                 for device in devices
@@ -291,7 +291,7 @@ def _copy_engines(session: Session, gpus: Sequence[str]) -> dict[str, dict[str, 
     if not gpus:
         return {}
     host = next(device.name for device in session.devices if device.runtime == "host")
-    ends = {HOST: host, **{name: name for name in gpus}}
+    ends = {ANY_DOMAIN: host, **{name: name for name in gpus}}
     return {
         source: {
             destination: _fields(session.copy_engines(ends[source], ends[destination]), ("engines", "reason"))

@@ -36,7 +36,7 @@ SETTLE_S = 0.5
 #: Quantile of Student's t for a 95 % interval, by degrees of freedom: number of segments minus one. The
 #: measurement is cut into few, long segments: neighbouring updates share the error of the observed update
 #: time, which hardly affects long segments.
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
+STUDENT_OF_SEGMENTS = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
 #: Factor on the scatter of the segments. Neighbouring segments are correlated, as temperature and regulators
 #: change power over about a second, so their scatter is too small. With power correlated over up to 1 s, the
 #: interval of LEAST_S then covers the mean in at least 95 %, over 2 s in 87 % (test_energy.py); without the
@@ -78,7 +78,9 @@ class CounterSpan:
         if len(self.parts_watts) < 2:
             return None
         scatter = (
-            STUDENT[len(self.parts_watts) - 1] * stdev(self.parts_watts) / math.sqrt(len(self.parts_watts))
+            STUDENT_OF_SEGMENTS[len(self.parts_watts) - 1]
+            * stdev(self.parts_watts)
+            / math.sqrt(len(self.parts_watts))
         )
         return math.hypot(DEPENDENCE * scatter, self.watts * POLL_S / self.seconds)
 
@@ -120,7 +122,7 @@ class CounterWatch:
 
 def _parts_watts(edges: Sequence[tuple[float, float]]) -> tuple[float, ...]:
     """Returns the power of each segment of (seconds, mJ) updates; at most as many as STUDENT covers."""
-    count = min(len(STUDENT) + 1, len(edges) - 1)
+    count = min(len(STUDENT_OF_SEGMENTS) + 1, len(edges) - 1)
     cuts = [edges[round(index * (len(edges) - 1) / count)] for index in range(count + 1)]
     return tuple(
         (energy - before) / 1000 / (now_s - then_s) for (then_s, before), (now_s, energy) in pairwise(cuts)

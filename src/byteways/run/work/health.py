@@ -32,7 +32,7 @@ LEAST_COUNTED = 0.9
 #: Age up to which the reading after one case serves as the reading before the next.
 FRESH_S = 0.5
 #: Least bytes of a case over a link to judge its counters: below, other traffic dominates.
-LEAST_BYTES = 64 << 20
+COUNTERS_JUDGED_FROM_BYTES = 64 << 20
 
 _KEPT = (
     "sm_clock_mhz",
@@ -233,7 +233,7 @@ def _link_bytes(
             or new.nvlink_data_tx_bytes <= old.nvlink_data_tx_bytes
         ):
             continue
-        if expected >= LEAST_BYTES:
+        if expected >= COUNTERS_JUDGED_FROM_BYTES:
             moved = new.nvlink_data_tx_bytes - old.nvlink_data_tx_bytes
             counted[device] = {"counted": moved, "expected_at_least": expected}
     return counted or None

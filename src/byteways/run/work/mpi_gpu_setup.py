@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from byteways.plan.case import Case
 
 #: Half of them are sent.
-MESSAGE_BYTES = 4096
+SETUP_MESSAGE_BYTES = 4096
 
 
 class MpiGpuSetup:
@@ -51,7 +51,7 @@ class MpiGpuSetup:
         self._done = True
         gpu = gpus[self._world.rank % len(gpus)]
         with suppress(self._core.Error):  # what MPI or the GPU refuses, the case itself will name
-            self._world.message_to_self(self._session.allocate(gpu, "device", MESSAGE_BYTES, gpu))
+            self._world.message_to_self(self._session.allocate(gpu, "device", SETUP_MESSAGE_BYTES, gpu))
 
 
 def gives_gpu_memory(case: Case) -> bool:

@@ -33,7 +33,7 @@ PLACED = ("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combine
 #: of the kinds that are not listed.
 BASE_PAGES = {"pageable": True, "registered": True, "hugepage": False}
 #: What another device's first touch did, by whether it places the pages.
-TOUCHED = {
+FIRST_TOUCH_EFFECTS = {
     True: "placed the pages: {} wrote them first",
     False: "filled the pages, which the allocation had placed: {} wrote them before the measurement",
 }
@@ -295,7 +295,9 @@ def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, A
     for flow, held in zip(case.flows, buffers, strict=True):
         for planned, buffer in _planned(case, flow, held):
             if planned.first_touch not in (None, planned.device):
-                touched[str(planned)] = TOUCHED[planned.memory in PLACED_BY_TOUCH].format(planned.first_touch)
+                touched[str(planned)] = FIRST_TOUCH_EFFECTS[planned.memory in PLACED_BY_TOUCH].format(
+                    planned.first_touch
+                )
             domains = buffer.placement()
             if domains:
                 placement[str(planned)] = {str(domain): count for domain, count in sorted(domains.items())}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
 from byteways.record.library_choice import LibraryChoice, choice_of
-from byteways.run.shared.library_log import SOURCE, LibraryLog
+from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog
 from byteways.run.work.rank_measuring import RankMeasurer
 from byteways.run.work.single_thread import SingleThreadMeasurer
 
@@ -52,7 +52,7 @@ class RankThreads:
             log.news()
             outcome = measurer.measure({**request, "case": case})
             if outcome["status"] == "measured":
-                choice = choice_of(log.news(), case["pattern"], f"{SOURCE} in an untimed process")
+                choice = choice_of(log.news(), case["pattern"], f"{LOG_SOURCE} in an untimed process")
             else:
                 choice = LibraryChoice(reason=outcome["reason"])
             found.append(choice.to_json())

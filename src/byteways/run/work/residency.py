@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Pages that are not on the host, on an unknown GPU.
 OFF_HOST = "off-host"
 #: Fraction of the sampled pages that must be at the claimed location; a system may keep a few back.
-LEAST_PART = 0.99
+LEAST_RESIDENT_PART = 0.99
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def about_pages(
             }
             if not first.known:
                 found.append(warnings.make("residency", _seen(first), f"{owner}, before the operation"))
-            elif first.part(owner, twins) < LEAST_PART:
+            elif first.part(owner, twins) < LEAST_RESIDENT_PART:
                 refuted = refuted or _elsewhere(f"{name}, before the operation", first, owner, twins)
             if index == 0:
                 page = buffers[0][0 if before.side != "destination" else -1].page_bytes
@@ -137,7 +137,7 @@ def _judge(flow: Flow, result: FlowResult, twins: Mapping[str, str]) -> tuple[st
             pages = pages_of(side, True)
             if not pages.known:
                 return None, warnings.make("residency", _seen(pages), f"{wanted}, {label}")
-            if pages.part(wanted, twins) < LEAST_PART:
+            if pages.part(wanted, twins) < LEAST_RESIDENT_PART:
                 return _elsewhere(f"{flow.path}: {label}", pages, wanted, twins), None
     return None, None
 

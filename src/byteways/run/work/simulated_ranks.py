@@ -14,7 +14,7 @@ from byteways.plan.case import Buffer, Case
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.variables import reader_of
 from byteways.record.library_choice import choice_of
-from byteways.run.shared.library_log import SOURCE, LibraryLog, has_choice
+from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog, has_choice
 from byteways.run.shared.mpi_library import open_mpi
 from byteways.run.work.rank_ends import RankEnds
 from byteways.run.work.rank_measuring import MeasurerOfRanks, RankMeasurer
@@ -69,7 +69,7 @@ class SimulatedRanks:
         with LibraryLog.of_simulation() as log:  # it takes no time of the simulated machine
             outcome, failed = self._measure(request)
             if outcome["status"] == "measured":
-                choice = choice_of(log.news(), request["case"]["pattern"], SOURCE)
+                choice = choice_of(log.news(), request["case"]["pattern"], LOG_SOURCE)
                 outcome["library_choice"] = choice.to_json()
             return outcome, failed
 

@@ -37,7 +37,7 @@ MOST_BATCH = 512
 MOST_SAMPLES = 400
 WARM_UP_BATCHES = 3
 LEAST_FOR_INTERVAL = 6
-LEAST_SAMPLES = 3
+TORCH_LEAST_SAMPLES = 3
 #: The queue is held for this multiple of the expected enqueueing time, and at least …
 HOLD_MARGIN = 2.0
 LEAST_HOLD_NS = 200e3
@@ -49,7 +49,7 @@ MOST_MISSES = 3
 CYCLES_PER_NS = 2.0
 #: Words generated and compared at a time: limits the extra memory.
 CHUNK_WORDS = 8 << 20
-WORD_BYTES = 8
+TORCH_WORD_BYTES = 8
 POISON = -0x5A5A5A5A5A5A5A5B
 #: 2^64 / golden ratio as a signed number, as in native/interfaces/device/data_pattern.hpp.
 MULTIPLIER = -0x61C8864680B583EB
@@ -110,7 +110,7 @@ class TorchMeasurer:
             run.spoil()
             samples.append(run.sample())
             rule_says = bool(self._core.stop(samples, float(request["precision"])))
-            if len(samples) >= LEAST_SAMPLES and time.monotonic() >= until:
+            if len(samples) >= TORCH_LEAST_SAMPLES and time.monotonic() >= until:
                 break
         good = good and run.check()
         fields = run.fields()
@@ -160,11 +160,11 @@ class TorchMeasurer:
         if case.cache == "cold":
             count = max(1, flow_buffer_bytes(case, flow, cache_bytes) // case.size_bytes)
         ends = [self._tensor(end, count * case.size_bytes, uuids) for end in (flow.source, flow.destination)]
-        words = case.size_bytes // WORD_BYTES
+        words = case.size_bytes // TORCH_WORD_BYTES
         return [(ends[0][at : at + words], ends[1][at : at + words]) for at in range(0, count * words, words)]
 
     def _tensor(self, buffer: Buffer, size_bytes: int, uuids: Mapping[str, str]) -> Any:
-        words, kind = size_bytes // WORD_BYTES, self._torch.int64
+        words, kind = size_bytes // TORCH_WORD_BYTES, self._torch.int64
         if buffer.memory == "device":
             return self._torch.empty(words, dtype=kind, device=f"cuda:{self._index(buffer.device, uuids)}")
         return self._torch.empty(words, dtype=kind, pin_memory=buffer.memory == "pinned")
@@ -244,7 +244,7 @@ class _Run:
                 if count:
                     at = first + int(wrong.nonzero()[0])
                     self.difference = (
-                        f"{count} wrong words, the first at byte {at * WORD_BYTES} of slot {number}"
+                        f"{count} wrong words, the first at byte {at * TORCH_WORD_BYTES} of slot {number}"
                     )
                     return False
         return True

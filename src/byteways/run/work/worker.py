@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from byteways.run.work.torch_measuring import TorchMeasurer
 
 #: What a worker measures with: runtimes, PyTorch, or ranks that are threads of this process.
-KINDS = ("native", "torch", "threads")
+WORKER_KINDS = ("native", "torch", "threads")
 
 #: linux/prctl.h
 PR_SET_PDEATHSIG = 1
@@ -185,7 +185,7 @@ def main() -> None:
     parser.add_argument("--socket", required=True, help="the conductor's socket")
     parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
     parser.add_argument("--machine", help="file with the machine model to simulate", type=Path)
-    parser.add_argument("--kind", help="what to measure with", choices=KINDS, default="native")
+    parser.add_argument("--kind", help="what to measure with", choices=WORKER_KINDS, default="native")
     arguments = parser.parse_args()
     machine = arguments.machine.read_text(encoding="utf-8") if arguments.machine else ""
     offer_to_oom_killer()
