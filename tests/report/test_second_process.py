@@ -17,12 +17,12 @@ import pytest
 from byteways import report
 from byteways.cli import main
 from byteways.report import second_process
-from byteways.report.second_process import computed_beside
+from byteways.report.second_process import computed_in_second_process
 from tests.report import sample_run
 
 
 def told_by(compute: Callable[[], str]) -> str:
-    with computed_beside(compute) as wait:
+    with computed_in_second_process(compute) as wait:
         return wait()
 
 
@@ -84,7 +84,7 @@ def test_nobody_waits_for_it() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fork", forked)
-        with pytest.raises(ZeroDivisionError), computed_beside(never):
+        with pytest.raises(ZeroDivisionError), computed_in_second_process(never):
             raise ZeroDivisionError
     with pytest.raises(ProcessLookupError):
         os.kill(found[0], 0)
@@ -125,13 +125,13 @@ def asked(two_processors: None, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """A second process for any run; the list tells of each."""
     monkeypatch.setattr(second_process, "MANY_RECORDS", 1)
     asked: list[bool] = []
-    beside = second_process.computed_beside
+    beside = second_process.computed_in_second_process
 
     def counted(compute: Callable[[], str]) -> AbstractContextManager[Callable[[], str]]:
         asked.append(True)
         return beside(compute)
 
-    monkeypatch.setattr(second_process, "computed_beside", counted)
+    monkeypatch.setattr(second_process, "computed_in_second_process", counted)
     return asked
 
 

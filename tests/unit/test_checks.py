@@ -14,7 +14,7 @@ from byteways.explain.checks.check import Check, CheckQuestion, checked
 from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN
 from byteways.explain.checks.wording_check import drain_reason, suspicion
 from byteways.explain.claims.claim import Reference
-from byteways.explain.claims.compare import beside
+from byteways.explain.claims.compare import compare_with_reference
 from byteways.explain.results.index import Index
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
@@ -388,13 +388,15 @@ def test_beside_a_reference() -> None:
     build = Builder(sample_run.topology(2))
     build.measure("copy", PEER, 390.0, size=GIB)
     (cell,) = Index(_Run(build)).cells
-    exact = beside(cell, Reference("limit", 400e9), kind="check", comparisons=1)
-    vague = beside(cell, Reference("others", 400e9, 0.05, 10.0), kind="check", comparisons=1)
-    many = beside(cell, Reference("others", 400e9, 0.05, 10.0), kind="check", comparisons=100)
+    exact = compare_with_reference(cell, Reference("limit", 400e9), kind="check", comparisons=1)
+    vague = compare_with_reference(cell, Reference("others", 400e9, 0.05, 10.0), kind="check", comparisons=1)
+    many = compare_with_reference(cell, Reference("others", 400e9, 0.05, 10.0), kind="check", comparisons=100)
     assert exact.trails and exact.effect == vague.effect == pytest.approx(0.975)
     assert exact.second.low == exact.second.high == 400e9 and vague.second.low < 370e9
     assert not vague.differ and exact.low > vague.low > many.low
-    hopeless = beside(cell, Reference("nothing", 400e9, 0.05, 0.05), kind="check", comparisons=10**6)
+    hopeless = compare_with_reference(
+        cell, Reference("nothing", 400e9, 0.05, 0.05), kind="check", comparisons=10**6
+    )
     assert 0 < hopeless.low < hopeless.high < float("inf")
 
 

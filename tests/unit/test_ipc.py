@@ -167,7 +167,7 @@ def test_table_has_each_transfer_beside_its_own(tmp_path: Path) -> None:
 
 def test_finding_leads_with_the_greatest_difference(tmp_path: Path) -> None:
     """Catches a tie in the title where a transfer differs, and sides that are exchanged."""
-    (told,) = ipc.beside_one_process(measured(tmp_path))
+    (told,) = ipc.compared_with_one_process(measured(tmp_path))
     assert told.title == (
         "Between GPUs, NVLink4 ×18, 64 MiB: by copy, write, warm, memory of the same process is 10 % faster "
         "than memory of another process (IPC): 330 vs 300 GB/s"
@@ -188,7 +188,7 @@ def test_none_without_a_counterpart(tmp_path: Path) -> None:
     builder.measure("copy", [("gpu0:device", "gpu1:ipc", "gpu0")], 100.0)
     index = Index(RunFolder(builder.write(tmp_path)))
     assert topic_of(index) is None
-    assert list(ipc.beside_one_process(index)) == []
+    assert list(ipc.compared_with_one_process(index)) == []
 
 
 def test_messages_are_drawn_with_ipc_copies(tmp_path: Path) -> None:

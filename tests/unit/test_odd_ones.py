@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.doctor.devices import check_odd_ones
+from byteways.doctor.devices import check_outliers
 from byteways.topology import nccl_xml
 from byteways.topology.discovery import discover
 from byteways.topology.model import Device, Link, Topology
-from byteways.topology.outliers import odd_ones
+from byteways.topology.outliers import outliers
 from tests.machines import amd, synthetic
 
 
@@ -66,9 +66,9 @@ def test_one_of_four_that_differs_is_found(
     change: Callable[[Topology], Topology], kind: str, value: str
 ) -> None:
     """Catches a GPU that lacks links, lanes or memory and is drawn without a word."""
-    found = {odd.kind: odd for odd in odd_ones(change(machine()))}
+    found = {odd.kind: odd for odd in outliers(change(machine()))}
     assert (found[kind].devices, found[kind].value, found[kind].others) == (("gpu1",), value, 3)
-    warnings = check_odd_ones(change(machine()))
+    warnings = check_outliers(change(machine()))
     assert {(one.name, one.state) for one in warnings} == {(kind, "warning") for kind in found}
 
 
@@ -86,19 +86,19 @@ def test_one_of_four_that_differs_is_found(
 )
 def test_designs_are_not_odd(topology: Topology) -> None:
     """Catches a note on GPUs of two models, on two halves of a machine, or on reserved memory."""
-    assert odd_ones(topology) == []
+    assert outliers(topology) == []
 
 
 @pytest.mark.parametrize("spec", [amd.frontier, amd.mi300a_x4, amd.mi300x_x8, amd.mi300x_cpx, amd.two_cards])
 def test_whole_machines_have_no_odd_one(spec: Callable[[], amd.MachineSpec], tmp_path: Path) -> None:
     """Catches a false note on a machine as its vendor builds it."""
-    assert odd_ones(amd.topology_of(tmp_path, spec())) == []
+    assert outliers(amd.topology_of(tmp_path, spec())) == []
 
 
 def test_a_link_that_is_down_is_found_in_files_too(tmp_path: Path) -> None:
     """Catches a pair without its link that only the kernel driver's data show."""
     topology = amd.topology_of(tmp_path, amd.without(amd.mi300x_x8(), "gpu0", "gpu3"))
-    (odd,) = odd_ones(topology)
+    (odd,) = outliers(topology)
     assert (odd.kind, odd.devices) == ("xgmi-pair", ("gpu0", "gpu3"))
     assert str(odd) in topology.notes
     gpus = [
@@ -108,7 +108,7 @@ def test_a_link_that_is_down_is_found_in_files_too(tmp_path: Path) -> None:
         for index in range(4)
     ]
     read = nccl_xml.parse(f'<system><cpu numaid="0">{"".join(gpus)}</cpu></system>'.encode(), "a")
-    (odd,) = odd_ones(read)
+    (odd,) = outliers(read)
     assert (odd.kind, odd.devices, odd.usual) == ("nvlink", ("gpu2",), "18 NVLinks")
     assert str(odd) in read.notes
 
@@ -117,7 +117,7 @@ def test_a_domain_with_less_memory_is_found() -> None:
     """Catches a socket whose memory modules are missing."""
     sizes = (2**38, 2**38, 2**37, 2**38)
     devices = tuple(Device(f"cpu{i}", "cpu", "EPYC", memory_bytes=size) for i, size in enumerate(sizes))
-    (odd,) = odd_ones(Topology("a", devices))
+    (odd,) = outliers(Topology("a", devices))
     assert (odd.kind, odd.devices, odd.usual) == ("memory", ("cpu2",), "256 GiB of memory")
 
 

@@ -12,7 +12,14 @@ from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import finding
 from byteways.explain.claims.phrases import differ, with_span
-from byteways.explain.claims.wording import alike, beside, no_difference, part_kept, ratio_between, tie
+from byteways.explain.claims.wording import (
+    alike,
+    difference_text,
+    no_difference,
+    part_kept,
+    ratio_between,
+    tie,
+)
 from byteways.explain.findings import disambiguate_titles
 from byteways.explain.results.summary import Result, cells, pool
 from byteways.explain.subjects.odd_pairs import odd_of
@@ -155,7 +162,7 @@ def test_a_wide_interval_decides_nothing() -> None:
     assert (claim.verdict, claim.undecided) == (TIE, True)
     assert claim.low < 1 < 1.25 < claim.high
     said = f"{ratio_between([claim])}"
-    assert alike(claim) == beside(claim) == f"not decided: {said}"
+    assert alike(claim) == difference_text(claim) == f"not decided: {said}"
     assert tie(claim, ("copy", "kernel")) == f"not decided between copy and kernel ({said})"
     ranking = rank([first, second])
     assert ranking is not None

@@ -13,7 +13,7 @@ from byteways.explain.display.topic import Exhibit
 from byteways.explain.studies.outcome import StudyOutcome, compare
 from byteways.explain.studies.pictures import colours_of, pictures
 from byteways.explain.studies.topic import topic_of
-from byteways.explain.studies.two_machines import check_beside, check_definitions, check_machines
+from byteways.explain.studies.two_machines import check_definitions, check_machines, check_second_run
 from byteways.plan.case import Case, Flow
 from byteways.record.record import Record
 from byteways.studies import names
@@ -313,7 +313,7 @@ def told(machine: str, **changes: Any) -> Any:
 def test_a_study_of_one_machine_has_no_run_beside() -> None:
     """Catches a run beside that is quietly not drawn."""
     with pytest.raises(BytewaysError, match="no figure of pearson2023 draws two machines") as raised:
-        check_beside(load("pearson2023"), told("jureca-a100"), "B")
+        check_second_run(load("pearson2023"), told("jureca-a100"), "B")
     assert raised.value.cause == "all of its places are on crusher-mi250x"
 
 
@@ -327,7 +327,7 @@ def test_a_study_of_one_machine_has_no_run_beside() -> None:
 def test_a_run_beside_is_of_the_same_study(changes: dict[str, Any], cause: str) -> None:
     """Catches values of another study beside those of this one."""
     with pytest.raises(BytewaysError, match="B is not a run of herten2022") as raised:
-        check_beside(load("herten2022"), told("jureca-a100", **changes), "B")
+        check_second_run(load("herten2022"), told("jureca-a100", **changes), "B")
     assert raised.value.cause == cause
 
 

@@ -26,18 +26,18 @@ BesideRun = Annotated[
 ]
 
 
-def opened_beside(path: Path | None, study: Study) -> RunFolder | None:
+def opened_second_run(path: Path | None, study: Study) -> RunFolder | None:
     """Opens the run that is drawn beside another one; None without one.
 
     Raises:
         BytewaysError: The folder is no run of this study, or no figure of the study draws two machines.
     """
-    from byteways.explain.studies.two_machines import check_beside
+    from byteways.explain.studies.two_machines import check_second_run
 
     if path is None:
         return None
     run = opened_run(path)
-    check_beside(study, run, str(path))
+    check_second_run(study, run, str(path))
     return run
 
 

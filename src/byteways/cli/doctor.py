@@ -67,7 +67,7 @@ def doctor(
 
 def examine() -> tuple[list[Diagnosis], bool]:
     """Returns all findings on this machine, and whether byteways can measure anything."""
-    from byteways.doctor.devices import check_gpus, check_mps, check_odd_ones
+    from byteways.doctor.devices import check_gpus, check_mps, check_outliers
     from byteways.doctor.gpu_driver import check_gpu_driver
     from byteways.doctor.host import check_host
     from byteways.doctor.libraries import OPTIONAL_LIBRARIES, check_libraries, check_optional
@@ -95,7 +95,7 @@ def examine() -> tuple[list[Diagnosis], bool]:
     if (mps := check_mps(Path("/proc"), os.environ)) is not None:
         checks.append(mps)
     topology = discover(found.capabilities.devices if found else None, management=management)
-    checks += check_odd_ones(topology)
+    checks += check_outliers(topology)
     checks += check_host(topology, load)
     checks += check_process(kernel_cache())
     return checks, found is not None

@@ -101,7 +101,7 @@ def dry_run(suite: Suite, options: RunOptions, as_json: bool) -> int:
         return ExitStatus.GOOD
     tables = [
         block
-        for block in plan_blocks(Plan(plan.suite, _told(plan), plan.notes, seconds, None))
+        for block in plan_blocks(Plan(plan.suite, _cases_to_show(plan), plan.notes, seconds, None))
         if isinstance(block, TextTable)
     ]
     show([*tables, *_about(plan, line, seconds, disk), *_rounds(plan)])
@@ -264,7 +264,7 @@ def _about(plan: HostsPlan, line: str, seconds: float, disk: int) -> list[Lines]
     return [Lines("In all", (*lines, *(f"note: {note}" for note in plan.notes)))]
 
 
-def _told(plan: HostsPlan) -> tuple[PlannedCase, ...]:
+def _cases_to_show(plan: HostsPlan) -> tuple[PlannedCase, ...]:
     """Returns the cases of a pair, and those of all hosts with their names."""
     everyone = range(len(plan.hosts))
     of_all = (plan.planned(planned, tuple(everyone), 0) for planned in plan.of_all)

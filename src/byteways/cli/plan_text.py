@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from byteways.cli.layout import Lines, TextTable
 from byteways.plan.case import Case, PlannedCase
-from byteways.plan.describe import PlanSummary, beside_text, describe
+from byteways.plan.describe import PlanSummary, concurrent_text, describe
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.planner import Plan
 from byteways.units import format_size
@@ -111,7 +111,7 @@ def _row(entry: PlannedCase, options: Sequence[str], marks: dict[str, str]) -> _
         **{option: str(given.get(option, "")) for option in options},
         "pattern": case.pattern,
         "cache": case.cache,
-        "beside": beside_text(case),
+        "beside": concurrent_text(case),
         "variables": " ".join(f"{name}={value}" for name, value in sorted(case.environment.items())),
         "at most": "" if entry.reason else f"{entry.rounds * entry.budget_s:.2f} s",
         "left out": "yes" if entry.spare else "",

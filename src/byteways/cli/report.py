@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.cli.beside_option import BesideRun, check_pair, opened_beside
+from byteways.cli.beside_option import BesideRun, check_pair, opened_second_run
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
@@ -73,7 +73,7 @@ def report(
         other = None
         if beside is not None:
             study = _study_of(folders[0])
-            other = opened_beside(beside, study)
+            other = opened_second_run(beside, study)
             check_pair(study, folders[0], other)
         written = write_report(folders[0], out, other)
     else:

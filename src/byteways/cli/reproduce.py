@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.cli.beside_option import BesideRun, check_before, check_pair, opened_beside
+from byteways.cli.beside_option import BesideRun, check_before, check_pair, opened_second_run
 from byteways.cli.measure_and_report import command_line, measure_and_report
 from byteways.cli.run import default_folder, print_plan
 from byteways.cli.run_options import (
@@ -92,7 +92,7 @@ def reproduce(
             "--from compares a finished run; {} cannot change it",
             f"{key} --from {finished}",
         )
-        return _compared(study, finished, as_json, opened_beside(beside, study))
+        return _compared(study, finished, as_json, opened_second_run(beside, study))
     if resume is not None:
         _refuse(
             asked,
@@ -101,7 +101,7 @@ def reproduce(
         )
         _check_study(study, resume)
     simulation = simulation_of(machine, None)
-    other = opened_beside(beside, study)
+    other = opened_second_run(beside, study)
     if other is not None:
         check_before(study, other, simulation, resume)
     task = _Task(study, options, out, resume, simulation, other)

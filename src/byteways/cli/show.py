@@ -152,7 +152,7 @@ def _print(view: View, progress: str) -> None:
     from byteways.explain.results.index import Index
     from byteways.explain.subjects.routes import route_tables
     from byteways.explain.tables import tables
-    from byteways.report.second_process import MANY_RECORDS, computed_beside
+    from byteways.report.second_process import MANY_RECORDS, computed_in_second_process
 
     mark, index = mark_of(view.manifest), Index(view)
 
@@ -176,7 +176,7 @@ def _print(view: View, progress: str) -> None:
         first, rest = rendered(head, mark), rendered(body, mark)
     else:
         _ = index.ranked  # both processes need them
-        with computed_beside(lambda: rendered(body, mark)) as wait:
+        with computed_in_second_process(lambda: rendered(body, mark)) as wait:
             first, rest = rendered(head, mark), wait()
     echo_rendered(f"{first}\n{rest}" if rest else first)
 

@@ -12,7 +12,7 @@ from byteways.run.shared.health_users import GpuUse
 from byteways.topology import nvml
 from byteways.topology.model import Capabilities, Offer, Topology
 from byteways.topology.nvml import ManagementDevice
-from byteways.topology.outliers import odd_ones
+from byteways.topology.outliers import outliers
 
 #: Name of MPS's daemons, truncated by the kernel to 15 characters.
 MPS_PROCESS = "nvidia-cuda-mps"
@@ -44,7 +44,7 @@ def check_gpus(
     return checks + _peers(capabilities.peer, {str(fields["runtime"]) for fields in gpus.values()})
 
 
-def check_odd_ones(topology: Topology) -> list[Diagnosis]:
+def check_outliers(topology: Topology) -> list[Diagnosis]:
     """Warns of devices that have less, or other, than the others of their model."""
     advice = (
         "compare with byteways topo on an equal node; look for link errors in the kernel's log, then reseat "
@@ -54,7 +54,7 @@ def check_odd_ones(topology: Topology) -> list[Diagnosis]:
         Diagnosis(
             "GPUs" if odd.devices[0].startswith("gpu") else "host", odd.kind, "warning", str(odd), advice
         )
-        for odd in odd_ones(topology)
+        for odd in outliers(topology)
     ]
 
 

@@ -81,10 +81,10 @@ def options_text(case: Case) -> str:
     """Formats `blocks=8, submit=graph`, and the background load."""
     parts = [f"{name}={value}" for name, value in sorted(case.options.items())]
     beside = [f"{name}={value}" for flow in case.flows for name, value in sorted(flow.options.items())]
-    return ", ".join([*parts, *([f"beside {told}"] if (told := beside_text(case)) else []), *beside])
+    return ", ".join([*parts, *([f"beside {told}"] if (told := concurrent_text(case)) else []), *beside])
 
 
-def beside_text(case: Case) -> str:
+def concurrent_text(case: Case) -> str:
     """Formats a background flow without its options, `copy of 256 MiB`; '' if it inherits everything."""
     texts = []
     for flow in case.flows:

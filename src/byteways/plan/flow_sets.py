@@ -175,7 +175,7 @@ def rings(pairs: Sequence[FlowEnds], topology: Topology) -> list[FlowGroup]:
     return groups
 
 
-def rings_beside_host(pairs: Sequence[FlowEnds], topology: Topology) -> list[FlowGroup]:
+def rings_with_host(pairs: Sequence[FlowEnds], topology: Topology) -> list[FlowGroup]:
     """Returns a ring of GPUs plus transfers of each GPU with the host: PCI Express and fabric together."""
     host = [pair for pair in pairs if len({end.device[:3] for end in pair}) == 2]
     return [

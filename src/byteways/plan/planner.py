@@ -23,7 +23,7 @@ from byteways.plan.legality import refusal
 from byteways.plan.link_classes import ClassOfPath
 from byteways.plan.memory_fallback import instead
 from byteways.plan.ranks import default_ranks, layout
-from byteways.plan.requested_sizes import of_asked_sizes
+from byteways.plan.requested_sizes import sweeps_of_requested_sizes
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, expand
 from byteways.plan.unmatched import nothing_matches
@@ -141,7 +141,7 @@ def make_plan(
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
     pairs = zip(suite.sweeps, (expansion.cases for expansion in expansions), strict=True)
-    for index, sweep in of_asked_sizes(sizes, pairs, only_filter(only, topology)).items():
+    for index, sweep in sweeps_of_requested_sizes(sizes, pairs, only_filter(only, topology)).items():
         own = expansions[index]
         expansions[index] = replace(own, cases=(*own.cases, *expanded(sweep, asked).cases))
     bounds.within(sum(len(expansion.cases) for expansion in expansions), f"suite '{suite.name}'")

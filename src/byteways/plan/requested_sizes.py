@@ -11,7 +11,7 @@ from byteways.plan.sizes import single_sizes
 from byteways.plan.suite_types import Sweep
 
 
-def of_asked_sizes(
+def sweeps_of_requested_sizes(
     sizes: str | None, expanded: Iterable[tuple[Sweep, Sequence[Case]]], lets_through: Filter
 ) -> dict[int, Sweep]:
     """Returns sweeps of the missing sizes, by the index of the sweep that each is like.

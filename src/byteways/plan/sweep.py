@@ -202,7 +202,7 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
     if pattern == "ring":
         return flow_sets.rings(pairs, topology)
     if pattern == "host-and-ring":
-        return flow_sets.rings_beside_host(
+        return flow_sets.rings_with_host(
             [pair for pair in pairs if _near(*_device_pair(pair), topology)], topology
         )
     return _hubs(sweep, pattern, pairs, topology)

@@ -51,14 +51,14 @@ def stragglers(ranks: Sequence[Mapping[str, Any]], batch_ns: float) -> list[Stra
     found = []
     for at, each in enumerate(ranks):
         is_late = late[at] >= max(LATE_NS, LATE_SHARE * batch_ns) and each["begins_last"] >= BEGINS_LAST
-        if is_late and _stands_out(late[at], in_order[0]):
+        if is_late and _is_outlier(late[at], in_order[0]):
             found.append(Straggler(each["rank"], late_ns=late[at]))
-        elif absent[at] >= NO_CPU and _stands_out(absent[at], in_order[1]):
+        elif absent[at] >= NO_CPU and _is_outlier(absent[at], in_order[1]):
             found.append(Straggler(each["rank"], no_cpu=absent[at]))
     return found
 
 
-def _stands_out(value: float, in_order: Sequence[float]) -> bool:
+def _is_outlier(value: float, in_order: Sequence[float]) -> bool:
     """Whether a value is far above the median of all others."""
     at, count = bisect_left(in_order, value), len(in_order)
     # The middle of the others, as places among all: those behind the value are one further.

@@ -31,7 +31,7 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
     from byteways.record.run_folder import REPORT
     from byteways.report.page import from_run
     from byteways.report.render import packed_library, packed_records, render
-    from byteways.report.second_process import MANY_RECORDS, computed_beside
+    from byteways.report.second_process import MANY_RECORDS, computed_in_second_process
 
     folder = opened(run) if isinstance(run, Path) else run
     path = out or folder.path / REPORT
@@ -43,7 +43,7 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
         # Before the page is known: only where that costs no time.
         return packed_records(folder), None if os.getpid() == here else packed_library()
 
-    with computed_beside(packed) as wait:
+    with computed_in_second_process(packed) as wait:
         page = from_run(folder, beside)
         return _written(path, render(page, *wait()), out is not None)
 

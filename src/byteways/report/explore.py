@@ -250,7 +250,7 @@ def _order(members: Sequence[Result]) -> list[tuple[Result, str]]:
     fastest, and those with the same verdict and equal figures.
     """
     ranking = rank(members)
-    told = _told(ranking) if ranking else {}
+    told = _verdicts(ranking) if ranking else {}
     rest = [cell for cell in members if cell.record.case_id not in told]
     of_case = {cell.record.case_id: cell for cell in members}
     ordered = [(of_case[case], verdict) for case, verdict in told.items()]
@@ -267,7 +267,7 @@ def _figure(ranked: tuple[Result, str]) -> tuple[str, str]:
     return verdict, "" if verdict == NO_DIFFERENCE else f"{cell.value:.3g}"
 
 
-def _told(ranking: Ranking) -> dict[str, str]:
+def _verdicts(ranking: Ranking) -> dict[str, str]:
     """Returns the verdict by case, best first."""
     found = {cell.record.case_id: LEADER for cell in ranking.group.cells}
     for rival in ranking.rivals:

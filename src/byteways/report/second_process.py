@@ -18,7 +18,7 @@ MANY_RECORDS = 5_000
 
 
 @contextmanager
-def computed_beside(compute: Callable[[], Texts]) -> Iterator[Callable[[], Texts]]:
+def computed_in_second_process(compute: Callable[[], Texts]) -> Iterator[Callable[[], Texts]]:
     """Starts a computation in a forked process, and yields a function that waits for its texts.
 
     The process sees all objects as they are now, and only the texts come back. If it fails or cannot be

@@ -104,22 +104,26 @@ def read(folder: Traversable, key: str) -> Study:
         name: _read(folder, key, name) for name in ("study.toml", "suite.toml", "claims.toml", PUBLISHED_FILE)
     }
     data = read_toml(texts["study.toml"], file=f"{key}/study.toml")
-    parts = _told(f"{key}/study.toml", lambda: part_files.names_of(data))
+    parts = _with_file_name(f"{key}/study.toml", lambda: part_files.names_of(data))
     more = {
         stem: {name: _read(folder, key, name) for name in (part_files.file_of(stem, part) for part in parts)}
         for stem in part_files.STEMS
     }
     tables = {name: read_toml(text, file=f"{key}/{name}") for name, text in more["study"].items()}
-    whole = _told(f"{key}/study.toml", lambda: part_files.joined(data, tables))
+    whole = _with_file_name(f"{key}/study.toml", lambda: part_files.joined(data, tables))
     claims = read_toml(texts["claims.toml"], file=f"{key}/claims.toml")
     further = [read_toml(text, file=f"{key}/{name}") for name, text in more["claims"].items()]
     sweeps = {"suite.toml": texts["suite.toml"], **more["suite"]}
     text, label = part_files.joined_text(sweeps, lambda name: f"{key}/{name}")
     suite = parse(text, file=label)
-    values = _told(f"{key}/{PUBLISHED_FILE}", lambda: tuple(read_values(texts[PUBLISHED_FILE].splitlines())))
-    found = _told(f"{key}/claims.toml", lambda: read_claims(part_files.joined_claims(claims, further)))
-    study = _told(f"{key}/study.toml", lambda: _study(key, whole, found, values, suite))
-    if wrong := _told(f"{key}/study.toml", lambda: _wrong(study)):
+    values = _with_file_name(
+        f"{key}/{PUBLISHED_FILE}", lambda: tuple(read_values(texts[PUBLISHED_FILE].splitlines()))
+    )
+    found = _with_file_name(
+        f"{key}/claims.toml", lambda: read_claims(part_files.joined_claims(claims, further))
+    )
+    study = _with_file_name(f"{key}/study.toml", lambda: _study(key, whole, found, values, suite))
+    if wrong := _with_file_name(f"{key}/study.toml", lambda: _wrong(study)):
         raise BytewaysError(f"study {key} is inconsistent", cause="; ".join(wrong), hint=GUIDE)
     return study
 
@@ -137,7 +141,7 @@ def _text_of(file: Traversable) -> str:
     return read_text(file, MOST_TOML_BYTES) if isinstance(file, Path) else file.read_text(encoding="utf-8")
 
 
-def _told(file: str, make: Callable[[], Made]) -> Made:
+def _with_file_name(file: str, make: Callable[[], Made]) -> Made:
     """Returns make(). Raises BytewaysError with the file's name if its data are invalid."""
     try:
         return make()

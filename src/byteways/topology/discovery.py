@@ -14,7 +14,7 @@ from byteways.topology.links import Gpu, Graph, add_numa_links, add_nvlinks, add
 from byteways.topology.model import Device, Topology
 from byteways.topology.nics import add_nics, read_nics
 from byteways.topology.nvml import ManagementDevice, Nvml
-from byteways.topology.outliers import with_odd_ones
+from byteways.topology.outliers import with_outliers
 from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus, read_text
 from byteways.topology.sysfs_pcie import canonical_address, gpu_addresses, read_path
 
@@ -108,7 +108,7 @@ def discover(
         modules.source,
         tuple(nics),
     )
-    return with_odd_ones(found)
+    return with_outliers(found)
 
 
 def _joined(

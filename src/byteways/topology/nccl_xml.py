@@ -35,7 +35,7 @@ from byteways.topology.foreign_numbers import (
 from byteways.topology.kfd import pci_model
 from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
 from byteways.topology.model import Device, Link, Topology
-from byteways.topology.outliers import with_odd_ones
+from byteways.topology.outliers import with_outliers
 from byteways.topology.sysfs_pcie import GPU_VENDORS, PcieLink, canonical_address, is_gpu, parse_link
 from byteways.topology.xgmi import xgmi_link
 
@@ -169,7 +169,7 @@ def parse(content: bytes, host: str) -> Topology:
         for name, (element, address, cpu) in zip(numbered, found.gpus, strict=True)
     ]
     gpus.sort(key=lambda device: int(device.name[3:]))
-    return with_odd_ones(
+    return with_outliers(
         Topology(
             host,
             (*devices, *gpus),

@@ -24,7 +24,7 @@ LEAST_OF_DOMAINS = 4
 
 
 @dataclass(frozen=True)
-class OddOne:
+class Outlier:
     """A property in which a few devices, or a pair, differ from the others of their model."""
 
     kind: str  # "nvlink", "xgmi", "c2c", "pcie", "memory", "numa"
@@ -47,13 +47,13 @@ class OddOne:
         )
 
 
-def with_odd_ones(topology: Topology) -> Topology:
+def with_outliers(topology: Topology) -> Topology:
     """Returns the topology with a note on each odd one."""
-    found = (str(odd) for odd in odd_ones(topology))
+    found = (str(odd) for odd in outliers(topology))
     return replace(topology, notes=(*topology.notes, *(note for note in found if note not in topology.notes)))
 
 
-def odd_ones(topology: Topology) -> list[OddOne]:
+def outliers(topology: Topology) -> list[Outlier]:
     """Returns every property in which few of the equal devices differ from most."""
     groups: dict[Hashable, list[Device]] = {}
     for device in topology.devices:
@@ -61,7 +61,7 @@ def odd_ones(topology: Topology) -> list[OddOne]:
             groups.setdefault((device.kind, device.model, device.architecture, device.partition), []).append(
                 device
             )
-    found: list[OddOne] = []
+    found: list[Outlier] = []
     for devices in groups.values():
         if devices[0].kind == "gpu":
             found += _of_gpus(topology, devices)
@@ -70,14 +70,14 @@ def odd_ones(topology: Topology) -> list[OddOne]:
     return found
 
 
-def _of_gpus(topology: Topology, gpus: Sequence[Device]) -> list[OddOne]:
+def _of_gpus(topology: Topology, gpus: Sequence[Device]) -> list[Outlier]:
     found = []
     for kind, name in (("nvlink", "NVLink"), ("xgmi", "xGMI link"), ("c2c", "NVLink-C2C link")):
         pairs = _unlinked_pairs(topology, gpus, kind)
         explained = {name for pair in pairs for name in pair}
         if pairs:
             text = ", ".join(f"{a}<>{b}" for a, b in pairs)
-            found.append(OddOne(f"{kind}-pair", tuple(sorted(explained)), text, "", len(gpus)))
+            found.append(Outlier(f"{kind}-pair", tuple(sorted(explained)), text, "", len(gpus)))
         counts = _link_counts(topology, kind)
         values = {gpu.name: _count(counts[gpu.name], name) for gpu in gpus if gpu.name not in explained}
         found += _differing(kind, gpus, values)
@@ -132,7 +132,7 @@ def _memory(devices: Sequence[Device]) -> dict[str, str]:
     return values
 
 
-def _differing(kind: str, devices: Sequence[Device], values: Mapping[str, str]) -> list[OddOne]:
+def _differing(kind: str, devices: Sequence[Device], values: Mapping[str, str]) -> list[Outlier]:
     """Returns one entry for each value of few devices where most agree on another."""
     order: Callable[[str], int] = [device.name for device in devices].index
     by_value: dict[str, list[str]] = {}
@@ -145,7 +145,7 @@ def _differing(kind: str, devices: Sequence[Device], values: Mapping[str, str]) 
     if most < 2 or most < AGREEING * len(values):
         return []
     return [
-        OddOne(kind, tuple(sorted(names, key=order)), value, usual, most)
+        Outlier(kind, tuple(sorted(names, key=order)), value, usual, most)
         for value, names in by_value.items()
         if value != usual
     ]

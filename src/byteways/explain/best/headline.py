@@ -151,18 +151,18 @@ def headline(run: RecordedRun) -> Headline | None:
         for link_class, members in sorted(classes.items(), key=lambda item: -_reach(item[1])):
             named = link_class and (name == "gpu-gpu" or len(classes) > 1)
             leads = tuple(_entry(members, size) for size in SIZES)
-            if any(_told(entry) for entry in leads):
+            if any(_was_measured(entry) for entry in leads):
                 rows.append((f"{PAIR_LABELS[name]}, {link_class}" if named else PAIR_LABELS[name], leads))
     if not any(isinstance(entry, Lead) for _, leads in rows for entry in leads):
         return None
-    kept = [place for place in range(len(SIZES)) if any(_told(leads[place]) for _, leads in rows)]
+    kept = [place for place in range(len(SIZES)) if any(_was_measured(leads[place]) for _, leads in rows)]
     return Headline(
         tuple(SIZES[place] for place in kept),
         tuple((label, tuple(leads[place] for place in kept)) for label, leads in rows),
     )
 
 
-def _told(entry: Lead | Gap) -> bool:
+def _was_measured(entry: Lead | Gap) -> bool:
     """Whether anything was measured there."""
     return entry != Gap(NOT_MEASURED)
 

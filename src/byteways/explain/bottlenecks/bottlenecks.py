@@ -58,10 +58,10 @@ def explanations(topology: Topology, predicted: Predictions) -> list[Explanation
     for setting, same in group_by(cases, lambda case: case.setting).items():
         if any(case.held_back for case in same):
             found.append(_explain(topology, setting, same, loads))
-    return [_told_apart(one, [other for other in found if other is not one]) for one in found]
+    return [_without_excluded_names(one, [other for other in found if other is not one]) for one in found]
 
 
-def _told_apart(one: Explanation, others: Sequence[Explanation]) -> Explanation:
+def _without_excluded_names(one: Explanation, others: Sequence[Explanation]) -> Explanation:
     """Removes names of a bottleneck that another setting rules out: kernels use no copy engine."""
     known = [set(bottleneck.names) for other in others for bottleneck in other.bottlenecks]
     kept = []

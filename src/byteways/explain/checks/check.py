@@ -14,7 +14,7 @@ from byteways.explain.checks.normal_reference import against_normal
 from byteways.explain.checks.peak_reference import AT_LEAST, against_peak
 from byteways.explain.checks.run_reference import against_run
 from byteways.explain.checks.verdict import DEFAULT_TOLERANCE, CheckedCases
-from byteways.explain.checks.wording_check import page, told
+from byteways.explain.checks.wording_check import page, whole_summary
 from byteways.explain.results.blamed_ranks import blamed_in
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun
@@ -30,7 +30,7 @@ class Check(CheckedCases):
 
     def __str__(self) -> str:
         """The verdict with its counts, and what most failing cases have in common."""
-        return told(self)
+        return whole_summary(self)
 
     def __repr__(self) -> str:
         """What a prompt shows: the fields hold every case."""

@@ -12,7 +12,7 @@ from byteways.errors import BytewaysError
 from byteways.explain.checks.common import failures, judged, ordered, sound, unjudged
 from byteways.explain.checks.verdict import HIGH, MISSING, PASS, Judged
 from byteways.explain.claims.claim import Reference
-from byteways.explain.claims.compare import beside
+from byteways.explain.claims.compare import compare_with_reference
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import WHY_NOT_RANKED, Result
 from byteways.files import MOST_TOML_BYTES, read_text
@@ -137,6 +137,6 @@ def _judged(cell: Result, limit: Requirement, comparisons: int, run: Index) -> J
     value = limit.of(cell)
     if not cell.ranked or value is None:
         return unjudged(cell, WHY_NOT_RANKED, run.topology)
-    claim = beside(cell, Reference(limit.text, value), kind="check", comparisons=comparisons)
+    claim = compare_with_reference(cell, Reference(limit.text, value), kind="check", comparisons=comparisons)
     told = judged(cell, claim, 0.0, limit.text, run.topology)
     return replace(told, verdict=PASS) if told.verdict == HIGH else told

@@ -19,7 +19,7 @@ from byteways.explain.checks.common import (
 from byteways.explain.checks.machines import links_of, same_machine
 from byteways.explain.checks.normal import Normal
 from byteways.explain.checks.verdict import MISSING, Judged
-from byteways.explain.claims.compare import beside
+from byteways.explain.claims.compare import compare_with_reference
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import devices_of
@@ -77,7 +77,7 @@ def against_normal(
             cases.append(unjudged(cell, reason, run.topology))
             continue
         reference = normal.reference(str(found[cell.record.case_id]), itself)
-        claim = beside(cell, reference, kind="check", comparisons=len(known))
+        claim = compare_with_reference(cell, reference, kind="check", comparisons=len(known))
         cases.append(judged(cell, claim, tolerance, reference.name, run.topology))
     cases += failures(run)
     cases += _unmeasured(run, normal)

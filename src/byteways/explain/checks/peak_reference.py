@@ -8,7 +8,7 @@ from dataclasses import replace
 from byteways.explain.checks.common import failures, judged, ordered, sound, unjudged
 from byteways.explain.checks.verdict import HIGH, PASS, Judged
 from byteways.explain.claims.claim import Reference
-from byteways.explain.claims.compare import beside
+from byteways.explain.claims.compare import compare_with_reference
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import does_the_job, label_order, unidirectional
 from byteways.explain.results.summary import WHY_NOT_RANKED, Result, group_by
@@ -51,7 +51,7 @@ def _path(cells: list[Result], at_least: float, comparisons: int, run: Index) ->
         )
     best, peak = max(rated, key=lambda one: one[0].value / one[1])
     reference = Reference(f"{100 * at_least:g} % of peak", at_least * peak)
-    claim = beside(best, reference, kind="check", comparisons=comparisons)
+    claim = compare_with_reference(best, reference, kind="check", comparisons=comparisons)
     told = judged(best, claim, 0.0, f"{100 * at_least:g} % of {peak / 1e9:.4g} GB/s", run.topology)
     if told.verdict == HIGH:  # above the threshold is what is asked for; above the peak is not explained
         told = replace(told, verdict=HIGH if best.low > peak else PASS)

@@ -33,7 +33,7 @@ def suspicion(check: CheckedCases) -> str:
     return f"{missing}{share}, and {found.slower} of the {with_it} with it fail"
 
 
-def told(check: CheckedCases) -> str:
+def whole_summary(check: CheckedCases) -> str:
     """The summary, and what most failing cases have in common."""
     return "; ".join(filter(None, (summary(check), suspicion(check))))
 
@@ -47,7 +47,8 @@ def page(check: CheckedCases) -> str:
     rows = [HEADINGS, *map(row, check.failing)]
     cells = ("".join(f"<td>{escape(cell)}</td>" for cell in one) for one in rows)
     table = "<table>" + "".join(f"<tr>{one}</tr>" for one in cells) + "</table>"
-    return f"{marks}<p>{escape(check.run)}: {escape(told(check))}{notes}</p>{table if len(rows) > 1 else ''}"
+    said = escape(whole_summary(check))
+    return f"{marks}<p>{escape(check.run)}: {said}{notes}</p>{table if len(rows) > 1 else ''}"
 
 
 def reasons(check: CheckedCases) -> list[str]:

@@ -178,7 +178,7 @@ def compare_all(pairs: Sequence[tuple[Result, Result]], *, kind: str = "differen
     return [claims[place] for place in range(len(pairs))]
 
 
-def beside(cell: Result, reference: Reference, *, kind: str, comparisons: int) -> Claim:
+def compare_with_reference(cell: Result, reference: Reference, *, kind: str, comparisons: int) -> Claim:
     """Compares a result with what is expected of it.
 
     The interval contains the variation between the rounds of the result and that of the reference (Welch and

@@ -111,7 +111,7 @@ def multiple(claim: Claim) -> str:
     )
 
 
-def beside(claim: Claim) -> str:
+def difference_text(claim: Claim) -> str:
     """'42 % less', '2.3 ×', 'no significant difference', 'not decided: 0.25 to 1.6 times': the first side
     beside the second, for a table.
     """
@@ -215,7 +215,7 @@ def part_kept(claim: Claim) -> str:
     """
     kept, low, high = 100 * claim.effect, 100 * claim.low, 100 * claim.high
     share = f"{supported(kept, low, high, DIFFERENCE_DIGITS)} %"
-    return share if claim.differ else f"{share} ({beside(claim)})"
+    return share if claim.differ else f"{share} ({difference_text(claim)})"
 
 
 def largest(what: str) -> str:

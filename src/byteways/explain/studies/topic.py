@@ -161,7 +161,7 @@ def _grid(one: FigureOutcome) -> TopicTable:
 
 def _in_grid(row: ValueRow, unit: str) -> str:
     ours = "–" if row.ours is None else number(row.ours, unit)
-    return ours if row.published is None else f"{ours} ({_told(row, unit)})"
+    return ours if row.published is None else f"{ours} ({_published_text(row, unit)})"
 
 
 def _best(one: FigureOutcome) -> TopicTable:
@@ -220,7 +220,7 @@ def _cells(
         *((row.place,) if with_place else ()),
         row.line,
         size_of(row.size_bytes) if row.size_bytes else "not stated",
-        _told(row, unit),
+        _published_text(row, unit),
         "–" if row.ours is None else number(row.ours, unit),
         "–" if row.ratio is None else _ratio(row),
         *((row.other_count,) if with_other else ()),
@@ -228,7 +228,7 @@ def _cells(
     )
 
 
-def _told(row: ValueRow, unit: str) -> str:
+def _published_text(row: ValueRow, unit: str) -> str:
     """Formats the published value as the source gives it: a number, "about" a number, or a range."""
     if row.published is None:
         return "–"

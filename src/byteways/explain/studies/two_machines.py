@@ -38,7 +38,7 @@ class PairedSheet(Sheet):
         }
 
 
-def check_beside(study: Study, beside: RecordedRun, name: str) -> None:
+def check_second_run(study: Study, beside: RecordedRun, name: str) -> None:
     """Raises BytewaysError if no figure of the study draws two machines, or the run is not one of it."""
     if not any(len(_systems(study, one.places)) > 1 for one in study.figures):
         raise BytewaysError(

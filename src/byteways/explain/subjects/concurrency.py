@@ -41,7 +41,9 @@ def _alone(index: Index, cell: Result) -> Result | None:
     return summed(known) if known and len(known) == len(parts) else None
 
 
-def beside_alone(index: Index, members: Sequence[Result]) -> tuple[Claim, ResultGroup, ResultGroup] | None:
+def compare_with_alone(
+    index: Index, members: Sequence[Result]
+) -> tuple[Claim, ResultGroup, ResultGroup] | None:
     """Compares concurrent cases with the sums of their single flows, case by case; None if one is missing."""
     pairs = [(cell, alone) for cell in members if (alone := _alone(index, cell)) is not None]
     if not pairs or len(pairs) < len(members):
@@ -85,7 +87,7 @@ def _bidirectional(index: Index, where: str, some: Sequence[Result]) -> Iterator
             yield _bidirectional_sum(where, size, ranking)
     for members in group_by(judged, lambda cell: cell.variant).values():
         size = broadest_size(members)
-        compared = beside_alone(index, [cell for cell in members if cell.record.size_bytes == size])
+        compared = compare_with_alone(index, [cell for cell in members if cell.record.size_bytes == size])
         if compared and (found := _bidirectional_lost(where, size, *compared)):
             yield found
 
@@ -162,7 +164,7 @@ def _fan_finding(
     hub_is_cpu = not _hub(best.cells[0]).startswith("gpu")
     title = f"{_fan_words(best)}{links} at once: {way(ranking.variant)} {moves_most(ranking)}"
     title += f" {rate(best)} GB/s in total{of_peak(best)}"
-    compared = beside_alone(index, best.cells)
+    compared = compare_with_alone(index, best.cells)
     results, claims = [best], [one.claim for one in ranking.rivals]
     if compared is not None:
         claim, _, alone = compared
@@ -218,7 +220,7 @@ def _fan_detail(index: Index, widest: Result, members: list[Result]) -> str:
     if len(steps) > 1:
         sums = ", ".join(f"{len(step.record.flows)}: {rate(step)}" for step in steps)
         text += f" By number of flows: {sums} GB/s."
-        free = [step for step in steps if (told := beside_alone(index, [step])) and told[0].equal]
+        free = [step for step in steps if (told := compare_with_alone(index, [step])) and told[0].equal]
         if free and free[-1] is not widest:
             text += f" Up to {len(free[-1].record.flows)} flows do not slow each other down."
     rates = list(widest.directions.values())

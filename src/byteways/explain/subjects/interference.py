@@ -71,7 +71,7 @@ def slowdowns(found: Sequence[Result]) -> list[Slowdown]:
 
     Pointer chases under load have their own curves (loaded.py).
     """
-    beside_another = [cell for cell in found if _beside_another(cell)]
+    beside_another = [cell for cell in found if _has_second_flow(cell)]
     if not beside_another:
         return []
     alone = {_key(cell.record, cell.record.flows[0]): cell for cell in found if _single(cell)}
@@ -93,7 +93,7 @@ def slowdowns(found: Sequence[Result]) -> list[Slowdown]:
     return pairs
 
 
-def _beside_another(cell: Result) -> bool:
+def _has_second_flow(cell: Result) -> bool:
     record = cell.record
     two = record.pattern == "interference" and len(record.flows) == 2
     return two and record.interface != "pointer-chase"
@@ -140,22 +140,22 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     if rows := tuple(_row(pair) for pair in pairs if pair.together):
         tables.append(TopicTable("", headings, rows, (2, 3, 4, 5, 6, 7), note))
     if apart := [pair for pair in pairs if not pair.together]:
-        tables.append(_apart(apart))
+        tables.append(_not_simultaneous_table(apart))
     return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
 
 
-def _apart(pairs: Sequence[Slowdown]) -> TopicTable:
+def _not_simultaneous_table(pairs: Sequence[Slowdown]) -> TopicTable:
     """Builds the table of pairs that shared no measurement window."""
     headings = (
         *("measured", "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
         *("over the whole run, GB/s", "why"),
     )
     note = "The two did not overlap, so these times and rates show each by itself, not a slowdown."
-    rows = tuple(_row_apart(pair) for pair in pairs)
+    rows = tuple(_not_simultaneous_row(pair) for pair in pairs)
     return TopicTable("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
 
 
-def _row_apart(pair: Slowdown) -> tuple[str, ...]:
+def _not_simultaneous_row(pair: Slowdown) -> tuple[str, ...]:
     records = pair.cell.records
     whole = median(sum((record.end_to_end_bytes_per_s or {}).values()) for record in records)
     # Older records repeat the rate of the whole run here.

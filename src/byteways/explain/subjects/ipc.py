@@ -9,7 +9,7 @@ from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import rate
-from byteways.explain.claims.wording import beside, difference, tie
+from byteways.explain.claims.wording import difference, difference_text, tie
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
@@ -127,7 +127,7 @@ def _table(place: str, members: Sequence[IpcComparison]) -> TopicTable:
             format_size(pair.size_bytes),
             _figure(pair.own, pair.is_time),
             _figure(pair.opened, pair.is_time),
-            beside(pair.claim),
+            difference_text(pair.claim),
         )
         for pair in sorted(members, key=lambda pair: (pair.same.said, pair.size_bytes))
     ]
@@ -147,7 +147,7 @@ def _figure(result: ResultGroup, is_time: bool) -> str:
     return us_figure(Part(result.value, result.low, result.high), result)
 
 
-def beside_one_process(index: Index) -> Iterator[Finding]:
+def compared_with_one_process(index: Index) -> Iterator[Finding]:
     """Compares at the largest size of each place; the greatest difference is in the title."""
     rates = [pair for pair in pairs(index, index.quotable) if not pair.is_time]
     for place, some in group_by(rates, lambda pair: pair.same.place).items():
@@ -161,7 +161,7 @@ def beside_one_process(index: Index) -> Iterator[Finding]:
         said = f"by {first.same.said}, {difference(first.claim)}" if first.claim.differ else _ties(told)
         yield finding(
             f"{place}, {format_size(size)}: {said}",
-            _beside(told),
+            _detail(told),
             IPC,
             [side for pair in told for side in (pair.opened, pair.own)],
             [pair.claim for pair in told],
@@ -173,6 +173,6 @@ def _ties(told: Sequence[IpcComparison]) -> str:
     return f"{tie([pair.claim for pair in told], _NAMES)}, by {listed([*names])}"
 
 
-def _beside(told: Sequence[IpcComparison]) -> str:
+def _detail(told: Sequence[IpcComparison]) -> str:
     figures = [f"{pair.same.said} {rate(pair.opened)} and {rate(pair.own)}" for pair in told]
     return f"GB/s, memory of another process first: {'; '.join(figures)}."

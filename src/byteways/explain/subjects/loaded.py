@@ -96,10 +96,10 @@ def in_window(cell: Result) -> bool:
     Without one (serialised flows, or a flow with a single mark) each rate covers the flow's own time, or in
     older records the whole run, and says nothing about interference.
     """
-    return not any(_apart(record) for record in cell.records)
+    return not any(_not_simultaneous(record) for record in cell.records)
 
 
-def _apart(record: Record) -> bool:
+def _not_simultaneous(record: Record) -> bool:
     if NOT_SIMULTANEOUS & {warning.id for warning in record.warnings}:
         return True
     if record.window_ns is not None and record.window_ns <= 0:

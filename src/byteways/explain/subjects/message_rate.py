@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.phrases import supported
-from byteways.explain.claims.wording import beside
+from byteways.explain.claims.wording import difference_text
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
@@ -112,7 +112,7 @@ def message_rate(index: Index) -> Iterator[Finding]:
         claim = compare(most, alone, kind=MULTI_PAIR, match=lambda cell: cell.record.size_bytes, names=names)
         detail += f". One pair alone: {_supported(alone)} million"
         yield finding(
-            f"{title}; beside one pair: {beside(claim)}",
+            f"{title}; beside one pair: {difference_text(claim)}",
             f"{detail}.",
             RATE_IMPORTANCE,
             (most, alone),

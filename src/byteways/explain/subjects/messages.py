@@ -315,7 +315,7 @@ def bandwidth(index: Index) -> Iterator[Finding]:
         yield finding(title, detail, MESSAGE_BANDWIDTH, quoted)
 
 
-def beside_copy(index: Index) -> Iterator[Finding]:
+def compared_with_copy(index: Index) -> Iterator[Finding]:
     """Messages beside plain copies of the same memory, at the largest size that messages and copies have."""
     sent = [cell for cell in single_direction(index) if "window" not in cell.record.options]
     for some in _alike(index, sent).values():

@@ -63,14 +63,14 @@ def odd_of(members: Sequence[Result]) -> Iterator[tuple[Claim, Result, ResultGro
 
     An outlier is compared with those that are none, or 'where others get' would contain its own figure.
     """
-    odd = [cell for cell in members if _stands_out(cell, members)]
+    odd = [cell for cell in members if _is_outlier(cell, members)]
     for cell in odd:
         sound = [other for other in members if other not in odd and other.value >= cell.value]
         if claim := _trailing(cell, sound, len(members)):
             yield claim, cell, pool(sound)
 
 
-def _stands_out(cell: Result, members: Sequence[Result]) -> bool:
+def _is_outlier(cell: Result, members: Sequence[Result]) -> bool:
     """Whether it is far below its class, and significantly below all that are not slower still."""
     middle = median(cell.value for cell in members)
     scatter = median(abs(cell.value - middle) for cell in members)

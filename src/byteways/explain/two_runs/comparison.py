@@ -21,7 +21,7 @@ from byteways.explain.two_runs.environments import differences
 from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase
 from byteways.explain.two_runs.setting import method_changed
 from byteways.explain.two_runs.suspects import missing_links, parts_of
-from byteways.explain.two_runs.wording_comparison import page, told
+from byteways.explain.two_runs.wording_comparison import page, whole_summary
 from byteways.record.simulation_mark import is_simulated
 from byteways.topology.model import Topology
 
@@ -39,7 +39,7 @@ class Comparison(ComparedCases):
 
     def __str__(self) -> str:
         """The summary, and what most slower cases have in common."""
-        return told(self)
+        return whole_summary(self)
 
     def __repr__(self) -> str:
         """What a prompt shows: the summary. The fields hold whole records."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from byteways.errors import BytewaysError
 from byteways.explain.claims.claim import Operand
 from byteways.explain.claims.phrases import rate, way
-from byteways.explain.claims.wording import UNDECIDED, beside
+from byteways.explain.claims.wording import UNDECIDED, difference_text
 from byteways.explain.results.counting import count
 from byteways.explain.two_runs.across_machines import MachinesRow
 from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase
@@ -103,7 +103,7 @@ def class_row(row: MachinesRow) -> tuple[str, ...]:
     """`copy issued by the source`, size, and of each run link class and part of the peak, then the claim."""
     sides = zip(row.classes, row.peaks_bytes_per_s, (row.claim.second, row.claim.first), strict=True)
     told = (_part(link_class, peak, side) for link_class, peak, side in sides)
-    return (way(row.variant), format_size(row.size_bytes), *told, beside(row.claim))
+    return (way(row.variant), format_size(row.size_bytes), *told, difference_text(row.claim))
 
 
 def _part(link_class: str, peak: float | None, side: Operand) -> str:
@@ -112,7 +112,7 @@ def _part(link_class: str, peak: float | None, side: Operand) -> str:
     return f"{share}{f' of {peak / 1e9:.4g} GB/s' if peak else ''}{f', {link_class}' if link_class else ''}"
 
 
-def told(compared: ComparedCases) -> str:
+def whole_summary(compared: ComparedCases) -> str:
     """The summary, and what most slower cases have in common."""
     return "; ".join(filter(None, (summary(compared), suspicion(compared))))
 
@@ -126,7 +126,7 @@ def page(compared: ComparedCases) -> str:
     rows = [HEADINGS, *(row(pair) for pair in (*compared.slower, *compared.faster))]
     cells = ("".join(f"<td>{escape(cell)}</td>" for cell in one) for one in rows)
     table = "<table>" + "".join(f"<tr>{one}</tr>" for one in cells) + "</table>"
-    return f"<p>{names}{mark}: {escape(told(compared))}</p>{table if len(rows) > 1 else ''}"
+    return f"<p>{names}{mark}: {escape(whole_summary(compared))}</p>{table if len(rows) > 1 else ''}"
 
 
 @dataclass(frozen=True)

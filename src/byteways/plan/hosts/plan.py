@@ -21,7 +21,7 @@ from byteways.plan.hosts.templates import templates
 from byteways.plan.legality import refusal
 from byteways.plan.rank_sweep import with_sizes
 from byteways.plan.ranks import layout
-from byteways.plan.requested_sizes import of_asked_sizes
+from byteways.plan.requested_sizes import sweeps_of_requested_sizes
 from byteways.plan.suite_types import Suite
 from byteways.plan.unmatched import nothing_matches
 from byteways.topology.model import Capabilities, Topology
@@ -169,7 +169,7 @@ def make_hosts_plan(
     estimator = Estimator(topology, capabilities)
     ranks = layout(topology, ranks_per_host) if ranks_per_host > 1 else ()
     expanded = [(sweep, templates(sweep, topology, notes, ranks)) for sweep in suite.sweeps]
-    more = of_asked_sizes(sizes, expanded, lets_through).values()
+    more = sweeps_of_requested_sizes(sizes, expanded, lets_through).values()
     expanded += [(sweep, templates(sweep, topology, [], ranks)) for sweep in more]
     for sweep, cases in expanded:
         for case in cases:

@@ -82,7 +82,7 @@ def _shade(one: LinkChange) -> str:
 def _details(one: LinkChange) -> str:
     """Every fact on the link, one a line."""
     lines = [f"{one.link.a} – {one.link.b}: {one.link.link_class}"]
-    lines += [_told(shared) for shared in one.shared[:MOST_LISTED_CHANGES]]
+    lines += [_change_text(shared) for shared in one.shared[:MOST_LISTED_CHANGES]]
     if len(one.shared) > MOST_LISTED_CHANGES:
         lines.append(f"and {len(one.shared) - MOST_LISTED_CHANGES} more ways")
     if not one.shared:
@@ -90,7 +90,7 @@ def _details(one: LinkChange) -> str:
     return "\n".join((*lines, *one.lost[:MOST_LISTED_CHANGES]))
 
 
-def _told(shared: SharedChange) -> str:
+def _change_text(shared: SharedChange) -> str:
     pair = shared.pair
     first, second = values(pair)
     size = format_size(pair.first.record.size_bytes)

@@ -79,7 +79,7 @@ def key_of(planned: PlannedCase) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:5], "big")
 
 
-def _asked(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
+def _decided(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
     """Returns the case with why it is not measured; None: it is, maybe as one put back."""
     if planned.spare and pace.puts_back(planned, elapsed_s):
         planned = replace(planned, reason=None)
@@ -170,7 +170,7 @@ class Conductor:
                 self._observer.began(planned, position, pace.time_left_s)
                 started = time.monotonic()
                 budget_s = pace.budget_s(planned, started - began)
-                asked = _asked(planned, pace, started - began)
+                asked = _decided(planned, pace, started - began)
                 entry = self._one(asked, budget_s)
                 record = entry.record
                 self._journal.add(entry)

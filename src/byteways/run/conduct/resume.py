@@ -49,7 +49,7 @@ def take_up(
     """
     started = time.monotonic()
     manifest = read_manifest(folder)
-    options = _asked(folder, manifest, suite)
+    options = _recorded_options(folder, manifest, suite)
     simulation = _recorded(folder, manifest, asked)
     journal = Journal(folder)
     machine: Opened | None = None
@@ -103,7 +103,7 @@ def missing_plan(
         BytewaysError: As for take_up(), but another process may use the run.
     """
     manifest = read_manifest(folder)
-    options = _asked(folder, manifest, suite)
+    options = _recorded_options(folder, manifest, suite)
     simulation = _recorded(folder, manifest, asked)
     recorded = read_journal(folder / JOURNAL).records
     probed = simulation.probe(command) if simulation else probe(command, launcher=options.launcher)
@@ -156,7 +156,7 @@ def _missing(
     return plan, [case for case in plan.cases if case.key not in done]
 
 
-def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> RunOptions:
+def _recorded_options(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> RunOptions:
     """Returns the options of the run.
 
     Raises:
