@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER, Fitting, fitting_of
+from byteways.explain.studies.fitting import NEITHER, Fitting, fitting_of
 from byteways.explain.studies.outcome import compare, outcome_of
 from byteways.explain.studies.places import locate
 from byteways.explain.studies.value_lookup import Sheet
@@ -15,6 +15,7 @@ from byteways.record.record import Record
 from byteways.simulate import names as machine_names
 from byteways.studies import names, split
 from byteways.studies.reading import load
+from byteways.studies.split import FITTED, HELD_OUT
 from byteways.studies.study import Study
 from tests.changed import replace
 from tests.unit import machines

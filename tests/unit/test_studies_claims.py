@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from byteways.explain.studies.claims import Verdict, judge
-from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER
+from byteways.explain.studies.fitting import NEITHER
 from byteways.explain.studies.verdicts import ASSUMED_BY_MODEL, BUILT_IN, CLOSE, HOLDS, UNTESTED
 from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
+from byteways.studies.split import FITTED, HELD_OUT
 from byteways.studies.study import ClaimCheck, PublishedClaim
 from tests.unit.study_sheet import CHECKS, GIB, KIB, MIB, SHEET, FakeLine, FakePlace, FakeSheet, verdict
 

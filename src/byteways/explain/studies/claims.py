@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from byteways.explain.studies.check_result import CheckResult
 from byteways.explain.studies.checks import CHECKS
-from byteways.explain.studies.fitting import FITTED, HELD_OUT, NEITHER, Fitting
+from byteways.explain.studies.fitting import NEITHER, Fitting
 from byteways.explain.studies.references import UntestableError, gaps, listed
 from byteways.explain.studies.value_lookup import Sheet
 from byteways.explain.studies.verdicts import (
@@ -19,6 +19,7 @@ from byteways.explain.studies.verdicts import (
     HOLDS,
     UNTESTED,
 )
+from byteways.studies.split import FITTED, HELD_OUT
 from byteways.studies.study import ClaimCheck, PublishedClaim
 
 #: Number of reasons for missing values that a verdict lists.

@@ -13,6 +13,7 @@ from byteways.explain.studies.figures import Published
 from byteways.record.simulation_mark import is_simulated, model_of
 from byteways.simulate import load as load_model
 from byteways.studies import split
+from byteways.studies.split import FITTED, HELD_OUT
 from byteways.studies.study import Study
 from byteways.studies.values import PublishedValue
 
@@ -21,7 +22,6 @@ from byteways.studies.values import PublishedValue
 _FITTED_TO = re.compile(r'"fitted:\s*([\w-]+)')
 _TAKEN_FROM = re.compile(r'"assumed: that of ([\w-]+)')
 
-FITTED, HELD_OUT = split.FITTED, split.HELD_OUT
 #: Side of a value without any fitted or held-out published value.
 NEITHER = "neither"
 
