@@ -298,4 +298,4 @@ def machine_schema() -> dict[str, Any]:
     schema["required"].append("sources")
     where = "a key of `sources` and the place there, `assumed: why`, or `fitted: ` and a key of `sources`"
     definition = {"type": "string", "pattern": "^[a-z0-9-]+: .+", "description": where}
-    return {"title": "A machine model: machines/*.toml", **schema, "$defs": {"source": definition}}
+    return {"title": "A machine model: simulate/*.toml", **schema, "$defs": {"source": definition}}
