@@ -28,10 +28,13 @@ from byteways.record.columns import COLUMNS
 from byteways.record.warnings import ADVICE
 from byteways.topology.facts import FACTS
 from error_messages import error_messages
+from rooms import CORE, ROOMS, Room, lines_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 PLACE = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
+#: A row of the table of rooms: name and lines.
+ROOM_LINES = re.compile(r"^\| ([^|]+) \| [^|]+ \| ([\d,]+) \|", re.MULTILINE)
 VALUE_NAMES = {Path: "PATH", str: "TEXT", int: "INTEGER", float: "NUMBER"}
 
 
@@ -140,6 +143,32 @@ def mistake_example() -> str:
     raise ValueError("the guide's suite has no kernel-bulk to mistype")
 
 
+def rooms_table() -> str:
+    """The rooms of the package. Written lines stay while they are right within a tenth: few changes of code
+    change the page.
+    """
+    page = (DOCS / "concepts" / "architecture.md").read_text(encoding="utf-8")
+    written = {name: int(lines.replace(",", "")) for name, lines in ROOM_LINES.findall(page)}
+    rows = []
+    for room in ROOMS:
+        lines, before = lines_of(room), written.get(room_name(room), 0)
+        shown = (
+            before if abs(lines - before) <= lines / 10 else round(lines, -1 if lines < 1000 else -2) or lines
+        )
+        rows.append(
+            (room_name(room), room.says, f"{shown:,}", ", ".join(map(import_name, room.imports)) or "–")
+        )
+    return table(("room", "what it is for", "lines", "may import"), rows)
+
+
+def room_name(room: Room) -> str:
+    return room.name if room.modules else f"`{room.name.replace('.', '/')}/`"
+
+
+def import_name(name: str) -> str:
+    return "the native core" if name == CORE else name.replace(".", "/")
+
+
 def filters_list() -> str:
     options = (key for key in KEYS if key not in FIELDS)
     return f"- {_named(FIELDS)}: of every case.\n- {_named(options)}: options.\n"
@@ -200,6 +229,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "names-path": partial(names_table, "path"),
     "names-nearest": nearest_table,
     "mistake": mistake_example,
+    "rooms": rooms_table,
     "filters": filters_list,
     "commands": commands,
 }
