@@ -35,7 +35,7 @@ class Conversation:
 class Measurer:
     """Answers what it is told to, and notes how it was opened and restarted."""
 
-    core, session, host_bytes = "core", "session", 7
+    core, session, devices, host_bytes = "core", "session", "devices", 7
 
     def __init__(self, outcome: Any) -> None:
         self.outcome, self.did = outcome, []  # type: ignore[var-annotated]
@@ -186,12 +186,12 @@ def test_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a machine that is asked for twice, and an error of the driver that ends the worker."""
     monkeypatch.setattr(capabilities, "describe", lambda *told: {"told": told})
     answers, measurer, host = ask(monkeypatch, MEASURED, {"do": "probe"}, {"do": "probe"}, MEASURE)
-    assert answers[0] == {"did": "probe", "told": ("core", "session", 7, None, None)} == answers[1]
+    assert answers[0] == {"did": "probe", "told": ("core", "session", "devices", 7, None, None)} == answers[1]
     assert measurer.did == ["open", "restart 9"] and host.did == ["begin", "end"]
     assert answers[-1] == {"did": "lost"}
 
     (ruined,), measurer, _ = ask(monkeypatch, {"status": "ruined"}, {"do": "probe"}, MEASURE)
-    assert ruined == {"did": "probe", "told": ("core", "session", 7, None, None), "leaving": True}
+    assert ruined == {"did": "probe", "told": ("core", "session", "devices", 7, None, None), "leaving": True}
     assert measurer.did == ["open"]
 
     def fail(*_: Any) -> None:
@@ -205,11 +205,11 @@ def test_probes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_devices_are_listed_before_a_probe_of_some(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a probe of some GPUs that tries all, and an error that ends the worker."""
     monkeypatch.setattr(capabilities, "describe", lambda *told: {"told": told})
-    monkeypatch.setattr(capabilities, "list_devices", lambda session: {"gpu0": {"of": session}})
+    monkeypatch.setattr(capabilities, "list_devices", lambda devices: {"gpu0": {"of": devices}})
     some = {"do": "probe", "launcher": "mpirun -q", "gpus": ["gpu1"]}
     answers, _, _ = ask(monkeypatch, MEASURED, {"do": "devices"}, some, MEASURE)
-    assert answers[0] == {"did": "devices", "devices": {"gpu0": {"of": "session"}}}
-    assert answers[1]["told"] == ("core", "session", 7, "mpirun -q", ["gpu1"])
+    assert answers[0] == {"did": "devices", "devices": {"gpu0": {"of": "devices"}}}
+    assert answers[1]["told"] == ("core", "session", "devices", 7, "mpirun -q", ["gpu1"])
 
     def fail(session: object) -> object:
         raise RuntimeError("lost")

@@ -12,7 +12,7 @@ from byteways.plan.options import Option
 from byteways.units import format_size
 
 #: The values of a case requested by the named sweep.
-Values = Callable[[Case, str], tuple[str, ...]]
+ValuesOf = Callable[[Case, str], tuple[str, ...]]
 
 #: Any environment variable is a key: a suite may set what it likes.
 VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Za-z0-9_]+")
@@ -29,7 +29,7 @@ def _memories(case: Case) -> tuple[str, ...]:
     return tuple(dict.fromkeys(end.memory for end in ends))
 
 
-def _of_option(option: Option) -> Values:
+def _of_option(option: Option) -> ValuesOf:
     """Returns the values of an option: what a case leaves out has its default, if that is fixed."""
 
     def values(case: Case, sweep: str) -> tuple[str, ...]:
@@ -42,12 +42,12 @@ def _of_option(option: Option) -> Values:
     return values
 
 
-def _of_variable(name: str) -> Values:
+def _of_variable(name: str) -> ValuesOf:
     return lambda case, sweep: (case.environment[name],) if name in case.environment else ()
 
 
 #: Keys of every case.
-FIELDS: Mapping[str, Values] = {
+CASE_FIELDS: Mapping[str, ValuesOf] = {
     "interface": lambda case, sweep: (case.interface,),
     "pattern": lambda case, sweep: (case.pattern,),
     "path": lambda case, sweep: (case.path,),
@@ -63,8 +63,8 @@ FIELDS: Mapping[str, Values] = {
 }
 
 #: All keys but environment variables; one value of a case must match.
-KEYS: Mapping[str, Values] = {
-    **FIELDS,
+KEYS: Mapping[str, ValuesOf] = {
+    **CASE_FIELDS,
     **{name: _of_option(OPTIONS[name]) for name in sorted(OPTIONS)},
 }
 
@@ -85,6 +85,6 @@ def is_key(key: str) -> bool:
     return key in KEYS or VARIABLE.fullmatch(key) is not None
 
 
-def values_of(key: str) -> Values:
+def values_of(key: str) -> ValuesOf:
     """Returns what a key that is_key() is compared with."""
     return KEYS[key] if key in KEYS else _of_variable(key)

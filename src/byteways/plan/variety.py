@@ -9,7 +9,7 @@ from random import Random
 from typing import TypeAlias
 
 #: What a group of cases has, and how often: values of axes.
-Values: TypeAlias = Counter[Hashable]
+Counts: TypeAlias = Counter[Hashable]
 
 #: Up to so many groups, the next is the best of all that are left: the shipped suites have 1,008 at most, on
 #: 16 GPUs. The time grows with the square of the number; of more, the next is the best of DRAWN.
@@ -17,7 +17,7 @@ MOST_COMPARED = 1024
 DRAWN = 128
 
 
-def by_variety(groups: Sequence[Values]) -> Iterator[int]:
+def by_variety(groups: Sequence[Counts]) -> Iterator[int]:
     """Yields the index of every group: next the one whose values occurred least so far, on average; among
     equals, the first.
 
@@ -40,10 +40,10 @@ def by_variety(groups: Sequence[Values]) -> Iterator[int]:
 class _Drawn:
     """The groups among which the next is chosen."""
 
-    def __init__(self, groups: Sequence[Values], indices: Sequence[int]) -> None:
+    def __init__(self, groups: Sequence[Counts], indices: Sequence[int]) -> None:
         self._groups = groups
         self._telling = _telling(groups)
-        self._seen: Values = Counter()
+        self._seen: Counts = Counter()
         self._having: defaultdict[Hashable, dict[int, int]] = defaultdict(dict)  # how often, by place
         self._indices = [*indices]
         self._sums = [0] * len(indices)
@@ -82,10 +82,10 @@ class _Drawn:
         return taken
 
 
-def _telling(groups: Sequence[Values]) -> set[Hashable]:
+def _telling(groups: Sequence[Counts]) -> set[Hashable]:
     """Returns the values that distinguish groups: not those that every group has in equal parts."""
     parts: defaultdict[Hashable, set[float]] = defaultdict(set)
-    owners: Values = Counter()
+    owners: Counts = Counter()
     for group in groups:
         length = group.total()
         owners.update([*group])

@@ -16,7 +16,7 @@ from byteways.plan.interfaces import INTERFACES, is_memory_step, metric_of, move
 from byteways.plan.memory import is_managed
 from byteways.plan.pitched_rows import moves_rows, rows_of
 from byteways.plan.relays import paths_of
-from byteways.run.own_host import devices_of_own_host
+from byteways.run.work.own_host import devices_of_own_host
 from byteways.run.shared.health_users import GpuUsers
 from byteways.run.shared.host_memory import host_memory_bytes
 from byteways.run.shared.library_paths import library_directories
