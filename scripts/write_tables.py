@@ -21,7 +21,7 @@ from byteways import aliases, settings
 from byteways.cli.frame import VERBS
 from byteways.errors import BytewaysError
 from byteways.plan import suite
-from byteways.plan.filter_keys import FIELDS, KEYS
+from byteways.plan.filter_keys import CASE_FIELDS, KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
 from byteways.record import schema
 from byteways.record.columns import COLUMNS
@@ -170,8 +170,8 @@ def import_name(name: str) -> str:
 
 
 def filters_list() -> str:
-    options = (key for key in KEYS if key not in FIELDS)
-    return f"- {_named(FIELDS)}: of every case.\n- {_named(options)}: options.\n"
+    options = (key for key in KEYS if key not in CASE_FIELDS)
+    return f"- {_named(CASE_FIELDS)}: of every case.\n- {_named(options)}: options.\n"
 
 
 def _named(keys: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from byteways.plan.estimate import Estimator
 from byteways.plan.footprint import buffers
 from byteways.plan.interfaces import one_buffer
 from byteways.plan.suite_types import Sweep
-from byteways.plan.variety import Values, by_variety
+from byteways.plan.variety import Counts, by_variety
 
 #: Fraction of a time budget that is planned; the rest covers low estimates and the report.
 PLANNED_PART = 0.85
@@ -280,7 +280,7 @@ def _varied(items: Sequence[BudgetCase]) -> Iterator[BudgetCase]:
     """
     ranks = {size: rank for rank, size in enumerate(_spread({item.case.size_bytes for item in items}))}
     groups = _groups(sorted(items, key=lambda item: ranks[item.case.size_bytes]))
-    values: list[Values] = [
+    values: list[Counts] = [
         Counter(value for item in group for value in _axes(item.case).items()) for group in groups
     ]
     for index in by_variety(values):

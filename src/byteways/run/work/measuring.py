@@ -16,7 +16,6 @@ from byteways.plan.interfaces import INTERFACES, is_memory_step, metric_of, move
 from byteways.plan.memory import is_managed
 from byteways.plan.pitched_rows import moves_rows, rows_of
 from byteways.plan.relays import paths_of
-from byteways.run.work.own_host import devices_of_own_host
 from byteways.run.shared.health_users import GpuUsers
 from byteways.run.shared.host_memory import host_memory_bytes
 from byteways.run.shared.library_paths import library_directories
@@ -27,6 +26,7 @@ from byteways.run.work.energy import EnergyMeter
 from byteways.run.work.exporter import Exporter, ExporterLost, Exports, SimulatedExporter
 from byteways.run.work.health import FRESH_S, HealthMonitor, devices_of
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
+from byteways.run.work.own_host import devices_of_own_host
 from byteways.settings import gpus_wanted, kernel_cache
 from byteways.topology.sysfs_health import SysfsHealth
 from byteways.units import format_size
