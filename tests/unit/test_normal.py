@@ -133,6 +133,17 @@ def test_every_method_version_is_known() -> None:
         ends = (f"{rank}/{device}:{memory}" for rank in range(2))
         warmed.measure(interface, [(*ends, device)], 10.0, cache="warm")
     assert [since(record) for record in warmed.records[::3]] == [8, 4, 1]
+    renewed = Builder(sample_run.topology(2))
+    for interface, memory, size in (
+        ("kernel", "device", MIB),
+        ("copy", "device", MIB),
+        ("allocate", "pool", MIB),
+        ("allocate", "device", MIB),
+    ):
+        renewed.measure(interface, [(f"gpu0:{memory}", f"gpu0:{memory}", "gpu0")], 10.0, size=size)
+    for size in (MIB, 64 * MIB):
+        renewed.measure("pointer-chase", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 10.0, size=size)
+    assert [since(record) == 11 for record in renewed.records[::3]] == [True, False, True, False, True, False]
 
 
 def test_learning(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from byteways.explain.results.index import Index
 from byteways.plan.case import Case
 from byteways.plan.interface_rows import BARRIER
-from byteways.plan.interfaces import APPLICATIONS, counts_as_stream, is_scattered
+from byteways.plan.interfaces import APPLICATIONS, counts_as_stream, is_memory_step, is_scattered
 from byteways.record.libraries import version_of
 from byteways.record.record import Record
 
@@ -41,7 +41,7 @@ METHOD_CHANGES: tuple[tuple[int, Callable[[Record], bool]], ...] = (
     (8, lambda record: _timed_between_ranks(record)),  # untimed operations before each sample
     (9, lambda record: record.interface == "torch-copy"),  # in a stream of its own
     (10, lambda record: _by_own_loops(record) or _cold_in_one_memory(record) or _acknowledged(record)),
-    (11, lambda record: _by_own_loops(record)),  # one form of a kernel for each grid; pattern words
+    (11, lambda record: _by_new_forms(record) or _chases_in_a_cache(record) or _from_pool(record)),
 )
 
 
@@ -163,6 +163,24 @@ def _by_own_loops(record: Record) -> bool:
         return True
     on_gpus = ("kernel", "kernel-bulk", "kernel-2d", "direct", *APPLICATIONS)
     return record.interface in (("memcpy-stream",) if "cpu" in record.executor else on_gpus)
+
+
+def _by_new_forms(record: Record) -> bool:
+    """Whether a kernel with a form for each kind of grid, or a loop in registers on CPUs does the work."""
+    if counts_as_stream(record.interface) or is_scattered(record.interface):
+        return True
+    return record.interface in ("kernel", "kernel-bulk", "kernel-2d", "compute") and "gpu" in record.executor
+
+
+def _chases_in_a_cache(record: Record) -> bool:
+    """Whether a CPU walks so few lines that a batch now goes once round (native/timing)."""
+    small = record.interface == "pointer-chase" and record.size_bytes <= 4 << 20
+    return small and "cpu" in record.executor
+
+
+def _from_pool(record: Record) -> bool:
+    """Whether memory of a pool is allocated or released, without waiting."""
+    return is_memory_step(record.interface) and record.destination.endswith(":pool")
 
 
 def _cold_in_one_memory(record: Record) -> bool:
