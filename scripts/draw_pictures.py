@@ -3,7 +3,7 @@
     python -m scripts.draw_pictures [NAME ...]
 
 Chromium shows the report of a recorded run (`make examples`), and of runs that are simulated for it; NAME
-chooses among `readme`, `h200-x4` and RUNS. Each picture is a PNG of 255 colours, which keeps the tree light.
+chooses among `readme`, `h100-x2` and RUNS. Each picture is a PNG of 255 colours, which keeps the tree light.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.report.browser import Browser
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 BYTEWAYS = Path(sys.executable).parent / "byteways"
-RECORDED = ROOT / "examples" / "h200x4-rounds" / "quick"
+RECORDED = ROOT / "examples" / "h100x2" / "quick"
 #: Simulated for the docs, by the beginning of the pictures' names.
 RUNS = {"frontier-mi250x": "full", "elcap-mi300a": "full", "mi300x-8": "full"}
 #: Of one picture.
@@ -67,9 +67,9 @@ VIEWS = (
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or ["readme", "h200-x4", *RUNS]
+    wanted = sys.argv[1:] or ["readme", "h100-x2", *RUNS]
     with tempfile.TemporaryDirectory() as folder:
-        if {"readme", "h200-x4"} & {*wanted}:
+        if {"readme", "h100-x2"} & {*wanted}:
             report = Path(folder) / "recorded.html"
             _byteways("report", str(RECORDED), "--out", str(report))
             if "readme" in wanted:
@@ -80,8 +80,8 @@ def main() -> None:
                         f"readme-{'dark' if dark else 'light'}",
                         FOR_README,
                     )
-            if "h200-x4" in wanted:
-                _views(report, "report-h200-x4")
+            if "h100-x2" in wanted:
+                _views(report, "report-h100-x2")
         for machine, suite in RUNS.items():
             if machine in wanted:
                 run = Path(folder) / machine

@@ -21,11 +21,12 @@ from scripts.unpack_examples import unpack
 from tests.cli.called import byteways
 
 ROOT = Path(__file__).parents[2]
-#: Pages whose examples are run.
-PAGES = tuple(
+#: Guides of which every command is an example.
+GUIDES = tuple(
     ROOT / "docs" / f"{name}.md"
     for name in (
         "tutorial",
+        "guides/ask",
         "guides/for-performance-engineers",
         "guides/for-node-owners",
         "guides/for-code-authors",
@@ -33,6 +34,8 @@ PAGES = tuple(
         "guides/without-the-machine",
     )
 )
+#: Pages whose examples are run.
+PAGES = (ROOT / "README.md", *GUIDES)
 _INDENT, _PROMPT, _STATUS, _MORE = "    ", "$ byteways ", "; echo $?", "…"
 
 

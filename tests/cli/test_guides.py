@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.outputs_of_guides import PAGES, ROOT, Examples, commands
+from tests.cli.outputs_of_guides import GUIDES, PAGES, ROOT, Examples, commands
 
 
 @pytest.fixture(scope="module")
@@ -26,17 +26,17 @@ def test_examples_print_what_the_page_says(page: Path, examples: Examples) -> No
     assert examples.current(text).splitlines() == text.splitlines()
 
 
-def test_every_command_of_these_pages_is_run() -> None:
+def test_every_command_of_the_guides_is_run() -> None:
     """Catches a command in another form, which nothing runs."""
     loose = r"^    (?!\$ )(?:\S*/)?byteways .*$"
-    found = {page.name: re.findall(loose, page.read_text("utf-8"), re.MULTILINE) for page in PAGES}
+    found = {page.name: re.findall(loose, page.read_text("utf-8"), re.MULTILINE) for page in GUIDES}
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
 def test_a_stranger_finds_them() -> None:
     """Catches a guide that the first page of the documentation does not name."""
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert [page.name for page in PAGES if f"{page.stem}.md)" not in index] == []
+    assert [page.name for page in GUIDES if f"{page.stem}.md)" not in index] == []
 
 
 def test_an_output_may_be_cut_short(examples: Examples) -> None:

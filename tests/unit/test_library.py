@@ -180,7 +180,7 @@ def test_interrupting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches an example that a reader would copy and that fails."""
-    recorded("h200x4-rounds/full")
+    recorded("h100x2/full")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(GUIDE.parents[2] / "examples")
     blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
