@@ -11,6 +11,7 @@ from byteways.explain.best.wording_rankings import better_way, margin, named_way
 from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import differ, with_span
 from byteways.explain.claims.wording import (
     alike,
@@ -124,14 +125,14 @@ def test_equal_words_are_told_apart() -> None:
     """Catches two figures for one thing where only a detail says in what the two differ."""
     plain, inplace = found(on(PAIRS[0], 5.0), on(PAIRS[0], 10.0, options={"in_place": "yes"}))
     said = [
-        finding(f"MPI allreduce of 8 ranks reaches {rate:g} GB/s at 1 MiB", "", 1.0, (cell,))
+        finding(f"MPI allreduce of 8 ranks reaches {rate:g} GB/s at 1 MiB", "", Priority.COLLECTIVE, (cell,))
         for rate, cell in ((5, plain), (10, inplace))
     ]
     apart = [one.title for one in disambiguate_titles(said)]
     assert apart == [f"{said[0].title} [default settings]", f"{said[1].title} [in_place=yes]"]
     ways = found(on(PAIRS[0], 5.0, access="write"), on(PAIRS[0], 10.0, by=PAIRS[0][1], access="read"))
     by = [
-        replace(one, results=finding("", "", 1.0, (cell,)).results)
+        replace(one, results=finding("", "", Priority.COLLECTIVE, (cell,)).results)
         for one, cell in zip(said, ways, strict=True)
     ]
     assert [one.title.rpartition(" [")[2] for one in disambiguate_titles(by)] == [

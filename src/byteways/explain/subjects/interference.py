@@ -11,6 +11,7 @@ from typing import Any
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import keeps_speed, longer_by, no_difference, not_slowed, shorter_during
 from byteways.explain.display.topic import Topic, TopicTable
@@ -200,7 +201,6 @@ def _figure(cell: Result) -> str:
     return short_time(cell.value)
 
 
-COSTS_IMPORTANCE, UNEXPLAINED_COST_IMPORTANCE = 700.0, 300.0
 #: Number of transfers that a title names; the table has all.
 NAMED_TRANSFERS = 3
 
@@ -248,9 +248,8 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
         detail += f"The transfers keep (medians): {listed(kept)}."
     figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
     claims = [pair.claim for pair in pairs if pair.together]
-    return finding(
-        title, detail.strip(), COSTS_IMPORTANCE if named else UNEXPLAINED_COST_IMPORTANCE, figures, claims
-    )
+    priority = Priority.TRANSFER_COST if named else Priority.TRANSFER_COST_UNCLEAR
+    return finding(title, detail.strip(), priority, figures, claims)
 
 
 def _named(cell: Result) -> str:

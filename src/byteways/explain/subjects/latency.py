@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import longer, multiple, no_difference
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
@@ -14,8 +15,6 @@ from byteways.explain.results.summary import Part, Result, ResultGroup, gpu_cach
 from byteways.explain.subjects.ranks import time_said
 from byteways.topology.model import Device
 from byteways.units import format_size
-
-GPU_LATENCY, CPU_LATENCY = 420.0, 393.5
 
 #: A working set represents a cache level if it fills at most this fraction of it: more would miss.
 FILLS = 0.75
@@ -43,7 +42,7 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
     who = f"median of {few}{each[-1]} GPUs" if each[-1] > 1 else f"measured on {listed(walkers)}"
     size = levels[0][1].cells[0].record.size_bytes
     detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
-    yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
+    yield finding(title, detail, Priority.GPU_LATENCY, [group for _, group in levels], claims)
 
 
 def levels_of_gpus(index: Index) -> list[tuple[str, ResultGroup]]:
@@ -103,7 +102,7 @@ def cpu_caches(index: Index) -> Iterator[Finding]:
         detail += f"the last takes {longer(claim)} the first."
     else:
         detail += f"{no_difference(('the first', 'the last'), [claim]).removesuffix(',')}."
-    yield finding(title, detail, CPU_LATENCY, [group for _, group in steps], [claim])
+    yield finding(title, detail, Priority.CPU_LATENCY, [group for _, group in steps], [claim])
 
 
 def levels_of_cpu(index: Index) -> tuple[str, list[tuple[str, ResultGroup]]]:

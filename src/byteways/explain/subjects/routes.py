@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import of_peak, percent, rate, span, way
 from byteways.explain.claims.wording import faster, faster_directly, least_gain, less
 from byteways.explain.display.grids import Grid, GridRow
@@ -169,7 +170,6 @@ def gains(found: Sequence[Result]) -> list[RouteGain]:
 
 
 #: Above the finding on the fastest interface: multi-path gains are unexpected.
-ROUTE = 610.0
 
 
 def routes(index: Index) -> Iterator[Finding]:
@@ -202,7 +202,7 @@ def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
         detail += faster_directly(way(direct.variant), claim)
         results.append(direct)
         claims.append(claim)
-    return finding(title, detail, ROUTE, results, claims)
+    return finding(title, detail, Priority.ROUTE_GAIN, results, claims)
 
 
 def _faster_direct(index: Index, gain: RouteGain) -> tuple[Claim, Result] | None:
@@ -233,7 +233,7 @@ def _lost(gain: RouteGain) -> Finding:
         f"The links that the paths share are those of the direct path: "
         f"{gain.best.record.peak_source or 'their peak is not known'}."
     )
-    return finding(title, detail, ROUTE - 200, (gain.best, gain.straight), [gain.claim])
+    return finding(title, detail, Priority.RELAYS_LOSE, (gain.best, gain.straight), [gain.claim])
 
 
 def _paths(gain: RouteGain) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from byteways.explain.claims.finding import Finding
+from byteways.explain.claims.finding import Finding, notice
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import percent
 from byteways.explain.results.blamed_ranks import device_of, stragglers_of
 from byteways.explain.results.case_names import describe
@@ -17,7 +18,6 @@ from byteways.record.record import Record
 from byteways.record.stragglers import Straggler
 from byteways.units import format_size, short_time
 
-STRAGGLER = 640.0
 #: From so many ranks without a CPU on, their number is told instead of their names.
 MANY = 4
 
@@ -74,10 +74,10 @@ def _where(record: Record, found: Straggler) -> str:
 
 def _finding(title: str, example: Record, which: str = "") -> Finding:
     advice = next(one.advice for one in example.warnings if one.id == "straggler")
-    return Finding(
+    return notice(
         title,
         f"For example {which}{describe(example)}, {format_size(example.size_bytes)}. {advice}",
-        STRAGGLER,
+        Priority.STRAGGLER,
     )
 
 
