@@ -133,7 +133,7 @@ def threads(index: Index) -> Iterator[Finding]:
     elif claim.trails:
         title = f"{used} threads copy {slower(claim)} than one"
     else:
-        title = sentence(no_difference((f"{used} threads", "one"), [claim]).removesuffix(","))
+        title = sentence(no_difference((f"{used} threads", "one"), [claim]))
     title += f": {with_span(many_cell)} vs {with_span(one_cell)} GB/s"
     yield finding(title, where, Priority.HOST_THREADS, (many_cell, one_cell), [claim])
 

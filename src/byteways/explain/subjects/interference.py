@@ -231,12 +231,12 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     else:
         told = no_difference(("alone", "during transfers"), [pair.claim for pair in unsure]) if unsure else ""
         none = "no slowdown during transfers" if ranked else "no transfer ran at the same time"
-        title = f"{what}: {told.removesuffix(',') or none}"
+        title = f"{what}: {told or none}"
     detail = f"{not_slowed([pair.claim for pair in spared])} during {listed(free)}. " if free else ""
     if unsure and named:
         names = ("alone", f"during {listed([pair.beside for pair in unsure])}")
         told = no_difference(names, [pair.claim for pair in unsure])
-        detail += f"{sentence(told.removesuffix(','))}. "
+        detail += f"{sentence(told)}. "
     if quicker:
         told = shorter_during([pair.beside for pair in quicker], [pair.claim for pair in quicker])
         detail += f"{told}. "

@@ -101,7 +101,7 @@ def cpu_caches(index: Index) -> Iterator[Finding]:
     if claim.leads:
         detail += f"the last takes {longer(claim)} the first."
     else:
-        detail += f"{no_difference(('the first', 'the last'), [claim]).removesuffix(',')}."
+        detail += f"{no_difference(('the first', 'the last'), [claim])}."
     yield finding(title, detail, Priority.CPU_LATENCY, [group for _, group in steps], [claim])
 
 

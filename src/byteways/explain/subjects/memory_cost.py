@@ -293,7 +293,7 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
     if worst.longer:
         title = f"Registering {size} for copies {where} never pays off"
     elif worst.copies is None:
-        told = no_difference(("registered", "pageable memory"), [worst.claim]).removesuffix(",")
+        told = no_difference(("registered", "pageable memory"), [worst.claim])
         title = f"Registering {size} for copies {where}: {told}"
     else:
         title = f"Registering {size} pays off after {count(worst.copies, 'copy', 'copies')} {where}"
@@ -390,7 +390,7 @@ def _pool(device: str, allocate: tuple[Result, Result], free: tuple[Result, Resu
         )
     else:
         told = no_difference((claim.first.name, claim.second.name), [claim])
-        title = f"Allocating {size}: {told.removesuffix(',')}"
+        title = f"Allocating {size}: {told}"
     return finding(title, detail, Priority.POOLS, figures, [claim])
 
 

@@ -234,7 +234,7 @@ def _places(where: str, members: Sequence[Result], others: str = "") -> Finding:
     near = [place for (place, _), claim in zip(rest, claims, strict=True) if not claim.leads]
     far = [(*one, claim) for one, claim in zip(rest, claims, strict=True) if claim.leads]
     title = f"{where}, one-way latency is {_half_time(first)}"
-    title += f"; {no_difference([best, *near], level).removesuffix(',')}" if near else f" {best}"
+    title += f"; {no_difference([best, *near], level)}" if near else f" {best}"
     if far:
         said = [f"{longer_by(claim)} {place} ({_half_time(group)})" for place, group, claim in far]
         title += f", {listed(said)}"

@@ -162,7 +162,7 @@ def _no_gain(some: Sequence[Submission]) -> Finding:
         cell for one in some for way in METHOD_PHRASES for _, *both in one.beside_calls(way) for cell in both
     ]
     claims = [claim for one in some for way in METHOD_PHRASES for _, claim, *_ in _compared(one, way)]
-    told = no_difference((*ways, "single calls"), claims).removesuffix(",")
+    told = no_difference((*ways, "single calls"), claims)
     title = f"Submission: {told}: {listed(named)}"
     detail = f"Gated rates: the host enqueues ahead of the device. {_host(some[0])}"
     return finding(title, detail.strip(), Priority.SUBMISSION_NO_GAIN, figures, claims)
