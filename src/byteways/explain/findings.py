@@ -5,7 +5,6 @@ Every sentence is rendered from claims and results that are computed from record
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -37,31 +36,20 @@ def findings(run: RecordedRun) -> list[Finding]:
 def disambiguate_titles(found: Sequence[Finding]) -> list[Finding]:
     """Returns the findings; those that would give one thing two figures say in what they differ.
 
-    Sentences of equal words and unequal figures are about different settings or paths.
+    One thing is what a title names, apart from its figures (`Finding.about`).
     """
-    told = {id(one): one for one in found}
-    for same in group_by((one for one in found if one.results), lambda one: _words(one.title)).values():
-        if len({one.title for one in same}) < 2:
-            continue
+    differ = {}
+    several = group_by(
+        (one for one in found if one.about and one.results), lambda one: (one.priority, one.about)
+    )
+    for same in several.values():
         traits = [_traits(one.results[0]) for one in same]
-        differ = [name for name in traits[0] if len({each[name] for each in traits}) > 1]
+        names = [name for name in traits[0] if len({each[name] for each in traits}) > 1]
         for one, each in zip(same, traits, strict=True):
-            apart = ", ".join(each[name] for name in differ if each[name])
-            if apart and apart not in one.title:
-                told[id(one)] = replace(one, title=f"{one.title} [{apart}]")
-    return [told[id(one)] for one in found]
-
-
-#: A figure with its unit. Sizes, counts and classes of links are no figures: they tell what a sentence is of.
-_NUMBER = re.compile(
-    r"(?<!routed, )(?<![\w.×=])\d+(?:\.\d+)?(?: (?:GB/s|%|[nµm]?s|times|×)(?!\w)|(?= to \d))"
-)
-#: Data warnings at the end of a sentence.
-_WARNINGS = re.compile(r" \([a-z ,-]+(?:: \d+ of \d+ results)?[^()]*\)$")
-
-
-def _words(title: str) -> str:
-    return _NUMBER.sub("#", _WARNINGS.sub("", title))
+            differ[id(one)] = ", ".join(each[name] for name in names if each[name])
+    return [
+        replace(one, title=f"{one.title} [{what}]") if (what := differ.get(id(one))) else one for one in found
+    ]
 
 
 def _traits(result: Operand) -> dict[str, str]:

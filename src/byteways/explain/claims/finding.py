@@ -6,7 +6,7 @@ records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -37,10 +37,11 @@ class Finding:
     claims: tuple[Claim, ...] = ()
     results: tuple[Operand, ...] = ()
     rests_on: tuple[str, ...] = ()
+    about: tuple[Hashable, ...] = ()  # what the title names, apart from figures, if others may name it, too
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units."""
-        plain = {name: value for name, value in vars(self).items() if name != "priority"}
+        plain = {name: value for name, value in vars(self).items() if name not in ("priority", "about")}
         return {
             **plain,
             "claims": [claim.to_json() for claim in self.claims],
@@ -56,6 +57,7 @@ def finding(
     claims: Iterable[Claim] = (),
     *,
     more: float = 0.0,
+    about: tuple[Hashable, ...] = (),
 ) -> Finding:
     """Returns a finding on these results, with importance by the reader's gain.
 
@@ -66,6 +68,7 @@ def finding(
         results: The results that it quotes.
         claims: The comparisons that it makes.
         more: Orders several findings of one entry; added to its weight.
+        about: All that the title names apart from figures, where other findings may name the same.
     """
     claims = tuple(claims)
     rests_on = dict.fromkeys(what for claim in claims for what in claim.rests_on)
@@ -81,6 +84,7 @@ def finding(
         claims,
         tuple(operand(one) for one in results),
         tuple(rests_on),
+        about,
     )
 
 

@@ -204,7 +204,8 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
             f"Ranks {members_of(best)}; out of {len(some)} choices of transport, memory and settings. The "
             "pattern stands for an application's communication, not for the application."
         )
-        yield finding(title, detail, Priority.HALO_TRANSPORT, (naive[0], best), (claim,))
+        about = what, timed_of(best), names
+        yield finding(title, detail, Priority.HALO_TRANSPORT, (naive[0], best), (claim,), about=about)
 
 
 def _timed_problem(cell: Result) -> Hashable:

@@ -204,7 +204,12 @@ def launches(index: Index) -> Iterator[Finding]:
         if cost.label == "GPU: launch" and (said := _paces(cost)):
             title = f"GPU kernel launch: {said}"
             yield finding(
-                title, _submit(cost), Priority.KERNEL_LAUNCH, cost.cells, [cost.claim] if cost.claim else ()
+                title,
+                _submit(cost),
+                Priority.KERNEL_LAUNCH,
+                cost.cells,
+                [cost.claim] if cost.claim else (),
+                about=(cost.label,),
             )
 
 

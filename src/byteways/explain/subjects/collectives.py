@@ -315,4 +315,6 @@ def _finding(members: Sequence[Result], ranks: int, waited: Sequence[Result]) ->
     for cell in waited:
         detail += f" A barrier takes {time_said(time_of(cell))}."
     ends = [first] if last is first else [first, last]
-    return finding(title, detail, Priority.COLLECTIVE, [*ends, *waited])
+    sizes = tuple(cell.record.size_bytes for cell in ends)
+    about = library(first), ranks, how, sizes
+    return finding(title, detail, Priority.COLLECTIVE, [*ends, *waited], about=about)

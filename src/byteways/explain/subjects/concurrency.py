@@ -116,12 +116,23 @@ def _bidirectional_lost(
         )[0]
         verb = losing_most(worst.record.path) if len(both.cells) > 1 else worst.record.path
         return finding(
-            title, f"{detail} {verb}: {_split(worst)}.", Priority.BIDIRECTIONAL_LOSS, (both, alone), [claim]
+            title,
+            f"{detail} {verb}: {_split(worst)}.",
+            Priority.BIDIRECTIONAL_LOSS,
+            (both, alone),
+            [claim],
         )
     if claim.equal:
         title = f"{where}, running both directions at once has {no_loss(claim)}: {moves}"
         detail += f" Measured alone, the directions add up to {rate(alone)} GB/s."
-        return finding(title, detail, Priority.BIDIRECTIONAL_NO_LOSS, (both, alone), [claim])
+        return finding(
+            title,
+            detail,
+            Priority.BIDIRECTIONAL_NO_LOSS,
+            (both, alone),
+            [claim],
+            about=(where, same.interface),
+        )
     return None
 
 

@@ -212,7 +212,9 @@ def _ranked(same: Sequence[Energy]) -> Finding:
         f"at least {min(one.duration_s for one in same):.1f} s and "
         f"{min(one.updates for one in same)} steps."
     )
-    return finding(title, detail, Priority.ENERGY, [one.cell for one in ordered], beside.values())
+    return finding(
+        title, detail, Priority.ENERGY, [one.cell for one in ordered], beside.values(), about=(between, *ties)
+    )
 
 
 def _beside(one: Energy, first: Energy, ways: int) -> Claim:

@@ -249,7 +249,8 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
     claims = [pair.claim for pair in pairs if pair.together]
     priority = Priority.TRANSFER_COST if named else Priority.TRANSFER_COST_UNCLEAR
-    return finding(title, detail.strip(), priority, figures, claims)
+    about = what, *(pair.beside for pair in costly)
+    return finding(title, detail.strip(), priority, figures, claims, about=about)
 
 
 def _named(cell: Result) -> str:

@@ -264,4 +264,11 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
     )
     if len(curves) > 1:
         detail += f" {largest(f'increase of {len(curves)} kinds of load')}"
-    return finding(title, detail, Priority.LOADED_LATENCY, (idle, cell), [one[0] for one in found])
+    return finding(
+        title,
+        detail,
+        Priority.LOADED_LATENCY,
+        (idle, cell),
+        [one[0] for one in found],
+        about=(walk.memory, walk.walker, curve.load),
+    )

@@ -106,6 +106,7 @@ def message_rate(index: Index) -> Iterator[Finding]:
             part for part in (f"Ranks {members_of(most)}", memory(most), settings(most)) if part
         )
         alone = smallest.get(2)
+        about = pairs, library(most), size
         results = [most]
         claims: list[Claim] = []
         if alone is not None and alone is not most:
@@ -117,4 +118,4 @@ def message_rate(index: Index) -> Iterator[Finding]:
             detail += f". One pair alone: {_supported(alone)} million"
             results.append(alone)
             claims.append(claim)
-        yield finding(title, f"{detail}.", Priority.MESSAGE_RATE, results, claims)
+        yield finding(title, f"{detail}.", Priority.MESSAGE_RATE, results, claims, about=about)

@@ -256,7 +256,9 @@ def latency(index: Index) -> Iterator[Finding]:
         time = time_said(half(smallest))
         title = f"{lead}, an {library(first)} message of {format_size(size)} takes {time}"
         detail = f"Half of a round trip, {paths_of(smallest)}, {memory(first)}{_with(first)}."
-        yield finding(title, detail, Priority.MESSAGE_LATENCY, (smallest,))
+        yield finding(
+            title, detail, Priority.MESSAGE_LATENCY, (smallest,), about=(lead, library(first), size)
+        )
 
 
 def lead_of(index: Index, cell: Result, others: Iterable[Result]) -> str:
@@ -311,7 +313,7 @@ def bandwidth(index: Index) -> Iterator[Finding]:
             title += f" and half of that at {format_size(middle)}"
             quoted.append(sizes[middle])
         detail = f"{sentence(paths_of(best))}, {memory(first)}{_with(first)}, interval {span(best)} GB/s."
-        yield finding(title, detail, Priority.MESSAGE_BANDWIDTH, quoted)
+        yield finding(title, detail, Priority.MESSAGE_BANDWIDTH, quoted, about=(lead, library(first), size))
 
 
 def compared_with_copy(index: Index) -> Iterator[Finding]:
@@ -358,5 +360,10 @@ def _beside(lead: str, sent: ResultGroup, plain: Sequence[ResultGroup], ways: in
     place = f"{fastest.interface} moves the same bytes within one process, {fastest.path}"
     detail = "; ".join([f"{memory(first)}{_with(first)}", place, *told[1:]]) + "."
     yield finding(
-        f"{lead}: {told[0]}", sentence(detail), Priority.MESSAGE_BESIDE_COPY, (sent, *plain), claims
+        f"{lead}: {told[0]}",
+        sentence(detail),
+        Priority.MESSAGE_BESIDE_COPY,
+        (sent, *plain),
+        claims,
+        about=(lead, library(first)),
     )
