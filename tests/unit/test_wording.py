@@ -133,3 +133,13 @@ def test_nothing_edits_what_was_worded() -> None:
         if (calls := edits(path.read_text(encoding="utf-8"), words))
     }
     assert found == {}
+
+
+def test_explain_edits_no_sentence_of_a_simulated_run() -> None:
+    """Catches "measured" replaced in a finished sentence: whoever makes it is given a voice."""
+    found = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted((PACKAGE / "explain").rglob("*.py"))
+        if "relabel_as_simulated" in path.read_text(encoding="utf-8")
+    ]
+    assert found == []

@@ -15,7 +15,6 @@ from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, group_by
 from byteways.explain.subjects import FINDINGS
-from byteways.record.simulation_mark import relabel_as_simulated
 
 __all__ = ["Finding", "findings"]
 
@@ -29,7 +28,8 @@ def findings(run: RecordedRun) -> list[Finding]:
     index = Index.of(run)
     found = disambiguate_titles([finding for rule in FINDINGS for finding in rule(index)])
     if index.simulated:
-        found = [_of_a_model(finding) for finding in found]
+        # Marked one by one, as each may be quoted alone.
+        found = [replace(finding, title=f"Simulated: {finding.title}") for finding in found]
     return sorted(found, key=lambda finding: -finding.importance)
 
 
@@ -68,9 +68,3 @@ def _traits(result: Operand) -> dict[str, str]:
 
 #: Paths that tell findings apart, at most.
 _PATHS = 4
-
-
-def _of_a_model(finding: Finding) -> Finding:
-    """Returns the finding as worded for a simulated run, even if quoted alone."""
-    title, detail = relabel_as_simulated(finding.title, True), relabel_as_simulated(finding.detail, True)
-    return replace(finding, title=f"Simulated: {title}", detail=detail)

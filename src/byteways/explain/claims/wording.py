@@ -20,6 +20,7 @@ from byteways.explain.claims.phrases import (
     supported,
 )
 from byteways.explain.results.counting import count, listed
+from byteways.record.simulation_mark import Voice
 from byteways.units import three_digits
 
 #: Smaller factors are worded as percentages.
@@ -361,11 +362,11 @@ def _more(claim: Claim) -> str:
     return f"{gain_of(lead)} more" if lead.effect < 2 else f"{by_factor(lead)} as much"
 
 
-def all_as_predicted(cases: int, lacking: int) -> str:
+def all_as_predicted(cases: int, lacking: int, voice: Voice) -> str:
     """'All 12 concurrent cases', '12 of 40 concurrent cases …' if others have no prediction."""
     if not lacking:
         return f"All {cases} concurrent cases"
-    return f"{cases} of {cases + lacking} concurrent cases (those with all flows measured alone)"
+    return f"{cases} of {cases + lacking} concurrent cases (those with all flows {voice.measured} alone)"
 
 
 def slower_copies(sizes: str, claims: Sequence[Claim]) -> str:

@@ -11,7 +11,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority, if_assumed, worth
-from byteways.explain.claims.phrases import gb, of_peak, rate, way
+from byteways.explain.claims.phrases import gb, of_peak, rate, sentence, way
 from byteways.explain.claims.wording import largest, less, losing_most, no_loss, part_kept
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count, listed
@@ -19,6 +19,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.plan.interfaces import one_buffer
+from byteways.record.simulation_mark import Voice
 from byteways.record.warnings import Warning
 from byteways.units import format_size
 
@@ -87,7 +88,7 @@ def _bidirectional(index: Index, where: str, some: Sequence[Result]) -> Iterator
     for members in group_by(judged, lambda cell: cell.variant).values():
         size = broadest_size(members)
         compared = compare_with_alone(index, [cell for cell in members if cell.record.size_bytes == size])
-        if compared and (found := _bidirectional_lost(where, size, *compared)):
+        if compared and (found := _bidirectional_lost(where, size, *compared, index.voice)):
             yield found
 
 
@@ -103,7 +104,7 @@ def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
 
 
 def _bidirectional_lost(
-    where: str, size: int, claim: Claim, both: ResultGroup, alone: ResultGroup
+    where: str, size: int, claim: Claim, both: ResultGroup, alone: ResultGroup, voice: Voice
 ) -> Finding | None:
     """Reports the loss of bidirectional transfers, or that it is negligible; None if inconclusive."""
     same = both.cells[0].variant
@@ -124,7 +125,7 @@ def _bidirectional_lost(
         )
     if claim.equal:
         title = f"{where}, running both directions at once has {no_loss(claim)}: {moves}"
-        detail += f" Measured alone, the directions add up to {rate(alone)} GB/s."
+        detail += f" {sentence(voice.measured)} alone, the directions add up to {rate(alone)} GB/s."
         return finding(
             title,
             detail,
@@ -183,7 +184,7 @@ def _fan_finding(
         # Compare with the peak if the links allow less than the sum of single flows.
         if hub_is_cpu or best.peak is None or best.peak >= alone.value:
             width = len(best.cells[0].record.flows)
-            title += f", {part_kept(claim)} of the {width} measured alone ({rate(alone)})"
+            title += f", {part_kept(claim)} of the {width} {index.voice.measured} alone ({rate(alone)})"
             results.append(alone)
             claims.insert(0, claim)
     detail = _fan_detail(index, best.cells[0], members) + others_of(ranking)

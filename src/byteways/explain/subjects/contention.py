@@ -16,6 +16,7 @@ from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.case import PATTERNS
+from byteways.record.simulation_mark import Voice
 from byteways.topology.model import Topology
 from byteways.topology.packages import packed, spread
 from byteways.units import format_size
@@ -251,7 +252,7 @@ def bottlenecks(index: Index) -> Iterator[Finding]:
     if unexplained:
         yield _unexplained(unexplained)
     if not predicted.held_back and len(predicted.cases) >= LEAST_PREDICTED:
-        yield from _as_predicted(predicted)
+        yield from _as_predicted(predicted, index.voice)
 
 
 def _named(same: Sequence[Bottleneck]) -> Finding:
@@ -306,13 +307,14 @@ def _unexplained(cases: Sequence[Together]) -> Finding:
     return finding(title, detail, Priority.UNEXPLAINED_LOSS, (worst.cell,), [case.claim for case in cases])
 
 
-def _as_predicted(predicted: Predictions) -> Iterator[Finding]:
+def _as_predicted(predicted: Predictions, voice: Voice) -> Iterator[Finding]:
     """Reports that all cases reach their predictions; nothing if one does not, although not significantly."""
     cases = predicted.cases
     ratios = sorted(case.kept for case in cases)
     if ratios[0] < HELD_BACK:
         return
-    title = f"{all_as_predicted(len(cases), predicted.lacking)} perform as predicted from single-flow rates"
+    all_cases = all_as_predicted(len(cases), predicted.lacking, voice)
+    title = f"{all_cases} perform as predicted from single-flow rates"
     least, most = (f"{100 * ratio:.0f}" for ratio in (ratios[0], ratios[-1]))
     share = f"{least} %" if least == most else f"Between {least} and {most} %"
     detail = f"{share} of the prediction from single-flow rates and links."

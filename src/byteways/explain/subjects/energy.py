@@ -257,11 +257,11 @@ def no_energy(index: Index) -> Iterator[Finding]:
     cases = count(sum(len(each.cells) for each in reasons), "case")
     measured = energies(index.cells)
     title = (
-        f"No energy result for {cases}: {reasons[0].reason}"
+        f"No energy result for {cases}: {index.voice.quote(reasons[0].reason)}"
         if len(reasons) == 1
         else f"No energy result for {cases}"
     )
-    told = [f"{each.reason} ({count(len(each.cells), 'case')})" for each in reasons]
+    told = [f"{index.voice.quote(each.reason)} ({count(len(each.cells), 'case')})" for each in reasons]
     detail = "" if len(reasons) == 1 else f"{'; '.join(told)}. "
     detail += "Their other results are unaffected." if measured else "This run has no energy results."
     yield notice(title, detail, Priority.NO_ENERGY)

@@ -287,7 +287,7 @@ def landing(index: Index) -> Iterator[Finding]:
     parts = []
     for path, same in list(by_path.items())[:_MOST_PATHS]:
         cases = count(len({record.case_id for record in same}), "case")
-        parts.append(f"{path} ({cases}): {same[0].reason}.")
+        parts.append(f"{path} ({cases}): {index.voice.quote(str(same[0].reason))}.")
     yield notice(title, " ".join(parts), Priority.PAGES_LANDING)
 
 

@@ -18,6 +18,7 @@ from byteways.explain.display.grids import Grid, GridRow
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind, unidirectional
 from byteways.explain.results.summary import Result, group_by
+from byteways.record.simulation_mark import Voice
 from byteways.units import format_size
 
 STRAIGHT = "straight"
@@ -179,7 +180,7 @@ def routes(index: Index) -> Iterator[Finding]:
         if best.claim.leads:
             yield _gained(index, best, some)
         elif best.claim.trails:
-            yield _lost(best)
+            yield _lost(best, index.voice)
 
 
 def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
@@ -223,7 +224,7 @@ def _faster_direct(index: Index, gain: RouteGain) -> tuple[Claim, Result] | None
     return (claim, direct) if claim.leads else None
 
 
-def _lost(gain: RouteGain) -> Finding:
+def _lost(gain: RouteGain, voice: Voice) -> Finding:
     size = format_size(gain.best.record.size_bytes)
     title = (
         f"Relays do not pay off on {gain.path}: {_paths(gain)} reach {rate(gain.best)} GB/s at {size}, "
@@ -231,7 +232,7 @@ def _lost(gain: RouteGain) -> Finding:
     )
     detail = (
         f"The links that the paths share are those of the direct path: "
-        f"{gain.best.record.peak_source or 'their peak is not known'}."
+        f"{voice.quote(gain.best.record.peak_source or 'their peak is not known')}."
     )
     return finding(title, detail, Priority.RELAYS_LOSE, (gain.best, gain.straight), [gain.claim])
 

@@ -242,7 +242,7 @@ def _saturation(index: Index, curves: list[Saturation]) -> Finding:
     units = compute_units_name(index.topology.device(first.executor)) if processors else ""
     of = f" {first.executor} has {processors} {units}." if processors else ""
     if fewest := [curve.interface for curve in able if curve.enough[0] == curve.points[0][0]]:
-        of += f" Fewer blocks were not measured for {listed(fewest)}."
+        of += f" Fewer blocks were not {index.voice.measured} for {listed(fewest)}."
     within = f"Within {percent(NEAR_BEST)} of the best of each"
     detail = f"{within}, {format_size(first.size_bytes)}: {listed(ends)}.{of}"
     results = [curve.best[1] for curve in order]

@@ -44,7 +44,8 @@ def claims_repeated(index: Index) -> Iterator[Finding]:
         return
     study = outcome.study
     title = f"{study.authors} {study.year}, {outcome.summary()}"
-    yield notice(title, outcome.contradictions(), Priority.REPEATED_STUDY)
+    quote = index.voice.quote  # the studies' own words know no voice
+    yield notice(quote(title), quote(outcome.contradictions()), Priority.REPEATED_STUDY)
 
 
 def _outcome(run: RecordedRun) -> StudyOutcome | None:
