@@ -20,8 +20,8 @@ _WORDS = {
     "measurements": "simulations",
     "measure": "simulate",
 }
-#: Matches such words; file names and quotations stay.
-_CLAIM = re.compile(r"“[^”]*”|\bmeasur(?:ed?|es|ing|ements?)\b(?!\.jsonl)", re.IGNORECASE)
+#: Matches such words; quotations, file names and anchors of the page (`#not-measured`) stay.
+_CLAIM = re.compile(r"“[^”]*”|(?<![\w/-])measur(?:ed?|es|ing|ements?)(?![\w-]|\.\w)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
