@@ -134,7 +134,6 @@ ROOMS = (
             "explain.subjects",
             "explain.claims",
             "explain.results",
-            "record",
             "plan",
         ),
     ),

@@ -272,7 +272,8 @@ def test_words_of_a_simulated_run() -> None:
     text = "Measured by measuring: 3 measurements measured, measurements.jsonl"
     assert relabel_as_simulated(text, False) == text
     assert relabel_as_simulated("Measured by measuring", True) == "Simulated by simulating"
-    assert relabel_as_simulated("unmeasured, measurements.jsonl", True) == "unmeasured, measurements.jsonl"
+    for name in ("unmeasured", "measurements.jsonl", "docs/reference/measured-h200x4.md", "not-measured"):
+        assert relabel_as_simulated(f"{name}, measured.", True) == f"{name}, simulated."
 
 
 def test_list_machines(capsys: pytest.CaptureFixture[str]) -> None:

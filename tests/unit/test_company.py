@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.claims.finding import NO_DIFFERENCE_IMPORTANCE
+from byteways.explain.claims.importance import NO_DIFFERENCE_IMPORTANCE
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases, concurrent
 from byteways.explain.results.summary import cells

@@ -14,8 +14,8 @@ from byteways.explain.best.ranking import rank
 from byteways.explain.best.wording_rankings import better_way, margin
 from byteways.explain.claims.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim
 from byteways.explain.claims.compare import compare, moved, summed, unsteady
-from byteways.explain.claims.phrases import supported, times
-from byteways.explain.claims.wording import faster, no_loss
+from byteways.explain.claims.phrases import supported
+from byteways.explain.claims.wording import by_factor, faster, no_loss
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import Spread, for_many, student
 from byteways.explain.results.summary import Result, cells, pool
@@ -358,8 +358,7 @@ def test_no_digit_beyond_the_interval(value: float, half: float, text: str) -> N
 
 def test_factors_are_for_people() -> None:
     """Catches "7e+02 times"."""
-    assert [times(factor) for factor in (1.5, 12.3, 692.0, 99999.0)] == [
-        "1.5 times",
+    assert [by_factor(beside([factor], [1.0])) for factor in (12.3, 692.0, 99999.0)] == [
         "12 times",
         "692 times",
         "more than 1000 times",

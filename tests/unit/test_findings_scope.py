@@ -9,7 +9,8 @@ import pytest
 from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.best.headline import headline, rows_of_text
 from byteways.explain.bottlenecks.prediction import predictions
-from byteways.explain.claims.finding import ASSUMED_IMPORTANCE, Finding
+from byteways.explain.claims.finding import Finding
+from byteways.explain.claims.importance import ASSUMED_IMPORTANCE
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells

@@ -10,7 +10,8 @@ from byteways.explain.best.wording_answers import answer, doubt
 from byteways.explain.best.wording_rankings import better_way, margin, named_way
 from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
-from byteways.explain.claims.finding import finding
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import differ, with_span
 from byteways.explain.claims.wording import (
     alike,
@@ -64,7 +65,7 @@ def test_what_was_not_compared_is_no_tie() -> None:
     """Catches a tie of results that share no path, and one without any comparison."""
     (first,), (second,) = found(on(PAIRS[0], 400.0)), found(on(PAIRS[1], 400.0, "kernel"))
     told = no_difference(("copy", "kernel"), [compare(first, second)])
-    assert told == "copy and kernel are not compared: no path in common,"
+    assert told == "copy and kernel are not compared: no path in common"
     with pytest.raises(ValueError, match="no comparison"):
         no_difference(("copy", "kernel"), [])
 
@@ -120,29 +121,26 @@ def test_unlike_paths_have_no_median() -> None:
     assert not differ(alike) and _basis(alike).startswith("Median of 4 paths, interval ")
 
 
-def test_equal_words_are_told_apart() -> None:
+def test_figures_for_one_thing_are_distinguished() -> None:
     """Catches two figures for one thing where only a detail says in what the two differ."""
     plain, inplace = found(on(PAIRS[0], 5.0), on(PAIRS[0], 10.0, options={"in_place": "yes"}))
-    said = [
-        finding(f"MPI allreduce of 8 ranks reaches {rate:g} GB/s at 1 MiB", "", 1.0, (cell,))
-        for rate, cell in ((5, plain), (10, inplace))
-    ]
-    apart = [one.title for one in disambiguate_titles(said)]
-    assert apart == [f"{said[0].title} [default settings]", f"{said[1].title} [in_place=yes]"]
+    said = [_at(cell, 8) for cell in (plain, inplace)]
+    assert _added(said) == ["default settings", "in_place=yes"]
     ways = found(on(PAIRS[0], 5.0, access="write"), on(PAIRS[0], 10.0, by=PAIRS[0][1], access="read"))
-    by = [
-        replace(one, results=finding("", "", 1.0, (cell,)).results)
-        for one, cell in zip(said, ways, strict=True)
-    ]
-    assert [one.title.rpartition(" [")[2] for one in disambiguate_titles(by)] == [
-        "issued by the source]",
-        "issued by the destination]",
-    ]
-    sizes = [said[0], replace(said[1], title=said[1].title.replace("1 MiB", "4 MiB"))]
-    assert disambiguate_titles(sizes) == sizes and disambiguate_titles([said[0], said[0]]) == [
-        said[0],
-        said[0],
-    ]
+    assert _added([_at(cell, 8) for cell in ways]) == ["issued by the source", "issued by the destination"]
+    assert _added([_at(plain, 8), _at(inplace, 16)]) == ["", ""]  # of unlike things
+    assert _added([said[0], said[0]]) == ["", ""]  # nothing to name
+    assert _added([replace(one, about=()) for one in said]) == ["", ""]  # their titles differ otherwise
+
+
+def _at(cell: Result, ranks: int) -> Finding:
+    title = f"MPI allreduce of {ranks} ranks"
+    return finding(title, "", Priority.COLLECTIVE, (cell,), about=("MPI", ranks))
+
+
+def _added(said: list[Finding]) -> list[str]:
+    titles = [one.title for one in disambiguate_titles(said)]
+    return [title[len(one.title) + 2 : -1] for one, title in zip(said, titles, strict=True)]
 
 
 def wide(spread: float, copy: float = 20.0, kernel: float = 5.0) -> tuple[Result, Result]:

@@ -70,3 +70,76 @@ def test_only_one_module_compares_values() -> None:
         if path.name != "compare.py" and compares.search(path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+#: Methods that edit or read a text.
+EDITS = {
+    "endswith",
+    "partition",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rpartition",
+    "rstrip",
+    "split",
+    "startswith",
+    "strip",
+    "sub",
+}
+
+
+def worded() -> set[str]:
+    """The functions that return words."""
+    sources = [path for path in (PACKAGE / "explain").rglob("*.py") if path.stem.startswith("wording")]
+    sources.append(PACKAGE / "explain" / "claims" / "phrases.py")
+    return {
+        node.name
+        for path in sources
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+def edits(source: str, words: set[str]) -> list[str]:
+    """The calls that edit or read what functions of these names return, or the title of something."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in EDITS
+        and any(is_worded(part, words) for part in (node.func.value, *node.args))
+    ]
+
+
+def is_worded(node: ast.expr, words: set[str]) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in words
+    if isinstance(node, ast.Name):
+        return node.id == "title"
+    return isinstance(node, ast.Attribute) and node.attr in ("title", "detail")
+
+
+def test_nothing_edits_what_was_worded() -> None:
+    """Catches "than" cut off a comparison, and a pattern that searches a finding's title."""
+    words = worded()
+    assert edits("longer(claim).removesuffix(' than')\nre.sub('#', '', one.title)", words | {"longer"}) == [
+        "longer(claim).removesuffix(' than')",
+        "re.sub('#', '', one.title)",
+    ]
+    found = {
+        path.relative_to(PACKAGE).as_posix(): calls
+        for path in sorted((PACKAGE / "explain").rglob("*.py"))
+        if (calls := edits(path.read_text(encoding="utf-8"), words))
+    }
+    assert found == {}
+
+
+def test_explain_edits_no_sentence_of_a_simulated_run() -> None:
+    """Catches "measured" replaced in a finished sentence: whoever makes it is given a voice."""
+    found = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted((PACKAGE / "explain").rglob("*.py"))
+        if "relabel_as_simulated" in path.read_text(encoding="utf-8")
+    ]
+    assert found == []

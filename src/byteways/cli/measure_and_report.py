@@ -218,7 +218,7 @@ def main_findings(folder: RunFolder) -> list[Finding]:
     """Returns the most important findings of a run."""
     from byteways.explain.findings import findings
 
-    return sorted(findings(folder), key=lambda finding: -finding.importance)[:FINDINGS_SHOWN]
+    return findings(folder)[:FINDINGS_SHOWN]
 
 
 def _cases(planned: Sequence[PlannedCase]) -> str:

@@ -5,7 +5,6 @@ Every sentence is rendered from claims and results that are computed from record
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,7 +15,6 @@ from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, group_by
 from byteways.explain.subjects import FINDINGS
-from byteways.record.simulation_mark import relabel_as_simulated
 
 __all__ = ["Finding", "findings"]
 
@@ -30,38 +28,28 @@ def findings(run: RecordedRun) -> list[Finding]:
     index = Index.of(run)
     found = disambiguate_titles([finding for rule in FINDINGS for finding in rule(index)])
     if index.simulated:
-        found = [_of_a_model(finding) for finding in found]
+        # Marked one by one, as each may be quoted alone.
+        found = [replace(finding, title=f"Simulated: {finding.title}") for finding in found]
     return sorted(found, key=lambda finding: -finding.importance)
 
 
 def disambiguate_titles(found: Sequence[Finding]) -> list[Finding]:
     """Returns the findings; those that would give one thing two figures say in what they differ.
 
-    Sentences of equal words and unequal figures are about different settings or paths.
+    One thing is what a title names, apart from its figures (`Finding.about`).
     """
-    told = {id(one): one for one in found}
-    for same in group_by((one for one in found if one.results), lambda one: _words(one.title)).values():
-        if len({one.title for one in same}) < 2:
-            continue
+    differ = {}
+    several = group_by(
+        (one for one in found if one.about and one.results), lambda one: (one.priority, one.about)
+    )
+    for same in several.values():
         traits = [_traits(one.results[0]) for one in same]
-        differ = [name for name in traits[0] if len({each[name] for each in traits}) > 1]
+        names = [name for name in traits[0] if len({each[name] for each in traits}) > 1]
         for one, each in zip(same, traits, strict=True):
-            apart = ", ".join(each[name] for name in differ if each[name])
-            if apart and apart not in one.title:
-                told[id(one)] = replace(one, title=f"{one.title} [{apart}]")
-    return [told[id(one)] for one in found]
-
-
-#: A figure with its unit. Sizes, counts and classes of links are no figures: they tell what a sentence is of.
-_NUMBER = re.compile(
-    r"(?<!routed, )(?<![\w.×=])\d+(?:\.\d+)?(?: (?:GB/s|%|[nµm]?s|times|×)(?!\w)|(?= to \d))"
-)
-#: Data warnings at the end of a sentence.
-_WARNINGS = re.compile(r" \([a-z ,-]+(?:: \d+ of \d+ results)?[^()]*\)$")
-
-
-def _words(title: str) -> str:
-    return _NUMBER.sub("#", _WARNINGS.sub("", title))
+            differ[id(one)] = ", ".join(each[name] for name in names if each[name])
+    return [
+        replace(one, title=f"{one.title} [{what}]") if (what := differ.get(id(one))) else one for one in found
+    ]
 
 
 def _traits(result: Operand) -> dict[str, str]:
@@ -80,9 +68,3 @@ def _traits(result: Operand) -> dict[str, str]:
 
 #: Paths that tell findings apart, at most.
 _PATHS = 4
-
-
-def _of_a_model(finding: Finding) -> Finding:
-    """Returns the finding as worded for a simulated run, even if quoted alone."""
-    title, detail = relabel_as_simulated(finding.title, True), relabel_as_simulated(finding.detail, True)
-    return replace(finding, title=f"Simulated: {title}", detail=detail)

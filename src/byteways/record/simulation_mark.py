@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 #: Words that claim a measurement, and their replacement for simulated runs.
@@ -19,8 +20,30 @@ _WORDS = {
     "measurements": "simulations",
     "measure": "simulate",
 }
-#: Matches such words; file names and quotations stay.
-_CLAIM = re.compile(r"“[^”]*”|\bmeasur(?:ed?|es|ing|ements?)\b(?!\.jsonl)", re.IGNORECASE)
+#: Matches such words; quotations, file names and anchors of the page (`#not-measured`) stay.
+_CLAIM = re.compile(r"“[^”]*”|(?<![\w/-])measur(?:ed?|es|ing|ements?)(?![\w-]|\.\w)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Voice:
+    """The words of a sentence that say where its values come from: given when the sentence is made."""
+
+    measured: str
+    measures: str
+    measurement: str
+    simulated: bool
+
+    def quote(self, text: str) -> str:
+        """Returns a text of a record: those of a simulated run are written by the code that measures, too."""
+        return relabel_as_simulated(text, self.simulated)
+
+
+MEASURED = Voice("measured", "measures", "measurement", simulated=False)
+SIMULATED = Voice("simulated", "simulates", "simulation", simulated=True)
+
+
+def voice_of(manifest: Mapping[str, Any]) -> Voice:
+    return SIMULATED if is_simulated(manifest) else MEASURED
 
 
 def is_simulated(manifest: Mapping[str, Any]) -> bool:

@@ -183,12 +183,8 @@ def _worded(value: Any) -> Any:
     """Replaces claims of measuring in all texts of a simulated run's page."""
     if isinstance(value, str):
         return relabel_as_simulated(value, True)
-    if isinstance(value, Finding):  # its claims are not shown
-        return replace(
-            value,
-            title=relabel_as_simulated(value.title, True),
-            detail=relabel_as_simulated(value.detail, True),
-        )
+    if isinstance(value, Finding):  # worded for a simulated run when it was made
+        return value
     if isinstance(value, tuple):
         return tuple(_worded(item) for item in value)
     if isinstance(value, dict):

@@ -36,7 +36,7 @@ from byteways.plan.memory import is_managed
 from byteways.plan.options import TIMING
 from byteways.plan.question import PROCESS, RANKS, Question, is_host
 from byteways.record.record import Record
-from byteways.record.simulation_mark import mark_of, model_of, relabel_as_simulated
+from byteways.record.simulation_mark import MEASURED, SIMULATED, Voice, mark_of, model_of
 from byteways.topology.device_names import devices_named
 from byteways.units import format_size
 
@@ -90,7 +90,11 @@ class Answer:
     @property
     def doubt(self) -> str:
         """Why it is not sure; '' if it is."""
-        return doubt(self.ranking)
+        return doubt(self.ranking, self._voice)
+
+    @property
+    def _voice(self) -> Voice:
+        return SIMULATED if self.simulated else MEASURED
 
     @property
     def runner_up(self) -> Operand | None:
@@ -113,10 +117,10 @@ class Answer:
         pattern = "" if self.question.pattern == "unidirectional" else f"{self.question.pattern}, "
         warm = ", warm caches" if cell.record.cache == "warm" else ""
         said = f"{pattern}{self.between}, {format_size(self.question.size_bytes)}{warm}: "
-        said += answer(self.ranking)
+        said += answer(self.ranking, self._voice)
         if any("assumed" in one.rests_on for one in self.ranking.group.cells):
             said += "; based on assumed parameters of the model"
-        return relabel_as_simulated(said, bool(self.simulated))
+        return said
 
     def __repr__(self) -> str:
         """What a prompt shows: the line, after the mark of a simulated run. The fields hold whole records."""

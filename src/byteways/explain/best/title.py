@@ -18,7 +18,7 @@ from statistics import median
 from byteways.explain.best.headline import LARGE
 from byteways.explain.best.ranking import Ranking, rank
 from byteways.explain.best.wording_rankings import faster_elsewhere
-from byteways.explain.claims.phrases import SPREAD, percent, rate, with_span
+from byteways.explain.claims.phrases import SPREAD, percent_number, rate, with_span
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import at_largest, broadest_size, is_plain, kind, limited_by_link
@@ -86,7 +86,7 @@ def _shares(index: Index, leads: Sequence[ResultGroup]) -> str:
     shares = sorted(cell.fraction or 0.0 for cell in cells)
     if shares[-1] <= (1 + SPREAD) * shares[0]:
         shares = [median(shares)]
-    ends = list(dict.fromkeys(percent(share).removesuffix(" %") for share in (shares[0], shares[-1])))
+    ends = list(dict.fromkeys(percent_number(share) for share in (shares[0], shares[-1])))
     return f", {'–'.join(ends)} % of peak"
 
 

@@ -10,6 +10,7 @@ from byteways.explain.claims.phrases import of_peak, rate, way
 from byteways.explain.claims.wording import agreement, faster, no_difference
 from byteways.explain.results.counting import listed
 from byteways.explain.results.summary import ResultGroup
+from byteways.record.simulation_mark import MEASURED, Voice
 
 #: How sure an answer is.
 SURE, NOT_SURE = "sure", "not sure"
@@ -22,7 +23,7 @@ def next_best(ranking: Ranking) -> Rival | None:
     return next(iter(others or ranking.rivals), None)
 
 
-def doubt(ranking: Ranking) -> str:
+def doubt(ranking: Ranking, voice: Voice = MEASURED) -> str:
     """Returns why the best is not sure to be the best; '' if it is."""
     following = next_best(ranking)
     if ranking.unranked:
@@ -30,7 +31,7 @@ def doubt(ranking: Ranking) -> str:
     if ranking.elsewhere:
         return f"not on {listed(list(ranking.elsewhere[0].claim.second.paths))}"
     if following is None:
-        return "the only way measured"
+        return f"the only way {voice.measured}"
     if following.claim.verdict in (MIXED, TRAILS):
         return "the paths disagree"
     if following.claim.verdict not in (LEADS, TIE):
@@ -61,7 +62,7 @@ def _not_compared(one: Unranked) -> str:
     return f"{way(one.variant)} reached {rate(one.group)} GB/s {why}"
 
 
-def answer(ranking: Ranking) -> str:
+def answer(ranking: Ranking, voice: Voice = MEASURED) -> str:
     """'copy issued by the source, 396 GB/s (88 % of 450), 5.4 % faster than kernel (375 GB/s); sure'."""
     first = ranking.group
     said = f"{way(ranking.variant)}, {rate(first)} GB/s{of_peak(first)}"
@@ -72,7 +73,7 @@ def answer(ranking: Ranking) -> str:
     if ranking.default is not None:
         plain = ranking.default
         said += f"; by default (no setting): {way(plain.variant)}, {rate(plain.group)} GB/s"
-    why = doubt(ranking)
+    why = doubt(ranking, voice)
     return f"{said}; {NOT_SURE} ({why})" if why else f"{said}; {SURE}"
 
 

@@ -13,9 +13,10 @@ from byteways.explain.claims.wording import (
     NO_DIFFERENCE,
     UNDECIDED,
     agreement,
-    by_factor,
+    factor,
     gain_of,
     no_difference,
+    no_difference_at,
     ratio_between,
     slower,
 )
@@ -42,7 +43,7 @@ def margin(ranking: Ranking, names: Mapping[str, str] = MappingProxyType({})) ->
         return f"{_level(_ties_with(ranking, ties))} {listed(called)}"
     if next_ := runner_up(ranking):
         claim = next_.claim
-        over = f"{gain_of(claim)} over" if claim.effect < 2 else by_factor(claim).replace(" times", " ×")
+        over = f"{gain_of(claim)} over" if claim.effect < 2 else f"{factor(claim)} ×"
         name = next_.variant.interface
         return f"{over} {names.get(name, name)}{agreement(claim)}"
     return faster_elsewhere(ranking, " GB/s") or "no alternative at this size"
@@ -105,8 +106,8 @@ def better_way(
     if near:
         names = [ranking.variant.interface, *near]
         rates = listed([with_span(group) for group in quoted])
-        told = no_difference(names, [one.claim for one in ties])
-        title = f"{where}, {told} at {at}: {rates} GB/s{share}"
+        told = no_difference_at(names, [one.claim for one in ties], at)
+        title = f"{where}, {told}: {rates} GB/s{share}"
     elif next_ is None:
         title = f"{where}, {way(ranking.variant)} reaches {rate(first)} GB/s{share} at {at}"
     else:
@@ -145,7 +146,7 @@ def named_way(ranking: Ranking) -> str:
     names = [way(ranking.variant), *(way(one.variant) for one in equal)]
     more = [f"{len(names) - MOST_NAMED_WAYS} more"] if len(names) > MOST_NAMED_WAYS else []
     told = no_difference([*names[:MOST_NAMED_WAYS], *more], [one.claim for one in equal])
-    return f" {sentence(told.removesuffix(','))}."
+    return f" {sentence(told)}."
 
 
 def faster_elsewhere(ranking: Ranking, unit: str = "") -> str:

@@ -219,7 +219,7 @@ def _obstacle(
         return "no path in common"
     if not ranked:
         few = any(cell.rounds < LEAST_ROUNDS for pair in pairs for cell in pair)
-        return "measured in too few rounds" if few else "measured with a warning that voids a comparison"
+        return "of too few rounds" if few else "under a warning that voids a comparison"
     unlike = [
         what
         for what, read in _LIKE.items()

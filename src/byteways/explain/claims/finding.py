@@ -6,41 +6,44 @@ records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from byteways.explain.claims.claim import Claim, Operand, operand
+from byteways.explain.claims.importance import (
+    HALF_GAIN,
+    MUST_KNOW,
+    NO_DIFFERENCE_IMPORTANCE,
+    WARNED_IMPORTANCE,
+    Priority,
+    if_assumed,
+    worth,
+)
 from byteways.explain.claims.phrases import marked
 from byteways.explain.results import selection
 from byteways.explain.results.summary import Result, ResultGroup
 from byteways.record.record import Record
 
-#: Findings from this importance on must be known, whatever the gain.
-MUST_KNOW = 800.0
-#: Importance of findings with a warning, without significant difference, and on assumed numbers.
-WARNED_IMPORTANCE, NO_DIFFERENCE_IMPORTANCE, ASSUMED_IMPORTANCE = 350.0, 250.0, 240.0
-#: Findings on assumed numbers are ordered above this, which is below warnings and skipped cases.
-LEAST_ASSUMED = 125.0
-#: Relative gain whose findings have half the importance of a very large one.
-_HALF_GAIN = 0.1
-
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence with its detail and importance (greater first)."""
+    """One sentence with its detail, its entry in the list of findings, and its importance (greater first)."""
 
     title: str
     detail: str
+    priority: Priority
     importance: float
     claims: tuple[Claim, ...] = ()
     results: tuple[Operand, ...] = ()
     rests_on: tuple[str, ...] = ()
+    about: tuple[Hashable, ...] = ()  # what the title names, apart from figures, if others may name it, too
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units."""
+        plain = {name: value for name, value in vars(self).items() if name not in ("priority", "about")}
         return {
-            **vars(self),
+            **plain,
             "claims": [claim.to_json() for claim in self.claims],
             "results": [asdict(result) for result in self.results],
         }
@@ -49,18 +52,23 @@ class Finding:
 def finding(
     title: str,
     detail: str,
-    importance: float,
+    priority: Priority,
     results: Sequence[Result | ResultGroup] = (),
     claims: Iterable[Claim] = (),
+    *,
+    more: float = 0.0,
+    about: tuple[Hashable, ...] = (),
 ) -> Finding:
     """Returns a finding on these results, with importance by the reader's gain.
 
     Args:
         title: The sentence; data warnings of its results are appended.
         detail: The explanation.
-        importance: Of its subject, for a very large effect.
+        priority: Its entry in the list of findings.
         results: The results that it quotes.
         claims: The comparisons that it makes.
+        more: Orders several findings of one entry; added to its weight.
+        about: All that the title names apart from figures, where other findings may name the same.
     """
     claims = tuple(claims)
     rests_on = dict.fromkeys(what for claim in claims for what in claim.rests_on)
@@ -71,34 +79,28 @@ def finding(
     return Finding(
         marked(title, *results),
         detail,
-        _importance(importance, cells, claims, "assumed" in rests_on),
+        priority,
+        _importance(priority.weight + more, cells, claims, "assumed" in rests_on),
         claims,
         tuple(operand(one) for one in results),
         tuple(rests_on),
+        about,
     )
 
 
-def _importance(subject: float, cells: Sequence[Result], claims: Sequence[Claim], assumed: bool) -> float:
-    told = worth(subject, max((claim.gain for claim in claims), default=_HALF_GAIN))
-    if subject < MUST_KNOW:
+def notice(title: str, detail: str, priority: Priority) -> Finding:
+    """Returns a finding that quotes no results: its importance is the weight of its entry."""
+    return Finding(title, detail, priority, priority.weight)
+
+
+def _importance(weight: float, cells: Sequence[Result], claims: Sequence[Claim], assumed: bool) -> float:
+    importance = worth(weight, max((claim.gain for claim in claims), default=HALF_GAIN))
+    if weight < MUST_KNOW:
         if 2 * sum(bool(cell.doubts) for cell in cells) >= max(len(cells), 1):
-            told = min(told, WARNED_IMPORTANCE * told / subject)
+            importance = min(importance, WARNED_IMPORTANCE * importance / weight)
         if claims and not any(claim.differ for claim in claims):
-            told = min(told, NO_DIFFERENCE_IMPORTANCE)
-    return if_assumed(told) if assumed else told
-
-
-def worth(subject: float, gain: float) -> float:
-    """Returns the importance of a finding whose relative gain or loss is `gain`."""
-    return subject if subject >= MUST_KNOW else subject * (0.5 + 0.5 * gain / (gain + _HALF_GAIN))
-
-
-def if_assumed(importance: float) -> float:
-    """Returns the importance of a finding that rests on a model's assumed numbers."""
-    if not LEAST_ASSUMED < importance < MUST_KNOW:
-        return importance
-    part = (importance - LEAST_ASSUMED) / (MUST_KNOW - LEAST_ASSUMED)
-    return LEAST_ASSUMED + part * (ASSUMED_IMPORTANCE - LEAST_ASSUMED)
+            importance = min(importance, NO_DIFFERENCE_IMPORTANCE)
+    return if_assumed(importance) if assumed else importance
 
 
 def cpu_threads(record: Record) -> int | None:

@@ -28,15 +28,13 @@ def gb(bytes_per_s: float) -> str:
 
 def percent(fraction: float) -> str:
     """'88 %', '0.6 %'."""
+    return f"{percent_number(fraction)} %"
+
+
+def percent_number(fraction: float) -> str:
+    """'88', '0.6'."""
     value = 100 * fraction
-    return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.2g} %"
-
-
-def times(factor: float) -> str:
-    """'3.9 times', '12 times', 'more than 1000 times'."""
-    if factor > GREATEST_FACTOR:
-        return f"more than {GREATEST_FACTOR:.0f} times"
-    return f"{factor:.0f} times" if factor >= 9.95 else f"{factor:.2g} times"
+    return f"{value:.0f}" if abs(value) >= 9.95 else f"{value:.2g}"
 
 
 def supported(value: float, low: float, high: float, digits: int = RATE_DIGITS) -> str:

@@ -15,11 +15,12 @@ from byteways.explain.claims.phrases import (
     GREATEST_FACTOR,
     SPREAD,
     percent,
+    percent_number,
     rate,
     supported,
-    times,
 )
 from byteways.explain.results.counting import count, listed
+from byteways.record.simulation_mark import Voice
 from byteways.units import three_digits
 
 #: Smaller factors are worded as percentages.
@@ -56,9 +57,14 @@ def gain_of(claim: Claim) -> str:
 
 def by_factor(claim: Claim) -> str:
     """'3.9 times', with the digits that the interval supports."""
+    return f"{factor(claim)} times"
+
+
+def factor(claim: Claim) -> str:
+    """'3.9', 'more than 1000'."""
     if claim.effect > GREATEST_FACTOR:
-        return times(claim.effect)
-    return f"{supported(claim.effect, claim.low, claim.high, DIFFERENCE_DIGITS)} times"
+        return f"more than {GREATEST_FACTOR:.0f}"
+    return supported(claim.effect, claim.low, claim.high, DIFFERENCE_DIGITS)
 
 
 def agreement(claim: Claim) -> str:
@@ -94,21 +100,19 @@ def _loss(lead: Claim) -> str:
 
 def longer(claim: Claim) -> str:
     """'9.1 % longer than', '3.4 times as long as', of the greater time."""
-    lead = _lead(claim)
-    return f"{gain_of(lead)} longer than" if lead.effect < 2 else f"{by_factor(lead)} as long as"
+    return f"{longer_by(claim)} {'than' if _lead(claim).effect < 2 else 'as'}"
 
 
 def longer_by(claim: Claim) -> str:
     """'9.1 % longer', '3.4 times as long', without naming the other side."""
-    return longer(claim).removesuffix(" than").removesuffix(" as")
+    lead = _lead(claim)
+    return f"{gain_of(lead)} longer" if lead.effect < 2 else f"{by_factor(lead)} as long"
 
 
 def multiple(claim: Claim) -> str:
     """'2.3 ×' of the greater side, or '8.2 % more' for factors close to one."""
     lead = _lead(claim)
-    return (
-        f"{gain_of(lead)} more" if lead.effect < LEAST_MULTIPLE else by_factor(lead).replace(" times", " ×")
-    )
+    return f"{gain_of(lead)} more" if lead.effect < LEAST_MULTIPLE else f"{factor(lead)} ×"
 
 
 def difference_text(claim: Claim) -> str:
@@ -146,11 +150,6 @@ def _ratio(ratio: float) -> str:
     return f"{ratio:.0f}" if ratio >= 9.95 else f"{ratio:.2g}"
 
 
-def unranked(names: Sequence[str]) -> str:
-    """'copy and torch-copy are not ranked: their samples are too noisy,', for unreliable intervals."""
-    return f"{listed(list(names))} are not ranked: their samples are too noisy,"
-
-
 def no_difference(names: Sequence[str], claims: Sequence[Claim]) -> str:
     """'no significant difference between copy and kernel', or why none of them leads.
 
@@ -159,17 +158,29 @@ def no_difference(names: Sequence[str], claims: Sequence[Claim]) -> str:
         claims: All comparisons among them, of which none may lead over all others. That one differs by path,
             is too noisy, decides nothing or was not made is no equality, and is said instead.
     """
+    statement, reason = _no_lead(listed(list(names)), claims)
+    return f"{statement}: {reason}" if reason else statement
+
+
+def no_difference_at(names: Sequence[str], claims: Sequence[Claim], at: str) -> str:
+    """'no significant difference between copy and kernel at 1 GiB'."""
+    statement, reason = _no_lead(listed(list(names)), claims)
+    return f"{statement}: {reason}, at {at}" if reason else f"{statement} at {at}"
+
+
+def _no_lead(names: str, claims: Sequence[Claim]) -> tuple[str, str]:
+    """Returns the statement of `no_difference`, and a reason if it needs one."""
     if not claims:
-        raise ValueError(f"no comparison between {listed(list(names))}")
+        raise ValueError(f"no comparison between {names}")
     if missing := next((claim for claim in claims if claim.verdict == NOT_COMPARED), None):
-        return f"{listed(list(names))} are not compared: {missing.reason},"
+        return f"{names} are not compared", missing.reason
     if any(claim.verdict != TIE for claim in claims):
-        return f"{listed(list(names))} lead on different paths"
+        return f"{names} lead on different paths", ""
     if any(map(unsteady, claims)):
-        return unranked(names)
+        return f"{names} are not ranked", "their samples are too noisy"
     if any(claim.undecided for claim in claims):
-        return f"{UNDECIDED} between {listed(list(names))} ({ratio_between(claims)})"
-    return f"no significant difference between {listed(list(names))}"
+        return f"{UNDECIDED} between {names} ({ratio_between(claims)})", ""
+    return f"no significant difference between {names}", ""
 
 
 def tie(claims: Claim | Sequence[Claim], names: Sequence[str]) -> str:
@@ -177,14 +188,14 @@ def tie(claims: Claim | Sequence[Claim], names: Sequence[str]) -> str:
     some = [claims] if isinstance(claims, Claim) else claims
     if unlike := [claim.verdict for claim in some if claim.verdict != TIE]:
         raise ValueError(f"no tie in a claim that says {unlike[0]}")
-    return no_difference(names, some).removesuffix(",")
+    return no_difference(names, some)
 
 
 def difference(claim: Claim) -> str:
-    """'as a write is 1.4 % faster than as a read: 375 against 370 GB/s', of both names."""
+    """'copy issued by the source is 1.4 % faster than …: 375 vs 370 GB/s', of both names."""
     lead = _lead(claim)
-    beside = f"{faster(lead)} {lead.second.name}".replace(" as as ", " as ")
-    return f"{lead.first.name} is {beside}{agreement(lead)}: {rate(lead.first)} vs {rate(lead.second)} GB/s"
+    beside = f"{faster(lead)} {lead.second.name}{agreement(lead)}"
+    return f"{lead.first.name} is {beside}: {rate(lead.first)} vs {rate(lead.second)} GB/s"
 
 
 def gains_of_others(others: Mapping[str, Claim]) -> str:
@@ -239,7 +250,7 @@ def percents_slower(claim: Claim, kept: Sequence[float]) -> str:
     most, least = 1 - min(kept), max(1 - max(kept), 0.0)
     if most - least < SPREAD:
         return slower(claim)
-    return f"{percent(least).removesuffix(' %')} to {percent(most)} slower{agreement(claim)}"
+    return f"{percent_number(least)} to {percent(most)} slower{agreement(claim)}"
 
 
 def fills(needs: Sequence[tuple[str, int]], path: str) -> str:
@@ -339,7 +350,7 @@ def least_energy(
         ties: That the other names do not.
     """
     if not claims:
-        return f"Energy {between}: {no_difference(names, ties).removesuffix(',')}"
+        return f"Energy {between}: {no_difference(names, ties)}"
     more = [f"{one.first.name} takes {_more(one)} ({three_digits(one.first.value)})" for one in claims]
     by = " or ".join(names)
     return f"Least energy {between}: {by}, {three_digits(joules)} J/GB; {listed(more)}"
@@ -351,11 +362,11 @@ def _more(claim: Claim) -> str:
     return f"{gain_of(lead)} more" if lead.effect < 2 else f"{by_factor(lead)} as much"
 
 
-def all_as_predicted(cases: int, lacking: int) -> str:
+def all_as_predicted(cases: int, lacking: int, voice: Voice) -> str:
     """'All 12 concurrent cases', '12 of 40 concurrent cases …' if others have no prediction."""
     if not lacking:
         return f"All {cases} concurrent cases"
-    return f"{cases} of {cases + lacking} concurrent cases (those with all flows measured alone)"
+    return f"{cases} of {cases + lacking} concurrent cases (those with all flows {voice.measured} alone)"
 
 
 def slower_copies(sizes: str, claims: Sequence[Claim]) -> str:

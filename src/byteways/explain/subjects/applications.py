@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from byteways.explain.claims.claim import NOT_COMPARED, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import longer
 from byteways.explain.display.topic import Topic, TopicTable
@@ -29,7 +30,6 @@ INTRODUCTION = (
     "one word of every rank; every word is compared with what a single rank computes. The exchange is also "
     "timed alone: packing, messages and unpacking."
 )
-BEST_IMPORTANCE = 466.0
 #: Host staging, as codes do it whose MPI takes no memory of GPUs: what other choices are compared with.
 NAIVE = "mpi-staged"
 ITERATION, EXCHANGE = TIMED.words
@@ -204,7 +204,8 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
             f"Ranks {members_of(best)}; out of {len(some)} choices of transport, memory and settings. The "
             "pattern stands for an application's communication, not for the application."
         )
-        yield finding(title, detail, BEST_IMPORTANCE, (naive[0], best), (claim,))
+        about = what, timed_of(best), names
+        yield finding(title, detail, Priority.HALO_TRANSPORT, (naive[0], best), (claim,), about=about)
 
 
 def _timed_problem(cell: Result) -> Hashable:

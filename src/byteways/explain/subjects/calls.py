@@ -10,6 +10,7 @@ from statistics import median
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import largest, longer_by
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.index import Index
@@ -197,16 +198,18 @@ def _point(size_bytes: int, time_ns: float) -> PlotPoint:
     return PlotPoint(size_bytes, value, value, value, f"{format_size(size_bytes)}: {format_time(time_ns)}")
 
 
-CALLS_IMPORTANCE = 415.0
-
-
 def launches(index: Index) -> Iterator[Finding]:
     """Reports the launch overhead of an empty kernel on a GPU."""
     for cost in call_costs(index.ranked, index):
         if cost.label == "GPU: launch" and (said := _paces(cost)):
             title = f"GPU kernel launch: {said}"
             yield finding(
-                title, _submit(cost), CALLS_IMPORTANCE, cost.cells, [cost.claim] if cost.claim else ()
+                title,
+                _submit(cost),
+                Priority.KERNEL_LAUNCH,
+                cost.cells,
+                [cost.claim] if cost.claim else (),
+                about=(cost.label,),
             )
 
 
@@ -225,7 +228,7 @@ def small_copies(index: Index) -> Iterator[Finding]:
     if said:
         title = f"{most.label}, {format_size(least)}: {said}"
         detail = f"{largest('relative cost of waiting among small copies')} {_submit(most)}"
-        yield finding(title, detail, CALLS_IMPORTANCE - 1, most.cells, [most.claim] if most.claim else ())
+        yield finding(title, detail, Priority.SMALL_COPIES, most.cells, [most.claim] if most.claim else ())
 
 
 def _paces(cost: CallCost) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from statistics import median
 
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.display.topic import Plot, PlotLine, Topic, TopicTable
 from byteways.explain.results.index import Index
@@ -49,8 +50,6 @@ BUS = (
 SAME_ROW = 0.01
 #: The collective that findings report.
 REPORTED_COLLECTIVE = "allreduce"
-
-COLLECTIVE = 422.0
 
 
 def collectives(found: Iterable[Result]) -> list[Result]:
@@ -316,4 +315,6 @@ def _finding(members: Sequence[Result], ranks: int, waited: Sequence[Result]) ->
     for cell in waited:
         detail += f" A barrier takes {time_said(time_of(cell))}."
     ends = [first] if last is first else [first, last]
-    return finding(title, detail, COLLECTIVE, [*ends, *waited])
+    sizes = tuple(cell.record.size_bytes for cell in ends)
+    about = library(first), ranks, how, sizes
+    return finding(title, detail, Priority.COLLECTIVE, [*ends, *waited], about=about)

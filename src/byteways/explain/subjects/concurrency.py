@@ -9,8 +9,9 @@ from byteways.explain.best.ranking import Ranking, rank
 from byteways.explain.best.wording_rankings import moves_most, others_of
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
-from byteways.explain.claims.finding import Finding, finding, if_assumed, worth
-from byteways.explain.claims.phrases import gb, of_peak, rate, way
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority, if_assumed, worth
+from byteways.explain.claims.phrases import gb, of_peak, rate, sentence, way
 from byteways.explain.claims.wording import largest, less, losing_most, no_loss, part_kept
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count, listed
@@ -18,10 +19,9 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.plan.interfaces import one_buffer
+from byteways.record.simulation_mark import Voice
 from byteways.record.warnings import Warning
 from byteways.units import format_size
-
-SHARED, TWO_WAY, FAN, IN_TURNS, ALL_PAIRS, DISTURBED = 500.0, 480.0, 470.0, 465.0, 460.0, 440.0
 
 #: How sentences name the two ends of a bidirectional case.
 BIDIRECTIONAL_ENDS = {
@@ -88,7 +88,7 @@ def _bidirectional(index: Index, where: str, some: Sequence[Result]) -> Iterator
     for members in group_by(judged, lambda cell: cell.variant).values():
         size = broadest_size(members)
         compared = compare_with_alone(index, [cell for cell in members if cell.record.size_bytes == size])
-        if compared and (found := _bidirectional_lost(where, size, *compared)):
+        if compared and (found := _bidirectional_lost(where, size, *compared, index.voice)):
             yield found
 
 
@@ -100,11 +100,11 @@ def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
         f"{of_peak(best)}"
     )
     detail = f"{format_size(size)}, {count(len(best.cells), 'pair')}.{others_of(ranking)}"
-    return finding(title, detail, TWO_WAY, (best,), [one.claim for one in ranking.rivals])
+    return finding(title, detail, Priority.BIDIRECTIONAL_SUM, (best,), [one.claim for one in ranking.rivals])
 
 
 def _bidirectional_lost(
-    where: str, size: int, claim: Claim, both: ResultGroup, alone: ResultGroup
+    where: str, size: int, claim: Claim, both: ResultGroup, alone: ResultGroup, voice: Voice
 ) -> Finding | None:
     """Reports the loss of bidirectional transfers, or that it is negligible; None if inconclusive."""
     same = both.cells[0].variant
@@ -116,11 +116,24 @@ def _bidirectional_lost(
             zip(both.cells, alone.cells, strict=True), key=lambda pair: pair[0].value / pair[1].value
         )[0]
         verb = losing_most(worst.record.path) if len(both.cells) > 1 else worst.record.path
-        return finding(title, f"{detail} {verb}: {_split(worst)}.", TWO_WAY + 100, (both, alone), [claim])
+        return finding(
+            title,
+            f"{detail} {verb}: {_split(worst)}.",
+            Priority.BIDIRECTIONAL_LOSS,
+            (both, alone),
+            [claim],
+        )
     if claim.equal:
         title = f"{where}, running both directions at once has {no_loss(claim)}: {moves}"
-        detail += f" Measured alone, the directions add up to {rate(alone)} GB/s."
-        return finding(title, detail, TWO_WAY - 200, (both, alone), [claim])
+        detail += f" {sentence(voice.measured)} alone, the directions add up to {rate(alone)} GB/s."
+        return finding(
+            title,
+            detail,
+            Priority.BIDIRECTIONAL_NO_LOSS,
+            (both, alone),
+            [claim],
+            about=(where, same.interface),
+        )
     return None
 
 
@@ -171,7 +184,7 @@ def _fan_finding(
         # Compare with the peak if the links allow less than the sum of single flows.
         if hub_is_cpu or best.peak is None or best.peak >= alone.value:
             width = len(best.cells[0].record.flows)
-            title += f", {part_kept(claim)} of the {width} measured alone ({rate(alone)})"
+            title += f", {part_kept(claim)} of the {width} {index.voice.measured} alone ({rate(alone)})"
             results.append(alone)
             claims.insert(0, claim)
     detail = _fan_detail(index, best.cells[0], members) + others_of(ranking)
@@ -179,7 +192,9 @@ def _fan_finding(
     unlike = [f"{way(same)} {rate(pool(some))}" for same, some in ways if some[0] not in best.cells]
     if unlike:
         detail += f" Only partly overlapped, so not compared: {listed(unlike)} GB/s."
-    return finding(title, detail, SHARED if hub_is_cpu else FAN, results, claims)
+    return finding(
+        title, detail, Priority.SHARED_HOST if hub_is_cpu else Priority.SHARED_GPU, results, claims
+    )
 
 
 def _hub(cell: Result) -> str:
@@ -256,7 +271,7 @@ def all_pairs(index: Index) -> Iterator[Finding]:
     if rates:
         detail += _each(rates)
     claims = [one.claim for one in ranking.rivals]
-    yield finding(title, detail + others_of(ranking), ALL_PAIRS, (best,), claims)
+    yield finding(title, detail + others_of(ranking), Priority.ALL_PAIRS, (best,), claims)
 
 
 def interference(index: Index) -> Iterator[Finding]:
@@ -284,7 +299,7 @@ def interference(index: Index) -> Iterator[Finding]:
     detail = f"{format_size(cell.record.size_bytes)}, {way(cell.variant)}."
     if len(found) > 1:
         detail += f" {largest(f'loss of {len(found)} disturbed flows')}"
-    yield finding(title, detail, DISTURBED, (cell, alone), [one[0] for one in found])
+    yield finding(title, detail, Priority.DISTURBED_FLOW, (cell, alone), [one[0] for one in found])
 
 
 def in_turns(index: Index) -> Iterator[Finding]:
@@ -296,10 +311,13 @@ def in_turns(index: Index) -> Iterator[Finding]:
         patterns = Counter(cell.record.pattern for cell in cells)
         kinds = listed([f"{pattern} ({number})" for pattern, number in patterns.most_common()])
         title = f"Concurrent {interface} flows were serialised: {kinds}"
-        told = worth(IN_TURNS, max(map(_lost_in_turns, cells)))
+        priority = Priority.IN_TURNS
+        importance = worth(priority.weight, max(map(_lost_in_turns, cells)))
         rests_on = tuple(dict.fromkeys(what for cell in cells for what in cell.rests_on))
-        told = if_assumed(told) if "assumed" in rests_on else told
-        yield Finding(title, _in_turns_detail(index, interface, cells), told, rests_on=rests_on)
+        importance = if_assumed(importance) if "assumed" in rests_on else importance
+        yield Finding(
+            title, _in_turns_detail(index, interface, cells), priority, importance, rests_on=rests_on
+        )
 
 
 def _lost_in_turns(cell: Result) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from byteways.explain.bottlenecks.bottlenecks import Bottleneck, Explanation, explanations
 from byteways.explain.bottlenecks.prediction import HELD_BACK, Predictions, Together, predictions
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, percent, rate
 from byteways.explain.claims.wording import all_as_predicted
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
@@ -15,6 +16,7 @@ from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.case import PATTERNS
+from byteways.record.simulation_mark import Voice
 from byteways.topology.model import Topology
 from byteways.topology.packages import packed, spread
 from byteways.units import format_size
@@ -233,11 +235,10 @@ def _predicted(case: Together) -> PlotPoint:
     return PlotPoint(len(_gpus(case)), even, even, even, text)
 
 
-NAMED_IMPORTANCE, UNEXPLAINED_IMPORTANCE, AS_PREDICTED_IMPORTANCE = 505.0, 455.0, 300.0
 #: Minimum number of cases for the finding that all match their predictions.
 LEAST_PREDICTED = 4
-#: Extra importance of a resource that the topology does not show.
-HIDDEN = 20.0
+#: Added to the weight of a bottleneck where flows lose everything: it orders several of them.
+MOST_LOST = 10.0
 
 
 def bottlenecks(index: Index) -> Iterator[Finding]:
@@ -251,7 +252,7 @@ def bottlenecks(index: Index) -> Iterator[Finding]:
     if unexplained:
         yield _unexplained(unexplained)
     if not predicted.held_back and len(predicted.cases) >= LEAST_PREDICTED:
-        yield from _as_predicted(predicted)
+        yield from _as_predicted(predicted, index.voice)
 
 
 def _named(same: Sequence[Bottleneck]) -> Finding:
@@ -283,9 +284,9 @@ def _named(same: Sequence[Bottleneck]) -> Finding:
     ]
     if others:
         detail += f" Other limits: {listed(others)}."
-    importance = NAMED_IMPORTANCE + (HIDDEN if most.resource.hidden else 0.0) + 10 * (1 - example.kept)
+    priority = Priority.HIDDEN_BOTTLENECK if most.resource.hidden else Priority.BOTTLENECK
     claims = [case.claim for one in same for case in one.cases]
-    return finding(title, detail, importance, (example.cell,), claims)
+    return finding(title, detail, priority, (example.cell,), claims, more=MOST_LOST * (1 - example.kept))
 
 
 def _unexplained(cases: Sequence[Together]) -> Finding:
@@ -303,17 +304,18 @@ def _unexplained(cases: Sequence[Together]) -> Finding:
     detail = f"{shortened(record.path)}, {format_size(record.size_bytes)}."
     if len(cases) > 1:
         detail += f" Seen in {count(len(cases), 'case')} of this run."
-    return finding(title, detail, UNEXPLAINED_IMPORTANCE, (worst.cell,), [case.claim for case in cases])
+    return finding(title, detail, Priority.UNEXPLAINED_LOSS, (worst.cell,), [case.claim for case in cases])
 
 
-def _as_predicted(predicted: Predictions) -> Iterator[Finding]:
+def _as_predicted(predicted: Predictions, voice: Voice) -> Iterator[Finding]:
     """Reports that all cases reach their predictions; nothing if one does not, although not significantly."""
     cases = predicted.cases
     ratios = sorted(case.kept for case in cases)
     if ratios[0] < HELD_BACK:
         return
-    title = f"{all_as_predicted(len(cases), predicted.lacking)} perform as predicted from single-flow rates"
+    all_cases = all_as_predicted(len(cases), predicted.lacking, voice)
+    title = f"{all_cases} perform as predicted from single-flow rates"
     least, most = (f"{100 * ratio:.0f}" for ratio in (ratios[0], ratios[-1]))
     share = f"{least} %" if least == most else f"Between {least} and {most} %"
     detail = f"{share} of the prediction from single-flow rates and links."
-    yield finding(title + " and links", detail, AS_PREDICTED_IMPORTANCE, (), [case.claim for case in cases])
+    yield finding(title + " and links", detail, Priority.AS_PREDICTED, (), [case.claim for case in cases])

@@ -10,7 +10,8 @@ from typing import Any
 
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
-from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.finding import Finding, finding, notice
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import way
 from byteways.explain.claims.wording import least_energy
 from byteways.explain.display.topic import Topic, TopicTable
@@ -170,12 +171,6 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     return Topic("energy", "Energy", INTRODUCTION, tuple(tables))
 
 
-#: Ranks above bandwidth findings: only runs that request energy have it.
-ENERGY_IMPORTANCE = 640.0
-#: Low importance: a missing measurement is not a result.
-NO_ENERGY = 90.0
-
-
 def energy(index: Index) -> Iterator[Finding]:
     """Reports for each path the interface with the least energy per GB, at the largest size."""
     by_path = group_by(
@@ -217,7 +212,9 @@ def _ranked(same: Sequence[Energy]) -> Finding:
         f"at least {min(one.duration_s for one in same):.1f} s and "
         f"{min(one.updates for one in same)} steps."
     )
-    return finding(title, detail, ENERGY_IMPORTANCE, [one.cell for one in ordered], beside.values())
+    return finding(
+        title, detail, Priority.ENERGY, [one.cell for one in ordered], beside.values(), about=(between, *ties)
+    )
 
 
 def _beside(one: Energy, first: Energy, ways: int) -> Claim:
@@ -260,11 +257,11 @@ def no_energy(index: Index) -> Iterator[Finding]:
     cases = count(sum(len(each.cells) for each in reasons), "case")
     measured = energies(index.cells)
     title = (
-        f"No energy result for {cases}: {reasons[0].reason}"
+        f"No energy result for {cases}: {index.voice.quote(reasons[0].reason)}"
         if len(reasons) == 1
         else f"No energy result for {cases}"
     )
-    told = [f"{each.reason} ({count(len(each.cells), 'case')})" for each in reasons]
+    told = [f"{index.voice.quote(each.reason)} ({count(len(each.cells), 'case')})" for each in reasons]
     detail = "" if len(reasons) == 1 else f"{'; '.join(told)}. "
     detail += "Their other results are unaffected." if measured else "This run has no energy results."
-    yield Finding(title, detail, NO_ENERGY)
+    yield notice(title, detail, Priority.NO_ENERGY)

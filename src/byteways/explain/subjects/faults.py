@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.finding import Finding, finding, notice
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, percent, rate
 from byteways.explain.results.blamed_ranks import blamed_names
 from byteways.explain.results.case_names import describe
@@ -16,32 +17,9 @@ from byteways.explain.results.obstacles import Reason, not_measured
 from byteways.explain.results.repeatability import LEAST_ROUNDS
 from byteways.explain.results.summary import group_by
 from byteways.record.record import Record
+from byteways.record.simulation_mark import Voice
 from byteways.record.warnings import CLOCK_DROP, THROTTLE_REASONS
 from byteways.units import format_size
-
-(
-    CORRUPT_IMPORTANCE,
-    BEYOND_LIMIT_IMPORTANCE,
-    FAILED_IMPORTANCE,
-    DAMAGED_IMPORTANCE,
-    WRONG_WAY_IMPORTANCE,
-    THROTTLED_IMPORTANCE,
-    ABOVE_PEAK_IMPORTANCE,
-    WARNINGS_IMPORTANCE,
-    FEW_ROUNDS_IMPORTANCE,
-    SKIPPED,
-) = (
-    1000.0,
-    950.0,
-    900.0,
-    890.0,
-    700.0,
-    650.0,
-    120.0,
-    110.0,
-    105.0,
-    100.0,
-)
 
 #: Warnings that void the meaning of a result, with the finding's title.
 GRAVE = {
@@ -61,7 +39,11 @@ def corruption(index: Index) -> Iterator[Finding]:
     detail = " ".join(
         [f"First: {describe(record)}.", *where, "Do not trust results on this path until this is explained."]
     )
-    yield Finding(f"Data arrived corrupt in {count(len(corrupt), 'measurement')}", detail, CORRUPT_IMPORTANCE)
+    yield notice(
+        f"Data arrived corrupt in {count(len(corrupt), index.voice.measurement)}",
+        detail,
+        Priority.CORRUPT_DATA,
+    )
 
 
 def _place(record: Record) -> str:
@@ -82,9 +64,9 @@ def failures(index: Index) -> Iterator[Finding]:
     statuses = group_by(reasons, lambda reason: reason.status)
     words = {"failed": "failed", "lost": "lost its worker", "timeout": "timed out"}
     parts = [f"{sum(reason.count for reason in same)} {words[status]}" for status, same in statuses.items()]
-    detail = " ".join(f"{reason.example}: {reason.reason}." for reason in reasons[:3])
+    detail = " ".join(f"{reason.example}: {index.voice.quote(reason.reason)}." for reason in reasons[:3])
     title = f"{count(total, 'case')} without a result: {listed(parts)}{_at_fault(index)}"
-    yield Finding(title, detail, FAILED_IMPORTANCE)
+    yield notice(title, detail, Priority.FAILED_CASES)
 
 
 def _at_fault(index: Index) -> str:
@@ -104,10 +86,10 @@ def damaged(index: Index) -> Iterator[Finding]:
     title = f"{count(lines, 'line')} of measurements.jsonl could not be read"
     recorded = {(record.case_id, record.round) for record in index.records}
     if len(recorded) < index.manifest.get("planned", 0):
-        detail = "Their cases are missing; `byteways run --resume` measures them again."
+        detail = f"Their cases are missing; `byteways run --resume` {index.voice.measures} them again."
     else:
-        detail = "Every case still has a record: those cases were measured again."
-    yield Finding(title, detail, DAMAGED_IMPORTANCE)
+        detail = f"Every case still has a record: those cases were {index.voice.measured} again."
+    yield notice(title, detail, Priority.DAMAGED_FILES)
 
 
 def grave_warnings(index: Index) -> Iterator[Finding]:
@@ -115,8 +97,10 @@ def grave_warnings(index: Index) -> Iterator[Finding]:
         if group.id in GRAVE:
             figures = f" (observed {group.observed}, required {group.required})" if group.observed else ""
             title = GRAVE[group.id].format(cases=count(group.count, "case"))
-            yield Finding(
-                title, f"For example {group.example}{figures}. {group.advice}", WRONG_WAY_IMPORTANCE
+            yield notice(
+                title,
+                f"For example {group.example}{figures}. {index.voice.quote(group.advice)}",
+                Priority.GRAVE_WARNING,
             )
 
 
@@ -138,10 +122,12 @@ def throttled(index: Index) -> Iterator[Finding]:
         else ""
     )
     record, warning = held[0]
-    title = f"GPU clocks were throttled in {count(cases, 'measurement')}{who}"
+    title = f"GPU clocks were throttled in {count(cases, index.voice.measurement)}{who}"
     figures = f"{warning.id}, observed {warning.observed}, required {warning.required}"
-    yield Finding(
-        title, f"For example {describe(record)} ({figures}). {warning.advice}", THROTTLED_IMPORTANCE
+    yield notice(
+        title,
+        f"For example {describe(record)} ({figures}). {index.voice.quote(warning.advice)}",
+        Priority.THROTTLED,
     )
 
 
@@ -165,8 +151,9 @@ def beyond_limit(index: Index) -> Iterator[Finding]:
     record = index.void[0]
     title = f"{count(len(index.void), 'result')} beyond the physical limit: void and not ranked"
     warning = next(one for one in record.warnings if one.id == "beyond-limit")
-    detail = f"For example {describe(record)}, {format_size(record.size_bytes)}. {warning.advice}"
-    yield Finding(title, detail, BEYOND_LIMIT_IMPORTANCE)
+    example = f"{describe(record)}, {format_size(record.size_bytes)}"
+    detail = f"For example {example}. {index.voice.quote(warning.advice)}"
+    yield notice(title, detail, Priority.BEYOND_LIMIT)
 
 
 def few_rounds(index: Index) -> Iterator[Finding]:
@@ -174,12 +161,13 @@ def few_rounds(index: Index) -> Iterator[Finding]:
     few = [cell for cell in index.cells if cell.rounds < LEAST_ROUNDS]
     if not few:
         return
-    title = f"{len(few)} of {count(len(index.cells), 'result')} measured in fewer than {LEAST_ROUNDS} rounds"
+    results = f"{len(few)} of {count(len(index.cells), 'result')}"
+    title = f"{results} {index.voice.measured} in fewer than {LEAST_ROUNDS} rounds"
     detail = (
         "They are in the tables but not ranked, because differences between rounds are unknown. "
         "Allow more time (--budget)."
     )
-    yield Finding(title, detail, FEW_ROUNDS_IMPORTANCE)
+    yield notice(title, detail, Priority.FEW_ROUNDS)
 
 
 def above_peak(index: Index) -> Iterator[Finding]:
@@ -188,12 +176,13 @@ def above_peak(index: Index) -> Iterator[Finding]:
         return
     worst = max(beyond, key=lambda cell: cell.fraction or 0)
     figures = count(len(beyond), "result")
+    source = index.voice.quote(str(worst.record.peak_source))
     title = f"{figures} above the nominal peak: {describe(worst.record)} reaches {rate(worst)} GB/s"
     detail = (
-        f"That is {percent(worst.fraction or 0)} of {gb(worst.peak or 0)} GB/s ({worst.record.peak_source}). "
+        f"That is {percent(worst.fraction or 0)} of {gb(worst.peak or 0)} GB/s ({source}). "
         "Either the bytes did not cross that link (caches), or this machine's peak differs."
     )
-    yield finding(title, detail + _overlap(worst.record), ABOVE_PEAK_IMPORTANCE, (worst,))
+    yield finding(title, detail + _overlap(worst.record), Priority.ABOVE_PEAK, (worst,))
 
 
 def _overlap(record: Record) -> str:
@@ -224,18 +213,20 @@ def warned(index: Index) -> Iterator[Finding]:
     figures = f" (observed {first.observed}, required {first.required})" if first.observed else ""
     verb = "carries" if len(touched) == 1 else "carry"
     title = f"{len(touched)} of {count(len(index.cells), 'result')} {verb} a warning: {listed(parts)}"
-    yield Finding(title, f"For example {first.example}{figures}. {first.advice}", WARNINGS_IMPORTANCE)
+    yield notice(
+        title, f"For example {first.example}{figures}. {index.voice.quote(first.advice)}", Priority.WARNINGS
+    )
 
 
 def skipped(index: Index) -> Iterator[Finding]:
-    yield from _not_tried(index, "skipped", "skipped")
+    yield from _not_tried(index, "skipped", "skipped", Priority.SKIPPED)
 
 
 def left_out(index: Index) -> Iterator[Finding]:
-    yield from _not_tried(index, "left out", "left out for lack of time")
+    yield from _not_tried(index, "left out", "left out for lack of time", Priority.LEFT_OUT)
 
 
-def _not_tried(index: Index, status: str, words: str) -> Iterator[Finding]:
+def _not_tried(index: Index, status: str, words: str, priority: Priority) -> Iterator[Finding]:
     reasons = [reason for reason in not_measured(index.records) if reason.status == status]
     if not reasons:
         return
@@ -243,11 +234,11 @@ def _not_tried(index: Index, status: str, words: str) -> Iterator[Finding]:
     # Reasons that differ only in the device count as one.
     alike = list(group_by(reasons, lambda reason: _DEVICE.sub("*", reason.reason)).values())
     alike.sort(key=lambda same: -sum(reason.count for reason in same))
-    detail = " ".join(_one_reason(same) for same in alike[:4])
+    detail = " ".join(_one_reason(same, index.voice) for same in alike[:4])
     more = f" And {count(len(alike) - 4, 'more reason')}." if len(alike) > 4 else ""
-    yield Finding(f"{count(total, 'case was', 'cases were')} {words}", detail + more, SKIPPED)
+    yield notice(f"{count(total, 'case was', 'cases were')} {words}", detail + more, priority)
 
 
-def _one_reason(same: list[Reason]) -> str:
+def _one_reason(same: list[Reason], voice: Voice) -> str:
     more = f" (and {count(len(same) - 1, 'more reason')} like it)" if len(same) > 1 else ""
-    return f"{count(sum(reason.count for reason in same), 'case')}: {same[0].reason}{more}."
+    return f"{count(sum(reason.count for reason in same), 'case')}: {voice.quote(same[0].reason)}{more}."

@@ -9,6 +9,7 @@ from statistics import median
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, cpu_threads, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, sentence, way, with_span
 from byteways.explain.claims.wording import difference, faster, no_difference, percents_slower, slower
 from byteways.explain.display.grids import first_touch_tables
@@ -17,15 +18,6 @@ from byteways.explain.results.selection import PAIR_KINDS, broadest_size, larges
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.units import format_size
-
-(
-    MEMORY_IMPORTANCE,
-    FIRST_TOUCH_IMPORTANCE,
-    THREADS_IMPORTANCE,
-    STREAMING_IMPORTANCE,
-    FAR_IMPORTANCE,
-    INSIDE_IMPORTANCE,
-) = 430.0, 425.0, 394.0, 393.0, 392.0, 391.0
 
 #: Ratios between memory kinds below this are irrelevant in practice.
 FACTOR = 1.05
@@ -53,7 +45,8 @@ def memory_kinds(index: Index) -> Iterator[Finding]:
         title = f"{lead}, {difference(claim)}"
         detail = f"{way(_but_memory(fast.cells[0].variant))}, {format_size(fast.cells[0].record.size_bytes)}."
         detail += _engines(claim, fast, slow)
-        yield finding(title, detail, INSIDE_IMPORTANCE if inside else MEMORY_IMPORTANCE, (fast, slow), claims)
+        priority = Priority.HOST_MEMORY_KINDS_INSIDE if inside else Priority.HOST_MEMORY_KINDS
+        yield finding(title, detail, priority, (fast, slow), claims)
 
 
 def _but_memory(variant: Variant) -> Variant:
@@ -118,7 +111,7 @@ def first_touch(index: Index) -> Iterator[Finding]:
     record = fast.record
     title = f"First touch matters: on {record.executor}, {difference(claim)}"
     detail = f"{way(fast.variant)} by {record.executor}, {record.path}, {format_size(record.size_bytes)}."
-    yield finding(title, detail, FIRST_TOUCH_IMPORTANCE, (fast, slow), [one[0] for one in found])
+    yield finding(title, detail, Priority.FIRST_TOUCH, (fast, slow), [one[0] for one in found])
 
 
 def threads(index: Index) -> Iterator[Finding]:
@@ -140,9 +133,9 @@ def threads(index: Index) -> Iterator[Finding]:
     elif claim.trails:
         title = f"{used} threads copy {slower(claim)} than one"
     else:
-        title = sentence(no_difference((f"{used} threads", "one"), [claim]).removesuffix(","))
+        title = sentence(no_difference((f"{used} threads", "one"), [claim]))
     title += f": {with_span(many_cell)} vs {with_span(one_cell)} GB/s"
-    yield finding(title, where, THREADS_IMPORTANCE, (many_cell, one_cell), [claim])
+    yield finding(title, where, Priority.HOST_THREADS, (many_cell, one_cell), [claim])
 
 
 def streaming(index: Index) -> Iterator[Finding]:
@@ -166,7 +159,7 @@ def streaming(index: Index) -> Iterator[Finding]:
     # Why is not measured: whether a store reads the line first depends on the processor.
     reason = " Non-temporal stores can avoid the read for ownership." if claim.leads else ""
     detail = f"{way(streamed.variant)} on {streamed.record.path}.{reason}"
-    yield finding(title, detail, STREAMING_IMPORTANCE, (streamed, ordinary), [claim])
+    yield finding(title, detail, Priority.STREAMING_STORES, (streamed, ordinary), [claim])
 
 
 def _best_pair(first: list[Result], second: list[Result], size: int | None) -> tuple[Result, Result] | None:
@@ -210,7 +203,7 @@ def far_memory(index: Index) -> Iterator[Finding]:
     detail = f"{format_size(worst.record.size_bytes)}, {way(worst.variant)}."
     if len(kept) > 1:
         detail += f" Over {len(kept)} paths the median keeps {100 * median(kept):.0f} % of the local rate."
-    yield finding(title, detail, FAR_IMPORTANCE, (away_, own_), [one[0] for one in found])
+    yield finding(title, detail, Priority.FAR_MEMORY, (away_, own_), [one[0] for one in found])
 
 
 def _key(cell: Result) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import keeps_speed, longer_by, no_difference, not_slowed, shorter_during
 from byteways.explain.display.topic import Topic, TopicTable
@@ -200,7 +201,6 @@ def _figure(cell: Result) -> str:
     return short_time(cell.value)
 
 
-COSTS_IMPORTANCE, UNEXPLAINED_COST_IMPORTANCE = 700.0, 300.0
 #: Number of transfers that a title names; the table has all.
 NAMED_TRANSFERS = 3
 
@@ -231,12 +231,12 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     else:
         told = no_difference(("alone", "during transfers"), [pair.claim for pair in unsure]) if unsure else ""
         none = "no slowdown during transfers" if ranked else "no transfer ran at the same time"
-        title = f"{what}: {told.removesuffix(',') or none}"
+        title = f"{what}: {told or none}"
     detail = f"{not_slowed([pair.claim for pair in spared])} during {listed(free)}. " if free else ""
     if unsure and named:
         names = ("alone", f"during {listed([pair.beside for pair in unsure])}")
         told = no_difference(names, [pair.claim for pair in unsure])
-        detail += f"{sentence(told.removesuffix(','))}. "
+        detail += f"{sentence(told)}. "
     if quicker:
         told = shorter_during([pair.beside for pair in quicker], [pair.claim for pair in quicker])
         detail += f"{told}. "
@@ -248,9 +248,9 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
         detail += f"The transfers keep (medians): {listed(kept)}."
     figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
     claims = [pair.claim for pair in pairs if pair.together]
-    return finding(
-        title, detail.strip(), COSTS_IMPORTANCE if named else UNEXPLAINED_COST_IMPORTANCE, figures, claims
-    )
+    priority = Priority.TRANSFER_COST if named else Priority.TRANSFER_COST_UNCLEAR
+    about = what, *(pair.beside for pair in costly)
+    return finding(title, detail.strip(), priority, figures, claims, about=about)
 
 
 def _named(cell: Result) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import difference, difference_text, tie
 from byteways.explain.display.topic import Topic, TopicTable
@@ -25,7 +26,6 @@ INTRODUCTION = (
     "handle before anything is timed. Messages of MPI, NCCL and RCCL between processes of a host use such "
     "memory, so these rates bound theirs."
 )
-IPC = 461.0
 #: What the two sides of a comparison are called.
 _NAMES = ("memory of another process (IPC)", "memory of the same process")
 
@@ -162,7 +162,7 @@ def compared_with_one_process(index: Index) -> Iterator[Finding]:
         yield finding(
             f"{place}, {format_size(size)}: {said}",
             _detail(told),
-            IPC,
+            Priority.IPC,
             [side for pair in told for side in (pair.opened, pair.own)],
             [pair.claim for pair in told],
         )

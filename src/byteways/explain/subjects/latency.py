@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import longer, multiple, no_difference
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
@@ -14,8 +15,6 @@ from byteways.explain.results.summary import Part, Result, ResultGroup, gpu_cach
 from byteways.explain.subjects.ranks import time_said
 from byteways.topology.model import Device
 from byteways.units import format_size
-
-GPU_LATENCY, CPU_LATENCY = 420.0, 393.5
 
 #: A working set represents a cache level if it fills at most this fraction of it: more would miss.
 FILLS = 0.75
@@ -40,10 +39,12 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
     walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=device_order)
     each = sorted({len({cell.record.executor for cell in group.cells}) for _, group in levels})
     few = f"{each[0]} to " if len(each) > 1 else ""
-    who = f"median of {few}{each[-1]} GPUs" if each[-1] > 1 else f"measured on {listed(walkers)}"
+    who = (
+        f"median of {few}{each[-1]} GPUs" if each[-1] > 1 else f"{index.voice.measured} on {listed(walkers)}"
+    )
     size = levels[0][1].cells[0].record.size_bytes
     detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
-    yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
+    yield finding(title, detail, Priority.GPU_LATENCY, [group for _, group in levels], claims)
 
 
 def levels_of_gpus(index: Index) -> list[tuple[str, ResultGroup]]:
@@ -102,8 +103,8 @@ def cpu_caches(index: Index) -> Iterator[Finding]:
     if claim.leads:
         detail += f"the last takes {longer(claim)} the first."
     else:
-        detail += f"{no_difference(('the first', 'the last'), [claim]).removesuffix(',')}."
-    yield finding(title, detail, CPU_LATENCY, [group for _, group in steps], [claim])
+        detail += f"{no_difference(('the first', 'the last'), [claim])}."
+    yield finding(title, detail, Priority.CPU_LATENCY, [group for _, group in steps], [claim])
 
 
 def levels_of_cpu(index: Index) -> tuple[str, list[tuple[str, ResultGroup]]]:

@@ -9,6 +9,7 @@ from typing import Any
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import largest, multiple
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
@@ -229,9 +230,6 @@ def _point(load_bytes_per_s: float, cell: Result) -> PlotPoint:
     return PlotPoint(load, cell.value, cell.low, cell.high, said)
 
 
-LOADED = 690.0
-
-
 def loaded_latency(index: Index) -> Iterator[Finding]:
     """Reports for each chase the load with the highest latency."""
     curves = [curve for curve in load_curves(index.ranked) if curve.idle is not None and curve.points]
@@ -266,4 +264,11 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
     )
     if len(curves) > 1:
         detail += f" {largest(f'increase of {len(curves)} kinds of load')}"
-    return finding(title, detail, LOADED, (idle, cell), [one[0] for one in found])
+    return finding(
+        title,
+        detail,
+        Priority.LOADED_LATENCY,
+        (idle, cell),
+        [one[0] for one in found],
+        about=(walk.memory, walk.walker, curve.load),
+    )

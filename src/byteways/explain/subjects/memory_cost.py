@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import no_difference, slower_copies
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.counting import count, listed
@@ -268,10 +269,6 @@ def _plots(steps: Sequence[StepCost]) -> list[Plot]:
     return plots
 
 
-#: Just below the fastest interface between GPUs: only runs that request memory cost have it.
-IMPORTANCE = 595.0
-
-
 def registering(index: Index) -> Iterator[Finding]:
     """Reports after how many copies registering pays off, at the largest size of each direction."""
     paid = pay_offs(index.ranked)
@@ -296,11 +293,11 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
     if worst.longer:
         title = f"Registering {size} for copies {where} never pays off"
     elif worst.copies is None:
-        told = no_difference(("registered", "pageable memory"), [worst.claim]).removesuffix(",")
+        told = no_difference(("registered", "pageable memory"), [worst.claim])
         title = f"Registering {size} for copies {where}: {told}"
     else:
         title = f"Registering {size} pays off after {count(worst.copies, 'copy', 'copies')} {where}"
-    return finding(title, detail, IMPORTANCE, worst.cells, [each.claim for each in some])
+    return finding(title, detail, Priority.REGISTERING, worst.cells, [each.claim for each in some])
 
 
 def dearest(index: Index) -> Iterator[Finding]:
@@ -327,7 +324,7 @@ def dearest(index: Index) -> Iterator[Finding]:
     rest = [f"{named[id(cost)]} {short_time(cost.per_gib_ns)}" for cost in ranked[1:-1] if cost.per_gib_ns]
     detail = f"In between: {listed(rest)}. " if rest else ""
     detail += "Increment per GiB from the smallest to the largest size."
-    yield finding(title, detail, IMPORTANCE - 1, (first.cells[-1], last.cells[-1]), [claim])
+    yield finding(title, detail, Priority.ALLOCATION, (first.cells[-1], last.cells[-1]), [claim])
 
 
 def _names(made: Sequence[StepCost]) -> list[str]:
@@ -393,8 +390,8 @@ def _pool(device: str, allocate: tuple[Result, Result], free: tuple[Result, Resu
         )
     else:
         told = no_difference((claim.first.name, claim.second.name), [claim])
-        title = f"Allocating {size}: {told.removesuffix(',')}"
-    return finding(title, detail, IMPORTANCE - 2, figures, [claim])
+        title = f"Allocating {size}: {told}"
+    return finding(title, detail, Priority.POOLS, figures, [claim])
 
 
 def _named(cost: StepCost) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import difference_text
 from byteways.explain.display.topic import Topic, TopicTable
@@ -30,7 +32,6 @@ INTRODUCTION = (
     "The first half of the ranks sends, each to one rank of the second half, all at once, by MPI in windows, "
     "as osu_mbw_mr does. The last pair to end sets the time."
 )
-RATE_IMPORTANCE = 424.5
 
 
 def pairs_at_once(found: Iterable[Result]) -> list[Result]:
@@ -105,16 +106,16 @@ def message_rate(index: Index) -> Iterator[Finding]:
             part for part in (f"Ranks {members_of(most)}", memory(most), settings(most)) if part
         )
         alone = smallest.get(2)
-        if alone is None or alone is most:
-            yield finding(title, f"{detail}.", RATE_IMPORTANCE, (most,))
-            continue
-        names = _pairs(pairs), "one pair"
-        claim = compare(most, alone, kind=MULTI_PAIR, match=lambda cell: cell.record.size_bytes, names=names)
-        detail += f". One pair alone: {_supported(alone)} million"
-        yield finding(
-            f"{title}; beside one pair: {difference_text(claim)}",
-            f"{detail}.",
-            RATE_IMPORTANCE,
-            (most, alone),
-            (claim,),
-        )
+        about = pairs, library(most), size
+        results = [most]
+        claims: list[Claim] = []
+        if alone is not None and alone is not most:
+            names = _pairs(pairs), "one pair"
+            claim = compare(
+                most, alone, kind=MULTI_PAIR, match=lambda cell: cell.record.size_bytes, names=names
+            )
+            title += f"; beside one pair: {difference_text(claim)}"
+            detail += f". One pair alone: {_supported(alone)} million"
+            results.append(alone)
+            claims.append(claim)
+        yield finding(title, f"{detail}.", Priority.MESSAGE_RATE, results, claims, about=about)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, sentence
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.results.index import Index
@@ -14,8 +15,6 @@ from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.subjects.messages import lead_of, paths_of, setting_of, single_direction, window
 from byteways.explain.subjects.ranks import library, memory, where
 from byteways.units import format_size
-
-WINDOW_GAIN = 380.0
 
 
 def window_gain(index: Index) -> Iterator[Finding]:
@@ -65,4 +64,4 @@ def _gain(place: str, pairs: Mapping[int, tuple[int, ResultGroup, ResultGroup]])
         return
     told = [format_size(each) for each in claims]
     detail = f"{sentence(paths_of(many))}, {memory(first)}; compared at {', '.join(told)}."
-    yield finding(title, detail, WINDOW_GAIN, (many, one), claims.values())
+    yield finding(title, detail, Priority.MESSAGE_WINDOW, (many, one), claims.values())

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, sentence, span
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.display.topic import Plot, PlotLine, Topic, TopicTable
@@ -54,8 +55,6 @@ MOST_PATHS = 3
 _WINDOW = re.compile(r"windows of (\d+) message")
 #: Moves the same bytes inside one process, with one call or one launch.
 PLAIN = ("memcpy", "copy", "kernel")
-
-MESSAGE_LATENCY, MESSAGE_BANDWIDTH, BESIDE_COPY = 424.0, 423.0, 462.0
 
 
 def messages(found: Iterable[Result]) -> list[Result]:
@@ -257,7 +256,9 @@ def latency(index: Index) -> Iterator[Finding]:
         time = time_said(half(smallest))
         title = f"{lead}, an {library(first)} message of {format_size(size)} takes {time}"
         detail = f"Half of a round trip, {paths_of(smallest)}, {memory(first)}{_with(first)}."
-        yield finding(title, detail, MESSAGE_LATENCY, (smallest,))
+        yield finding(
+            title, detail, Priority.MESSAGE_LATENCY, (smallest,), about=(lead, library(first), size)
+        )
 
 
 def lead_of(index: Index, cell: Result, others: Iterable[Result]) -> str:
@@ -312,7 +313,7 @@ def bandwidth(index: Index) -> Iterator[Finding]:
             title += f" and half of that at {format_size(middle)}"
             quoted.append(sizes[middle])
         detail = f"{sentence(paths_of(best))}, {memory(first)}{_with(first)}, interval {span(best)} GB/s."
-        yield finding(title, detail, MESSAGE_BANDWIDTH, quoted)
+        yield finding(title, detail, Priority.MESSAGE_BANDWIDTH, quoted, about=(lead, library(first), size))
 
 
 def compared_with_copy(index: Index) -> Iterator[Finding]:
@@ -358,4 +359,11 @@ def _beside(lead: str, sent: ResultGroup, plain: Sequence[ResultGroup], ways: in
     fastest = plain[0].cells[0].record
     place = f"{fastest.interface} moves the same bytes within one process, {fastest.path}"
     detail = "; ".join([f"{memory(first)}{_with(first)}", place, *told[1:]]) + "."
-    yield finding(f"{lead}: {told[0]}", sentence(detail), BESIDE_COPY, (sent, *plain), claims)
+    yield finding(
+        f"{lead}: {told[0]}",
+        sentence(detail),
+        Priority.MESSAGE_BESIDE_COPY,
+        (sent, *plain),
+        claims,
+        about=(lead, library(first)),
+    )

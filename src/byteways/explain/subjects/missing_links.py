@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from byteways.explain.claims.finding import Finding
+from byteways.explain.claims.finding import Finding, notice
+from byteways.explain.claims.importance import Priority
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.topology.model import Topology
@@ -13,7 +14,6 @@ from byteways.topology.routes import FABRICS, link_class, route
 
 #: Fewer GPUs may be linked in pairs by design.
 LEAST_GPUS = 4
-MISSING_LINK = 880.0
 _Pair = tuple[str, str]
 
 
@@ -35,7 +35,7 @@ def missing_link(index: Index) -> Iterator[Finding]:
         "the state of the "
         "links (nvidia-smi nvlink --status, amd-smi xgmi)."
     )
-    yield Finding(title, detail, MISSING_LINK)
+    yield notice(title, detail, Priority.MISSING_LINK)
 
 
 def missing_pairs(topology: Topology) -> Sequence[_Pair]:

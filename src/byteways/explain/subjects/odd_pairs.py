@@ -8,6 +8,7 @@ from statistics import median
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, devices_of, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, span, way
 from byteways.explain.claims.wording import less
 from byteways.explain.results.counting import count, listed
@@ -16,8 +17,6 @@ from byteways.explain.results.selection import kind
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.topology.routes import route
 from byteways.units import format_size
-
-ODD_PAIR = 799.0
 
 #: Least relative lag of an outlier behind its class, beyond the intervals; equal links of a machine differ by
 #: less.
@@ -55,7 +54,7 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
         f"{count(len(rest.cells), 'pair')} of {link_class} get {rate(rest)} ({less(claim)})"
     )
     detail = _detail([one[1] for one in odd], cell)
-    yield finding(title, detail, ODD_PAIR, (cell, rest), [one[0] for one in odd])
+    yield finding(title, detail, Priority.ODD_PAIR, (cell, rest), [one[0] for one in odd])
 
 
 def odd_of(members: Sequence[Result]) -> Iterator[tuple[Claim, Result, ResultGroup]]:

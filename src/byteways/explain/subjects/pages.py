@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
-from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.finding import Finding, finding, notice
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, way
 from byteways.explain.claims.wording import fastest_by_size, longer
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
@@ -224,7 +225,6 @@ def _plot(sizes: Sequence[Compared]) -> Plot:
     )
 
 
-PREFETCHING, CROSSOVER, LANDING = 565.0, 455.0, 115.0
 #: Maximum number of paths that a sentence names.
 _MOST_PATHS = 3
 #: The methods as sentences name them.
@@ -272,7 +272,7 @@ def prefetching(index: Index) -> Iterator[Finding]:
             "was queried after every timed batch."
         )
         results = last.ways[PREFETCH], last.explicit
-        yield finding(title, detail, PREFETCHING, results, [one[0] for one in found])
+        yield finding(title, detail, Priority.PREFETCHING, results, [one[0] for one in found])
 
 
 def landing(index: Index) -> Iterator[Finding]:
@@ -287,8 +287,8 @@ def landing(index: Index) -> Iterator[Finding]:
     parts = []
     for path, same in list(by_path.items())[:_MOST_PATHS]:
         cases = count(len({record.case_id for record in same}), "case")
-        parts.append(f"{path} ({cases}): {same[0].reason}.")
-    yield Finding(title, " ".join(parts), LANDING)
+        parts.append(f"{path} ({cases}): {index.voice.quote(str(same[0].reason))}.")
+    yield notice(title, " ".join(parts), Priority.PAGES_LANDING)
 
 
 def crossover(index: Index) -> Iterator[Finding]:
@@ -311,7 +311,13 @@ def crossover(index: Index) -> Iterator[Finding]:
         )
         others = [one.ways[name] for name, alike in spans for one in alike if one is not at]
         results = [*at.ways.values(), *others]
-        yield finding(title, detail + ".", CROSSOVER, results, [claim for some in claims for claim in some])
+        yield finding(
+            title,
+            detail + ".",
+            Priority.MANAGED_CROSSOVER,
+            results,
+            [claim for some in claims for claim in some],
+        )
 
 
 def _spans(sizes: Sequence[Compared]) -> list[tuple[str, list[Compared]]]:

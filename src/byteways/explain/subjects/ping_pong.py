@@ -8,6 +8,7 @@ from statistics import median
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import longer_by, no_difference
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
@@ -186,8 +187,6 @@ def _named(core: Core) -> str:
     return f"{core[0].removeprefix('cpu')}.{core[1]}"
 
 
-PING_PONG = 425.0
-CORES_IMPORTANCE = 393.0
 #: Core pairs below this fraction of the median latency count as near.
 NEAR_CORES_BELOW = 0.5
 
@@ -235,7 +234,7 @@ def _places(where: str, members: Sequence[Result], others: str = "") -> Finding:
     near = [place for (place, _), claim in zip(rest, claims, strict=True) if not claim.leads]
     far = [(*one, claim) for one, claim in zip(rest, claims, strict=True) if claim.leads]
     title = f"{where}, one-way latency is {_half_time(first)}"
-    title += f"; {no_difference([best, *near], level).removesuffix(',')}" if near else f" {best}"
+    title += f"; {no_difference([best, *near], level)}" if near else f" {best}"
     if far:
         said = [f"{longer_by(claim)} {place} ({_half_time(group)})" for place, group, claim in far]
         title += f", {listed(said)}"
@@ -245,7 +244,7 @@ def _places(where: str, members: Sequence[Result], others: str = "") -> Finding:
     if compare(slow, fast, ways=len(first.cells), match=None).leads:
         detail += f" From {_said(fast)} to {_said(slow)}."
     figures = (first, *(group for _, group in rest))
-    return finding(title, detail + others, PING_PONG, figures, claims)
+    return finding(title, detail + others, Priority.PING_PONG, figures, claims)
 
 
 def _place(cell: Result, named: bool) -> str:
@@ -288,4 +287,4 @@ def cores(index: Index) -> Iterator[Finding]:
     detail = f"One way, median of {count(len(halves), 'pair')} of cores of {devices}."
     if near:
         detail += f" The close pairs take {three_digits(median(near))} ns."
-    yield finding(title, detail, CORES_IMPORTANCE, (pool(members),))
+    yield finding(title, detail, Priority.CORES, (pool(members),))

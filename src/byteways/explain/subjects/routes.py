@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import of_peak, percent, rate, span, way
 from byteways.explain.claims.wording import faster, faster_directly, least_gain, less
 from byteways.explain.display.grids import Grid, GridRow
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind, unidirectional
 from byteways.explain.results.summary import Result, group_by
+from byteways.record.simulation_mark import Voice
 from byteways.units import format_size
 
 STRAIGHT = "straight"
@@ -169,7 +171,6 @@ def gains(found: Sequence[Result]) -> list[RouteGain]:
 
 
 #: Above the finding on the fastest interface: multi-path gains are unexpected.
-ROUTE = 610.0
 
 
 def routes(index: Index) -> Iterator[Finding]:
@@ -179,7 +180,7 @@ def routes(index: Index) -> Iterator[Finding]:
         if best.claim.leads:
             yield _gained(index, best, some)
         elif best.claim.trails:
-            yield _lost(best)
+            yield _lost(best, index.voice)
 
 
 def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
@@ -202,7 +203,7 @@ def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
         detail += faster_directly(way(direct.variant), claim)
         results.append(direct)
         claims.append(claim)
-    return finding(title, detail, ROUTE, results, claims)
+    return finding(title, detail, Priority.ROUTE_GAIN, results, claims)
 
 
 def _faster_direct(index: Index, gain: RouteGain) -> tuple[Claim, Result] | None:
@@ -223,7 +224,7 @@ def _faster_direct(index: Index, gain: RouteGain) -> tuple[Claim, Result] | None
     return (claim, direct) if claim.leads else None
 
 
-def _lost(gain: RouteGain) -> Finding:
+def _lost(gain: RouteGain, voice: Voice) -> Finding:
     size = format_size(gain.best.record.size_bytes)
     title = (
         f"Relays do not pay off on {gain.path}: {_paths(gain)} reach {rate(gain.best)} GB/s at {size}, "
@@ -231,9 +232,9 @@ def _lost(gain: RouteGain) -> Finding:
     )
     detail = (
         f"The links that the paths share are those of the direct path: "
-        f"{gain.best.record.peak_source or 'their peak is not known'}."
+        f"{voice.quote(gain.best.record.peak_source or 'their peak is not known')}."
     )
-    return finding(title, detail, ROUTE - 200, (gain.best, gain.straight), [gain.claim])
+    return finding(title, detail, Priority.RELAYS_LOSE, (gain.best, gain.straight), [gain.claim])
 
 
 def _paths(gain: RouteGain) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, span
 from byteways.explain.claims.wording import faster, wins
 from byteways.explain.display.topic import Topic, TopicTable
@@ -138,9 +139,6 @@ def _share(cell: Result | None, greatest: float) -> float | None:
     return None if cell is None else cell.value / greatest
 
 
-ROWS_IMPORTANCE = 380.0
-
-
 def rows(index: Index) -> Iterator[Finding]:
     """Reports for each kind of pair the shape with the largest difference between the interfaces."""
     for name, some in group_by(rivals(index.ranked), lambda each: kind(each.first)).items():
@@ -160,4 +158,4 @@ def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
         f"interval {span(first)} GB/s; the gaps are not counted."
     )
     detail += wins({each.shape: (each.first.record.interface, each.claim) for each in some}, "shapes")
-    return finding(title, detail, ROWS_IMPORTANCE, (first, second), [each.claim for each in some])
+    return finding(title, detail, Priority.ROWS, (first, second), [each.claim for each in some])

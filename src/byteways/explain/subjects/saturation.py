@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import percent, rate
 from byteways.explain.claims.wording import fills
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
@@ -200,7 +201,6 @@ def _plot(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturat
     )
 
 
-SATURATION = 430.0
 #: An interface can saturate a link if its best reaches this fraction of the fastest interface.
 SATURATES = 0.9
 
@@ -242,9 +242,9 @@ def _saturation(index: Index, curves: list[Saturation]) -> Finding:
     units = compute_units_name(index.topology.device(first.executor)) if processors else ""
     of = f" {first.executor} has {processors} {units}." if processors else ""
     if fewest := [curve.interface for curve in able if curve.enough[0] == curve.points[0][0]]:
-        of += f" Fewer blocks were not measured for {listed(fewest)}."
+        of += f" Fewer blocks were not {index.voice.measured} for {listed(fewest)}."
     within = f"Within {percent(NEAR_BEST)} of the best of each"
     detail = f"{within}, {format_size(first.size_bytes)}: {listed(ends)}.{of}"
     results = [curve.best[1] for curve in order]
     claims = [compare(results[0], other, kind="saturation", across=("path",)) for other in results[1:]]
-    return finding(title, detail, SATURATION, results, claims)
+    return finding(title, detail, Priority.SATURATION, results, claims)

@@ -10,6 +10,7 @@ from typing import Any
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import moved
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count
@@ -201,7 +202,6 @@ def _reading_cells(seen: Sequence[Mapping[str, Any]]) -> list[str]:
     return cells
 
 
-MOVED, STEADY = 640.0, 300.0
 #: Maximum number of cases that a sentence names.
 MOST_NAMED_CHANGES = 3
 
@@ -219,12 +219,18 @@ def over_time(index: Index) -> Iterator[Finding]:
         widest = series[0]
         title = f"No lasting change in {count(len(series), 'result')} {over}"
         detail = f"Last vs first third of the rounds, largest difference: {_change_said(widest)}."
-        yield finding(title, detail, STEADY, (), [change.claim for change in series])
+        yield finding(title, detail, Priority.STEADY_OVER_TIME, (), [change.claim for change in series])
         return
     title = f"{len(moved)} of {count(len(series), 'result')} drifted {over}"
     detail = "; ".join(_change_said(change) for change in moved[:MOST_NAMED_CHANGES])
     detail = f"First vs last third of the rounds: {detail}."
-    yield finding(title, detail, MOVED, [change.cell for change in moved], [one.claim for one in series])
+    yield finding(
+        title,
+        detail,
+        Priority.CHANGED_OVER_TIME,
+        [change.cell for change in moved],
+        [one.claim for one in series],
+    )
 
 
 def _change_said(change: ChangeOverRounds) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator
 from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import difference, longer, tie
 from byteways.explain.results.index import Index
@@ -17,7 +18,6 @@ from byteways.plan.interfaces import metric_of
 from byteways.plan.options import STAGING
 from byteways.units import format_size
 
-DIRECT_IMPORTANCE = 463.0
 _NAMES = ("MPI on device memory", "staging in pinned host memory")
 
 
@@ -58,7 +58,7 @@ def _finding(index: Index, size: int, plain: ResultGroup, staged: ResultGroup) -
     title = f"{where(index, first)}, {what} of {format_size(size)}{both}: {said}"
     path = ", ".join(part for part in (first.record.path, memory(first), settings(first)) if part)
     detail = f"{path}. Staging waits for a copy to or from the GPU before a send and after a receive"
-    yield finding(title, sentence(detail) + ".", DIRECT_IMPORTANCE, (plain, staged), (claim,))
+    yield finding(title, sentence(detail) + ".", Priority.DIRECT_MESSAGES, (plain, staged), (claim,))
 
 
 def _longer(claim: Claim, plain: ResultGroup, staged: ResultGroup) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from byteways.explain.claims.finding import Finding
+from byteways.explain.claims.finding import Finding, notice
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import percent
 from byteways.explain.results.blamed_ranks import device_of, stragglers_of
 from byteways.explain.results.case_names import describe
@@ -14,10 +15,10 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.summary import group_by
 from byteways.plan.case import Case
 from byteways.record.record import Record
+from byteways.record.simulation_mark import Voice
 from byteways.record.stragglers import Straggler
 from byteways.units import format_size, short_time
 
-STRAGGLER = 640.0
 #: From so many ranks without a CPU on, their number is told instead of their names.
 MANY = 4
 
@@ -30,7 +31,7 @@ def named(index: Index) -> Iterator[Finding]:
     for who, some in late.items():
         worst, example = max(some, key=lambda pair: pair[0].late_ns)
         title = f"{_where(example, worst)} begins up to {short_time(worst.late_ns)} after the first rank"
-        yield _finding(f"{title}, in {_share(some, between, {who})}", example)
+        yield _finding(f"{title}, in {_share(some, between, {who}, index.voice)}", example, index.voice)
     waiting = [pair for pair in found if pair[0].late_ns <= 0]
     if waiting:
         worst, example = max(waiting, key=lambda pair: pair[0].no_cpu)
@@ -38,7 +39,9 @@ def named(index: Index) -> Iterator[Finding]:
         have = "has" if len(names) == 1 else "have"
         title = f"{_named(names)} {have} no CPU for up to {percent(worst.no_cpu)} of the time"
         which = "" if len(names) == 1 else f"{_lowered(_where(example, worst))} in "
-        yield _finding(f"{title} in {_share(waiting, between, names)}", example, which)
+        yield _finding(
+            f"{title} in {_share(waiting, between, names, index.voice)}", example, index.voice, which
+        )
 
 
 def _named(names: Mapping[str, str]) -> str:
@@ -59,25 +62,28 @@ def _order(who: str) -> tuple[object, ...]:
 
 
 def _share(
-    found: Sequence[tuple[Straggler, Record]], between: Sequence[Record], names: Collection[str]
+    found: Sequence[tuple[Straggler, Record]],
+    between: Sequence[Record],
+    names: Collection[str],
+    voice: Voice,
 ) -> str:
     """`3 of 12 measurements`: of those in which these ranks took part."""
     taken = [
         record for record in between if any(_who(record, one["rank"]) in names for one in record.ranks or ())
     ]
-    return f"{len({id(record) for _, record in found})} of {count(len(taken), 'measurement')}"
+    return f"{len({id(record) for _, record in found})} of {count(len(taken), voice.measurement)}"
 
 
 def _where(record: Record, found: Straggler) -> str:
     return f"{_who(record, found.rank)} ({device_of(record, found.rank)})"
 
 
-def _finding(title: str, example: Record, which: str = "") -> Finding:
+def _finding(title: str, example: Record, voice: Voice, which: str = "") -> Finding:
     advice = next(one.advice for one in example.warnings if one.id == "straggler")
-    return Finding(
+    return notice(
         title,
-        f"For example {which}{describe(example)}, {format_size(example.size_bytes)}. {advice}",
-        STRAGGLER,
+        f"For example {which}{describe(example)}, {format_size(example.size_bytes)}. {voice.quote(advice)}",
+        Priority.STRAGGLER,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, of_peak, rate
 from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, ReferenceLine, Topic, TopicTable
 from byteways.explain.results.counting import listed
@@ -251,7 +252,11 @@ def _plot(name: str, made: Sequence[Scan], *, logarithmic: bool) -> Plot:
     )
 
 
-STREAM_IMPORTANCE = {"gpu": 405.0, "remote": 404.0, "cpu": 394.5}
+PRIORITIES = {
+    "gpu": Priority.STREAM_ON_GPU,
+    "remote": Priority.STREAM_REMOTE,
+    "cpu": Priority.STREAM_ON_CPU,
+}
 
 
 def stream(index: Index) -> Iterator[Finding]:
@@ -259,7 +264,7 @@ def stream(index: Index) -> Iterator[Finding]:
     chosen = [scan for scan in scans(index.ranked) if scan.largest.record.cache == "cold"] or scans(
         index.ranked
     )
-    for name, importance in STREAM_IMPORTANCE.items():
+    for name, priority in PRIORITIES.items():
         members = [scan for scan in chosen if _class(scan) == name]
         by_place = group_by(members, lambda scan: scan.place)
         # Prefer the place with most kernels, then the fastest.
@@ -269,7 +274,7 @@ def stream(index: Index) -> Iterator[Finding]:
             default=None,
         )
         if some:
-            yield _stream(some, importance)
+            yield _stream(some, priority)
 
 
 def _class(scan: Scan) -> str:
@@ -289,7 +294,7 @@ def _of_one_size(some: list[Scan]) -> list[Result]:
     return [sizes[size] for sizes in by_size if size in sizes]
 
 
-def _stream(some: list[Scan], importance: float) -> Finding:
+def _stream(some: list[Scan], priority: Priority) -> Finding:
     cells = _of_one_size(some)
     speeds = [f"{cell.record.interface} {rate(cell)}{of_peak(cell)}" for cell in cells]
     title = f"STREAM on {some[0].place}: {listed(speeds)} GB/s, read and write counted"
@@ -304,4 +309,4 @@ def _stream(some: list[Scan], importance: float) -> Finding:
             f" Of {cells[0].record.interface}, {gb(read)} GB/s are read from other devices and "
             f"{gb(written)} written to them."
         )
-    return finding(title, detail, importance, cells)
+    return finding(title, detail, priority, cells)

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from byteways.explain.claims.finding import Finding
+from byteways.explain.claims.finding import Finding, notice
+from byteways.explain.claims.importance import Priority
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, Result
 
 if TYPE_CHECKING:
     from byteways.explain.studies.outcome import StudyOutcome
-
-REPEATED = 850.0
 
 
 def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
@@ -44,7 +43,9 @@ def claims_repeated(index: Index) -> Iterator[Finding]:
     if outcome is None or not outcome.verdicts:
         return
     study = outcome.study
-    yield Finding(f"{study.authors} {study.year}, {outcome.summary()}", outcome.contradictions(), REPEATED)
+    title = f"{study.authors} {study.year}, {outcome.summary()}"
+    quote = index.voice.quote  # the studies' own words know no voice
+    yield notice(quote(title), quote(outcome.contradictions()), Priority.REPEATED_STUDY)
 
 
 def _outcome(run: RecordedRun) -> StudyOutcome | None:

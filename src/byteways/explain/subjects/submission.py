@@ -10,6 +10,7 @@ from statistics import median
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import best_by_calls, faster, no_difference, slower
 from byteways.explain.display.topic import Topic, TopicTable
@@ -119,7 +120,6 @@ def _host_ns(cell: Result | None) -> str:
     return "" if told is None else three_digits(told)
 
 
-SUBMISSION_IMPORTANCE, EVEN_IMPORTANCE = 480.0, 370.0
 #: Methods as phrases in sentences.
 METHOD_PHRASES = {"graph": "by one graph", "batch": "by one batched call"}
 #: … and as the unit that is submitted.
@@ -162,10 +162,10 @@ def _no_gain(some: Sequence[Submission]) -> Finding:
         cell for one in some for way in METHOD_PHRASES for _, *both in one.beside_calls(way) for cell in both
     ]
     claims = [claim for one in some for way in METHOD_PHRASES for _, claim, *_ in _compared(one, way)]
-    told = no_difference((*ways, "single calls"), claims).removesuffix(",")
+    told = no_difference((*ways, "single calls"), claims)
     title = f"Submission: {told}: {listed(named)}"
     detail = f"Gated rates: the host enqueues ahead of the device. {_host(some[0])}"
-    return finding(title, detail.strip(), EVEN_IMPORTANCE, figures, claims)
+    return finding(title, detail.strip(), Priority.SUBMISSION_NO_GAIN, figures, claims)
 
 
 def _finding(name: str, one: Submission) -> Finding | None:
@@ -204,7 +204,8 @@ def _finding(name: str, one: Submission) -> Finding | None:
     detail = f"{one.first.record.path}, gated rates: the host enqueues ahead of the device. {enqueueing}"
     if lost_by:
         detail += f" But {listed(lost_by)}."
-    return finding(title, detail.strip(), SUBMISSION_IMPORTANCE if said else EVEN_IMPORTANCE, figures, claims)
+    priority = Priority.SUBMISSION if said else Priority.SUBMISSION_LOSS
+    return finding(title, detail.strip(), priority, figures, claims)
 
 
 def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Result, Result]]:

@@ -10,6 +10,7 @@ from byteways.explain.best.wording_rankings import better_way, named_way, slower
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, cpu_threads, finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import differ, rate, sentence, span, way
 from byteways.explain.claims.wording import difference, gains_of_others, most_of_several
 from byteways.explain.results.counting import count
@@ -20,24 +21,21 @@ from byteways.explain.results.variants import Variant
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 
-#: Importance of the fastest-interface finding, by kind of pair.
-FASTEST_IMPORTANCE = {
-    "gpu-gpu": 640.0,
-    "cpu-gpu": 590.0,
-    "gpu-cpu": 580.0,
-    "gpu": 400.0,
-    "cpu": 395.0,
-    "cpu-cpu": 390.0,
+#: The finding on the fastest interface by kind of pair, of large and of small sizes.
+FASTEST_BY_KIND = {
+    "gpu-gpu": (Priority.FASTEST_BETWEEN_GPUS, Priority.FASTEST_BETWEEN_GPUS_SMALL),
+    "cpu-gpu": (Priority.FASTEST_TO_GPU, Priority.FASTEST_TO_GPU_SMALL),
+    "gpu-cpu": (Priority.FASTEST_FROM_GPU, Priority.FASTEST_FROM_GPU_SMALL),
+    "gpu": (Priority.FASTEST_IN_GPU, Priority.FASTEST_IN_GPU_SMALL),
+    "cpu": (Priority.FASTEST_IN_CPU, Priority.FASTEST_IN_CPU_SMALL),
+    "cpu-cpu": (Priority.FASTEST_BETWEEN_CPUS, Priority.FASTEST_BETWEEN_CPUS_SMALL),
 }
-ASYMMETRY, SMALL_ASYMMETRY = 450.0, 405.0
 
 #: Directions are compared only for settings that reach this fraction of the best: a kernel with few blocks
 #: says nothing about a link.
 COMPARABLE_FROM = 0.9
-#: Below this size launch overhead dominates, so bandwidth is less important …
+#: Below this size launch overhead dominates, so bandwidth is less important.
 OVERHEAD_BELOW_BYTES = 2**20
-#: … and the importance of its findings is lowered by this much.
-OF_SMALL = 250.0
 
 
 def best_ways(index: Index) -> Iterator[Finding]:
@@ -54,10 +52,12 @@ def best_ways(index: Index) -> Iterator[Finding]:
             size = largest_common_size(some)
             ranking = rank(cell for cell in some if cell.record.size_bytes == size)
             if size is not None and ranking is not None:
-                yield _best_way(index, ranking, where, size, FASTEST_IMPORTANCE[name])
+                yield _best_way(index, ranking, where, size, FASTEST_BY_KIND[name])
 
 
-def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance: float) -> Finding:
+def _best_way(
+    index: Index, ranking: Ranking, where: str, size: int, entries: tuple[Priority, Priority]
+) -> Finding:
     title, quoted = better_way(
         ranking,
         where,
@@ -67,14 +67,12 @@ def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance:
     )
     first = ranking.group
     detail = f"{_basis(first)}.{named_way(ranking)}{slower_ways(ranking)}"
-    if size < OVERHEAD_BELOW_BYTES:
-        importance -= OF_SMALL
     others = [
         one.claim
         for one in (*ranking.rivals, *ranking.elsewhere)
         if one.variant.interface != ranking.variant.interface or one is ranking.default or not one.claim.leads
     ]
-    return finding(title, detail, importance, quoted, others)
+    return finding(title, detail, _by_size(size, *entries), quoted, others)
 
 
 def _basis(group: ResultGroup) -> str:
@@ -126,7 +124,8 @@ def read_against_write(index: Index) -> Iterator[Finding]:
         if other.cells[0].record.interface != interface:
             others.setdefault(other.cells[0].record.interface, one)
     detail += gains_of_others(others)
-    yield finding(title, detail, _asymmetry(size), (read, write), [one[0] for one in found])
+    priority = _by_size(size, Priority.READ_AGAINST_WRITE, Priority.READ_AGAINST_WRITE_SMALL)
+    yield finding(title, detail, priority, (read, write), [one[0] for one in found])
 
 
 def _both_accesses(members: Sequence[Result]) -> Iterator[tuple[Claim, ResultGroup, ResultGroup, int]]:
@@ -172,7 +171,8 @@ def to_and_from_host(index: Index) -> Iterator[Finding]:
     )
     detail = f"{sentence(difference(claim))}.{most_of_several(len(differing))}"
     claims = [one[0] for one in compared]
-    yield finding(title, detail, _asymmetry(size) - 10, (there, home), claims)
+    priority = _by_size(size, Priority.TO_AGAINST_FROM_HOST, Priority.TO_AGAINST_FROM_HOST_SMALL)
+    yield finding(title, detail, priority, (there, home), claims)
 
 
 def _is_able(
@@ -204,6 +204,5 @@ def _turned(cell: Result) -> tuple[object, ...]:
     return turned, cell.record.size_bytes, cell.destination.device, cell.source.device
 
 
-def _asymmetry(size_bytes: int) -> float:
-    """Returns the importance of a host-GPU asymmetry; lower for small sizes, where latency dominates."""
-    return ASYMMETRY if size_bytes >= OVERHEAD_BELOW_BYTES else SMALL_ASYMMETRY
+def _by_size(size_bytes: int, large: Priority, small: Priority) -> Priority:
+    return large if size_bytes >= OVERHEAD_BELOW_BYTES else small

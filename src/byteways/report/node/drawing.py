@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.explain.claims.phrases import gb, percent
+from byteways.explain.claims.phrases import gb, percent_number
 from byteways.explain.results.summary import Result
 from byteways.explain.subjects.missing_links import missing_pairs
 from byteways.report.node.boxes import PICTURE_WIDTH, Arrangement, Box, layered
@@ -257,7 +257,7 @@ def _classes(rates: Sequence[LinkRate]) -> list[DrawnLinkClass]:
         shares = sorted(rate.fraction for rate in same if rate.fraction is not None)
         told = _span([gb(value) for value in reached], " GB/s")
         if shares:
-            told += f" ({_span([percent(share).removesuffix(' %') for share in shares], ' %')} of peak)"
+            told += f" ({_span([percent_number(share) for share in shares], ' %')} of peak)"
         peak = _span([format_bandwidth(value) for value in peaks], "") or "unknown"
         rows.append(DrawnLinkClass(name, len(same), peak, told or "–", same[0].link.source))
     return rows
