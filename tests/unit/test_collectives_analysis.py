@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import collectives
+from byteways.explain.subjects.collectives import time_of
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import run_builder
@@ -103,3 +108,19 @@ def test_barrier_alone_has_a_table(tmp_path: Path) -> None:
     index = Index(RunFolder(build.write(tmp_path)))
     (table,) = topic_of(index, "collectives").tables
     assert table.rows == (("0-3/cpu0", "pipelined", "", "0.9"),)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "time_ns", "expected"),
+    [("allreduce", 2000.0, 2000.0), ("allreduce", None, 7.0), ("barrier", 2000.0, 7.0)],
+)
+def test_time_of_a_collective(pattern: str, time_ns: float | None, expected: float) -> None:
+    """Catches a bandwidth told as a time: a barrier's value is its time, that of others is a rate."""
+    cell: Any = SimpleNamespace(
+        record=SimpleNamespace(pattern=pattern), time_ns=time_ns, value=7.0, low=6.0, high=8.0
+    )
+    found = time_of(cell)
+    assert found.value == expected
+    assert (found.low, found.high) == (
+        (6.0, 8.0) if expected == 7.0 else (pytest.approx(2000 * 7 / 8), pytest.approx(2000 * 7 / 6))
+    )
