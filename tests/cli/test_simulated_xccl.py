@@ -17,7 +17,7 @@ ENDS = 'interface = "xccl"\nsource = "gpu*:device"\ndestination = "gpu*:device"\
 SUITE = f"""name = "toy"
 title = "Every operation of NCCL and RCCL"
 rounds = 1
-case_budget_s = 0.05
+case_budget_s = 0.005
 [[sweep]]
 name = "collectives"
 {ENDS}pattern = {[*COLLECTIVES]}
@@ -316,7 +316,7 @@ def test_managed_memory_without_xnack_is_named(tmp_path: Path) -> None:
     suite = f"""name = "toy"
 title = "Managed memory"
 rounds = 1
-case_budget_s = 0.05
+case_budget_s = 0.005
 [[sweep]]
 name = "managed"
 {ENDS.replace("device", "managed")}pattern = ["unidirectional", "allreduce"]
@@ -348,7 +348,7 @@ def test_a_lost_gpu_costs_its_own_cases(tmp_path: Path) -> None:
     suite = f"""name = "toy"
 title = "All pairs"
 rounds = 1
-case_budget_s = 0.05
+case_budget_s = 0.005
 [[sweep]]
 name = "all"
 {ENDS}pattern = "allreduce"
