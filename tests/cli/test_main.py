@@ -13,6 +13,7 @@ import pytest
 from byteways import __version__, cli
 from byteways.cli import frame
 from byteways.errors import BytewaysError, ExitStatus
+from tests.cli import called
 
 
 def byteways(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -26,18 +27,18 @@ def byteways(*arguments: str, **variables: str) -> subprocess.CompletedProcess[s
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
-def test_help_names_every_verb(arguments: tuple[str, ...]) -> None:
+def test_help_names_every_verb(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Would catch a verb that cannot be found, or help that goes to stderr."""
-    done = byteways(*arguments)
+    done = called.byteways(tmp_path, *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     for verb, summary in frame.VERBS.items():
         assert verb in done.stdout and summary in done.stdout
 
 
 @pytest.mark.parametrize("verb", frame.VERBS)
-def test_every_verb_has_help(verb: str) -> None:
+def test_every_verb_has_help(verb: str, tmp_path: Path) -> None:
     """Would catch a verb whose module or function is missing, or whose options Typer cannot read."""
-    done = byteways(verb, "--help")
+    done = called.byteways(tmp_path, verb, "--help")
     assert done.returncode == 0, done.stderr
     assert f"byteways {verb}" in done.stdout
 
@@ -71,9 +72,9 @@ def test_help_imports_no_verb_and_nothing_heavy() -> None:
         (("show", "/nowhere"), "error: ", "hint: "),
     ],
 )
-def test_wrong_usage(arguments: tuple[str, ...], error: str, hint: str) -> None:
+def test_wrong_usage(arguments: tuple[str, ...], error: str, hint: str, tmp_path: Path) -> None:
     """Would catch another style, a traceback, a status that scripts take for something else."""
-    done = byteways(*arguments)
+    done = called.byteways(tmp_path, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     first, *_, last = done.stderr.splitlines()
     assert first.startswith(error)

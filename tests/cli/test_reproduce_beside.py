@@ -12,7 +12,7 @@ import pytest
 from byteways.report.packing import unpacked_text
 from tests.cli.called import byteways
 
-TRIAD = ("--only", "sweep=scan,interface=stream-triad", "--size", "4MiB..2GiB")
+TRIAD = ("--only", "sweep=scan,interface=stream-triad", "--size", "128MiB..2GiB")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ ENDS = 'interface = "xccl"\nsource = "gpu*:device"\ndestination = "gpu*:device"\
 SUITE = f"""name = "toy"
 title = "Every operation of NCCL and RCCL"
 rounds = 1
-case_budget_s = 0.05
+case_budget_s = 0.005
 [[sweep]]
 name = "collectives"
 {ENDS}pattern = {[*COLLECTIVES]}
@@ -76,13 +76,6 @@ def assert_verified(records: list[dict[str, Any]], library: str) -> None:
     }
     for pattern in COLLECTIVES:  # a large one is bound by links, a small one by its steps
         assert rates[pattern, 16 * MIB] > 3 * rates[pattern, 32 * 1024]
-
-
-def test_repeated_figures_are_equal(tmp_path: Path) -> None:
-    """Catches figures that depend on how the operating system schedules the ranks."""
-    only = ("--machine", "h200-x4", "--ranks", "2", "--only", "size=32KiB")
-    first, second = (run(tmp_path, name, *only) for name in ("A", "B"))
-    assert [one["time_ns"] for one in first] == [one["time_ns"] for one in second]
 
 
 def test_collectives_in_place_use_one_buffer(four: tuple[Path, list[dict[str, Any]]]) -> None:
@@ -323,7 +316,7 @@ def test_managed_memory_without_xnack_is_named(tmp_path: Path) -> None:
     suite = f"""name = "toy"
 title = "Managed memory"
 rounds = 1
-case_budget_s = 0.05
+case_budget_s = 0.005
 [[sweep]]
 name = "managed"
 {ENDS.replace("device", "managed")}pattern = ["unidirectional", "allreduce"]
@@ -355,7 +348,7 @@ def test_a_lost_gpu_costs_its_own_cases(tmp_path: Path) -> None:
     suite = f"""name = "toy"
 title = "All pairs"
 rounds = 1
-case_budget_s = 0.05
+case_budget_s = 0.005
 [[sweep]]
 name = "all"
 {ENDS}pattern = "allreduce"

@@ -125,11 +125,13 @@ from byteways import _core
 session = _core.Session(gpus=False)
 options = _core.MeasureOptions()
 options.budget_s, options.max_samples = 0.0, 1
-a, b, c = (session.allocate("cpu0", "pageable", 1 << 23, "cpu0") for _ in range(3))
+def buffers(size):
+    return [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(3)]
 streams = ("stream-copy", "stream-scale", "stream-add", "stream-triad")
 for interface in ("load", "store", *streams, "memcpy-stream"):
     alone, two = interface in ("load", "store"), interface in ("stream-add", "stream-triad")
     for size in (16, 4096 + 16, 192 * 1024 + 16) + ((1 << 22) + 16,) * (interface == "load"):
+        a, b, c = buffers(max(2 * size, 1 << 16))
         for threads in (1, 2):
             flow = _core.Flow(a, a if alone else c, "cpu0", interface, size, cold=True, threads=threads,
                               second_source=b if two else None)
@@ -138,6 +140,7 @@ for interface in ("load", "store", *streams, "memcpy-stream"):
 for interface in ("random-load", "random-store", "random-update"):
     for access in (8, 16, 32, 64, 128) if interface == "random-update" else (4, 8, 16, 32, 64, 128):
         for size in (1024, 64 * 1024):
+            a, *_ = buffers(max(2 * size, 1 << 16))
             for threads in (1, 3):
                 given = {"cold": True, "threads": threads, "access_bytes": access}
                 flow = _core.Flow(a, a, "cpu0", interface, size, **given)

@@ -10,12 +10,14 @@ import pytest
 
 from byteways.plan.budget import BudgetCase, TotalTime
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.estimate import PATTERN_BYTES_PER_S, Estimator
+from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, LINK_EFFICIENCY, PATTERN_BYTES_PER_S, Estimator
 from byteways.plan.footprint import buffers
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load, parse
 from byteways.topology.model import Capabilities, Topology
 from tests.unit import machines
+
+MIB = 2**20
 
 H200X4: tuple[Topology, Capabilities] = machines.h200x4()
 TWO_CORES: tuple[Topology, Capabilities] = machines.two_cores()
@@ -177,3 +179,35 @@ def test_what_is_there_is_not_paid_for_again(
     assert spent.empty().cost(first) == pytest.approx(
         (alone_s + buffers_s, estimator.start_s() + 3 * (alone_s + buffers_s))
     )
+
+
+def test_host_memory_is_shared_by_gpus_and_not_by_cores() -> None:
+    """Catches copies of two GPUs from one host estimated as if they took turns, and two CPUs' as if not."""
+    topology, capabilities = machines.h200x4()
+    estimator = Estimator(topology, capabilities)
+    size = 1024 * MIB
+
+    def seconds(interface: str, *paths: tuple[str, str, str]) -> float:
+        flows = tuple(Flow(Buffer.parse(a), Buffer.parse(b), by) for a, b, by in paths)
+        return estimator._operation_s(Case(interface, "fan-out", flows, size))
+
+    gpus = [("cpu0:pinned", f"gpu{k}:device", f"gpu{k}") for k in range(2)]
+    alone = seconds("copy", gpus[0])
+    assert seconds("copy", *gpus) == pytest.approx(alone + size / HOST_TOTAL_BYTES_PER_S)
+    assert seconds("copy", *gpus) < 2 * alone
+    host = ("cpu0:pageable", "cpu0:pageable", "cpu0")
+    assert seconds("memcpy", host, host) == pytest.approx(2 * seconds("memcpy", host))
+
+
+def test_the_host_link_of_the_gpu_at_either_end() -> None:
+    """Catches the estimate of another link, and of none, for a copy between host and GPU."""
+    topology, capabilities = machines.h200x4()
+    estimator = Estimator(topology, capabilities)
+    host, gpu = Buffer("cpu0", "pinned"), Buffer("gpu1", "device")
+    (peak,) = {
+        link.peak_bytes_per_s for link in topology.links if link.kind == "pcie" and "gpu1" in (link.a, link.b)
+    }
+    assert peak is not None
+    for source, destination in ((host, gpu), (gpu, host)):
+        rate = estimator._rate("copy", source, destination, "gpu1")
+        assert rate == pytest.approx(LINK_EFFICIENCY * peak)

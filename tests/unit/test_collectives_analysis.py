@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from byteways.explain.findings import findings
+import pytest
+
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import collectives
+from byteways.explain.subjects.collectives import time_of
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import run_builder
 from tests.report.rank_runs import together
 from tests.report.run_builder import MIB, Builder
-from tests.unit.rank_indices import all_ranks, column, topic_of
-
-
-def test_collective_tables_by_timing(tmp_path: Path) -> None:
-    """Catches timings in one table, times of the wrong count, and algorithm for bus bandwidth."""
-    index = all_ranks(tmp_path)
-    times, rates, isolated, isolated_rates = topic_of(index, "collectives").tables
-    assert times.title == "MPI, 0-3/cpu0, pageable memory, warm, pipelined: time, µs"
-    assert column(times, "size") == ["8 B", "1 MiB"]
-    assert column(times, "allreduce") == ["1.2", "400"]
-    assert column(times, "broadcast") == ["", "300"]
-    assert "; a barrier takes 0.9 µs" in times.note and times.note.startswith("Pipelined: ")
-    assert column(rates, "allreduce") == ["0.01", "3.93"]  # 1.5 × 1 MiB in 400 µs
-    assert column(rates, "broadcast") == ["", "3.5"]
-    assert "nccl-tests" in rates.note
-    assert isolated.title == "MPI, 0-3/cpu0, pageable memory, warm, isolated: time, µs"
-    assert column(isolated, "allreduce") == ["2.5"] and isolated.headings == ("size", "allreduce")
-    assert isolated.note.startswith("Isolated: ") and "barrier" not in isolated.note
-    assert len(isolated_rates.rows) == 1
+from tests.unit.rank_indices import column, topic_of
 
 
 def test_the_leading_way_is_named_with_its_settings(tmp_path: Path) -> None:
@@ -83,19 +69,6 @@ def test_sizes_rounded_for_blocks_share_a_row() -> None:
     }
 
 
-def test_collective_findings(tmp_path: Path) -> None:
-    """Catches the bus bandwidth of one timing told of another, and a comparison with a plain copy."""
-    index = all_ranks(tmp_path)
-    found = [finding for finding in findings(index) if "allreduce" in finding.title]
-    assert {finding.title for finding in found} == {
-        "MPI allreduce of 4 ranks, pipelined, pageable memory, warm: "
-        "1.2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
-        "MPI allreduce of 4 ranks, isolated, pageable memory, warm: 2.5 µs at 8 B",
-    }
-    assert not any(finding.claims for finding in findings(index))
-    assert not any(collectives.collectives(index.ranked))
-
-
 def test_barrier_alone_has_a_table(tmp_path: Path) -> None:
     """Catches a barrier that is told nowhere when nothing else was measured."""
     build = Builder(run_builder.topology(0))
@@ -103,3 +76,19 @@ def test_barrier_alone_has_a_table(tmp_path: Path) -> None:
     index = Index(RunFolder(build.write(tmp_path)))
     (table,) = topic_of(index, "collectives").tables
     assert table.rows == (("0-3/cpu0", "pipelined", "", "0.9"),)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "time_ns", "expected"),
+    [("allreduce", 2000.0, 2000.0), ("allreduce", None, 7.0), ("barrier", 2000.0, 7.0)],
+)
+def test_time_of_a_collective(pattern: str, time_ns: float | None, expected: float) -> None:
+    """Catches a bandwidth told as a time: a barrier's value is its time, that of others is a rate."""
+    cell: Any = SimpleNamespace(
+        record=SimpleNamespace(pattern=pattern), time_ns=time_ns, value=7.0, low=6.0, high=8.0
+    )
+    found = time_of(cell)
+    assert found.value == expected
+    assert (found.low, found.high) == (
+        (6.0, 8.0) if expected == 7.0 else (pytest.approx(2000 * 7 / 8), pytest.approx(2000 * 7 / 6))
+    )

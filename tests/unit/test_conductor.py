@@ -10,12 +10,14 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.run.conduct import conductor
-from byteways.run.conduct.conductor import Conductor, key_of
+from byteways.run.conduct.conductor import Conductor, deadline_s, key_of
 from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
 from byteways.run.conduct.process import WorkerLost
 from byteways.run.shared.launchers import Job, Launcher
 from byteways.topology.model import Device, Topology
 from tests.changed import replace
+
+HOST = "cpu0:pageable"
 
 TOPOLOGY = Topology(
     "host",
@@ -306,3 +308,19 @@ def test_ranks_that_share_cores_cost_no_device(workers: Workers, monkeypatch: py
     assert [one.status for one in records] == ["timeout"] * 4 + ["failed", "skipped"]
     assert records[-1].reason == "4 ranks share 2 cores, and allreduce of 64 B had no answer within 62 s"
     assert workers.deadlines == [2 * 31.0] * 5  # two ranks to a core; each worker's first case
+
+
+@pytest.mark.parametrize(
+    ("size", "first", "energy", "seconds"),
+    [
+        (0, False, False, 22.0),
+        (10**9, False, False, 42.0),
+        (10**9, True, False, 102.0),
+        (0, False, True, 52.0),
+    ],
+)
+def test_deadlines(size: int, first: bool, energy: bool, seconds: float) -> None:
+    """Catches a deadline that a slow machine misses: 100 MB/s, both ways, and a minute for the first case."""
+    ends = Flow(Buffer.parse(HOST), Buffer.parse(HOST), "cpu0")
+    case = Case("memcpy", "unidirectional", (ends,), size, "cold", {"energy": True} if energy else {})
+    assert deadline_s(PlannedCase(case, "s", 0, 0.2, 0.2, None), first) == pytest.approx(seconds)

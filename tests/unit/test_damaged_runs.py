@@ -118,7 +118,7 @@ def test_records_that_are_there_twice(tmp_path: Path) -> None:
     manifests.write(tmp_path, a_manifest())
     (tmp_path / JOURNAL).write_bytes(LINES[0] + LINES[1] + LINES[0])
     run = RunFolder(tmp_path)
-    assert (len(run.records), run.journal.doubled, run.damaged_lines) == (2, [3], 0)
+    assert (len(run.records), run.journal.doubled, run.doubled_lines, run.damaged_lines) == (2, [3], 1, 0)
     assert damage(run) == "1 record(s) of a case and round that are there already left out (line 3)"
 
 

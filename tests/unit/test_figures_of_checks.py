@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from byteways.explain.studies.checks import _ratio, _summary, _text, wanted
+from byteways.explain.studies.checks import _quotient, _ratio, _summary, _text, wanted
 from tests.unit.study_sheet import SHEET
 
 INFINITE = float("inf")
@@ -69,3 +70,10 @@ def test_only_a_ratio_of_all_that_fails_is_final() -> None:
         ({**fastest, "at_least": 1e6}, False),
     ):
         assert _ratio(check, SHEET).final is final  # type: ignore[arg-type]
+
+
+def test_a_quotient_of_a_value_with_itself() -> None:
+    """Catches an interval for a ratio that is exactly 1, and ends of the interval on the wrong side."""
+    one, other = (SimpleNamespace(low=low, high=high) for low, high in ((90.0, 110.0), (45.0, 55.0)))
+    assert _quotient(one, one) == (1.0, 1.0)  # type: ignore[arg-type]
+    assert _quotient(one, other) == (90 / 55, 110 / 45)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Findings: exact sentences from known records, and silence where the intervals do not allow a claim."""
+"""Findings that no text of tests/unit/said shows, and silence where intervals do not allow a claim."""
 
 from __future__ import annotations
 
@@ -14,82 +14,6 @@ from tests.changed import replace
 from tests.report import sample_run
 
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
-
-
-def test_gpu_machine(tmp_path: Path) -> None:
-    """Would catch any change of a sentence, of its number, or of the order on a whole machine."""
-    assert sample_run.sentences(sample_run.h200x4(), tmp_path) == [
-        "Between host and GPU, bidirectional copy reaches 85 GB/s in total, 23 % less than the two "
-        "directions alone (111)",
-        "Shared bottleneck: writes to cpu0's memory (144 GB/s in total); copy 4 GPUs>cpu0 reaches 144; "
-        "single-flow rates predict 221",
-        "Between GPUs, copy is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375 with all 132 SMs",
-        "4 GPUs to cpu0 at once: copy with pinned memory reaches 144 GB/s in total (57 % of 252), 65 % of "
-        "the 4 measured alone (221)",
-        "Shared bottleneck: each PCIe 5.0 ×16 link, both directions together (85 GB/s in total); "
-        "copy cpu0<>gpu0 reaches 85; single-flow rates predict 111",
-        "From host to GPU, copy with pinned memory reaches 55.4 GB/s (88 % of 63) at 1 GiB",
-        "cpu0 to 4 GPUs at once: copy with pinned memory reaches 170 GB/s in total (68 % of 252), 77 % of "
-        "the 4 measured alone (222)",
-        "From GPU to host, copy with pinned memory reaches 55.2 GB/s (88 % of 63) at 1 GiB",
-        "From GPU to host, pinned memory is 4.7 times as fast as pageable: 55.2 vs 11.8 GB/s",
-        "First touch matters: on gpu0, cpu0:managed first touched by gpu0 is 25 times as fast as by "
-        "cpu0: 310 vs 12.4 GB/s",
-        "fan-out copy reaches 170; single-flow rates and links predict 222 GB/s; the bottleneck is not "
-        "identified",
-        "Load latency on a GPU: its own memory 640 ns, a peer's memory 828 ns (1.3 ×) and pinned host "
-        "memory 1.17 µs (1.8 ×)",
-        "Load latency on cpu0: 1.2 ns over 16 KiB (L1: 48 KiB), 4.1 ns over 1 MiB (L2: 2 MiB), 21 ns "
-        "over 16 MiB (L3: 32 MiB) and 96 ns over 1 GiB (memory)",
-        "3 GPUs to gpu0 at once: copy issued by the source reaches 399 GB/s in total (89 % of 450)",
-        "All pairs at once: copy issued by the source reaches 1480 GB/s in total (82 % of 1800)",
-        "From host to GPU, pinned memory is 3.9 times as fast as pageable: 55.4 vs 14.2 GB/s (noisy)",
-        "Between GPUs, bidirectional copy reaches 784 GB/s in total, 1.1 % less than the two directions "
-        "alone (792)",
-        "Inside a GPU, copy reaches 2084 GB/s (87 % of 2400) at 1 GiB",
-        "Host to GPU and GPU to host differ with pageable memory: copy with pageable memory reaches 14.2 "
-        "to the GPU and 11.8 GB/s back at 1 GiB (noisy)",
-        "Between GPUs, kernel issued by the destination is 1.4 % faster than issued by the source: 375 "
-        "vs 370 GB/s at 1 GiB",
-        "24 of 589 results carry a warning: noisy (24)",
-        "1 case was skipped",
-    ]
-
-
-def test_cpu_machine(tmp_path: Path) -> None:
-    """Would catch a machine without a GPU that has nothing to say."""
-    assert sample_run.sentences(sample_run.cpu_only(), tmp_path) == [
-        "Load latency on cpu0: 1.2 ns over 16 KiB (L1: 48 KiB), 4.1 ns over 1 MiB (L2: 2 MiB), 21 ns "
-        "over 16 MiB (L3: 32 MiB) and 96 ns over 1 GiB (memory)",
-        "In host memory, memcpy-mt with pageable memory is fastest at 256 MiB: 17.5 GB/s; memcpy-stream "
-        "reaches 11.6",
-        "2 threads copy 79 % faster than one: 17.5 (17.4–17.6) vs 9.8 (9.76–9.84) GB/s",
-        "Non-temporal stores are 18 % faster than regular stores at 256 MiB: 11.6 vs 9.8 GB/s",
-        "In host memory, hugepage memory is 8.2 % faster than pageable: 10.6 vs 9.8 GB/s",
-        "2 cases were skipped",
-    ]
-
-
-def test_two_numa_domains(tmp_path: Path) -> None:
-    """Would catch copies between domains that are compared with those of another interface or domain."""
-    assert (
-        "Copies to another NUMA domain are 40 % slower: memcpy reaches 5.88 GB/s on cpu0>cpu1, 9.8 within "
-        "cpu0" in sample_run.sentences(sample_run.cpu_only(cpus=2), tmp_path)
-    )
-
-
-def test_details_give_the_reason(tmp_path: Path) -> None:
-    """Would catch a claim without its interval, its number of pairs, or what limits it."""
-    build = sample_run.h200x4()
-    assert sample_run.details(build, tmp_path, "Between GPUs, copy is fastest") == (
-        "Median of 12 paths, interval 395–398 GB/s. No significant difference between copy issued by the "
-        "source and copy issued by the destination. kernel issued by the destination is 5.4 % slower and "
-        "kernel-bulk issued by the destination is 7.5 % slower."
-    )
-    assert sample_run.details(build, tmp_path, "4 GPUs to cpu0") == (
-        "1 GiB, copy with pinned memory. By number of flows: 2: 110, 3: 135, 4: 144 GB/s. "
-        "Up to 2 flows do not slow each other down."
-    )
 
 
 def test_nothing_measured(tmp_path: Path) -> None:

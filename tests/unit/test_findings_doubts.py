@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from byteways.explain.best.ranking import rank
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
+from byteways.explain.results.obstacles import _excess
 from byteways.record.run_folder import RunFolder
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
@@ -167,3 +169,12 @@ def test_memory_on_other_pages_is_told_and_not_ranked(tmp_path: Path) -> None:
     assert told and not any("hugepage" in finding.title for finding in told)
     assert any("pages of another size" in finding.title for finding in findings(index))
     assert not any("rounds" in finding.title for finding in findings(index))
+
+
+@pytest.mark.parametrize(
+    ("observed", "required", "excess"),
+    [(2.0, 1.0, 2.0), (1.0, -4.0, 4.0), (0.0, 3.0, 0.0), ("10 GB/s", 3.0, 0.0), (0.0, 0.0, 0.0)],
+)
+def test_excess_of_a_warning(observed: Any, required: Any, excess: float) -> None:
+    """Catches a factor below 1, and one of numbers that are none."""
+    assert _excess(Warning("noisy", observed, required, "")) == excess

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unittest import mock
 
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import PATTERNS, Case
-from byteways.plan.flow_sets import _cut, lacking
+from byteways.plan.case import PATTERNS, Buffer, Case
+from byteways.plan.flow_sets import _by_memory, _cut, lacking, of_some_gpus
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
 from byteways.plan.vocabulary import PATTERN_NEEDS
@@ -209,3 +210,23 @@ def test_a_switch_passes_on_what_the_narrower_side_brings() -> None:
     (bundle,) = {link.peak_bytes_per_s for link in topology.links if link.kind == "nvlink"}
     assert _cut(topology, gpus[:1], gpus) == bundle
     assert _cut(topology, gpus[:2], gpus) == 2 * (bundle or 0)
+
+
+def test_ends_of_one_kind_are_one_group() -> None:
+    """Catches a group for every domain that touches pages first, or one for kinds of devices together."""
+
+    def end(device: str, first_touch: str) -> Buffer:
+        return Buffer(device, "pageable", first_touch)
+
+    pairs = [(end("cpu0", "cpu0"), end("cpu1", "cpu1")), (end("cpu1", "cpu1"), end("cpu0", "cpu0"))]
+    other = (end("cpu0", "gpu0"), end("cpu1", "cpu1"))
+    assert _by_memory([*pairs, other]) == [pairs, [other]]
+
+
+def test_a_fan_grows_to_all_gpus_that_are_there() -> None:
+    """Catches a set of GPUs that is never measured where their number is odd."""
+    topology = machines.gpus(3)[0]
+    host = Buffer("cpu0", "pinned")
+    group = tuple((host, Buffer(f"gpu{number}", "device")) for number in range(3))
+    found: Any = of_some_gpus(group, 1, ("packed",), topology)  # type: ignore[arg-type]
+    assert [len(ends) for ends in found] == [2, 3]

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from byteways.record.journal_lines import JournalLines
+from byteways.record.journal_lines import MOST_LINE_BYTES, JournalLines
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
+
+MIB = 2**20
 
 
 def test_records_share_what_they_repeat(tmp_path: Path) -> None:
@@ -80,3 +82,15 @@ def test_a_line_that_is_nested_too_deeply(depth: int) -> None:
         with pytest.raises(ValueError, match=r"nested too deeply|option zz|recursion"):
             reader.record(line.replace(b'"options":{}', nested))
         assert reader.record(first).round == 0
+
+
+def test_a_record_of_version_1_without_a_field() -> None:
+    """Catches a traceback from a line that lacks what the converter reads."""
+    with pytest.raises(ValueError, match="not a record"):
+        JournalLines(schema_version=1).record(b'{"case_id": "a"}')
+
+
+def test_the_longest_line_of_a_journal() -> None:
+    """Catches another limit than the one that is told."""
+    with pytest.raises(ValueError, match=f"more than {MOST_LINE_BYTES // MIB} MiB"):
+        JournalLines().record(b" " * (MOST_LINE_BYTES + 1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from byteways.explain.claims.finding import Finding
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
+from byteways.explain.subjects import calls, loaded
 from byteways.explain.subjects.calls import launches, small_copies
 from byteways.explain.subjects.ping_pong import cores, places
 from byteways.explain.topics import topics
@@ -235,3 +238,19 @@ def test_columns_of_calls(tmp_path: Path) -> None:
         ("Small copies", ("copy", "size")),
     ]
     assert [table.numeric for table in topic.tables] == [(1, 2, 3), (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("interface", "waits"),
+    [("synchronize", True), ("launch", False), ("event", False), ("unregister", False)],
+)
+def test_which_call_blocks(interface: str, waits: bool) -> None:
+    """Catches a call that nothing can run behind told as one that others follow."""
+    told: Any = SimpleNamespace(record=SimpleNamespace(interface=interface, options={}))
+    assert calls._is_host_call(told) is waits
+
+
+def test_values_of_variables_in_a_title_are_left() -> None:
+    """Catches a colon in a variable's value taken for the one after the executor."""
+    walk = loaded.Walk("gpu0", "gpu1:device", 1 << 29, "warm", "", "LIST=a: b")
+    assert loaded._plot(walk, []).title == "gpu0 loads from gpu1:device, 512 MiB, LIST=a: b"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from byteways.record.manifest import finish, topology_digest
+from byteways.record import manifest
+from byteways.record.manifest import finish, topology_changes, topology_digest
 from byteways.settings import recorded_environment
 
 
@@ -40,3 +43,24 @@ def test_settings_of_libraries_are_recorded(simulated: bool, kept: set[str]) -> 
     environment = {"NCCL_ALGO": "Ring", "UCX_TLS": "sm", "MY_NCCL_TOKEN": "secret", "TOKEN": "secret"}
     found = recorded_environment(environment, simulated)
     assert {name for name in found if name in environment} == kept
+
+
+def test_digests_have_sixteen_digits() -> None:
+    """Catches another length, with which no resumed run would find its machine again."""
+    assert len(topology_digest({"devices": []})) == 16
+
+
+def test_the_names_of_a_host_are_compared() -> None:
+    """Catches a resumed run on another host, whichever name comes first in the alphabet."""
+    plain = {"host": "b", "devices": [], "links": [], "switches": []}
+    for other in ("a", "c"):
+        assert f"host b became {other}" in topology_changes(plain, {**plain, "host": other})
+    assert topology_changes(plain, plain) == []
+
+
+def test_a_manifest_has_no_number_that_json_lacks(tmp_path: Path) -> None:
+    """Catches NaN in run.json: many readers refuse the whole file."""
+    manifest.write(tmp_path, {"state": "running"})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        manifest.write(tmp_path, {"wall_s": float("nan")})
+    assert json.loads((tmp_path / "run.json").read_text()) == {"state": "running"}

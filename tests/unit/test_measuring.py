@@ -9,7 +9,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.work import measuring
-from byteways.run.work.measuring import Measurer, _first_gpus
+from byteways.run.work.measuring import Measurer, _exports, _first_gpus
 
 SIZES = (1 << 20, 3 << 20)
 
@@ -199,3 +199,18 @@ def test_errors_of_a_case(error: str, status: str, broken: bool) -> None:
     measurer.broken = lambda _: False
     kept, given_up = measurer.measure({"case": case().identity()})
     assert (kept["reason"], given_up) == ("it happened", False)
+
+
+@pytest.mark.parametrize(
+    ("interface", "memory", "exports"),
+    [
+        ("open-ipc", "device", True),
+        ("copy", "ipc", True),
+        ("copy", "device", False),
+        ("store", "pool", False),
+    ],
+)
+def test_cases_with_memory_of_another_process(interface: str, memory: str, exports: bool) -> None:
+    """Catches the exporting process reported as a foreign user of the GPU."""
+    moved = Flow(Buffer("gpu0", "device"), Buffer("gpu1", memory), "gpu0")
+    assert _exports(Case(interface, "unidirectional", (moved,), 4096)) == exports

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.footprint import flow_buffer_bytes
 from byteways.run.work import measuring
 from byteways.run.work.exporter import ExporterLost
 from byteways.run.work.health import devices_of
@@ -323,3 +324,13 @@ def test_devices_that_share_a_memory() -> None:
 def test_what_the_plan_thought_possible(environment: dict[str, str], outcome: dict[str, str]) -> None:
     """Catches a failure where a setting took something away, and a skip that hides a failure."""
     assert _unsupported(case(environment=environment), "no") == outcome
+
+
+@pytest.mark.parametrize(
+    ("size", "all_mib"), [(4096, 128), (2 * MIB, 128), (50 * MIB, 100), (1024 * MIB, 1024)]
+)
+def test_regions_of_prefetches(size: int, all_mib: int) -> None:
+    """Catches too few regions for a batch that can be timed: 128 MiB of them, in blocks of 2 MiB."""
+    moved = Flow(Buffer("cpu0", "managed"), Buffer("gpu0", "managed"), "cpu0")
+    case = Case("prefetch", "unidirectional", (moved,), size)
+    assert flow_buffer_bytes(case, moved, lambda _: 0) == all_mib * MIB

@@ -14,6 +14,8 @@ from byteways.record.record import RECORD_FIELDS
 from byteways.run.work.health import HealthMonitor, throttle_names
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
 
+HOST = "cpu0:pageable"
+
 
 def measurement(flows: int = 1, **fields: Any) -> Any:
     """A _core.Measurement as the native core fills it."""
@@ -335,3 +337,14 @@ def test_half_of_a_round_trip(pace: str, half_ns: float | None) -> None:
     found = outcome_of(case, measurement(), buffers(), {})
     assert (found["latency_ns"], found["counts"]) == (1000.0, "round-trip")
     assert found.get("half_round_trip_ns") == half_ns
+
+
+@pytest.mark.parametrize(
+    ("pages", "warned"), [({0: 999, 1: 1}, False), ({0: 9, 1: 1}, True), ({1: 10}, True), ({}, False)]
+)
+def test_pages_of_the_first_domain(pages: dict[int, int], warned: bool) -> None:
+    """Catches a domain whose number, 0, is taken for none."""
+    ends = Flow(Buffer.parse(HOST), Buffer.parse(HOST), "cpu0")
+    case = Case("memcpy", "unidirectional", (ends,), 4096)
+    held: Any = (SimpleNamespace(placement=lambda: pages),) * 2
+    assert bool(misplaced(case, [held], {"cpu0": 0})) == warned

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import pytest
 
 from byteways.plan.case import OF_ALL_RANKS, PATTERNS
-from byteways.plan.planner import make_plan
+from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load
 from tests.unit import machines
-from tests.unit.planning import EVERY, Machine, eight, frontier, h200x4, two_cores
+from tests.unit.planning import EVERY, eight, frontier
+
+MACHINES = {**EVERY, "eight": eight, "frontier": frontier}
 
 
-@pytest.mark.parametrize("machine", [*EVERY.values(), eight, frontier], ids=[*EVERY, "eight", "frontier"])
+@cache
+def planned_for(machine: str, suite: str) -> Plan:
+    """Up to a second for `full`, which several tests read."""
+    return make_plan(load(suite), *MACHINES[machine])
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", ["quick", "full"])
-def test_shipped_suites_run_everywhere_within_their_budget(name: str, machine: Machine) -> None:
+def test_shipped_suites_run_everywhere_within_their_budget(name: str, machine: str) -> None:
     """Catches a shipped suite that is empty somewhere, or whose plan is longer than its budget."""
-    made = make_plan(load(name), *machine)
+    made = planned_for(machine, name)
     assert sum(entry.reason is None for entry in made.cases) >= 20
     assert made.budget_s is not None
     assert made.estimated_s <= made.budget_s
@@ -25,7 +34,7 @@ def test_shipped_suites_run_everywhere_within_their_budget(name: str, machine: M
 
 def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
     """Catches a pair or a device that quick would leave out, and three rounds that take more than 30 s."""
-    made = make_plan(load("quick"), *h200x4)
+    made = planned_for("h200x4", "quick")
     assert not [entry for entry in made.cases if entry.reason]
     assert made.estimated_s <= 30
     assert {entry.rounds for entry in made.cases} == {3}
@@ -60,7 +69,7 @@ def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
 
 def test_quick_covers_a_node_of_eight_dies() -> None:
     """Catches a quick plan that drops a pair, or the size that figures of a link class are published for."""
-    planned = [entry.case for entry in make_plan(load("quick"), *frontier).cases if entry.reason is None]
+    planned = [entry.case for entry in planned_for("frontier", "quick").cases if entry.reason is None]
     have = {(case.interface, case.path, case.access) for case in planned if case.pattern == "unidirectional"}
     for interface, a, b in itertools.product(("copy", "kernel"), range(8), range(8)):
         assert a == b or (interface, f"gpu{a}>gpu{b}", "write") in have
@@ -73,7 +82,7 @@ def test_quick_covers_a_node_of_eight_dies() -> None:
 
 def test_full_measures_what_one_runtime_alone_has() -> None:
     """Catches a memory kind or a setting of AMD's runtime that falls to the budget, or that others get."""
-    cases = [entry.case for entry in make_plan(load("full"), *frontier).cases if entry.reason is None]
+    cases = [entry.case for entry in planned_for("frontier", "full").cases if entry.reason is None]
     memories = {
         end.memory for case in cases for flow in case.flows for end in (flow.source, flow.destination)
     }
@@ -88,13 +97,13 @@ def test_full_measures_what_one_runtime_alone_has() -> None:
     }
     faulting = [case for case in cases if case.environment.get("HSA_XNACK") == "1"]
     assert ("kernel", "pageable") in {(case.interface, case.flows[0].source.memory) for case in faulting}
-    elsewhere = [entry for machine in (h200x4, eight) for entry in make_plan(load("full"), *machine).cases]
+    elsewhere = [entry for machine in ("h200x4", "eight") for entry in planned_for(machine, "full").cases]
     assert not [entry for entry in elsewhere if entry.case.environment or entry.sweep.startswith("hip")]
 
 
 def test_full_of_an_h200_node_leaves_room_in_nine_minutes() -> None:
     """Catches a full suite that drops cases on the machine it is made for."""
-    made = make_plan(load("full"), *h200x4)
+    made = planned_for("h200x4", "full")
     assert made.estimated_s <= 440
     assert not [entry.reason for entry in made.cases if "budget" in (entry.reason or "")]
     have = {entry.case.interface for entry in made.cases}
@@ -114,7 +123,7 @@ def test_full_of_an_h200_node_leaves_room_in_nine_minutes() -> None:
 
 def test_two_cores_finish_in_time() -> None:
     """Catches plans that leave such a machine out of one of its budgets, 60 s and 480 s."""
-    assert make_plan(load("quick"), *two_cores).estimated_s <= 52
-    full = make_plan(load("full"), *two_cores)
+    assert planned_for("two-cores", "quick").estimated_s <= 52
+    full = planned_for("two-cores", "full")
     assert full.estimated_s <= 160
     assert not [entry for entry in full.cases if entry.reason]

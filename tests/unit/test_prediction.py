@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.explain.bottlenecks.bottlenecks import explanations
-from byteways.explain.bottlenecks.prediction import Predictions, _rates, even_shares, predictions
+from byteways.explain.bottlenecks.prediction import (
+    LEAST_TOGETHER,
+    Predictions,
+    _rates,
+    _together_long,
+    even_shares,
+    predictions,
+)
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
@@ -247,3 +255,22 @@ def test_gpus_of_a_fan(pairs: list[str], gpus: set[str]) -> None:
         source, _, destination = pair.partition(">")
         flows.append(Flow(Buffer(source, "device"), Buffer(destination, "device"), source))
     assert together._gpus(SimpleNamespace(flows=flows)) == gpus  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("share", "warned", "long"),
+    [
+        (LEAST_TOGETHER, False, True),
+        (0.9 * LEAST_TOGETHER, False, False),
+        (0.9 * LEAST_TOGETHER, True, True),  # it says so itself
+    ],
+)
+def test_flows_overlap_for_a_part_of_the_whole_time(share: float, warned: bool, long: bool) -> None:
+    """Catches rates of flows that were hardly concurrent, taken for simultaneous ones."""
+    warnings = [SimpleNamespace(id="serialised")] if warned else []
+    records = [
+        SimpleNamespace(window_ns=None, end_to_end_ns=None, warnings=[]),
+        SimpleNamespace(window_ns=share * 1e6, end_to_end_ns=1e6, warnings=warnings),
+    ]
+    cell: Any = SimpleNamespace(records=records)
+    assert _together_long(cell) == long

@@ -164,3 +164,8 @@ def test_no_folder_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BytewaysError) as none, private_folder():
         pass
     assert "TMPDIR" in (none.value.hint or "")
+
+
+def test_the_longest_path_of_a_socket() -> None:
+    """Catches another limit than sockaddr_un has: 108 bytes with the final zero (unix(7))."""
+    assert SOCKET_PATH_LIMIT == 107

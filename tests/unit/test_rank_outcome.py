@@ -10,6 +10,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.record import RECORD_FIELDS
 from byteways.run.work.rank_outcome import outcome_of_ranks
+from byteways.run.work.simulated_ranks import SimulatedRanks, _without_effect
 from tests.unit.test_outcome import measurement
 
 SIZE = 1 << 20
@@ -208,3 +209,19 @@ def test_a_delay_that_a_long_batch_hides_is_none() -> None:
     """Catches 41 µs at the begin of a batch of half a millisecond."""
     ranks = [LATE, skew(), skew(), skew()]
     assert outcome(case("mpi", "allreduce", ALL), ranks=ranks, batch=500)["warnings"] == []
+
+
+def test_variables_without_effect_cost_no_worker() -> None:
+    """Catches simulated ranks that leave their process because a case was skipped."""
+    ends = (Buffer("cpu0", "pageable"), Buffer("cpu1", "pageable", rank=1))
+    case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8, environment={"UCX_TLS": "sm"})
+    asked = {"case": case.identity()}
+    outcome, leaves = SimulatedRanks(None, "", "").measure(asked)  # type: ignore[arg-type]
+    assert (outcome["status"], leaves) == ("skipped", False)
+
+
+def test_variables_that_no_library_reads_are_left_alone() -> None:
+    """Catches a case that is skipped for a variable of the runtime, or one that the simulated MPI reads."""
+    read = {"HSA_XNACK": "1", "NOBODY_READS_THIS": "1", "MPICH_GPU_IPC_ENABLED": "0"}
+    assert _without_effect(read) == ""
+    assert _without_effect({**read, "UCX_TLS": "sm"}).endswith("do not read UCX_TLS")

@@ -9,7 +9,6 @@ import pytest
 
 from byteways.cli.progress import describe as progress_of
 from byteways.explain.bottlenecks.prediction import predictions
-from byteways.explain.findings import findings
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import messages, rank_memories, rank_pairs
@@ -24,51 +23,6 @@ from tests.report import run_builder
 from tests.report.rank_runs import HOST, send, together, trip
 from tests.report.run_builder import GB, KIB, MIB, Builder
 from tests.unit.rank_indices import all_ranks, column, sent_run, titles, topic_of
-
-
-def test_messages_table(tmp_path: Path) -> None:
-    """Catches round trips told as latency, windows mixed in one table, and figures in the wrong row."""
-    index = sent_run(tmp_path)
-    default, single = topic_of(index, "messages").tables
-    assert default.title == "MPI, 0/cpu0>1/cpu0, pageable memory, warm, default window"
-    assert single.title == "MPI, 0/cpu0>1/cpu0, pageable memory, warm, window of 1"
-    assert column(default, "size") == ["8 B", "4 KiB", "64 KiB", "1 MiB", "64 MiB"]
-    assert column(default, "latency, µs") == ["0.42", "1.3", "", "", ""]
-    assert column(default, "unidirectional, GB/s") == ["0.02", "3", "5", "9", "8"]
-    assert column(default, "bidirectional, GB/s") == ["", "", "", "14", ""]
-    assert column(default, "messages in a window") == ["64", "64", "64", "64", "1"]
-    assert column(single, "size") == ["4 KiB", "64 MiB"]
-    assert column(single, "unidirectional, GB/s") == ["1.5", "8"]
-
-
-def test_messages_plot_has_the_plain_copy_of_the_same_caches(tmp_path: Path) -> None:
-    """Catches messages out of warm caches drawn beside a copy from cold memory."""
-    index = sent_run(tmp_path)
-    moved = messages._plain(index.cells, messages.messages(index.cells))
-    assert [cell.record.cache for cell in moved] == ["warm"]
-    (plot,) = topic_of(index, "messages").plots
-    assert [line.label for line in plot.lines] == ["MPI, warm", "MPI, window=1, warm"]
-    assert plot.x_sizes and plot.y_log
-
-
-def test_message_findings(tmp_path: Path) -> None:
-    """Catches a claim across caches or sizes, and a window's gain where both sides had one message."""
-    index = sent_run(tmp_path)
-    told = titles(index)
-    where = "Between ranks of one NUMA domain"
-    assert f"{where}, an MPI message of 8 B takes 420 ns" in told
-    assert f"{where}, MPI messages reach 9 GB/s at 1 MiB and half of that at 64 KiB" in told
-    beside = f"{where}, messages of 64 MiB: memcpy is 50 % faster than MPI: 12 vs 8 GB/s"
-    assert beside in told
-    gain = (
-        f"{where}, messages of 4 KiB: a window of 64 messages is 2 times as fast as a window of 1: "
-        "3 vs 1.5 GB/s"
-    )
-    assert gain in told
-    (claim,) = next(one for one in findings(index) if one.title == gain).claims
-    assert dict(claim.scope)["size"] == str(4 * KIB)
-    (claim,) = next(one for one in findings(index) if one.title == beside).claims
-    assert dict(claim.scope)["cache"] == "warm" and claim.trails
 
 
 def test_messages_as_fast_as_a_copy_tie(tmp_path: Path) -> None:

@@ -231,3 +231,16 @@ def test_what_ranks_are_told_apart_by() -> None:
     found = rank_worker.facts_of(RankChannel(mpi.world, mpi))
     assert report.items() <= found["mpi"].items()
     assert {name: found["ranks"][0][name] for name in own} == own and found["ranks"][1] == {"pid": 1}
+
+
+def test_a_closed_connection_is_told_as_such() -> None:
+    """Catches a traceback from a worker that reset its connection."""
+
+    class Reset:
+        def settimeout(self, timeout_s: float) -> None: ...
+
+        def recv(self, size: int) -> bytes:
+            raise ConnectionResetError("reset by peer")
+
+    with pytest.raises(ConnectionClosed, match="reset by peer"):
+        Channel(Reset()).receive(1.0)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 
 from byteways.plan.case import Case
 from byteways.record.record import Record
@@ -228,3 +229,10 @@ def test_a_later_round_is_checked_where_it_differs() -> None:
     far = plausible(flows=[flow("gpu0:device", "gpu7:device", "gpu0")])
     assert checker.wrong(replace(far, case_id=good.case_id, round=2)) == "the topology has no gpu7"
     assert Checker().wrong(far) == ""
+
+
+def test_a_record_without_flows_is_refused() -> None:
+    """Catches a record that names no devices, or names them by numbers."""
+    one = record("copy", [flow("gpu0:device", "gpu1:device", "gpu0")], 1e9)
+    force_setattr(one, "flows", ())
+    assert "flows" in wrong(one)

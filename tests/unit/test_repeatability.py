@@ -6,6 +6,8 @@ import math
 import random
 from math import exp
 from statistics import median
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from byteways.explain.results.repeatability import (
     spreads,
     student,
 )
+from byteways.explain.results.summary import Result, ResultGroup
 
 
 @pytest.mark.parametrize(
@@ -109,3 +112,23 @@ def test_polygamma_functions() -> None:
     assert _trigamma(1.0) == pytest.approx(math.pi**2 / 6, rel=1e-8)
     assert _trigamma(0.5) == pytest.approx(math.pi**2 / 2, rel=1e-8)
     assert _trigamma(8.0) == pytest.approx(0.133137014694, rel=1e-8)
+
+
+@pytest.mark.parametrize(("misjudged", "whole"), [(1, False), (2, True)])
+def test_a_group_is_misjudged_like_its_median(misjudged: int, whole: bool) -> None:
+    """Catches a group that is judged by any one of its cells, or by all."""
+    each: Any = tuple(SimpleNamespace(misjudged=number < misjudged) for number in range(3))
+    assert ResultGroup(each, 1.0, 0.9, 1.1).misjudged == whole
+
+
+@pytest.mark.parametrize(
+    ("rounds", "deviation"),
+    [((50.0,), 0.01), ((50.0, None, 50.1), 0.01), ((40.0, 60.0), math.log(1.5) / math.sqrt(2))],
+)
+def test_a_part_is_known_as_well_as_its_own_rounds_agree(
+    rounds: tuple[float | None, ...], deviation: float
+) -> None:
+    """Catches a direction without a doubt of its own, and one round that is given the largest."""
+    cell: Any = SimpleNamespace(spread=Spread(0.01, 20.0), rounds=3)
+    part = Result.beside(cell, 50.0, rounds)
+    assert (part.low, part.high) == pytest.approx(Spread(deviation, 20.0).interval(50.0, 3))

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from byteways.explain.bottlenecks.resources import resources
+import pytest
+
+from byteways.explain.bottlenecks.resources import Resource, _gpus, _memories, resources
+from byteways.plan.case import Buffer, Flow
+from tests.unit import machines
 from tests.unit.test_prediction import host_machine, predicted
 
 GPUS = [f"gpu{number}" for number in range(4)]
@@ -38,3 +45,35 @@ def test_all_candidates(tmp_path: Path) -> None:
 def test_what_nothing_hints_at_is_not_there(tmp_path: Path) -> None:
     """Catches a switch made up for GPUs that share none."""
     assert not [name for name in named(tmp_path) if "uplink" in name]
+
+
+def test_traffic_of_each_gpu() -> None:
+    """Catches traffic into a GPU counted out of it, and that of another."""
+    topology, _ = machines.h200x4()
+    ends = Flow(Buffer("gpu0", "device"), Buffer("gpu2", "device"), "gpu0")
+    found = {one.name: [uses(ends) for uses in one.uses] for one in _gpus(topology)}
+    assert found["total egress of gpu0"] == found["total ingress of gpu2"] == [True]
+    assert found["total egress of gpu2"] == found["total ingress of gpu0"] == [False]
+    assert found["total ingress of gpu1"] == found["total ingress of gpu3"] == [False]
+
+
+def _host_resources() -> Iterator[tuple[str, list[bool]]]:
+    topology, _ = machines.gpus(2, domains=2)
+    inward = Flow(Buffer("gpu0", "device"), Buffer("cpu1", "pinned"), "gpu0")
+    outward = Flow(Buffer("cpu0", "pinned"), Buffer("gpu1", "device"), "gpu1")
+    together: Any = SimpleNamespace(flows=(inward, outward))
+    for one in _memories(topology, [together]):
+        yield one.name, [uses(inward) for uses in one.uses]
+
+
+def test_memory_of_all_domains() -> None:
+    """Catches host memory that a flow writes and is not held to use."""
+    found = dict(_host_resources())
+    assert found["reads from all host memory"] == [False]
+    assert found["writes to all host memory"] == found["reads and writes of all host memory"] == [True]
+
+
+@pytest.mark.parametrize(("members", "family"), [(1, False), (2, True)])
+def test_a_family_has_several_resources(members: int, family: bool) -> None:
+    """Catches one link told as "each link"."""
+    assert Resource("the link", (lambda _: True,) * members).family == family

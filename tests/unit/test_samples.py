@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byteways.errors import BytewaysError
+from byteways.record import samples as samples_module
 from byteways.record.samples import Samples, SamplesFile, encode, of_outcome
 
 KEYS = st.tuples(st.sampled_from(["a", "b", "é"]), st.integers(0, 3))
@@ -93,3 +95,29 @@ def test_what_a_line_has() -> None:
     with pytest.raises(ValueError, match="JSON"):
         encode(Samples("a", 1, [math.inf]))
     assert json.loads(encode(Samples("a", 1, [1.5])))["samples_ns"] == [1.5]
+
+
+def test_samples_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a traceback for a file of another user."""
+
+    def refuse(path: Path) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(samples_module, "open_regular", refuse)
+    with pytest.raises(BytewaysError, match="cannot read") as caught:
+        SamplesFile(tmp_path / "samples.jsonl").of("a", 0)
+    assert caught.value.cause == "Permission denied"
+
+
+def test_samples_of_an_outcome() -> None:
+    """Catches samples taken for none because a part of them is missing."""
+    assert of_outcome("a", 0, {}) is None
+    assert of_outcome("a", 0, {"samples_ns": None, "samples": None}) is None
+    alone, more = of_outcome("a", 1, {"samples_ns": [1.0]}), of_outcome("b", 2, {"samples": {}})
+    assert alone is not None and (alone.case_id, alone.round, [*alone.samples_ns]) == ("a", 1, [1.0])
+    assert more is not None and [*more.samples_ns] == []
+
+
+def test_a_missing_file_of_samples_has_none(tmp_path: Path) -> None:
+    """Catches a traceback from runs that were recorded before samples had a file."""
+    assert SamplesFile(tmp_path / "samples.jsonl").of("a", 0) is None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from byteways.explain.findings import findings
 from byteways.explain.results.summary import cells
+from byteways.explain.subjects import saturation
 from byteways.explain.subjects import saturation as topic_of
 from byteways.explain.subjects.saturation import Saturation, saturations
 from byteways.explain.tables import tables
@@ -112,3 +114,15 @@ def test_runs_that_swept_no_blocks_have_no_such_part(tmp_path: Path) -> None:
     """Catches an empty section."""
     folder = run(tmp_path, kernel={8: 60.0, 64: 200.0})
     assert topic_of.topic(folder, cells(folder.records)) is None
+
+
+@pytest.mark.parametrize(("processors", "said"), [(64, "50 %"), (16, "100 %"), (None, "unknown")])
+def test_share_of_multiprocessors(processors: int | None, said: str) -> None:
+    """Catches more than all multiprocessors."""
+    group: Any = SimpleNamespace(value=1e9, low=1e9, high=1e9, cells=())
+    variant: Any = SimpleNamespace(label=lambda: "kernel")
+    curve: Any = SimpleNamespace(
+        enough=(32, group), best=(32, group), multiprocessors=processors, path="p", variant=variant
+    )
+    curve.size_bytes, curve.read_write, curve.full = 8, False, True
+    assert said in saturation._row(curve)

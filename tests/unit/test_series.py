@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from byteways.explain.findings import findings
 from byteways.explain.results.summary import cells
+from byteways.explain.subjects import series
 from byteways.explain.subjects.series import changes
 from byteways.explain.topics import topics
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
@@ -17,7 +19,10 @@ from byteways.run.conduct.execution import Repetition, repetition_of
 from byteways.run.shared.options import RunOptions
 from byteways.units import format_duration, parse_duration
 from tests.changed import replace
-from tests.report import sample_run
+from tests.report import run_builder, sample_run
+from tests.report.run_builder import Builder
+
+TO = "gpu0:device"
 
 COPY = [("gpu0:device", "gpu1:device", "gpu0")]
 
@@ -147,3 +152,22 @@ def test_readings_go_by_their_time(tmp_path: Path) -> None:
     row = dict(zip(table.headings, table.rows[0], strict=True))
     assert row["PCIe replays"] == "5"
     assert row["power, W"] == "300 to 310"
+
+
+def built(folder: Path, *measured: tuple[str, str, float, Mapping[str, Any]]) -> RunFolder:
+    """A run of copies to gpu0: interface, source, GB/s and further fields of each."""
+    builder = Builder(run_builder.topology(gpus=2, cpus=2))
+    for interface, source, rate, fields in measured:
+        builder.measure(interface, [(source, TO, "gpu0")], rate, **fields)
+    return RunFolder(builder.write(folder))
+
+
+def test_a_repeated_run_without_data_has_no_series(tmp_path: Path) -> None:
+    """Catches an empty topic, and one of a run that was not repeated."""
+    folder = built(tmp_path / "once", ("copy", "cpu0:pinned", 50.0, {}))
+    assert series.topic(folder, cells(folder.records)) is None
+    builder = Builder(run_builder.topology(2), rounds=1)
+    builder.options = {"for_s": 60.0}
+    builder.measure("copy", [("cpu0:pinned", TO, "gpu0")], 50.0)
+    repeated = RunFolder(builder.write(tmp_path / "one"))
+    assert series.topic(repeated, cells(repeated.records)) is None

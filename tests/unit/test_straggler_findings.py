@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from byteways.explain.claims.finding import Finding
 from byteways.explain.results.index import Index
 from byteways.explain.subjects.stragglers import MANY, named
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
+from byteways.record.stragglers import stragglers
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
 from tests.changed import replace
@@ -69,3 +72,16 @@ def test_many_ranks_without_a_cpu_are_counted(tmp_path: Path) -> None:
     each = [[skew(rank, no_cpu=0.3 * (rank == slow)) for rank in range(2 * MANY)] for slow in range(MANY)]
     (title,) = titles(tmp_path, *each)
     assert title == f"{MANY} ranks have no CPU for up to 30 % of the time in {MANY} of {MANY} measurements"
+
+
+def late(*begins_ns: float) -> list[dict[str, float]]:
+    return [{"rank": rank, "begin_ns": ns, "begins_last": 1.0} for rank, ns in enumerate(begins_ns)]
+
+
+@pytest.mark.parametrize(
+    ("begins_ns", "ranks"),
+    [((0.0, 5e4), [1]), ((5e4, 0.0), [0]), ((2e4, 2e4, 5e4), [2]), ((4e4, 4e4, 5e4), [])],
+)
+def test_a_straggler_is_compared_with_the_others(begins_ns: tuple[float, ...], ranks: list[int]) -> None:
+    """Catches a rank that is compared with itself, and ranks that are late together."""
+    assert [one.rank for one in stragglers(late(*begins_ns), 1e5)] == ranks

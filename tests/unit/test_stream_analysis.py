@@ -10,11 +10,13 @@ import pytest
 from byteways.explain.findings import findings
 from byteways.explain.results.selection import unidirectional
 from byteways.explain.results.summary import cells
+from byteways.explain.subjects import stream
 from byteways.explain.subjects import stream as topic_of
 from byteways.explain.subjects.stream import other_count, place, scans, thread_maps
 from byteways.explain.tables import tables
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
+from tests.report import run_builder
 from tests.report.run_builder import GB, GIB, MIB, Builder, topology
 
 LOCAL = [("gpu0:device", "gpu0:device", "gpu0")]
@@ -127,3 +129,17 @@ def test_the_other_count_is_of_all_replicates(folder: RunFolder) -> None:
     (cell,) = cells(rounds)
     assert cell.value == 3000 * GB
     assert other_count(cell) == ("per-direction", {"bytes_per_s": pytest.approx(1500 * GB)})
+
+
+def test_map_of_threads_with_a_gap(tmp_path: Path) -> None:
+    """Catches a size that was not measured with all numbers of threads."""
+    builder = Builder(run_builder.topology())
+    local = [("gpu0:device", "gpu0:device", "gpu0")]
+    for threads, size, rate in ((128, GIB, 3600.0), (1024, GIB, 4000.0), (128, MIB, 3800.0)):
+        builder.measure("stream-add", local, rate, size=size, options={"threads": threads})
+    folder = RunFolder(builder.write(tmp_path))
+    (each,) = stream.thread_maps(cells(folder.records))
+    absolute, relative = (stream._map(each, relative=which) for which in (False, True))
+    assert absolute.rows == (("128", "3800.0", "3600.0"), ("1024", "", "4000.0"))
+    assert relative.rows == (("128", "95.0", "90.0"), ("1024", "", "100.0"))
+    assert relative.heat == ((None, pytest.approx(0.5), 0.0), (None, None, 1.0))

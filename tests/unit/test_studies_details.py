@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from byteways.explain.studies import topic as study_topic
+from byteways.explain.studies.numbers import size_of
+from byteways.explain.studies.outcome import FigureOutcome
+from byteways.explain.studies.rows import ValueRow
+from byteways.explain.studies.scope import scope
 from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
 from byteways.explain.studies.verdicts import HOLDS, UNTESTED
+from tests.report.run_builder import GIB, MIB
+from tests.unit import machines
 from tests.unit.study_sheet import verdict
 
 QUAD, ALL = "copy@quad/1GiB", "copy@*/1GiB"
@@ -199,3 +207,60 @@ def test_details(check: dict[str, Any], wanted: str, said: str) -> None:
     """
     found = verdict(**check)
     assert (found.verdict, found.detail) == (wanted, said)
+
+
+def row(line: str, size: int, ours: float | None, of_peak: float | None = None) -> ValueRow:
+    return ValueRow(line, "quad", size, None, False, "m", ours, None, "", "", of_peak)
+
+
+def figure(*rows: ValueRow) -> FigureOutcome:
+    told: Any = SimpleNamespace(title="Copies", locator="Fig. 3", unit="GB/s")
+    return FigureOutcome(told, rows, (), {}, {}, ("a note", "another"))
+
+
+def test_map_of_a_study() -> None:
+    """Catches a shade beyond the range of the table, and a missing value taken for the lowest."""
+    found = study_topic._map(
+        figure(
+            row("copy", MIB, 10.0),
+            row("copy", GIB, 30.0, 0.6),
+            row("kernel", GIB, 20.0),
+            row("kernel", MIB, None),
+        )
+    )
+    assert found.title == "Copies (Fig. 3), measured, GB/s and part of the peak"
+    assert found.headings == ("method", "1 MiB", "1 GiB")
+    assert found.rows == (("copy", "10", "30 (60.0 %)"), ("kernel", "–", "20"))
+    assert found.heat == ((None, 0.0, 1.0), (None, None, 0.5))
+    assert found.note == "a note; another"
+
+
+def test_map_of_equal_values() -> None:
+    """Catches a division by a range of nothing."""
+    found = study_topic._map(figure(row("copy", MIB, 10.0), row("copy", GIB, 10.0)))
+    assert found.heat == ((None, 0.0, 0.0),)
+    assert found.title == "Copies (Fig. 3), measured, GB/s"
+
+
+@pytest.mark.parametrize(
+    ("kind", "named", "possible"),
+    [("matrix", ("gpu0", "gpu1"), True), ("matrix", None, False), ("values", ("gpu0", "gpu1"), False)],
+)
+def test_figures_without_a_place(
+    kind: str, named: Any, possible: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a figure said to be possible where no device has its place: names alone do for a matrix."""
+    place = SimpleNamespace(devices=None, named=named, why="no such link", reason="no such link")
+    monkeypatch.setattr("byteways.explain.studies.scope.locate", lambda study, topology: {"p": place})
+    study: Any = SimpleNamespace(figures=[SimpleNamespace(kind=kind, places=("p",), locator="Fig. 1")])
+    found = scope(study, machines.h200x4()[0])
+    assert (found.possible == ("Fig. 1",)) == possible
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [(4096, "4 KiB"), (100_000, "100 kB"), (8_000_000, "8 MB"), (1000, "1000 B"), (1500, "1.465 KiB")],
+)
+def test_sizes_in_powers_of_ten(size: int, said: str) -> None:
+    """Catches a size of a publication told with digits that it does not have."""
+    assert size_of(size).replace("\N{NO-BREAK SPACE}", " ") == said

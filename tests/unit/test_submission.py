@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
+from byteways.explain.subjects import submission
 from byteways.explain.subjects.submission import submitting, topic
 from byteways.plan.case import Case, Flow
 from byteways.plan.legality import refusal
@@ -15,7 +18,7 @@ from byteways.record.run_folder import RunFolder
 from byteways.topology.model import Capabilities, Offer
 from tests.changed import replace
 from tests.report import sample_run
-from tests.report.few_records import Fixture
+from tests.report.few_records import Fixture, flow, record
 from tests.unit import machines
 
 TOPOLOGY, BARE = machines.h200x4()
@@ -129,3 +132,14 @@ def test_as_fast_is_said_of_what_was_compared(tmp_path: Path) -> None:
     assert finding.title == (
         "Submission: no significant difference between one graph and single calls: copy gpu0>gpu1"
     )
+
+
+def test_settings_in_any_order_are_the_same() -> None:
+    """Catches ways to submit that are not compared because their options were written in another order."""
+
+    def told(**options: int | str) -> Any:
+        one = replace(record("copy", [flow("gpu0:device", "gpu1:device", "gpu0")], 1e9), options=options)
+        return SimpleNamespace(record=one)
+
+    first, second = told(submit="graph", batch=8, stream=1), told(submit="calls", stream=1, batch=8)
+    assert submission._alike(first) == submission._alike(second)

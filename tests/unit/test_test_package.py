@@ -17,6 +17,8 @@ CHANGES = {"insert", "append", "extend"}
 
 def path_hacks(source: str) -> Iterator[int]:
     """Line numbers of all changes of sys.path and of all modules loaded by their path."""
+    if "sys.path" not in source and not any(name in source for name in LOADERS):
+        return  # not parsed: there are hundreds of files
     for node in ast.walk(ast.parse(source)):
         written = [node.func] if isinstance(node, ast.Call) else getattr(node, "targets", None) or []
         if isinstance(node, ast.AugAssign):

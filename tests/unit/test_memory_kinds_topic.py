@@ -1,0 +1,79 @@
+"""The table of memory kinds: by who touched the pages first, and only where there is something to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from byteways.explain.results.summary import cells
+from byteways.explain.subjects import memory_kinds
+from byteways.explain.subjects.memory_kinds import _varies
+from byteways.plan.case import Buffer
+from byteways.record.run_folder import RunFolder
+from tests.changed import replace
+from tests.report import run_builder
+from tests.report.run_builder import MIB, Builder
+
+TO = "gpu0:device"
+
+
+def built(folder: Path, *measured: tuple[str, str, float, Mapping[str, Any]]) -> RunFolder:
+    """A run of copies to gpu0: interface, source, GB/s and further fields of each."""
+    builder = Builder(run_builder.topology(gpus=2, cpus=2))
+    for interface, source, rate, fields in measured:
+        builder.measure(interface, [(source, TO, "gpu0")], rate, **fields)
+    return RunFolder(builder.write(folder))
+
+
+def test_memory_by_who_touched_it(tmp_path: Path) -> None:
+    """Catches warm, optional or environment's results in the table of plain ones, and a column's own best."""
+    folder = built(
+        tmp_path,
+        ("copy", "cpu0:pageable", 10.0, {}),
+        ("copy", "cpu0:pageable@gpu0", 5.0, {}),
+        ("copy", "cpu0:managed@cpu1", 20.0, {}),
+        ("kernel", "cpu0:managed@cpu1", 40.0, {}),
+        ("copy", "cpu0:pinned", 50.0, {"size": MIB}),  # not of the largest size
+        ("copy", "cpu0:pinned", 51.0, {"cache": "warm"}),
+        ("copy", "cpu0:pinned", 52.0, {"options": {"gate": "no"}}),
+        ("copy", "cpu0:write-combined", 53.0, {}),
+    )
+    records = [
+        replace(one, environment={"A": "1"}) if one.source == "cpu0:write-combined" else one
+        for one in folder.records
+    ]
+    found = memory_kinds.topic(folder, cells(records))
+    assert found is not None
+    (table,) = found.tables
+    assert table.headings == ("source memory", "first touch", "copy as read, GB/s", "kernel as read, GB/s")
+    assert table.rows == (
+        ("pageable", "its owner", "10.00", ""),
+        ("pageable", "a GPU", "5.00", ""),
+        ("managed", "another CPU", "20.00", "40.00"),
+    )
+    assert table.heat == ((None, None, 0.5, None), (None, None, 0.25, None), (None, None, 1.0, 1.0))
+
+
+def test_no_table_where_every_owner_touched_its_memory(tmp_path: Path) -> None:
+    """Would catch a table of first-touch effects without anything to compare."""
+    folder = built(tmp_path, ("copy", "cpu0:pageable", 10.0, {}), ("copy", "cpu0:pinned", 50.0, {}))
+    assert memory_kinds.topic(folder, cells(folder.records)) is None
+
+
+@pytest.mark.parametrize(
+    ("memory", "first_touch", "varies"),
+    [
+        ("pageable", None, True),
+        ("pageable", "cpu0", True),
+        ("pageable", "cpu1", False),
+        ("managed", None, False),
+    ],
+)
+def test_which_end_has_a_plain_buffer(memory: str, first_touch: str | None, varies: bool) -> None:
+    """Catches a table in which both ends vary."""
+    cell: Any = SimpleNamespace(source=None, destination=Buffer("cpu0", memory, first_touch))
+    assert _varies(cell, "source") == varies
