@@ -57,16 +57,16 @@ def test_the_simulator_plays_it(name: str) -> None:
     model = load(name)
     text = sheet(model)
 
-    def own(session: _core.Session) -> list[dict[str, Any]]:
-        return devices(devices_of_own_host(session, text))
+    def found(session: _core.Session) -> list[list[dict[str, Any]]]:
+        return [devices(session.devices), devices(devices_of_own_host(session, text))]
 
-    seen = {fields["name"]: fields for fields in play(text, own)}
+    seen, own = ({fields["name"]: fields for fields in each} for each in play(text, found))
     assert tuple(seen) == model.devices
     assert seen["gpu0"]["memory_bytes"] == model.whole("gpu.memory_bytes")
     assert [seen[gpu]["numa_domain"] for gpu in model.devices if gpu.startswith("gpu")] == [
         *model.wholes("gpu.domains")
     ]
-    alone, met = topology_of(model), topology_of(model, seen)
+    alone, met = topology_of(model), topology_of(model, own)
     assert met.names() == alone.names()
     assert met.links == alone.links
     assert met.switches == alone.switches
