@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from byteways.decoding import decoded
-from byteways.record import version1
+from byteways.record import version1, version2
 from byteways.record.record import FIRST_SCHEMA_VERSION, RECORD_FIELDS, SCHEMA_VERSION, Record
 from byteways.record.record_check import Checker, wrong_outcome
 
@@ -66,7 +66,9 @@ class JournalLines:
         if len(line) > MOST_LINE_BYTES:
             raise ValueError(f"it has more than {MOST_LINE_BYTES >> 20} MiB")
         try:
-            return self._known(_early_record(line) if self._early else self._decoder.decode(line))
+            record = _early_record(line) if self._early else self._decoder.decode(line)
+            version2.translate(record)
+            return self._known(record)
         except RecursionError as error:
             raise ValueError(f"it is nested too deeply: {error}") from error
 
