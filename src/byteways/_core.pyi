@@ -179,6 +179,21 @@ class RankSkew:
     waiting: float | None
     time_ns: float
 
+class Fallback:
+    """A transport that carries messages otherwise than asked; empty: as asked."""
+
+    from_: str
+    to: str
+    reason: str
+
+class EvidenceFields:
+    """What readers need of the evidence for the engine."""
+
+    window_messages: int  # 0: not sent in windows
+    library: str  # "NCCL", "RCCL"; empty: none beside MPI
+    library_version: str
+    fallback: Fallback
+
 class Measurement:
     samples_ns: list[float]
     times: list[Times]
@@ -200,6 +215,7 @@ class Measurement:
     end_to_end_ns: float
     engine: str
     engine_evidence: str
+    evidence: EvidenceFields
     flows: list[FlowResult]
     ranks: list[RankSkew]
     warnings: list[Warning]

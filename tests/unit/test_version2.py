@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from byteways.record.journal_lines import JournalLines
-from byteways.record.record import Record
+from byteways.record.record import SCHEMA_VERSION, Record
 from tests.report import sample_run
 
 
-def read(**fields: Any) -> Record:
+def read(schema_version: int = 2, **fields: Any) -> Record:
     """Returns the first record of a sample run with these fields, as a journal's reader gives it."""
     data = {**sample_run.cpu_only().records[0].to_json(), **fields}
-    return JournalLines().record(json.dumps(data).encode())
+    return JournalLines(schema_version=schema_version).record(json.dumps(data).encode())
 
 
 def test_a_health_reading_without_an_answer_is_null() -> None:
@@ -30,3 +32,32 @@ def test_a_health_reading_without_an_answer_is_null() -> None:
     assert [*health["gpu0"]["unknown"]] == ["nvlink_errors"] and health["gpu0"]["unknown"]["nvlink_errors"]
     assert health["gpu1"] == {"before": answered, "after": answered} and health["host"] == host
     assert read(health=health).health == health, "today's form stays as it is"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fields"),
+    [
+        ("windows of 64 messages, each acknowledged", {"window": 64}),
+        ("windows of 1 message; the loop of OSU's program: 20 iterations after 2", {"window": 1}),
+        (
+            "RCCL 2.18.3: send and receive between two GPUs, one process each",
+            {"library": "RCCL", "library_version": "2.18.3"},
+        ),
+        (
+            "4 messages; copies fell back to mpi-staged: rank 0: no peer access; messages by MPI",
+            {"fallback": {"asked": "copies", "used": "mpi-staged", "reason": "rank 0: no peer access"}},
+        ),
+        ("one message at a time, blocking send and receive", None),
+        (None, None),
+    ],
+)
+@pytest.mark.parametrize("schema_version", [2, SCHEMA_VERSION])
+def test_facts_of_an_evidence(
+    schema_version: int, sentence: str | None, fields: dict[str, Any] | None
+) -> None:
+    """Catches a fact that is lost with the words of an older run, and words of today that are parsed."""
+    found = read(schema_version, engine_evidence=sentence)
+    expected = fields if schema_version == 2 else None
+    assert found.to_json().get("evidence") == expected
+    if fields is not None:
+        assert read(SCHEMA_VERSION, evidence=fields).to_json()["evidence"] == fields

@@ -28,7 +28,16 @@ _DEFINITION = tuple(name for name in RECORD_FIELDS[: RECORD_FIELDS.index("status
 USUALLY_REPEATED = (
     *("status", "reason", "method_version", "timed_by", "gated", "slope", "timer_resolution_ns", "counts"),
     *("peak_bytes_per_s", "peak_source", "limit_bytes_per_s", "limit_source", "rests_on", "simulated"),
-    *("engine", "engine_evidence", "verified", "verification", "launch", "distinct_bytes", "page_bytes"),
+    *(
+        "engine",
+        "engine_evidence",
+        "evidence",
+        "verified",
+        "verification",
+        "launch",
+        "distinct_bytes",
+        "page_bytes",
+    ),
     *("placement", "warnings"),
 )
 #: Texts that the cases of a run usually repeat.
@@ -53,6 +62,7 @@ class JournalLines:
     def __init__(self, devices: Collection[str] | None = None, schema_version: int = SCHEMA_VERSION) -> None:
         self._checker = Checker(devices)
         self._early = schema_version == FIRST_SCHEMA_VERSION
+        self._before_fields = schema_version < SCHEMA_VERSION
         self._decoder = msgspec.json.Decoder(Record)
         self._first: dict[str, _Repeated] = {}  # of the first record of each case
         self._shared: dict[str, str] = {}
@@ -67,7 +77,8 @@ class JournalLines:
             raise ValueError(f"it has more than {MOST_LINE_BYTES >> 20} MiB")
         try:
             record = _early_record(line) if self._early else self._decoder.decode(line)
-            version2.translate(record)
+            if self._before_fields:
+                version2.translate(record)
             return self._known(record)
         except RecursionError as error:
             raise ValueError(f"it is nested too deeply: {error}") from error

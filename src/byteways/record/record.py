@@ -13,13 +13,15 @@ from typing import Any
 import msgspec
 
 from byteways.decoding import converted
+from byteways.record.evidence import EvidenceFields
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
 
 #: Of runs as they are written: their manifest and their records.
-SCHEMA_VERSION = 2
-#: Of early runs; version1.py translates their names.
+SCHEMA_VERSION = 3
+#: Of early runs; version1.py translates their names, and version2.py what both said in sentences.
 FIRST_SCHEMA_VERSION = 1
+READABLE_VERSIONS = (FIRST_SCHEMA_VERSION, 2, SCHEMA_VERSION)
 
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
 #: Prefixes of the reason of a case that was left out for lack of time, the current one first.
@@ -93,7 +95,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     rests_on: list[str] | None = None  # kinds of the model's numbers: "assumed", "nominal", "fitted"
     # how it is known
     engine: str | None = None
-    engine_evidence: str | None = None
+    engine_evidence: str | None = None  # a sentence; what readers need of it is in `evidence`
+    evidence: EvidenceFields | None = None
     verified: bool | None = None
     verification: str | None = None  # "every sample", "every sample, strided; first and last in full"
     corruption: dict[str, Any] | None = None  # see record_parts._Corruption
@@ -139,6 +142,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         data = {name: value for name, value in self.fields() if value is not None or name == "reason"}
         if self.time_ns is not None:
             data["time_ns"] = asdict(self.time_ns)
+        if self.evidence is not None:
+            data["evidence"] = msgspec.to_builtins(self.evidence)
         data["warnings"] = [asdict(warning) for warning in self.warnings]
         return data
 

@@ -1,18 +1,31 @@
-"""Reads what records of schema version 2 said in another form: the only place that knows the old forms."""
+"""Reads what records of schema versions 1 and 2 said in another form: the only place that knows these forms.
+
+They had −1 for unknown numbers, and facts in sentences that are fields since version 3.
+"""
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import force_setattr
+
+from byteways.record.evidence import EvidenceFields, Fallback
 from byteways.record.record import Record
 
 #: Stood for an unknown number in readings of health.
 _UNKNOWN = -1
 _REASON = "the driver did not answer; an older byteways did not record why"
+_WINDOW = re.compile(r"windows of (\d+) messages?\b")
+_LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
+_FELL_BACK = re.compile(r"(?:^|; )(?P<asked>[\w-]+) fell back to (?P<used>[\w-]+): (?P<reason>.*?)(?:; |$)")
 
 
 def translate(record: Record) -> None:
-    """Brings a record that was just read into today's form; one that has it stays as it is."""
+    """Brings a record that was just read into today's form."""
+    if record.engine_evidence is not None:
+        force_setattr(record, "evidence", evidence_in(record.engine_evidence))
     for device in (record.health or {}).values():
         if isinstance(device, dict):
             _translate_health(device)
@@ -31,3 +44,21 @@ def _translate_health(device: dict[str, Any]) -> None:
                 missing[name] = _REASON
     if missing:
         device["unknown"] = missing
+
+
+@lru_cache(maxsize=4096)
+def evidence_in(sentence: str) -> EvidenceFields | None:
+    """Returns the fields that the evidence of a result says in words; None if it has none of them."""
+    window, library, fell_back = (
+        _WINDOW.search(sentence),
+        _LIBRARY.match(sentence),
+        _FELL_BACK.search(sentence),
+    )
+    if not (window or library or fell_back):
+        return None
+    return EvidenceFields(
+        int(window[1]) if window else None,
+        library["name"] if library else None,
+        library["version"] if library else None,
+        Fallback(**fell_back.groupdict()) if fell_back else None,
+    )

@@ -15,6 +15,7 @@ from byteways.plan.legality import PLACED_BY_TOUCH
 from byteways.record import warnings
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
+from byteways.run.work.evidence import evidence_of
 from byteways.run.work.residency import about_pages
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def outcome_of(
         "samples_ns": [rounded(sample) for sample in measurement.samples_ns],
         "engine": measurement.engine,
         "engine_evidence": measurement.engine_evidence,
+        "evidence": evidence_of(measurement.evidence),
         "verified": measurement.verified,
         "verification": EVERY_WORD if measurement.verified_every_sample else SOME_WORDS,
         "distinct_bytes": {

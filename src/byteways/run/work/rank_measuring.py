@@ -307,7 +307,9 @@ class RankMeasurer(MeasurerOfRanks):
             if peers is not None or case.transport in OF_PEERS:
                 ranks.gather(b"")  # no rank frees buffers that another has still open
             outcome = outcome_of_ranks(case, measurement, buffers, newness)
-            obstacle = peers.obstacle if peers is not None else fell_back(measurement.engine_evidence)
+            fallback = measurement.evidence.fallback
+            by_words = fell_back(fallback.from_, fallback.to, fallback.reason) if fallback.from_ else ""
+            obstacle = peers.obstacle if peers is not None else by_words
             outcome["warnings"] += warnings_of(obstacle)
             if not all(request["cores"][rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
