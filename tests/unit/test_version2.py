@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from byteways.plan.reasons import OUT_OF_TIME, PAGES_LAND_ELSEWHERE
 from byteways.record.journal_lines import JournalLines
 from byteways.record.record import SCHEMA_VERSION, Record
 from tests.report import sample_run
@@ -61,3 +62,23 @@ def test_facts_of_an_evidence(
     assert found.to_json().get("evidence") == expected
     if fields is not None:
         assert read(SCHEMA_VERSION, evidence=fields).to_json()["evidence"] == fields
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "code"),
+    [
+        ("skipped", "left out to fit the budget of 5 s", OUT_OF_TIME),
+        ("skipped", "dropped to fit the budget of 5 s", OUT_OF_TIME),
+        ("skipped", "the pages would land on cpu0, and not on cpu1", PAGES_LAND_ELSEWHERE),
+        ("skipped", "gpu0 has no pool memory", None),
+        ("failed", "left out to fit", None),
+    ],
+)
+def test_codes_of_reasons(status: str, reason: str, code: str | None) -> None:
+    """Catches an older case that was left out and counts as skipped, and words of today that are parsed."""
+    fields = {"status": status, "reason": reason, "time_ns": None, "bandwidth_bytes_per_s": None}
+    older = read(**fields)
+    assert older.reason_code == code
+    assert older.display_status == ("left out" if code == OUT_OF_TIME else status)
+    assert read(SCHEMA_VERSION, **fields).reason_code is None
+    assert read(SCHEMA_VERSION, **fields, reason_code=OUT_OF_TIME).reason_code == OUT_OF_TIME

@@ -26,7 +26,17 @@ MOST_LINE_BYTES = 16 << 20
 _DEFINITION = tuple(name for name in RECORD_FIELDS[: RECORD_FIELDS.index("status")] if name != "round")
 #: Fields that they usually repeat.
 USUALLY_REPEATED = (
-    *("status", "reason", "method_version", "timed_by", "gated", "slope", "timer_resolution_ns", "counts"),
+    *(
+        "status",
+        "reason",
+        "reason_code",
+        "method_version",
+        "timed_by",
+        "gated",
+        "slope",
+        "timer_resolution_ns",
+        "counts",
+    ),
     *("peak_bytes_per_s", "peak_source", "limit_bytes_per_s", "limit_source", "rests_on", "simulated"),
     *(
         "engine",

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from byteways.decoding import converted
+from byteways.plan.reasons import OUT_OF_TIME
 from byteways.record.evidence import EvidenceFields
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
@@ -24,8 +25,6 @@ FIRST_SCHEMA_VERSION = 1
 READABLE_VERSIONS = (FIRST_SCHEMA_VERSION, 2, SCHEMA_VERSION)
 
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
-#: Prefixes of the reason of a case that was left out for lack of time, the current one first.
-WANT_OF_TIME = ("left out to fit", "dropped to fit")
 #: Fields that identify the case.
 _OF_CASE = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
 #: The warning that makes a record void.
@@ -61,6 +60,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     started_at: str | None = None  # ISO 8601, UTC
     wall_s: float | None = None
     worker: int | None = None  # process id
+    reason_code: str | None = None  # of `reason`, for programs (plan.reasons, plan.legality.rules)
     # how it was timed
     timed_by: str | None = None
     gated: bool | None = None
@@ -134,7 +134,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     @property
     def display_status(self) -> str:
         """The displayed status: a case skipped for lack of time is `left out`."""
-        without_time = self.status == "skipped" and (self.reason or "").startswith(WANT_OF_TIME)
+        without_time = self.status == "skipped" and self.reason_code == OUT_OF_TIME
         return "left out" if without_time else self.status
 
     def to_json(self) -> dict[str, Any]:

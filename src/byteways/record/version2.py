@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import force_setattr
 
+from byteways.plan.reasons import OUT_OF_TIME, PAGES_LAND_ELSEWHERE
 from byteways.record.evidence import EvidenceFields, Fallback
 from byteways.record.record import Record
 
@@ -20,12 +21,22 @@ _REASON = "the driver did not answer; an older byteways did not record why"
 _WINDOW = re.compile(r"windows of (\d+) messages?\b")
 _LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
 _FELL_BACK = re.compile(r"(?:^|; )(?P<asked>[\w-]+) fell back to (?P<used>[\w-]+): (?P<reason>.*?)(?:; |$)")
+#: Starts of reasons, and their codes.
+_REASON_CODES = {
+    "left out to fit": OUT_OF_TIME,
+    "dropped to fit": OUT_OF_TIME,
+    "the pages would land on ": PAGES_LAND_ELSEWHERE,
+}
 
 
 def translate(record: Record) -> None:
     """Brings a record that was just read into today's form."""
     if record.engine_evidence is not None:
         force_setattr(record, "evidence", evidence_in(record.engine_evidence))
+    if record.status == "skipped" and record.reason is not None:
+        reason = record.reason
+        code = next((code for start, code in _REASON_CODES.items() if reason.startswith(start)), None)
+        force_setattr(record, "reason_code", code)
     for device in (record.health or {}).values():
         if isinstance(device, dict):
             _translate_health(device)
