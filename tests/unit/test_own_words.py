@@ -28,7 +28,6 @@ REMAINING: dict[str, int] = {
     "explain/findings.py: disambiguate_titles": 1,
     "explain/findings.py: _words": 2,
     "explain/results/blamed_ranks.py: ranks_blamed": 2,
-    "explain/results/blamed_ranks.py: blamed_in": 1,
     "explain/results/obstacles.py: of_equal_devices": 1,
     "explain/results/obstacles.py: _but_for_device": 2,
     "explain/subjects/faults.py: _not_tried": 1,
@@ -40,7 +39,7 @@ REMAINING: dict[str, int] = {
     "run/conduct/probe.py: lost_probe": 1,
     "run/shared/rank_faults.py: of_rank": 1,
     "run/shared/rank_faults.py: with_place": 1,
-    "run/shared/rank_faults.py: blamed_for": 2,
+    "run/shared/rank_faults.py: blamed_for": 1,
     "run/shared/rank_faults.py: host_blamed": 5,
 }
 

@@ -82,3 +82,13 @@ def test_codes_of_reasons(status: str, reason: str, code: str | None) -> None:
     assert older.display_status == ("left out" if code == OUT_OF_TIME else status)
     assert read(SCHEMA_VERSION, **fields).reason_code is None
     assert read(SCHEMA_VERSION, **fields, reason_code=OUT_OF_TIME).reason_code == OUT_OF_TIME
+
+
+def test_the_device_of_a_failed_call() -> None:
+    """Catches a device that older runs blame in words alone, and words of today that are parsed."""
+    reason = "rank 1 failed in set-up: cuMemAlloc: CUDA_ERROR_UNKNOWN (unknown error) on gpu2; see on gpu3"
+    fields = {"status": "failed", "reason": reason, "time_ns": None, "bandwidth_bytes_per_s": None}
+    assert read(**fields).to_json()["blame"] == {"device": "gpu2"}
+    assert read(**{**fields, "reason": "copy: not available on gpu2"}).blame is None
+    assert read(SCHEMA_VERSION, **fields).blame is None
+    assert read(SCHEMA_VERSION, **fields, blame={"device": "gpu1"}).to_json()["blame"] == {"device": "gpu1"}

@@ -14,6 +14,7 @@ import msgspec
 
 from byteways.decoding import converted
 from byteways.plan.reasons import OUT_OF_TIME
+from byteways.record.blame import FailureBlame
 from byteways.record.evidence import EvidenceFields
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
@@ -60,6 +61,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     started_at: str | None = None  # ISO 8601, UTC
     wall_s: float | None = None
     worker: int | None = None  # process id
+    blame: FailureBlame | None = None
     reason_code: str | None = None  # of `reason`, for programs (plan.reasons, plan.legality.rules)
     # how it was timed
     timed_by: str | None = None
@@ -144,6 +146,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
             data["time_ns"] = asdict(self.time_ns)
         if self.evidence is not None:
             data["evidence"] = msgspec.to_builtins(self.evidence)
+        if self.blame is not None:
+            data["blame"] = msgspec.to_builtins(self.blame)
         data["warnings"] = [asdict(warning) for warning in self.warnings]
         return data
 

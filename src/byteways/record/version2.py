@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import force_setattr
 
 from byteways.plan.reasons import OUT_OF_TIME, PAGES_LAND_ELSEWHERE
+from byteways.record.blame import FailureBlame
 from byteways.record.evidence import EvidenceFields, Fallback
 from byteways.record.record import Record
 
@@ -21,6 +22,8 @@ _REASON = "the driver did not answer; an older byteways did not record why"
 _WINDOW = re.compile(r"windows of (\d+) messages?\b")
 _LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
 _FELL_BACK = re.compile(r"(?:^|; )(?P<asked>[\w-]+) fell back to (?P<used>[\w-]+): (?P<reason>.*?)(?:; |$)")
+#: A call of a driver that failed: `cuMemAlloc: CUDA_ERROR_UNKNOWN (unknown error) on gpu2`.
+_FAILED_ON = re.compile(r"\) on ((?:cpu|gpu)\d+)\b")
 #: Starts of reasons, and their codes.
 _REASON_CODES = {
     "left out to fit": OUT_OF_TIME,
@@ -37,6 +40,8 @@ def translate(record: Record) -> None:
         reason = record.reason
         code = next((code for start, code in _REASON_CODES.items() if reason.startswith(start)), None)
         force_setattr(record, "reason_code", code)
+    if record.reason is not None and (devices := _FAILED_ON.findall(record.reason)):
+        force_setattr(record, "blame", FailureBlame(devices[-1]))
     for device in (record.health or {}).values():
         if isinstance(device, dict):
             _translate_health(device)

@@ -274,7 +274,8 @@ class Conductor:
             )
             return entry_of(lost)
         if answer.get("leaving"):
-            self._lose(planned, record.reason or "the worker exited")
+            device = record.blame.device if record.blame else None
+            self._lose(planned, record.reason or "the worker exited", device=device)
         return entry
 
     def _skipped(self, planned: PlannedCase, reason: str, code: str | None) -> JournalEntry:
@@ -352,12 +353,14 @@ class Conductor:
             self._worker.stop()
             self._worker = None
 
-    def _lose(self, planned: PlannedCase, reason: str, status: str = "lost") -> None:
+    def _lose(
+        self, planned: PlannedCase, reason: str, status: str = "lost", device: str | None = None
+    ) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
         if not self._oversubscription.is_late(planned.case, status, reason):
-            self._losses.add(planned.case, reason, hung=status == "timeout")
+            self._losses.add(planned.case, reason, hung=status == "timeout", device=device)
 
     def _given_up(self, planned: PlannedCase) -> str | None:
         """Returns why the case is skipped: too many workers were lost in cases like it, or ranks that share

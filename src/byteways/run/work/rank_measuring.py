@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from byteways.run.shared.rank_faults import of_rank
 from byteways.run.shared.rank_places import local_name
 from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.device_caches import last_level_caches
+from byteways.run.work.failures import device_at_fault, failed, failed_by
 from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
 from byteways.run.work.rank_ends import RankEnds, device_of, own_ends
 from byteways.run.work.rank_outcome import outcome_of_ranks, warnings_of
@@ -285,17 +287,18 @@ class RankMeasurer(MeasurerOfRanks):
         ends = self._named_here(self._ends(case), request.get("uuids", {}))
         device = self._executor(case, ends, request.get("uuids", {}))
         try:
-            failure = refused = ""
+            failure, refused = b"", ""
             try:
                 refused = self._not_registered(case, device)
                 buffers = self._take(case, [ends])[0]
                 library = self._library(case, device)
             except self._core.Error as error:
-                failure = str(error)
-            told = ranks.gather(failure.encode() or (b"" if self._arena.all_new else _USED))
-            failed = [(at, text.decode()) for at, text in enumerate(told) if text not in (b"", _USED)]
-            if failed:
-                return {"status": "failed", "reason": f"rank {case.ranks[failed[0][0]]}: {failed[0][1]}"}
+                failure = json.dumps(failed_by(error)).encode()
+            told = ranks.gather(failure or (b"" if self._arena.all_new else _USED))
+            lacking = [(at, json.loads(text)) for at, text in enumerate(told) if text not in (b"", _USED)]
+            if lacking:
+                at, outcome = lacking[0]
+                return {**outcome, "reason": f"rank {case.ranks[at]}: {outcome['reason']}"}
             if refused:
                 return {"status": "skipped", "reason": refused}
             newness = self._newness(case, _USED not in told)
@@ -316,9 +319,9 @@ class RankMeasurer(MeasurerOfRanks):
                 outcome["warnings"].append(asdict(shared))
             return outcome
         except self._core.UnsupportedError as error:  # others may have what this rank lacks
-            return {"status": "failed", "reason": of_rank(mine, str(error))}
+            return failed(of_rank(mine, str(error)), device_at_fault(error))
         except self._core.Error as error:
-            return {"status": "failed", "reason": str(error)}
+            return failed_by(error)
 
     def _group(self, case: Case) -> Communicator | ProcessRanks | ThreadRanks | None:
         """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""
