@@ -35,7 +35,6 @@ REMAINING: dict[str, int] = {
     "report/charts.py: _over_hubs": 1,
     "report/evidence.py: _of_text": 1,
     "run/conduct/library_memory_support.py: failed_in_library": 1,
-    "run/conduct/oversubscription.py: reason": 1,
     "run/conduct/probe.py: lost_probe": 1,
     "run/shared/rank_faults.py: of_rank": 1,
     "run/shared/rank_faults.py: with_place": 1,

@@ -260,7 +260,7 @@ class Conductor:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
         except WorkerLost as loss:
-            self._lose(planned, loss.reason, loss.status)
+            self._lose(planned, loss.reason, loss.status, brief=loss.brief)
             wall_s = round(time.monotonic() - began, 6)
             lost = record_without_values(
                 planned,
@@ -354,12 +354,18 @@ class Conductor:
             self._worker = None
 
     def _lose(
-        self, planned: PlannedCase, reason: str, status: str = "lost", device: str | None = None
+        self,
+        planned: PlannedCase,
+        reason: str,
+        status: str = "lost",
+        *,
+        device: str | None = None,
+        brief: str = "",
     ) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        if not self._oversubscription.is_late(planned.case, status, reason):
+        if not self._oversubscription.is_late(planned.case, status, brief or reason):
             self._losses.add(planned.case, reason, hung=status == "timeout", device=device)
 
     def _given_up(self, planned: PlannedCase) -> str | None:
