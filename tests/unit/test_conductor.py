@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.plan.reasons import OUT_OF_TIME
+from byteways.plan.reasons import NO_ANSWER, OUT_OF_TIME
 from byteways.run.conduct import conductor
 from byteways.run.conduct.conductor import Conductor, key_of
 from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
@@ -263,7 +263,7 @@ def test_nothing_begins_after_losses_took_the_budget(workers: Workers) -> None:
     workers.answers = lambda request: WorkerLost("no answer within 22 s", "timeout")
     _, records = run(planned(), planned("load"), planned("store"), total_s=1e-9)
     assert [one.display_status for one in records] == ["timeout", "left out", "left out"]
-    assert [one.reason_code for one in records] == [None, OUT_OF_TIME, OUT_OF_TIME]
+    assert [one.reason_code for one in records] == [NO_ANSWER, OUT_OF_TIME, OUT_OF_TIME]
     _, records = run(planned(), planned("load"), total_s=1000.0)
     assert [one.display_status for one in records] == ["timeout", "timeout"]
 

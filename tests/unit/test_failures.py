@@ -5,8 +5,19 @@ from __future__ import annotations
 import pytest
 
 from byteways.explain.results.blamed_ranks import blamed_in
+from byteways.plan.case import PlannedCase
+from byteways.plan.reasons import (
+    CALL_FAILED,
+    MEANINGS,
+    NO_ANSWER,
+    OUT_OF_MEMORY,
+    UNAVAILABLE,
+    WORKER_ERROR,
+    WORKER_LOST,
+)
 from byteways.record.blame import FailureBlame
 from byteways.run.conduct.losses import Losses
+from byteways.run.conduct.recording import record_without_values
 from byteways.run.work.failures import failed_by
 from tests.report import sample_run
 from tests.report.run_builder import Builder
@@ -18,7 +29,7 @@ class DriverError(RuntimeError):
 
     def __init__(self, text: str, device: str) -> None:
         super().__init__(f"cuLaunchKernel: CUDA_ERROR_UNKNOWN ({text}) on {device}")
-        self.text, self.device = text, device
+        self.call, self.text, self.device = "cuLaunchKernel", text, device
 
 
 @pytest.mark.parametrize(
@@ -32,7 +43,7 @@ class DriverError(RuntimeError):
 )
 def test_the_device_of_an_error(error: Exception, blame: dict[str, str] | None) -> None:
     """Catches a device that is taken from the words of an error, and one that is lost on the way."""
-    outcome = failed_by(error, "rank 0: ", "; a new worker continues")
+    outcome = failed_by(error, f"rank 0: {error}; a new worker continues")
     assert outcome.get("blame") == blame and outcome["status"] == "failed"
     assert outcome["reason"] == f"rank 0: {error}; a new worker continues"
 
@@ -55,3 +66,28 @@ def test_losses_count_against_the_device_of_the_failed_call() -> None:
             losses.add(broken, "a call failed", device="gpu1")
     assert losses.given_up(case("copy", "gpu1:device", "gpu0:device", "gpu0"))
     assert not losses.given_up(case("copy", "gpu2:device", "gpu0:device", "gpu0"))
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (DriverError("unknown error", "gpu1"), CALL_FAILED),
+        (MemoryError("no room"), OUT_OF_MEMORY),
+        (type("OutOfMemoryError", (DriverError,), {})("out of memory", "gpu0"), OUT_OF_MEMORY),
+        (type("UnsupportedError", (DriverError,), {})("", "gpu0"), UNAVAILABLE),
+        (ValueError("of the worker"), WORKER_ERROR),
+    ],
+)
+def test_the_code_of_an_error(error: Exception, code: str) -> None:
+    """Catches a lack of memory, or of a capability, that a program takes for a broken driver."""
+    assert failed_by(error)["reason_code"] == code and code in MEANINGS
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [("lost", WORKER_LOST), ("timeout", NO_ANSWER), ("skipped", None)]
+)
+def test_the_code_of_a_worker_that_did_not_answer(status: str, code: str | None) -> None:
+    """Catches a lost case without a code, and a given code that is replaced."""
+    planned = PlannedCase(case("copy", "gpu0:device", "gpu1:device", "gpu0"), "s", 0, 1.0, 0.01)
+    assert record_without_values(planned, 1, status, "why").reason_code == code
+    assert record_without_values(planned, 1, status, "why", reason_code="room").reason_code == "room"

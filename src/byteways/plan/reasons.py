@@ -1,4 +1,4 @@
-"""Codes of reasons for skipped cases. Programs use the code; the sentence beside it is for people only.
+"""Codes of the reasons for cases without a result. The sentence beside a code is for people only.
 
 A case that breaks a rule of `legality.rules.RULES` has the code of that rule.
 """
@@ -15,6 +15,13 @@ LIBRARY_MEMORY = "library-memory"
 HOST_LEFT_OUT = "host-left-out"
 WITHIN_HOST = "within-host"
 NO_SIMULATED_NETWORK = "no-simulated-network"
+UNAVAILABLE = "unavailable"
+OUT_OF_MEMORY = "out-of-memory"
+CALL_FAILED = "call-failed"
+WORKER_ERROR = "worker-error"
+NOT_AS_ASKED = "not-as-asked"
+WORKER_LOST = "worker-lost"
+NO_ANSWER = "no-answer"
 
 #: What codes mean that belong to no rule.
 MEANINGS: Mapping[str, str] = {
@@ -24,6 +31,13 @@ MEANINGS: Mapping[str, str] = {
     HOST_LEFT_OUT: "one of its hosts was left out of the run",
     WITHIN_HOST: "it measures ranks of one host, and the run is between hosts",
     NO_SIMULATED_NETWORK: "the simulated NCCL and RCCL reach no other host",
+    UNAVAILABLE: "a runtime or library refuses it, as its worker found",
+    OUT_OF_MEMORY: "memory cannot be allocated",
+    CALL_FAILED: "a call of a runtime or library failed",
+    WORKER_ERROR: "the worker met an error that it did not expect",
+    NOT_AS_ASKED: "pages lay or moved elsewhere than the case asks",
+    WORKER_LOST: "the worker died, or sent what is no answer",
+    NO_ANSWER: "the worker did not answer in time",
 }
 
 

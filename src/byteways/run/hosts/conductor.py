@@ -300,7 +300,8 @@ class HostsConductor:
         return [self._plan.hosts[number].name for number in group]
 
     def _unmeasured(self, planned: PlannedCase, status: str, reason: str, code: str | None = None) -> Record:
-        return record_without_values(planned, self._method_version, status, reason, reason_code=code)
+        codes: dict[str, Any] = {} if code is None else {"reason_code": code}
+        return record_without_values(planned, self._method_version, status, reason, **codes)
 
     def _add(self, case: _Case, group: HostGroup, entry: JournalEntry) -> None:
         self._journal.add(entry)

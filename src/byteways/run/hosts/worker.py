@@ -140,7 +140,7 @@ class HostWorker:
             outcome = self._opened().measure({**request, "case": case.identity()})
         except Exception as error:  # on this rank only: the other learns of it through the team
             here = request["hosts"][self._mpi.world.rank]
-            outcome = failed_by(error, f"{here}: {type(error).__name__}: ")
+            outcome = failed_by(error, f"{here}: {type(error).__name__}: {error}")
         load = self._load.end()
         if outcome["status"] != "skipped":
             outcome["health"] = {"host": load.to_json()}

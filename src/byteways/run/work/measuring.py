@@ -24,7 +24,7 @@ from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.device_caches import last_level_caches
 from byteways.run.work.energy import EnergyMeter
 from byteways.run.work.exporter import Exporter, ExporterLost, Exports, SimulatedExporter
-from byteways.run.work.failures import failed_by
+from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.health import FRESH_S, HealthMonitor, devices_of
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
 from byteways.run.work.own_host import devices_of_own_host
@@ -154,12 +154,12 @@ class Measurer:
         except self.core.Error as error:
             broken = self.broken(devices_of(case))
             after = "; the runtime is unusable; a new worker continues" if broken else ""
-            return failed_by(error, after=after), broken
+            return failed_by(error, f"{error}{after}"), broken
 
     def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
         options = self._options(case, request)
         if reason := self._crowded(case):
-            return {"status": "skipped", "reason": reason}
+            return skipped(reason)
         devices = devices_of(case)
         before = self._health.read(devices, oldest_s=FRESH_S)
         # The exporting process is a user of the GPU itself.
@@ -379,4 +379,4 @@ def _unsupported(case: Case, error: BaseException) -> dict[str, Any]:
     if not case.environment:
         return failed_by(error)
     settings = ", ".join(f"{name}={value}" for name, value in sorted(case.environment.items()))
-    return {"status": "skipped", "reason": f"with {settings}: {error}"}
+    return skipped(f"with {settings}: {error}")

@@ -27,7 +27,7 @@ from byteways.run.shared.rank_faults import of_rank
 from byteways.run.shared.rank_places import local_name
 from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.device_caches import last_level_caches
-from byteways.run.work.failures import device_at_fault, failed, failed_by
+from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
 from byteways.run.work.rank_ends import RankEnds, device_of, own_ends
 from byteways.run.work.rank_outcome import outcome_of_ranks, warnings_of
@@ -280,9 +280,9 @@ class RankMeasurer(MeasurerOfRanks):
             self._gpu_setup.before(case)
         ranks = self._group(case)
         if ranks is None:
-            return {"status": "skipped", "reason": "this rank takes no part"}
+            return skipped("this rank takes no part")
         if reason is not None:
-            return {"status": "skipped", "reason": reason}
+            return skipped(reason)
         mine = self._number(case)
         ends = self._named_here(self._ends(case), request.get("uuids", {}))
         device = self._executor(case, ends, request.get("uuids", {}))
@@ -300,7 +300,7 @@ class RankMeasurer(MeasurerOfRanks):
                 at, outcome = lacking[0]
                 return {**outcome, "reason": f"rank {case.ranks[at]}: {outcome['reason']}"}
             if refused:
-                return {"status": "skipped", "reason": refused}
+                return skipped(refused)
             newness = self._newness(case, _USED not in told)
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
             peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
@@ -319,7 +319,7 @@ class RankMeasurer(MeasurerOfRanks):
                 outcome["warnings"].append(asdict(shared))
             return outcome
         except self._core.UnsupportedError as error:  # others may have what this rank lacks
-            return failed(of_rank(mine, str(error)), device_at_fault(error))
+            return failed_by(error, of_rank(mine, str(error)))
         except self._core.Error as error:
             return failed_by(error)
 

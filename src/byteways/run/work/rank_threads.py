@@ -70,7 +70,7 @@ class RankThreads:
             try:
                 outcomes[rank] = self._measurers[rank].measure(request)
             except Exception as error:
-                outcome = failed_by(error, f"rank {rank}: {type(error).__name__}: ")
+                outcome = failed_by(error, f"rank {rank}: {type(error).__name__}: {error}")
                 left.append(outcome)
                 self._world[rank].leave(outcome["reason"])
 

@@ -135,7 +135,7 @@ class RankWorker:
                 self._measurer = RankMeasurer.open(self._world, self._job.mpi)
             return self._measurer.measure(request)
         except Exception as error:  # on this rank only: the others learn of it through the team
-            return failed_by(error, f"rank {self._world.rank}: {type(error).__name__}: ")
+            return failed_by(error, f"rank {self._world.rank}: {type(error).__name__}: {error}")
 
 
 def gpus_seen() -> dict[str, str]:

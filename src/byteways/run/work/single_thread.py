@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
-from byteways.run.work.failures import failed_by
+from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.rank_ends import device_of, own_ends
 from byteways.run.work.rank_measuring import MeasurerOfRanks, is_direct
 from byteways.run.work.rank_outcome import outcome_of_ranks, warnings_of
@@ -41,7 +41,7 @@ class SingleThreadMeasurer(MeasurerOfRanks):
         devices = tuple(device_of(each) for each in ends)
         try:
             if reason := self._not_registered(case, devices[0]):
-                return {"status": "skipped", "reason": reason}
+                return skipped(reason)
             buffers = self._take(case, ends)
             library = self._library(case, devices[0])
             numbers = self._core.ThreadRanks.make(len(devices))
