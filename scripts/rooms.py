@@ -68,7 +68,7 @@ ROOMS = (
     Room("studies", "published experiments to repeat: values, figures, claims", ("plan", "topology")),
     Room(
         "record",
-        "what a run folder contains: types of records and manifests, reading (version 1 too), warnings, "
+        "what a run folder contains: types of records and manifests, reading (older versions too), warnings, "
         "exporters",
         ("simulate", "plan", "topology"),
     ),

@@ -23,6 +23,8 @@ from byteways.errors import BytewaysError
 from byteways.plan import suite
 from byteways.plan.filter_keys import CASE_FIELDS, KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
+from byteways.plan.legality import RULES
+from byteways.plan.reasons import MEANINGS
 from byteways.record import schema
 from byteways.record.columns import COLUMNS
 from byteways.record.warnings import ADVICE
@@ -213,6 +215,11 @@ def value_name(kind: Any) -> str:
     return VALUE_NAMES.get(inner) or value_name(inner)
 
 
+def reason_codes_table() -> str:
+    rows = [*MEANINGS.items(), *((rule.code, f"it breaks the rule: {rule.holds}") for rule in RULES)]
+    return table(("code", "why"), ((f"`{code}`", why) for code, why in rows))
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "recorded": recorded_list,
@@ -230,6 +237,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "names-nearest": nearest_table,
     "mistake": mistake_example,
     "rooms": rooms_table,
+    "reason-codes": reason_codes_table,
     "filters": filters_list,
     "commands": commands,
 }

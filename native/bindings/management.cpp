@@ -2,6 +2,8 @@
 #include "runtimes/management.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -54,7 +56,8 @@ void bind_management(nb::module_& m) {
       .def_ro("pcie_replays", &ManagementHealth::pcie_replays)
       .def_ro("nvlink_errors", &ManagementHealth::nvlink_errors)
       .def_ro("nvlink_data_tx_bytes", &ManagementHealth::nvlink_data_tx_bytes)
-      .def_ro("nvlink_data_rx_bytes", &ManagementHealth::nvlink_data_rx_bytes);
+      .def_ro("nvlink_data_rx_bytes", &ManagementHealth::nvlink_data_rx_bytes)
+      .def_ro("unknown", &ManagementHealth::unknown);
   m.def("announce_management_calls", &announce_management_calls, "descriptor"_a);
   nb::class_<Management>(m, "Management")
       .def(nb::init<const std::string&>(), "simulator"_a = "")

@@ -199,6 +199,15 @@ void bind_results(nb::module_& m) {
       .def_ro("begins_last", &RankSkew::begins_last)
       .def_ro("waiting", &RankSkew::waiting)
       .def_ro("time_ns", &RankSkew::time_ns);
+  nb::class_<Fallback>(m, "Fallback")
+      .def_ro("from_", &Fallback::from)
+      .def_ro("to", &Fallback::to)
+      .def_ro("reason", &Fallback::reason);
+  nb::class_<EvidenceFields>(m, "EvidenceFields")
+      .def_ro("window_messages", &EvidenceFields::window_messages)
+      .def_ro("library", &EvidenceFields::library)
+      .def_ro("library_version", &EvidenceFields::library_version)
+      .def_ro("fallback", &EvidenceFields::fallback);
   nb::class_<Measurement>(m, "Measurement")
       .def_ro("times", &Measurement::times)
       .def_ro("discarded", &Measurement::discarded)
@@ -220,6 +229,7 @@ void bind_results(nb::module_& m) {
       .def_ro("end_to_end_ns", &Measurement::end_to_end_ns)
       .def_ro("engine", &Measurement::engine)
       .def_ro("engine_evidence", &Measurement::engine_evidence)
+      .def_ro("evidence", &Measurement::evidence)
       .def_ro("flows", &Measurement::flows)
       .def_ro("ranks", &Measurement::ranks)
       .def_ro("warnings", &Measurement::warnings)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interfaces/device/data_pattern.hpp"
+#include "interfaces/evidence.hpp"
 #include "interfaces/fixed_loop.hpp"
 #include "interfaces/flow.hpp"
 #include "runtimes/session.hpp"
@@ -66,6 +67,7 @@ struct Traits {
   LaunchShape shape{0, 0, 0};  // for the record; zeros if the interface has none
   // Engine and evidence if the interface alone determines them; empty if the engine must be observed.
   std::string engine, engine_evidence;
+  EvidenceFields evidence;
   // For the observation of the engine: sizes are multiples of this, and the word for an operation.
   std::uint64_t granularity_bytes = 1;
   std::string noun = "copy";

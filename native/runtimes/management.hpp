@@ -2,7 +2,9 @@
 // driver lacks a function or does not answer for a device, the field stays unknown.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,16 +51,16 @@ struct ManagementUse {
   std::int64_t utilisation_percent = -1;
 };
 
-// Every number is -1 if unknown. Energy is read separately: reading its counter takes 3 to 6 ms (H200,
-// 2026-11-22).
+// Energy is read separately: reading its counter takes 3 to 6 ms (H200, 2026-11-22).
 struct ManagementHealth {
-  std::int64_t sm_clock_mhz = -1, memory_clock_mhz = -1;
-  std::int64_t temperature_c = -1;
-  std::int64_t power_mw = -1;
-  std::int64_t throttle_reasons = -1;  // bits of nvmlClocksEventReasons
-  std::int64_t pcie_replays = -1;
-  std::int64_t nvlink_errors = -1;  // CRC, replay, recovery and ECC errors of all links
-  std::int64_t nvlink_data_tx_bytes = -1, nvlink_data_rx_bytes = -1;  // payload of all links
+  std::optional<std::int64_t> sm_clock_mhz, memory_clock_mhz;
+  std::optional<std::int64_t> temperature_c;
+  std::optional<std::int64_t> power_mw;
+  std::optional<std::int64_t> throttle_reasons;  // bits of nvmlClocksEventReasons
+  std::optional<std::int64_t> pcie_replays;
+  std::optional<std::int64_t> nvlink_errors;  // CRC, replay, recovery and ECC errors of all links
+  std::optional<std::int64_t> nvlink_data_tx_bytes, nvlink_data_rx_bytes;  // payload of all links
+  std::map<std::string, std::string> unknown;  // why a number is missing, by the name of its field
 };
 
 // From now on, every call of the library is preceded by a line {"call": "nvmlInit_v2"} to this file, for a

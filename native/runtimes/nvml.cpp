@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <optional>
 
 #include "core/error.hpp"
@@ -79,10 +80,41 @@ struct Management::Table : cuda::NvmlTypes {
     return function(device, words, static_cast<unsigned>(sizeof words)) == 0 ? words : "";
   }
 
+  // Why a query has no value: "nvmlDeviceGetPowerUsage: Not Supported".
+  template <class Function>
+  std::string refusal(const Function& function, int code) const {
+    return std::string(function.symbol()) +
+           (function ? ": " + std::string(error_string(code)) : " is missing");
+  }
+
+  // Reads numbers of a device, and keeps why one is missing.
+  struct Reader {
+    const Table& table;
+    Device device;
+    std::map<std::string, std::string>& unknown;
+
+    template <class Value, class Function, class... Before>
+    std::optional<std::int64_t> call(const char* name, const Function& function, Before... before) {
+      Value value{};
+      const int code = function ? function(device, before..., &value) : kFunctionNotFound;
+      if (code == 0) return static_cast<std::int64_t>(value);
+      unknown[name] = table.refusal(function, code);
+      return std::nullopt;
+    }
+    std::optional<std::int64_t> field(const char* name, unsigned which, unsigned scope) {
+      std::string why;
+      const auto value = table.field(device, which, scope, &why);
+      if (!value) unknown[name] = why;
+      return value;
+    }
+  };
+
   int (*simulated_domain)(const char* pci_address) =
       nullptr;  // from the simulator; nullptr: query the system
 
-  std::optional<std::int64_t> field(Device device, unsigned which, unsigned scope) const;
+  // `why`: receives why there is no value.
+  std::optional<std::int64_t> field(Device device, unsigned which, unsigned scope,
+                                    std::string* why = nullptr) const;
   ManagementDevice describe(unsigned index) const;
   void describe_hardware(Device device, ManagementDevice& found) const;
   std::vector<FabricLink> links(Device device) const;
@@ -113,11 +145,18 @@ std::string Management::Table::address_of(const PciInfo& info) {
   return text;
 }
 
-std::optional<std::int64_t> Management::Table::field(Device device, unsigned which, unsigned scope) const {
+std::optional<std::int64_t> Management::Table::field(Device device, unsigned which, unsigned scope,
+                                                     std::string* why) const {
   FieldValue request{};
   request.field = which;
   request.scope = scope;
-  if (!field_values || field_values(device, 1, &request) != 0 || request.status != 0) return std::nullopt;
+  int code = kFunctionNotFound;
+  if (field_values) code = field_values(device, 1, &request);
+  if (code == 0) code = request.status;
+  if (code != 0) {
+    if (why != nullptr) *why = refusal(field_values, code);
+    return std::nullopt;
+  }
   switch (request.type) {
     case 0:
       return static_cast<std::int64_t>(request.value.real);
@@ -129,6 +168,7 @@ std::optional<std::int64_t> Management::Table::field(Device device, unsigned whi
     case 4:
       return request.value.signed_wide;
     default:
+      if (why != nullptr) *why = "its type " + std::to_string(request.type) + " is unknown";
       return std::nullopt;
   }
 }
@@ -291,20 +331,22 @@ ManagementUse Management::use(const std::string& uuid) const {
 ManagementHealth Management::health(const std::string& uuid) const {
   const auto device = static_cast<Table::Device>(device_of(uuid));
   ManagementHealth health;
-  health.sm_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, Table::kClockSm));
-  health.memory_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, Table::kClockMemory));
-  health.temperature_c =
-      or_unknown(Table::ask<unsigned>(table_->temperature, device, Table::kTemperatureGpu));
-  health.power_mw = or_unknown(Table::ask<unsigned>(table_->power, device));
+  Table::Reader read{*table_, device, health.unknown};
+  health.sm_clock_mhz = read.call<unsigned>("sm_clock_mhz", table_->clock, Table::kClockSm);
+  health.memory_clock_mhz = read.call<unsigned>("memory_clock_mhz", table_->clock, Table::kClockMemory);
+  health.temperature_c = read.call<unsigned>("temperature_c", table_->temperature, Table::kTemperatureGpu);
+  health.power_mw = read.call<unsigned>("power_mw", table_->power);
   const auto& reasons = table_->clock_reasons ? table_->clock_reasons : table_->throttle_reasons;
-  health.throttle_reasons = or_unknown(Table::ask<unsigned long long>(reasons, device));
-  health.pcie_replays = or_unknown(Table::ask<unsigned>(table_->pcie_replays, device));
+  health.throttle_reasons = read.call<unsigned long long>("throttle_reasons", reasons);
+  health.pcie_replays = read.call<unsigned>("pcie_replays", table_->pcie_replays);
+  // A generation of links has some of these counters only.
   for (unsigned field : Table::kErrorFields)
-    if (const auto errors = table_->field(device, field, 0))
-      health.nvlink_errors = *errors + (health.nvlink_errors < 0 ? 0 : health.nvlink_errors);
-  if (const auto kib = table_->field(device, Table::kFieldDataTx, Table::kAllLinks))
+    if (const auto errors = read.field("nvlink_errors", field, 0))
+      health.nvlink_errors = *errors + health.nvlink_errors.value_or(0);
+  if (health.nvlink_errors) health.unknown.erase("nvlink_errors");
+  if (const auto kib = read.field("nvlink_data_tx_bytes", Table::kFieldDataTx, Table::kAllLinks))
     health.nvlink_data_tx_bytes = 1024 * *kib;
-  if (const auto kib = table_->field(device, Table::kFieldDataRx, Table::kAllLinks))
+  if (const auto kib = read.field("nvlink_data_rx_bytes", Table::kFieldDataRx, Table::kAllLinks))
     health.nvlink_data_rx_bytes = 1024 * *kib;
   return health;
 }

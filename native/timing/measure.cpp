@@ -168,6 +168,7 @@ class CaseRun {
     };
     measurement_.engine = join(engines, " + ");
     measurement_.engine_evidence = join(evidence, "; ");
+    measurement_.evidence = runners_.front().mover->traits().evidence;
   }
 
   // Also learns the cost of verification.

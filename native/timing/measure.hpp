@@ -79,6 +79,7 @@ struct Measurement {
   double window_ns = 0;           // median length of the common window
   double end_to_end_ns = 0;       // median time from first start to last end
   std::string engine, engine_evidence;
+  EvidenceFields evidence;  // of the first flow
   std::vector<FlowResult> flows;
   std::vector<RankSkew> ranks;  // of a team of several
   std::vector<Warning> warnings;

@@ -179,6 +179,21 @@ class RankSkew:
     waiting: float | None
     time_ns: float
 
+class Fallback:
+    """A transport that carries messages otherwise than asked; empty: as asked."""
+
+    from_: str
+    to: str
+    reason: str
+
+class EvidenceFields:
+    """What readers need of the evidence for the engine."""
+
+    window_messages: int  # 0: not sent in windows
+    library: str  # "NCCL", "RCCL"; empty: none beside MPI
+    library_version: str
+    fallback: Fallback
+
 class Measurement:
     samples_ns: list[float]
     times: list[Times]
@@ -200,6 +215,7 @@ class Measurement:
     end_to_end_ns: float
     engine: str
     engine_evidence: str
+    evidence: EvidenceFields
     flows: list[FlowResult]
     ranks: list[RankSkew]
     warnings: list[Warning]
@@ -648,15 +664,18 @@ class ManagementUse:
     utilisation_percent: int  # -1 when unknown
 
 class ManagementHealth:
-    sm_clock_mhz: int
-    memory_clock_mhz: int
-    temperature_c: int
-    power_mw: int
-    throttle_reasons: int
-    pcie_replays: int
-    nvlink_errors: int
-    nvlink_data_tx_bytes: int  # since boot; -1 when the driver does not tell
-    nvlink_data_rx_bytes: int
+    """None: the driver does not answer; `unknown` has the reason."""
+
+    sm_clock_mhz: int | None
+    memory_clock_mhz: int | None
+    temperature_c: int | None
+    power_mw: int | None
+    throttle_reasons: int | None
+    pcie_replays: int | None
+    nvlink_errors: int | None
+    nvlink_data_tx_bytes: int | None  # since boot
+    nvlink_data_rx_bytes: int | None
+    unknown: dict[str, str]  # why, by field
 
 def announce_management_calls(descriptor: int) -> None:
     """From now on, writes a line `{"call": "nvmlInit_v2"}` to this file before each call of the library."""

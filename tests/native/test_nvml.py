@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
+from byteways.run.work.health import _KEPT
 from byteways.topology import nvml as topology_nvml
 from tests.native import fake_libraries as fake
 
@@ -45,8 +46,11 @@ def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Manage
     health = nvml.health("GPU-1")
     assert health.power_mw == 700_000
     assert health.nvlink_errors == 7
-    assert (health.nvlink_data_tx_bytes, health.nvlink_data_rx_bytes) == (3 * 1024, -1)
-    assert (health.sm_clock_mhz, nvml.energy_mj("GPU-1")) == (-1, -1)
+    assert (health.nvlink_data_tx_bytes, health.nvlink_data_rx_bytes) == (3 * 1024, None)
+    assert (health.sm_clock_mhz, nvml.energy_mj("GPU-1")) == (None, -1)
+    missing = {name for name in _KEPT if getattr(health, name) is None}
+    assert missing <= {*health.unknown} and "nvlink_errors" not in health.unknown
+    assert health.unknown["sm_clock_mhz"].startswith("nvmlDeviceGetClockInfo: ")
 
 
 def test_users_of_a_gpu(nvml: _core.Management) -> None:

@@ -139,7 +139,7 @@ def test_nvml_answers_from_the_model() -> None:
     assert found["speed"] == [25_000_000_000] * 4
     assert found["processes"] == ["default", 0]
     assert found["health"] == [0, 0, 0]
-    assert found["unknown"] == [-1, -1, -1]
+    assert found["unknown"] == [None, None, -1]
 
 
 def test_nvml_counts_what_goes_over_the_links() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from byteways.plan.case import Case, Flow
+from byteways.record.evidence import EvidenceFields
 from byteways.run.work.rank_outcome import of_all_ranks
 from tests.changed import replace
 from tests.report import run_builder
@@ -26,7 +27,10 @@ def send(build: Builder, size: int, rate: float, *, window: int = 64, **more: ob
     build.measure("mpi", flows, rate, size=size, cache="warm", **more)  # type: ignore[arg-type]
     told = EVIDENCE.format(window).replace("1 messages", "1 message")
     last = build.records[-build.rounds :]
-    build.records[-build.rounds :] = [replace(record, engine_evidence=told) for record in last]
+    fields = EvidenceFields(window=window)
+    build.records[-build.rounds :] = [
+        replace(record, engine_evidence=told, evidence=fields) for record in last
+    ]
 
 
 def send_xccl(
@@ -48,7 +52,11 @@ def trip_xccl(build: Builder, size: int, round_trip_ns: float) -> None:
 def told_by_xccl(build: Builder, evidence: str = BY_XCCL) -> None:
     """The last case was of that library."""
     last = build.records[-build.rounds :]
-    build.records[-build.rounds :] = [replace(record, engine_evidence=evidence) for record in last]
+    said, colon, _ = evidence.partition(": ")
+    fields = EvidenceFields(None, *said.split(" ")) if colon else None
+    build.records[-build.rounds :] = [
+        replace(record, engine_evidence=evidence, evidence=fields) for record in last
+    ]
 
 
 def both_ways(build: Builder, size: int, rate: float) -> None:

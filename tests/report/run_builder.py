@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways.plan.case import Case, Flow
-from byteways.record.record import Record
+from byteways.record.record import SCHEMA_VERSION, Record
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
 from byteways.topology.model import Cache, Device, Link, Topology
@@ -256,7 +256,7 @@ class Builder:
 
     def manifest(self) -> dict[str, Any]:
         return {
-            "schema_version": 2,
+            "schema_version": SCHEMA_VERSION,
             "byteways_version": "0.0.0+fixture",
             "method_version": 1,
             "run_id": "feedc0de",

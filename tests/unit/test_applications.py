@@ -14,7 +14,6 @@ from byteways.plan.applications import (
     PARTICLE_BYTES,
     bytes_of_ends,
     columns_of,
-    fell_back,
     leaving,
     native_options,
     tile_of,
@@ -25,6 +24,7 @@ from byteways.plan.legality.applications import transport_refusal
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import in_environment
 from byteways.record.run_folder import RunFolder
+from byteways.record.version2 import evidence_in
 from byteways.studies.applications import PublishedGain, gains
 from byteways.topology.model import Capabilities, Topology
 from tests.changed import replace
@@ -204,6 +204,7 @@ def add(build: Builder, case: Case, time_ns: float, evidence: str = "2 messages;
             counts=str(case.options.get("timed", "iteration")),
             engine="mpi",
             engine_evidence=evidence,
+            evidence=evidence_in(evidence),
         )
 
 
@@ -259,7 +260,6 @@ def test_what_fell_back_is_told_and_compared_with_nothing_published(tmp_path: Pa
     topic = subject.topic(index, index.cells)
     assert topic is not None
     assert topic.tables[0].note == "kernels fell back to mpi-staged: rank 0: no peer access"
-    assert fell_back("2 messages; messages by MPI") == ""
     add(build, case_of("mpi-staged", "iteration"), 400e3)
     again = Index(RunFolder(build.write(tmp_path / "again")))
     assert list(subject.best_over_staging(again)) == []

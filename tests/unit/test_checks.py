@@ -16,6 +16,7 @@ from byteways.explain.checks.wording_check import drain_reason, suspicion
 from byteways.explain.claims.claim import Reference
 from byteways.explain.claims.compare import compare_with_reference
 from byteways.explain.results.index import Index
+from byteways.plan.reasons import OUT_OF_TIME
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
 from tests.changed import replace
@@ -132,7 +133,7 @@ def test_left_out_for_lack_of_time(tmp_path: Path) -> None:
     """Catches cases that a shorter budget left out and that nobody is told of."""
     run = pairs_run(gpus=2)
     run.records = run.records[3:]
-    run.lose("skipped", "left out to fit the budget of 10 s", "copy", PEER)
+    run.lose("skipped", "no time", "copy", PEER, reason_code=OUT_OF_TIME)
     assert verdicts(against(tmp_path, run, pairs_run(gpus=2))) == {MISSING: 1, PASS: 3}
     allowed = against(tmp_path / "allowed", run, pairs_run(gpus=2), allow_missing=True)
     assert verdicts(allowed) == {PASS: 3}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.plan.reasons import NO_ANSWER, OUT_OF_TIME
 from byteways.run.conduct import conductor
 from byteways.run.conduct.conductor import Conductor, deadline_s, key_of
 from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
@@ -249,11 +250,12 @@ def test_no_case_begins_after_the_time_is_over(workers: Workers) -> None:
 def test_cases_that_do_not_run_are_recorded(workers: Workers) -> None:
     """Catches a skipped case without a record, and a worker started for it."""
     _, records = run(
-        planned(reason="no such memory"), planned(reason="left out to fit the budget", spare=True)
+        planned(reason="no such memory", reason_code="reach"),
+        planned(reason="no time", reason_code=OUT_OF_TIME, spare=True),
     )
-    assert [(one.status, one.reason) for one in records] == [
-        ("skipped", "no such memory"),
-        ("skipped", "left out to fit the budget"),
+    assert [(one.status, one.reason, one.reason_code) for one in records] == [
+        ("skipped", "no such memory", "reach"),
+        ("skipped", "no time", OUT_OF_TIME),
     ]
     assert workers.started == []
 
@@ -263,7 +265,7 @@ def test_nothing_begins_after_losses_took_the_budget(workers: Workers) -> None:
     workers.answers = lambda request: WorkerLost("no answer within 22 s", "timeout")
     _, records = run(planned(), planned("load"), planned("store"), total_s=1e-9)
     assert [one.display_status for one in records] == ["timeout", "left out", "left out"]
-    assert records[1].reason.startswith("left out to fit the budget of 1e-09 s, which is over: cases that")
+    assert [one.reason_code for one in records] == [NO_ANSWER, OUT_OF_TIME, OUT_OF_TIME]
     _, records = run(planned(), planned("load"), total_s=1000.0)
     assert [one.display_status for one in records] == ["timeout", "timeout"]
 

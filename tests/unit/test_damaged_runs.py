@@ -151,7 +151,7 @@ def test_what_is_no_file_is_told(tmp_path: Path, kind: str) -> None:
         ("[]", "is damaged"),
         ("{}", "is damaged"),
         ('{"schema_version": 2}', "is damaged"),
-        ('{"schema_version": 99}', "has schema version 99, this byteways reads 2"),
+        ('{"schema_version": 99}', "has schema version 99, this byteways reads 3"),
         ('{"schema_version": [2]}', "is damaged"),
         ("[" * 100_000, "is damaged"),
         ('{"schema_version": ' + "9" * 5000 + "}", "is damaged"),

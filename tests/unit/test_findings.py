@@ -8,6 +8,7 @@ import pytest
 
 from byteways.explain.findings import findings
 from byteways.explain.results.obstacles import not_measured
+from byteways.plan.reasons import OUT_OF_TIME
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from tests.changed import replace
@@ -289,13 +290,14 @@ def test_skips_that_differ_in_the_gpu_only_are_one_reason(tmp_path: Path) -> Non
     )
 
 
-@pytest.mark.parametrize("word", ["left out", "dropped"])
-def test_what_had_no_time_is_left_out_and_not_skipped(tmp_path: Path, word: str) -> None:
-    """Would catch two words for one thing, and a run of an earlier version that is told with its own."""
+def test_what_had_no_time_is_left_out_and_not_skipped(tmp_path: Path) -> None:
+    """Would catch a case that had no time among those that cannot run."""
     build = sample_run.four_pairs()
-    reasons = [f"{word} to fit the budget of 60 s; run with --budget 90", "gpu0 has too little memory"]
-    for number, reason in enumerate(reasons):
-        build.records[number] = replace(build.records[number], status="skipped", reason=reason)
+    reasons = ["left out to fit the budget of 60 s; run with --budget 90", "gpu0 has too little memory"]
+    for number, code in enumerate((OUT_OF_TIME, None)):
+        build.records[number] = replace(
+            build.records[number], status="skipped", reason=reasons[number], reason_code=code
+        )
     titles = [finding.title for finding in findings(RunFolder(build.write(tmp_path)))]
     assert {"1 case was skipped", "1 case was left out for lack of time"} <= set(titles)
     told = [(reason.status, reason.reason) for reason in not_measured(build.records)]

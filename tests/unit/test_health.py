@@ -31,7 +31,8 @@ def reading(**changes: Any) -> Any:
             "throttle_reasons": 0,
             "pcie_replays": 0,
             "nvlink_errors": None,
-            "nvlink_data_tx_bytes": -1,
+            "nvlink_data_tx_bytes": None,
+            "unknown": {},
             **changes,
         }
     )
@@ -144,6 +145,8 @@ def changed(case: Case | None = None, least: int = 1, **ends: Any) -> Any:
         ({}, {"memory_clock_mhz": 2941}, []),
         ({}, {"memory_clock_mhz": 2939}, [("clock-drop", 2939, 3000)]),
         ({}, {"memory_clock_mhz": 0}, []),
+        ({}, {"memory_clock_mhz": None}, []),
+        ({"memory_clock_mhz": None}, {}, []),
         ({}, {"memory_clock_mhz": 3100}, []),
         ({}, {"throttle_reasons": 0x01}, []),
         ({}, {"throttle_reasons": 0x04}, [("throttled", "power cap", "none")]),
@@ -156,7 +159,7 @@ def changed(case: Case | None = None, least: int = 1, **ends: Any) -> Any:
         ({}, {"pcie_replays": 2}, [("pcie-replays", 2, 0)]),
         ({"pcie_replays": 3}, {"pcie_replays": 3}, []),
         ({"pcie_replays": 3}, {"pcie_replays": 1}, []),
-        ({"pcie_replays": -1}, {"pcie_replays": 1}, []),
+        ({"pcie_replays": None}, {"pcie_replays": 1}, []),
         ({"nvlink_errors": 0}, {"nvlink_errors": 4}, [("link-errors", 4, 0)]),
         ({"nvlink_errors": 0}, {"nvlink_errors": None}, []),
     ],
@@ -184,9 +187,11 @@ def test_a_clock_of_amdgpu_is_no_drop() -> None:
 
 
 def test_what_is_recorded() -> None:
-    """Catches readings exchanged, of a device that has but one, and an unknown value recorded as one."""
+    """Catches readings exchanged, of a device that has but one, and an unknown value without its reason."""
     case = between("gpu0", "gpu0")
-    old, new = reading(sm_clock_mhz=1, nvlink_errors=None), reading(sm_clock_mhz=2, nvlink_errors=0)
+    why = {"nvlink_errors": "Not Supported", "nvlink_data_rx_bytes": "not recorded"}
+    old = reading(sm_clock_mhz=1, nvlink_errors=None, unknown=why)
+    new = reading(sm_clock_mhz=2, nvlink_errors=0)
     user = GpuUse((GpuProcess(7, "other"),), 0.5)
     found = HealthMonitor.compare(
         case, {"gpu0": old}, {"gpu0": new, "gpu1": new}, 1, {"gpu0": user, "gpu1": GpuUse()}
@@ -194,7 +199,8 @@ def test_what_is_recorded() -> None:
     assert [*found.health] == ["gpu0"]
     told = found.health["gpu0"]
     assert (told["before"]["sm_clock_mhz"], told["after"]["sm_clock_mhz"]) == (1, 2)
-    assert "nvlink_errors" not in told["before"] and told["after"]["nvlink_errors"] == 0
+    assert told["before"]["nvlink_errors"] is None and told["after"]["nvlink_errors"] == 0
+    assert told["unknown"] == {"nvlink_errors": "Not Supported"}
     assert told["utilisation_before"] == 0.5 and told["other_processes"][0]["pid"] == 7
     assert [(one.id, one.observed) for one in found.warnings] == [("gpu-shared", "gpu0: other (pid 7)")]
     throttled = HealthMonitor.compare(
@@ -261,7 +267,7 @@ def test_links_of_a_gpu_without_a_reading_before() -> None:
     """Catches a traceback for a GPU that did not respond before the case, and a counter that is unknown."""
     after = {"gpu0": COUNTED["after"], "gpu1": reading()}
     assert HealthMonitor.compare(between("gpu0", "gpu1"), {"gpu1": reading()}, after, 1).link_bytes is None
-    assert changed(before=reading(nvlink_data_tx_bytes=-1), after=COUNTED["after"]).link_bytes is None
+    assert changed(before=reading(nvlink_data_tx_bytes=None), after=COUNTED["after"]).link_bytes is None
 
 
 def test_devices_of_a_case() -> None:

@@ -23,6 +23,7 @@ from byteways.run.hosts.conductor import HostsConductor
 from byteways.run.hosts.facts import version
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import HostsLauncher
+from byteways.run.hosts.reach import HostSearch
 from byteways.run.shared.launchers import Launcher
 from byteways.run.shared.rank_faults import host_blamed
 from tests.unit import planning
@@ -66,7 +67,7 @@ class Ranks:
         self.look_elsewhere = lambda: look_elsewhere(ranks)
         self.hosts = [host for host in command[-1].split(",") for _ in range(Ranks.per_host)]
         Ranks.started.append(self.hosts)
-        if "n5" in self.hosts and Ranks.facts.get("n5", {}).get("unreachable"):
+        if "n5" in self.hosts and {"unreachable", "not tried"} & {*Ranks.facts.get("n5", {})}:
             raise WorkerLost("worker ended by exit status 255")
         ranks: list[dict[str, Any]] = [
             {
@@ -121,11 +122,12 @@ def ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "WorkerProcess", Ranks)
     monkeypatch.setattr(jobs, "states_on", lambda launcher, hosts, tick: Ranks.states)
 
-    def unreachable(launcher: object, hosts: list[str], tick: object) -> dict[str, str]:
+    def search(launcher: object, hosts: list[str], tick: object) -> HostSearch:
         lost = [host for host in hosts if Ranks.facts.get(host, {}).get("unreachable")]
-        return dict.fromkeys(lost, "no program starts there: No route to host")
+        untried = [host for host in hosts if Ranks.facts.get(host, {}).get("not tried")]
+        return HostSearch(dict.fromkeys(lost, "no program starts there: No route to host"), tuple(untried))
 
-    monkeypatch.setattr(jobs, "unreachable", unreachable)
+    monkeypatch.setattr(jobs, "search", search)
 
 
 def plan(
@@ -230,6 +232,24 @@ def test_a_loss_that_nobody_explains_is_tried_once_more(tmp_path: Path) -> None:
     with pytest.raises(BytewaysError, match="fewer than two hosts are left"):
         measured(tmp_path, plan())
     assert len(Ranks.started) == 4  # two for each of two rounds, after which all hosts were lost twice
+
+
+@pytest.mark.parametrize("fact", ["not tried", "reached"])
+def test_hosts_that_were_not_tried_are_not_called_reachable(tmp_path: Path, fact: str) -> None:
+    """Catches an error that calls hosts reachable though the search had no start left for them, and
+    untried hosts that are left out as if they had failed.
+    """
+    Ranks.facts = {"n5": {"not tried": True}}
+    if fact == "not tried":
+        Ranks.facts["n4"] = {"not tried": True}
+    with pytest.MonkeyPatch.context() as patch:
+        if fact == "reached":
+            patch.setattr(jobs, "search", lambda launcher, hosts, tick: HostSearch({}))
+        with pytest.raises(BytewaysError) as error:
+            measured(tmp_path, plan())
+    assert ("can be reached" in error.value.what) == (fact == "reached")
+    assert ("n4, n5" in error.value.what) == (fact == "not tried")
+    assert [len(hosts) for hosts in Ranks.started] == [6, 6]
 
 
 def test_unreachable_and_mixed_version_hosts_are_left_out(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,13 +69,32 @@ def test_hosts_that_cannot_be_reached_are_found_by_halves(tmp_path: Path) -> Non
     program.chmod(0o755)
     launcher = find_hosts_launcher(f"{program} {{hostfile}} {{ranks}}")
     names = [f"n{number}" for number in range(32)]
-    found = reach.unreachable(launcher, names)
-    assert found == {
+    found = reach.search(launcher, names)
+    assert found.not_tried == () and found.failed == {
         name: f"no program starts there: ssh: connect to host {name}: No route to host"
         for name in ("n3", "n6")
     }
     assert len(calls.read_text().split()) < 20
-    assert reach.unreachable(launcher, ["n0", "n1"]) == {}
+    assert reach.search(launcher, ["n0", "n1"]) == reach.HostSearch({})
+
+
+def test_a_host_without_a_start_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches hosts taken for reachable because the search gave up before it tried them."""
+    broken = {"n1", "n6"}
+    monkeypatch.setattr(
+        reach, "_wrong", lambda launcher, hosts, tick: "no route" if broken & {*hosts} else None
+    )
+    launcher: Any = None
+    names = [f"n{number}" for number in range(8)]
+    tried = [reach.search(launcher, names, most_starts=most) for most in (1, 2, 4, 5, 100)]
+    assert [found.not_tried for found in tried] == [
+        tuple(names),
+        tuple(names),
+        ("n1", "n2", "n3", "n4", "n5", "n6", "n7"),
+        ("n2", "n3", "n4", "n5", "n6", "n7"),
+        (),
+    ]
+    assert [sorted(found.failed) for found in tried] == [[], [], [], ["n1"], ["n1", "n6"]]
 
 
 def test_a_launcher_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,8 +103,8 @@ def test_a_launcher_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monk
     program.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec sleep 1000\n")
     program.chmod(0o755)
     monkeypatch.setattr(reach, "LAUNCH_LIMIT_S", 0.2)
-    found = reach.unreachable(find_hosts_launcher(f"{program} {{hostfile}} {{ranks}}"), ["n0"])
-    assert found["n0"].startswith("no program started there within")
+    found = reach.search(find_hosts_launcher(f"{program} {{hostfile}} {{ranks}}"), ["n0"])
+    assert found.failed["n0"].startswith("no program started there within")
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 

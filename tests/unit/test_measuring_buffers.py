@@ -10,6 +10,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.reasons import UNAVAILABLE, WORKER_ERROR
 from byteways.run.work import measuring
 from byteways.run.work.exporter import ExporterLost
 from byteways.run.work.health import devices_of
@@ -183,7 +184,8 @@ def test_a_lost_exporter_costs_its_memory() -> None:
         raise ExporterLost("it ended")
 
     worker._outcome = lose
-    assert worker.measure({"case": case().identity()}) == ({"status": "failed", "reason": "it ended"}, False)
+    outcome = {"status": "failed", "reason": "it ended", "reason_code": WORKER_ERROR}
+    assert worker.measure({"case": case().identity()}) == (outcome, False)
     assert events == ["clear"]
 
 
@@ -323,7 +325,9 @@ def test_devices_that_share_a_memory() -> None:
 )
 def test_what_the_plan_thought_possible(environment: dict[str, str], outcome: dict[str, str]) -> None:
     """Catches a failure where a setting took something away, and a skip that hides a failure."""
-    assert _unsupported(case(environment=environment), "no") == outcome
+    code = {"failed": WORKER_ERROR, "skipped": UNAVAILABLE}[outcome["status"]]
+    found = _unsupported(case(environment=environment), RuntimeError("no"))
+    assert found == {**outcome, "reason_code": code}
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, J
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import WHY_NOT_RANKED
 from byteways.explain.two_runs.setting import METHOD_CHANGES, setting_of, since
+from byteways.plan.reasons import OUT_OF_TIME
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import sample_run
@@ -246,7 +247,7 @@ def test_a_case_that_others_can_measure_is_missing(tmp_path: Path) -> None:
     (missing, *_) = judge(tmp_path / "a", run, normal)
     assert (missing.verdict, missing.reason) == (MISSING, "skipped: gpu0 and gpu1 have no peer access")
     run.records = run.records[:-3]
-    run.lose("skipped", "left out to fit the budget of 9 s", "copy", flows)
+    run.lose("skipped", "no time", "copy", flows, reason_code=OUT_OF_TIME)
     assert words(judge(tmp_path / "b", run, normal)) == {PASS: 23}
 
 

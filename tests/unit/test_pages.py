@@ -11,7 +11,7 @@ from byteways.explain.findings import findings
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects.pages import ON_DEMAND, PREFETCH, ZERO_COPY, way_of
 from byteways.explain.topics import topics
-from byteways.plan.managed_pages import LANDS_ELSEWHERE
+from byteways.plan.reasons import PAGES_LAND_ELSEWHERE
 from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 
@@ -153,9 +153,9 @@ def test_pages_that_would_land_elsewhere(tmp_path: Path) -> None:
     """
     build = sample_run.Builder(sample_run.topology(2, 2))
     far = [("gpu0:managed", "cpu1:managed", "gpu0")]
-    reason = f"{LANDS_ELSEWHERE}cpu0, the NUMA domain of gpu0, and not on cpu1: the call names no domain"
+    reason = "lands on cpu0: the call names no domain"
     for size in (64 * KIB, GIB):
-        build.lose("skipped", reason, "prefetch", far, size=size)
+        build.lose("skipped", reason, "prefetch", far, size=size, reason_code=PAGES_LAND_ELSEWHERE)
     told = [one for one in findings(RunFolder(build.write(tmp_path))) if "would land" in one.title]
     assert [(one.title, one.detail) for one in told] == [
         (
@@ -170,7 +170,8 @@ def test_of_many_paths_three_are_named(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(4, 4))
     for number in range(4):
         far = [(f"gpu{number}:managed", f"cpu{(number + 1) % 4}:managed", f"gpu{number}")]
-        build.lose("skipped", f"{LANDS_ELSEWHERE}cpu{number}", "prefetch", far, size=MIB)
+        reason = f"lands on cpu{number}"
+        build.lose("skipped", reason, "prefetch", far, size=MIB, reason_code=PAGES_LAND_ELSEWHERE)
     [told] = [one for one in findings(RunFolder(build.write(tmp_path))) if "would land" in one.title]
     assert "over gpu0>cpu1, gpu1>cpu2, gpu2>cpu3 and 1 more path were" in told.title
     assert told.detail.count("(1 case)") == 3

@@ -204,9 +204,6 @@ def test_the_line_of_a_dry_run_is_the_one_that_starts_the_ranks() -> None:
     assert shlex.split(few.line())[2:] == few.command()[few.command().index("--") + 1 :]
 
 
-FAILED = "cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure) on {}; a new worker continues"
-
-
 @pytest.mark.parametrize(
     ("reason", "culprit"),
     [
@@ -223,21 +220,21 @@ def test_a_loss_between_ranks_counts_against_the_device_that_is_named(reason: st
 
 
 @pytest.mark.parametrize(
-    ("executors", "reason", "culprit"),
+    ("executors", "device", "culprit"),
     [
-        (["gpu0"], "no answer within 20 s", (EXECUTOR_FIELD, "gpu0")),
-        (["gpu0"], FAILED.format("gpu0"), (EXECUTOR_FIELD, "gpu0")),
-        (["gpu0"], FAILED.format("gpu1"), (DEVICE_FIELD, "gpu1")),
-        (["gpu0"], FAILED.format("gpu7"), (EXECUTOR_FIELD, "gpu0")),
-        (["gpu0", "gpu1"], "no answer within 20 s", (EXECUTOR_FIELD, "gpu0 and gpu1")),
-        (["gpu0", "gpu1"], FAILED.format("gpu1"), (EXECUTOR_FIELD, "gpu1")),
+        (["gpu0"], None, (EXECUTOR_FIELD, "gpu0")),
+        (["gpu0"], "gpu0", (EXECUTOR_FIELD, "gpu0")),
+        (["gpu0"], "gpu1", (DEVICE_FIELD, "gpu1")),
+        (["gpu0"], "gpu7", (EXECUTOR_FIELD, "gpu0")),
+        (["gpu0", "gpu1"], None, (EXECUTOR_FIELD, "gpu0 and gpu1")),
+        (["gpu0", "gpu1"], "gpu1", (EXECUTOR_FIELD, "gpu1")),
     ],
 )
-def test_a_loss_within_a_process(executors: list[str], reason: str, culprit: tuple[str, str]) -> None:
+def test_a_loss_within_a_process(executors: list[str], device: str | None, culprit: tuple[str, str]) -> None:
     """Catches GPUs given up because they read from one that was lost, or ran beside one that hangs."""
     ends = Buffer("gpu0", "device"), Buffer("gpu1", "device")
     case = Case("copy", "bidirectional", tuple(Flow(*ends, name) for name in executors), 1024)
-    assert blamed_for(case, reason) == culprit
+    assert blamed_for(case, "a call failed", device) == culprit
     assert culprit in [*culprits_of(case)]
     alone = Case("copy", "unidirectional", (Flow(ends[0], ends[0], "gpu0"),), 1024)
     spared = culprit in ((DEVICE_FIELD, "gpu1"), (EXECUTOR_FIELD, "gpu1"), (EXECUTOR_FIELD, "gpu0 and gpu1"))

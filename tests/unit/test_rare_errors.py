@@ -183,7 +183,7 @@ def test_an_error_of_one_rank_is_told_by_its_number(monkeypatch: pytest.MonkeyPa
     sent: list[Any] = []
     made, world = ranks(SimpleNamespace(receive=lambda: next(requests), send=sent.append))
     made.serve()
-    outcome = {"status": "failed", "reason": "rank 3: KeyError: 'gpu9'"}
+    outcome = {"status": "failed", "reason": "rank 3: KeyError: 'gpu9'", "reason_code": "worker-error"}
     assert sent == [{"did": "measure", "outcome": outcome}]
     assert world.said[1] == (json.dumps(outcome).encode(), 1)
 

@@ -94,7 +94,11 @@ def test_what_becomes_a_warning(after: dict[str, int | None], warned: list[str])
     changes = HealthMonitor.compare(case, {"gpu0": before, "gpu1": before}, readings, 100)
     assert [warning.id for warning in changes.warnings] == warned
     assert changes.link_bytes is None, "sysfs has no byte counters of links"
-    assert "nvlink_errors" not in changes.health["gpu0"]["after"]
+    seen = changes.health["gpu0"]
+    unknown = {name for side in ("before", "after") for name, value in seen[side].items() if value is None}
+    assert "nvlink_errors" in unknown and unknown == {*seen["unknown"]}, (
+        "null has a reason, and nothing else has one"
+    )
 
 
 def test_the_monitor_asks_the_driver_before_nvml(tree: Path) -> None:

@@ -11,6 +11,7 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from byteways.run.work import capabilities
+from byteways.run.work.failures import skipped
 from byteways.run.work.torch_measuring import (
     MOST_HOLD_NS,
     MOST_MISSES,
@@ -105,7 +106,7 @@ def test_a_copy_that_did_not_happen_is_corrupt(number: int) -> None:
 def test_a_gpu_that_pytorch_does_not_see() -> None:
     """Catches a GPU that is taken for another because both are number 1 somewhere."""
     found = outcome(FakeTorch(gpus=1))
-    assert found == {"status": "skipped", "reason": "PyTorch does not see gpu1"}
+    assert found == skipped("PyTorch does not see gpu1")
 
 
 def test_offers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Case, Flow
+from byteways.plan.reasons import CALL_FAILED, OUT_OF_MEMORY, UNAVAILABLE
 from byteways.run.shared.protocol import Unavailable
 from byteways.run.work import torch_measuring
 from byteways.run.work.torch_measuring import MULTIPLIER, POISON, TorchMeasurer, _Run
@@ -161,9 +162,19 @@ def test_pinned_memory_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("error", "outcome_", "broken", "emptied"),
     [
-        (MemoryError("no room\nfor 1 GiB"), {"status": "failed", "reason": "no room"}, False, 1),
-        (RuntimeError("lost\nat line 3"), {"status": "failed", "reason": "lost"}, True, 0),
-        (Unavailable("none"), {"status": "skipped", "reason": "none"}, False, 0),
+        (
+            MemoryError("no room\nfor 1 GiB"),
+            {"status": "failed", "reason": "no room", "reason_code": OUT_OF_MEMORY},
+            False,
+            1,
+        ),
+        (
+            RuntimeError("lost\nat line 3"),
+            {"status": "failed", "reason": "lost", "reason_code": CALL_FAILED},
+            True,
+            0,
+        ),
+        (Unavailable("none"), {"status": "skipped", "reason": "none", "reason_code": UNAVAILABLE}, False, 0),
     ],
 )
 def test_errors_of_pytorch(

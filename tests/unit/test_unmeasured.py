@@ -9,7 +9,8 @@ import pytest
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.planner import plan
-from byteways.record.record import WANT_OF_TIME, Record
+from byteways.plan.reasons import OUT_OF_TIME
+from byteways.record.record import Record
 from byteways.run.conduct.recording import record_without_values
 from byteways.run.conduct.skipped_cases import HUGE_PAGES_ON, Lacks, check_some, mostly_skipped
 from byteways.run.shared.launchers import INSTALL_MPI
@@ -85,7 +86,9 @@ def test_more_than_half_skipped_is_an_error(measured: int, status: ExitStatus | 
 def test_cases_without_time_do_not_count_as_skipped() -> None:
     """Catches a short budget taken for a machine that lacks something."""
     planned = plan(suite(MEMCPY.replace('"1MiB"', '["1MiB", "2MiB", "4MiB"]')), TOPOLOGY, CAPABILITIES)
-    late = [record_without_values(one, 1, "skipped", f"{WANT_OF_TIME[0]} 1 s") for one in planned[1:]]
+    late = [
+        record_without_values(one, 1, "skipped", "no time", reason_code=OUT_OF_TIME) for one in planned[1:]
+    ]
     assert {record.display_status for record in late} == {"left out"}
     assert mostly_skipped(planned, [*records(planned[:1], 1), *late], Lacks(CAPABILITIES, [])) is None
 

@@ -68,6 +68,7 @@ void ApplicationMover::open_transport(const std::vector<int>& neighbours, const 
   transport_ = make_transport(*session_, flow_, *flow_.destination, neighbours);
   traits_.engine = transport_->engine();
   traits_.engine_evidence = described + "; " + transport_->evidence();
+  traits_.evidence.fallback = transport_->fallback();
 }
 
 void ApplicationMover::enqueue(Stream&, std::uint64_t, std::uint64_t count) {

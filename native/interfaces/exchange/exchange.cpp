@@ -22,6 +22,7 @@ class FallenBack final : public StagedTransport {
   FallenBack(Session& session, const Flow& flow, const Buffer& messages, const std::string& word,
              const std::string& why)
       : StagedTransport(session, flow, messages) {
+    fallback_ = {word, transports::kStaged, why};
     evidence_ = word + " fell back to " + transports::kStaged + ": " + why + "; " + evidence_;
   }
 };

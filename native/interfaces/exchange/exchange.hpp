@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "interfaces/evidence.hpp"
 #include "interfaces/flow.hpp"
 #include "runtimes/session.hpp"
 
@@ -46,9 +47,11 @@ class Transport {
   virtual std::uint64_t sum(std::uint64_t mine, Stream& stream) = 0;
   const std::string& engine() const { return engine_; }  // for the record
   const std::string& evidence() const { return evidence_; }
+  const Fallback& fallback() const { return fallback_; }
 
  protected:
   std::string engine_, evidence_;
+  Fallback fallback_;
 };
 
 // Words of the option `transport`.
@@ -60,7 +63,7 @@ inline constexpr const char *kMpi = "mpi", *kStaged = "mpi-staged", *kXccl = "xc
 // Makes the transport that the flow's option names. `messages` is the rank's memory of messages, `neighbours`
 // are the ranks that it exchanges messages with. Collective: all ranks succeed, or throw Unsupported with the
 // reason of the first that cannot. Where a neighbour's memory cannot be opened, `copies` and `kernels` fall
-// back to staging in host memory on all ranks, and say so in evidence().
+// back to staging in host memory on all ranks, and say so in evidence() and fallback().
 std::unique_ptr<Transport> make_transport(Session& session, const Flow& flow, Buffer& messages,
                                           const std::vector<int>& neighbours);
 

@@ -103,6 +103,7 @@ class Messages final : public MessageMover {
         word_bytes_(is_osu(flow) ? kOsuWordBytes : kWordBytes) {
     traits_.bytes_per_operation = flow.size_bytes;
     traits_.least_batch = traits_.loop.operations = window_;
+    traits_.evidence.window_messages = window_;
   }
 
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {

@@ -52,6 +52,8 @@ class XcclMover : public Base, public RankCalls {
   void describe(const std::string& what) {
     this->note_evidence(xccl_->library_name() + ": " + what + (submission_.graph() ? ", as a graph" : "") +
                         (registered_.empty() ? "" : ", registered memory"));
+    this->traits_.evidence.library = xccl_->library().kind();
+    this->traits_.evidence.library_version = xccl_->library().report().version;
   }
 
   XcclCommunicator* xccl_;

@@ -38,6 +38,7 @@ struct NvmlTypes {
   static constexpr int kClockSm = 1, kClockMemory = 2;
   static constexpr int kTemperatureGpu = 0;
   static constexpr int kInsufficientSize = 7;                           // NVML_ERROR_INSUFFICIENT_SIZE
+  static constexpr int kFunctionNotFound = 13;                          // NVML_ERROR_FUNCTION_NOT_FOUND
   static constexpr unsigned kMostLinks = 36;                            // NVML_NVLINK_MAX_LINKS
   static constexpr unsigned kAllLinks = ~0u;                            // scope: the sum over all links
   static constexpr unsigned kFieldSpeedCommon = 90, kFieldSpeed = 164;  // MB/s: of all links, of one link

@@ -28,6 +28,7 @@ class Xccl {
   const LibraryReport& report() const { return report_; }
   const xccl::Table& table() const { return table_; }
   const std::string& name() const { return name_; }  // "NCCL 2.28.9"
+  const char* kind() const { return amd_ ? "RCCL" : "NCCL"; }
 
   // Memory of kind `xccl` of a GPU, every word written once. Throws Unsupported when the library has none,
   // OutOfMemory, Error.
@@ -69,6 +70,7 @@ class XcclCommunicator {
   // communicator. Every rank that is left calls it. Afterwards no call of this object is possible.
   void abandon() noexcept;
   bool usable() const { return *comm_ != nullptr; }
+  const Xccl& library() const { return *library_; }
   const std::string& library_name() const { return library_->name(); }
 
   void allreduce(const void* source, void* destination, std::size_t count, int type, Stream& stream);

@@ -26,10 +26,6 @@ OF_PEERS = ("copies", "kernels")
 #: Transports that need a communicator of NCCL or RCCL.
 OF_XCCL = ("xccl", "hybrid")
 
-#: The words in the evidence of a transport that carries messages otherwise than asked
-#: (native/interfaces/exchange/exchange.cpp).
-FELL_BACK = " fell back to mpi-staged: "
-
 OptionValues = Mapping[str, int | str | bool]
 
 
@@ -130,10 +126,9 @@ def bytes_of_ends(interface: str, size_bytes: int, options: OptionValues) -> tup
     return size_bytes + part, 3 * part
 
 
-def fell_back(evidence: str) -> str:
-    """Returns why a transport staged its messages in host memory, from its evidence; empty if it did not."""
-    before, found, reason = evidence.partition(FELL_BACK)
-    return f"{before.rpartition('; ')[2]}{FELL_BACK}{reason.partition('; ')[0]}" if found else ""
+def fell_back(asked: str, used: str, reason: str) -> str:
+    """Returns why messages were carried otherwise than asked, in words."""
+    return f"{asked} fell back to {used}: {reason}"
 
 
 def native_options(

@@ -20,6 +20,7 @@ from byteways.plan.case import Buffer, Case
 from byteways.plan.estimate import Estimator
 from byteways.plan.footprint import buffers
 from byteways.plan.interfaces import one_buffer
+from byteways.plan.reasons import OUT_OF_TIME
 from byteways.plan.suite_types import Sweep
 from byteways.plan.variety import Counts, by_variety
 
@@ -48,6 +49,7 @@ class BudgetCase:
     sweep: Sweep
     priority: int
     reason: str | None = None
+    reason_code: str | None = None  # as of PlannedCase
     estimated_s: float = 0.0  # of one round, including allocation
     spare: bool = False  # left out for lack of time only
 
@@ -250,7 +252,9 @@ def within(
     # What it adds to the run: the process that measures it may be there already.
     added = {item.case.case_id: deal.load.cost(item)[1] for item in deal.over}
     left_out = {
-        case: replace(item, reason=reason, spare=True, estimated_s=added[case] / load.rounds)
+        case: replace(
+            item, reason=reason, reason_code=OUT_OF_TIME, spare=True, estimated_s=added[case] / load.rounds
+        )
         for case, item in ((item.case.case_id, item) for item in deal.over)
     }
     return [left_out.get(item.case.case_id, item) for item in ordered], list(left_out.values())

@@ -395,6 +395,7 @@ class PlannedCase:
     estimated_s: float = 0.0  # estimated wall time, including allocation
     spare: bool = False  # left out for lack of time only; runs if time remains
     rounds: int = 1  # total rounds of the case; required samples are counted over all of them
+    reason_code: str | None = None  # of `reason`, for programs (plan.reasons, legality.rules)
 
     @property
     def key(self) -> tuple[str, int]:

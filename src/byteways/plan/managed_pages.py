@@ -6,16 +6,13 @@ from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.variables import moves_by_touch, runtime_of
-from byteways.topology.model import Capabilities, Topology
-
-#: Start of the reason for a prefetch that is skipped because its pages would land on another NUMA domain.
-LANDS_ELSEWHERE = "the pages would land on "
+from byteways.topology.model import Capabilities, Offer, Topology
 
 
 def moving_refusal(case: Case, flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
     """Returns why the flow's pages cannot migrate, or stay, as requested; None if they can."""
     if moves_pages(case.interface_of(flow)):
-        return _prefetch_refusal(case, flow, topology) or _domain_refusal(flow, topology, capabilities)
+        return _prefetch_refusal(case, flow, topology) or _back_refusal(flow, topology, capabilities)
     wanted = case.options_of(flow).get("migration")
     return None if wanted is None else _migration_refusal(case, flow, str(wanted), capabilities)
 
@@ -43,24 +40,40 @@ def _prefetch_refusal(case: Case, flow: Flow, topology: Topology) -> str | None:
     return None
 
 
-def _domain_refusal(flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
-    """If the call cannot name a domain, the pages go to the domain of the GPU whose stream executes it."""
+def _unnamed_domains(flow: Flow, topology: Topology, capabilities: Capabilities) -> Offer | None:
+    """Returns why the call cannot name one of several domains; None if it can, or has no choice."""
     offer = capabilities.calls.get(flow.executor, {}).get("prefetch-to-domain")
-    domains = [device for device in topology.devices if device.kind == "cpu"]
-    if len(domains) < 2 or offer is None or offer.available:
+    several = len([device for device in topology.devices if device.kind == "cpu"]) > 1
+    return offer if several and offer is not None and not offer.available else None
+
+
+def _back_refusal(flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
+    """If the call cannot name a domain, the pages go to the domain of the GPU whose stream executes it."""
+    offer = _unnamed_domains(flow, topology, capabilities)
+    if offer is None:
         return None
     near = {device.numa_domain for device in topology.devices if device.kind == "gpu"}
-    source, destination = (topology.device(end.device) for end in (flow.source, flow.destination))
+    source = topology.device(flow.source.device)
     if source.kind == "cpu" and source.numa_domain not in near:
         return f"no GPU is near {source.name}, and {offer.reason}: its pages cannot be migrated back"
-    domain = topology.device(flow.executor).numa_domain
-    if destination.kind == "cpu" and destination.numa_domain != domain:
-        lands = next((device.name for device in domains if device.numa_domain == domain), "another domain")
-        return (
-            f"{LANDS_ELSEWHERE}{lands}, the NUMA domain of {flow.executor}, and not on {destination.name}: "
-            f"{offer.reason}"
-        )
     return None
+
+
+def lands_elsewhere(case: Case, flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
+    """Returns why prefetched pages land on another domain than the destination; None if they do not."""
+    offer = _unnamed_domains(flow, topology, capabilities) if moves_pages(case.interface_of(flow)) else None
+    if offer is None:
+        return None
+    domain = topology.device(flow.executor).numa_domain
+    destination = topology.device(flow.destination.device)
+    if destination.kind != "cpu" or destination.numa_domain == domain:
+        return None
+    domains = [device for device in topology.devices if device.kind == "cpu"]
+    lands = next((device.name for device in domains if device.numa_domain == domain), "another domain")
+    return (
+        f"the pages would land on {lands}, the NUMA domain of {flow.executor}, and not on "
+        f"{destination.name}: {offer.reason}"
+    )
 
 
 def _migration_refusal(case: Case, flow: Flow, wanted: str, capabilities: Capabilities) -> str | None:

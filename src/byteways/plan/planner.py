@@ -19,10 +19,11 @@ from byteways.plan.estimate import Estimator
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.all_hosts import is_of_all, refusal_of_all
 from byteways.plan.hosts.templates import between_hosts
-from byteways.plan.legality import refusal
+from byteways.plan.legality import broken_rule
 from byteways.plan.link_classes import ClassOfPath
 from byteways.plan.memory_fallback import instead
 from byteways.plan.ranks import default_ranks, layout
+from byteways.plan.reasons import NO_SIMULATED_NETWORK, Refusal
 from byteways.plan.requested_sizes import sweeps_of_requested_sizes
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, expand
@@ -150,7 +151,7 @@ def make_plan(
         notes.insert(0, sample.note())
     if not wanted:
         raise NoCaseError(suite, topology, notes)
-    wanted = [replace(item, reason=_refusal(item.case, topology, capabilities)) for item in wanted]
+    wanted = [_judged(item, topology, capabilities) for item in wanted]
     estimator = Estimator(topology, capabilities, sample.opened_gpus if sample and not processes else None)
     ordered = [item for group in _groups(wanted) for item in group]
     rounds = suite.rounds
@@ -195,12 +196,18 @@ def needs_ranks(suite: Suite) -> bool:
     return any(between_ranks(sweep) for sweep in suite.sweeps)
 
 
-def _refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
+def _judged(item: BudgetCase, topology: Topology, capabilities: Capabilities) -> BudgetCase:
+    """Returns the case with why it cannot run, if it cannot."""
+    found = _refusal(item.case, topology, capabilities)
+    return replace(item, reason=found.text, reason_code=found.code) if found else item
+
+
+def _refusal(case: Case, topology: Topology, capabilities: Capabilities) -> Refusal | None:
     if case.hosts and case.by_xccl:
-        return "the simulated NCCL and RCCL reach no other host"
+        return Refusal(NO_SIMULATED_NETWORK, "the simulated NCCL and RCCL reach no other host")
     if case.hosts and is_of_all(case):
         return refusal_of_all(case, len(case.hosts), topology, capabilities)
-    return refusal(case, topology, capabilities)
+    return broken_rule(case, topology, capabilities)
 
 
 def _link_class(topology: Topology) -> ClassOfPath:
@@ -298,4 +305,5 @@ def _planned(item: BudgetCase, round: int, rounds: int) -> PlannedCase:
         item.estimated_s,
         item.spare,
         rounds,
+        item.reason_code,
     )

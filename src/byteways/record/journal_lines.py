@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from byteways.decoding import decoded
-from byteways.record import version1
+from byteways.record import version1, version2
 from byteways.record.record import FIRST_SCHEMA_VERSION, RECORD_FIELDS, SCHEMA_VERSION, Record
 from byteways.record.record_check import Checker, wrong_outcome
 
@@ -26,9 +26,28 @@ MOST_LINE_BYTES = 16 << 20
 _DEFINITION = tuple(name for name in RECORD_FIELDS[: RECORD_FIELDS.index("status")] if name != "round")
 #: Fields that they usually repeat.
 USUALLY_REPEATED = (
-    *("status", "reason", "method_version", "timed_by", "gated", "slope", "timer_resolution_ns", "counts"),
+    *(
+        "status",
+        "reason",
+        "reason_code",
+        "method_version",
+        "timed_by",
+        "gated",
+        "slope",
+        "timer_resolution_ns",
+        "counts",
+    ),
     *("peak_bytes_per_s", "peak_source", "limit_bytes_per_s", "limit_source", "rests_on", "simulated"),
-    *("engine", "engine_evidence", "verified", "verification", "launch", "distinct_bytes", "page_bytes"),
+    *(
+        "engine",
+        "engine_evidence",
+        "evidence",
+        "verified",
+        "verification",
+        "launch",
+        "distinct_bytes",
+        "page_bytes",
+    ),
     *("placement", "warnings"),
 )
 #: Texts that the cases of a run usually repeat.
@@ -53,6 +72,7 @@ class JournalLines:
     def __init__(self, devices: Collection[str] | None = None, schema_version: int = SCHEMA_VERSION) -> None:
         self._checker = Checker(devices)
         self._early = schema_version == FIRST_SCHEMA_VERSION
+        self._before_fields = schema_version < SCHEMA_VERSION
         self._decoder = msgspec.json.Decoder(Record)
         self._first: dict[str, _Repeated] = {}  # of the first record of each case
         self._shared: dict[str, str] = {}
@@ -66,7 +86,10 @@ class JournalLines:
         if len(line) > MOST_LINE_BYTES:
             raise ValueError(f"it has more than {MOST_LINE_BYTES >> 20} MiB")
         try:
-            return self._known(_early_record(line) if self._early else self._decoder.decode(line))
+            record = _early_record(line) if self._early else self._decoder.decode(line)
+            if self._before_fields:
+                version2.translate(record)
+            return self._known(record)
         except RecursionError as error:
             raise ValueError(f"it is nested too deeply: {error}") from error
 

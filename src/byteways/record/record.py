@@ -13,17 +13,19 @@ from typing import Any
 import msgspec
 
 from byteways.decoding import converted
+from byteways.plan.reasons import OUT_OF_TIME
+from byteways.record.blame import FailureBlame
+from byteways.record.evidence import EvidenceFields
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
 
 #: Of runs as they are written: their manifest and their records.
-SCHEMA_VERSION = 2
-#: Of early runs; version1.py translates their names.
+SCHEMA_VERSION = 3
+#: Of early runs; version1.py translates their names, and version2.py what both said in sentences.
 FIRST_SCHEMA_VERSION = 1
+READABLE_VERSIONS = (FIRST_SCHEMA_VERSION, 2, SCHEMA_VERSION)
 
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
-#: Prefixes of the reason of a case that was left out for lack of time, the current one first.
-WANT_OF_TIME = ("left out to fit", "dropped to fit")
 #: Fields that identify the case.
 _OF_CASE = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
 #: The warning that makes a record void.
@@ -59,6 +61,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     started_at: str | None = None  # ISO 8601, UTC
     wall_s: float | None = None
     worker: int | None = None  # process id
+    blame: FailureBlame | None = None
+    reason_code: str | None = None  # of `reason`, for programs (plan.reasons, plan.legality.rules)
     # how it was timed
     timed_by: str | None = None
     gated: bool | None = None
@@ -93,7 +97,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     rests_on: list[str] | None = None  # kinds of the model's numbers: "assumed", "nominal", "fitted"
     # how it is known
     engine: str | None = None
-    engine_evidence: str | None = None
+    engine_evidence: str | None = None  # a sentence; what readers need of it is in `evidence`
+    evidence: EvidenceFields | None = None
     verified: bool | None = None
     verification: str | None = None  # "every sample", "every sample, strided; first and last in full"
     corruption: dict[str, Any] | None = None  # see record_parts._Corruption
@@ -131,7 +136,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     @property
     def display_status(self) -> str:
         """The displayed status: a case skipped for lack of time is `left out`."""
-        without_time = self.status == "skipped" and (self.reason or "").startswith(WANT_OF_TIME)
+        without_time = self.status == "skipped" and self.reason_code == OUT_OF_TIME
         return "left out" if without_time else self.status
 
     def to_json(self) -> dict[str, Any]:
@@ -139,6 +144,10 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         data = {name: value for name, value in self.fields() if value is not None or name == "reason"}
         if self.time_ns is not None:
             data["time_ns"] = asdict(self.time_ns)
+        if self.evidence is not None:
+            data["evidence"] = msgspec.to_builtins(self.evidence)
+        if self.blame is not None:
+            data["blame"] = msgspec.to_builtins(self.blame)
         data["warnings"] = [asdict(warning) for warning in self.warnings]
         return data
 

@@ -45,6 +45,7 @@ class _Reading(TypedDict, total=False):
 class _Readings(TypedDict, total=False):
     before: _Reading | None
     after: _Reading | None
+    unknown: dict[str, str]
 
 
 class _Energy(TypedDict):

@@ -17,7 +17,7 @@ from byteways.errors import BytewaysError
 from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, lines_of, read_bytes
 from byteways.record import manifest_types, version1
 from byteways.record.journal_lines import JournalLines
-from byteways.record.record import FIRST_SCHEMA_VERSION, SCHEMA_VERSION, Record
+from byteways.record.record import FIRST_SCHEMA_VERSION, READABLE_VERSIONS, SCHEMA_VERSION, Record
 from byteways.record.samples import SAMPLES_FILE, Samples, SamplesFile
 from byteways.record.simulation_mark import is_simulated
 from byteways.system_errors import hint_for, unusable
@@ -127,7 +127,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     version = manifest["schema_version"]
     if type(version) is not int:
         raise damaged_manifest(path, "its schema_version is not a number")
-    if version not in (FIRST_SCHEMA_VERSION, SCHEMA_VERSION):
+    if version not in READABLE_VERSIONS:
         raise BytewaysError(
             f"{folder} has schema version {version}, this byteways reads {SCHEMA_VERSION}",
             hint="read it with the version of byteways that wrote it",

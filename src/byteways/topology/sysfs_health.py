@@ -9,7 +9,7 @@ import contextlib
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 #: `1: 1600Mhz *`; the star marks the current level.
@@ -22,11 +22,14 @@ _NOT_TOLD = 0xFFFFFFFFFFFFFFFF
 #: Ranges of those bits (amdgpu_smu.h), and the corresponding bit in records
 #: (record.warnings.THROTTLE_REASONS).
 _REASON_RANGES = ((0, 16, 0x04), (16, 32, 0x08), (32, 56, 0x40))
+#: Counters that amdgpu does not have.
+_LINK_COUNTERS = ("nvlink_errors", "nvlink_data_tx_bytes")
+_UNSUPPORTED = "amdgpu has no such counter"
 
 
 @dataclass(frozen=True)
 class SysfsReading:
-    """The fields of _core.ManagementHealth that this source provides; None if unavailable."""
+    """The fields of _core.ManagementHealth; None: unknown, and `unknown` has the reason."""
 
     sm_clock_mhz: int | None = None
     memory_clock_mhz: int | None = None
@@ -35,7 +38,18 @@ class SysfsReading:
     throttle_reasons: int | None = None
     pcie_replays: int | None = None
     nvlink_errors: int | None = None
-    nvlink_data_tx_bytes: int = -1  # unknown, as in NVML
+    nvlink_data_tx_bytes: int | None = None
+
+    @property
+    def unknown(self) -> dict[str, str]:
+        """Why fields are None, by name."""
+        return {
+            one.name: _UNSUPPORTED
+            if one.name in _LINK_COUNTERS
+            else "the file of amdgpu is missing or has another form"
+            for one in fields(self)
+            if getattr(self, one.name) is None
+        }
 
 
 class SysfsHealth:

@@ -14,7 +14,8 @@ from byteways.explain.results.summary import Result, group_by
 from byteways.explain.two_runs.comparison import WITHOUT_RESULT, describe
 from byteways.explain.two_runs.suspects import parts_of
 from byteways.plan.interfaces import metric_of
-from byteways.record.record import WANT_OF_TIME, Record
+from byteways.plan.reasons import OUT_OF_TIME
+from byteways.record.record import Record
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
@@ -97,7 +98,7 @@ def _failed(index: Index) -> dict[str, tuple[Record, str]]:
 
 def left_out(record: Record) -> bool:
     """Whether a case was left out for lack of time."""
-    return record.status == "skipped" and (record.reason or "").startswith(WANT_OF_TIME)
+    return record.status == "skipped" and record.reason_code == OUT_OF_TIME
 
 
 def absent(record: Record, topology: Topology, reason: str = "") -> Judged:

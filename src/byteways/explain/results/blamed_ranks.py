@@ -23,9 +23,7 @@ _AT_FAULT = re.compile(
 #: The rank whose error a reason quotes.
 _TOLD_BY = re.compile(r"(?:^|: )rank (\d+)(?: \([^)]*\))?: ")
 
-#: The device on which a call of a driver failed: `cuMemAlloc: CUDA_ERROR_UNKNOWN (unknown error) on gpu2`.
-_FAILED_ON = re.compile(r"\) on ((?:cpu|gpu)\d+)\b")
-#: Before the name of such a device, among what a case involves.
+#: Before the name of a device on which a call of a driver failed, among what a case involves.
 ERRORS_ON = "errors on "
 
 
@@ -54,9 +52,9 @@ def blamed_in(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict[st
     records = tuple(records)
     found = blamed_names(manifest, records)
     for record in records:
-        told = _FAILED_ON.findall(record.reason or "")
-        if told:
-            found[record.case_id] = found.get(record.case_id, frozenset()) | {ERRORS_ON + told[-1]}
+        device = record.blame.device if record.blame else None
+        if device:
+            found[record.case_id] = found.get(record.case_id, frozenset()) | {ERRORS_ON + device}
     return found
 
 

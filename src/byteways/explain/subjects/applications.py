@@ -107,11 +107,15 @@ def _table(members: Sequence[Result]) -> TopicTable:
                 percent(part.value / whole.value) if whole and part and whole.value else "",
             )
         )
-        fallen |= dict.fromkeys(
-            reason for cell in some if (reason := fell_back(cell.record.engine_evidence or ""))
-        )
+        fallen |= dict.fromkeys(reason for cell in some if (reason := _fell_back(cell)))
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
     return TopicTable(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+
+
+def _fell_back(cell: Result) -> str:
+    """Returns why the messages were carried otherwise than asked; empty if they were not."""
+    fallback = cell.record.evidence.fallback if cell.record.evidence else None
+    return fell_back(fallback.asked, fallback.used, fallback.reason) if fallback else ""
 
 
 def _row_of(cell: Result) -> tuple[PublishedChoice, str]:
@@ -162,7 +166,7 @@ def _gains_here(gain: PublishedGain, found: Sequence[Result]) -> Iterator[tuple[
         and gain.size_bytes in (None, cell.record.size_bytes)
         and gain.crossing in (None, cell.record.options.get("crossing"))
         and not cell.variant.environment
-        and not fell_back(cell.record.engine_evidence or "")
+        and not _fell_back(cell)
     ]
     for members in group_by(fitting, problem).values():
         sides = {choice_of(cell): cell for cell in members}
@@ -179,9 +183,7 @@ def _size(cell: Result) -> Hashable:
 
 def best_over_staging(index: Index) -> Iterator[Finding]:
     """Compares the fastest choice of transport and memory with host staging, for each problem."""
-    as_asked = [
-        cell for cell in applications(index.between_ranks) if not fell_back(cell.record.engine_evidence or "")
-    ]
+    as_asked = [cell for cell in applications(index.between_ranks) if not _fell_back(cell)]
     for some in group_by(as_asked, _timed_problem).values():
         naive = [
             cell

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from byteways.explain.claims.claim import TIE
@@ -51,8 +50,6 @@ INTRODUCTION = (
 )
 #: From this number of paths of one class on, they share a table with their median.
 MOST_PATHS = 3
-#: The window in the evidence text of a record (native/interfaces/mpi/messages.cpp).
-_WINDOW = re.compile(r"windows of (\d+) message")
 #: Moves the same bytes inside one process, with one call or one launch.
 PLAIN = ("memcpy", "copy", "kernel")
 
@@ -75,8 +72,9 @@ def half(result: Result | ResultGroup) -> Part:
 def window(cell: Result) -> int | None:
     """Returns the number of messages in flight from the case or its evidence; None if unknown."""
     asked = cell.record.options.get("window")
-    told = _WINDOW.search(cell.record.engine_evidence or "")
-    return int(asked) if asked is not None else int(told[1]) if told else None
+    if asked is not None:
+        return int(asked)
+    return cell.record.evidence.window if cell.record.evidence else None
 
 
 def _one_way(cell: Result) -> str:

@@ -17,8 +17,8 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, link_class, unidirectional
 from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
 from byteways.plan.interfaces import INTERFACES, moves_pages
-from byteways.plan.managed_pages import LANDS_ELSEWHERE
 from byteways.plan.memory import is_managed
+from byteways.plan.reasons import PAGES_LAND_ELSEWHERE
 from byteways.topology.model import Topology
 from byteways.units import format_bandwidth, format_size
 
@@ -277,7 +277,7 @@ def prefetching(index: Index) -> Iterator[Finding]:
 
 def landing(index: Index) -> Iterator[Finding]:
     """Reports prefetches that were skipped because their pages would land on another NUMA domain."""
-    told = [one for one in index.records if (one.reason or "").startswith(LANDS_ELSEWHERE)]
+    told = [one for one in index.records if one.reason_code == PAGES_LAND_ELSEWHERE]
     by_path = group_by(told, lambda record: record.path)
     if not told:
         return

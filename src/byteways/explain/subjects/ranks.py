@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from byteways.explain.claims.phrases import supported
@@ -35,8 +34,6 @@ BETWEEN_HOSTS = {
 MPI, UNKNOWN_LIBRARY = "MPI", "NCCL or RCCL"
 #: Our own kernels and copies over peer memory.
 DIRECT_INTERFACE = "direct"
-#: How the evidence of a record begins that names its library (native/interfaces/xccl/movers.cpp).
-_LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
 #: Bandwidths that differ by more want a logarithmic axis.
 LOGARITHMIC_FROM = 100.0
 #: Suffix of a value with a warning, and the table note on it.
@@ -66,14 +63,15 @@ def library(cell: Result) -> str:
         return DIRECT_INTERFACE
     if not INTERFACES[cell.record.interface].library:
         return MPI
-    told = _LIBRARY.match(cell.record.engine_evidence or "")
-    return told["name"] if told else UNKNOWN_LIBRARY
+    return (cell.record.evidence and cell.record.evidence.library) or UNKNOWN_LIBRARY
 
 
 def versions(cells: Iterable[Result]) -> str:
     """`NCCL 2.28.3`, of libraries whose records tell; empty of MPI, whose version the run has."""
-    found = (_LIBRARY.match(cell.record.engine_evidence or "") for cell in cells if library(cell) != MPI)
-    return ", ".join(dict.fromkeys(f"{told['name']} {told['version']}" for told in found if told))
+    found = (cell.record.evidence for cell in cells if library(cell) != MPI)
+    return ", ".join(
+        dict.fromkeys(f"{one.library} {one.library_version}" for one in found if one and one.library)
+    )
 
 
 def memory(cell: Result) -> str:

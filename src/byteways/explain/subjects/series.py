@@ -197,7 +197,7 @@ def _reading_cells(seen: Sequence[Mapping[str, Any]]) -> list[str]:
     cells = [span(told(name)) for name in ("sm_clock_mhz", "memory_clock_mhz", "temperature_c")]
     cells.append(span([value / 1000 for value in told("power_mw")]))
     for name in COUNTERS:
-        counts = [reading[name] for reading in seen if reading.get(name, -1) >= 0]
+        counts = [value for reading in seen if (value := reading.get(name)) is not None]
         cells.append(str(counts[-1] - counts[0]) if counts else "unknown")
     return cells
 

@@ -14,10 +14,11 @@ from byteways.plan.applications import OF_PEERS, columns_of
 from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow, on_hosts, with_ranks_of_hosts
 from byteways.plan.hosts.places import FIRST_HOST, SECOND_HOST
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
-from byteways.plan.legality import refusal
+from byteways.plan.legality import broken_rule
 from byteways.plan.options import LAUNCH
 from byteways.plan.rank_sweep import flows_of_group, takes_part, with_sizes
 from byteways.plan.ranks import Rank
+from byteways.plan.reasons import WITHIN_HOST, Refusal
 from byteways.plan.suite_types import Sweep
 from byteways.plan.sweep import cases_of
 from byteways.topology.model import Capabilities, Topology
@@ -79,21 +80,23 @@ def of_group(case: Case, hosts: Sequence[str]) -> Case:
 
 def refusal_of_all(
     case: Case, hosts: int, topology: Topology, capabilities: Capabilities, per_host: int = 1
-) -> str | None:
+) -> Refusal | None:
     """Returns why hosts cannot measure the case of a template with so many ranks each; None if they can."""
     if INTERFACES[case.interface].library == "direct":
-        return "direct collectives are of GPUs that have peer access, within one host"
+        return Refusal(WITHIN_HOST, "direct collectives are of GPUs that have peer access, within one host")
     if case.launch != LAUNCH.default:
-        return f"launch = {case.launch} is of the ranks of one process, and each host has its own"
+        text = f"launch = {case.launch} is of the ranks of one process, and each host has its own"
+        return Refusal(WITHIN_HOST, text)
     if case.transport in OF_PEERS:
-        return f"transport {case.transport} opens memory of neighbours, within one host"
+        return Refusal(WITHIN_HOST, f"transport {case.transport} opens memory of neighbours, within one host")
     if case.pattern in APPLICATIONS:
         try:
             columns_of(hosts * per_host, case.options)
         except ValueError as error:
-            return str(error) if per_host > 1 else str(error).replace("ranks", "hosts", 1)
+            text = str(error) if per_host > 1 else str(error).replace("ranks", "hosts", 1)
+            return Refusal("grid", text)
         case = replace(case, options={name: one for name, one in case.options.items() if name != "columns"})
-    return refusal(with_sizes(case), topology, capabilities)
+    return broken_rule(with_sizes(case), topology, capabilities)
 
 
 def _rank(sweep: Sweep, topology: Topology) -> Rank:

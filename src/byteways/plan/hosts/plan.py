@@ -18,7 +18,7 @@ from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.places import RankOfHost, seats_of, within_one_host
 from byteways.plan.hosts.rule import HostGroup, Meetings, PairRule, Tournament
 from byteways.plan.hosts.templates import templates
-from byteways.plan.legality import refusal
+from byteways.plan.legality import broken_rule
 from byteways.plan.rank_sweep import with_sizes
 from byteways.plan.ranks import layout
 from byteways.plan.requested_sizes import sweeps_of_requested_sizes
@@ -177,11 +177,11 @@ def make_hosts_plan(
             if not lets_through(case, sweep.name) or not right_size(case.size_bytes):
                 continue
             if is_of_all(case):
-                reason = refusal_of_all(case, len(hosts), topology, capabilities, ranks_per_host)
+                refused = refusal_of_all(case, len(hosts), topology, capabilities, ranks_per_host)
             else:
-                reason = refusal(case, topology, capabilities)
-            if reason:
-                reasons[reason] = reasons.get(reason, 0) + 1
+                refused = broken_rule(case, topology, capabilities)
+            if refused:
+                reasons[refused.text] = reasons.get(refused.text, 0) + 1
                 continue
             local = within_one_host(with_sizes(case))
             seconds = estimator.case_s(local, sweep.case_budget_s, suite.rounds)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from byteways.plan.legality.executors import executes, interface_offer
 from byteways.plan.legality.reach import PLACED_BY_TOUCH, REACH_TABLE, Reach, kind_of, memory_offer
 from byteways.plan.legality.request import Mistake, Request, mistake
-from byteways.plan.legality.rules import RULES, refusal
+from byteways.plan.legality.rules import RULES, broken_rule, refusal
 
 __all__ = (
     "PLACED_BY_TOUCH",
@@ -19,6 +19,7 @@ __all__ = (
     "Mistake",
     "Reach",
     "Request",
+    "broken_rule",
     "executes",
     "interface_offer",
     "kind_of",

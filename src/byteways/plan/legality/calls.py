@@ -8,7 +8,7 @@ from byteways.plan import memory_steps
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
-from byteways.plan.managed_pages import moving_refusal
+from byteways.plan.managed_pages import lands_elsewhere, moving_refusal
 from byteways.plan.memory import is_managed, is_plain
 from byteways.plan.options import LAUNCH
 from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
@@ -21,6 +21,10 @@ TORCH_MEMORIES = ("device", "pinned", "pageable")
 
 def pages_refusal(question: LegalityContext) -> str | None:
     return moving_refusal(question.case, question.flow, question.topology, question.found)
+
+
+def landing_refusal(question: LegalityContext) -> str | None:
+    return lands_elsewhere(question.case, question.flow, question.topology, question.found)
 
 
 def torch_refusal(question: LegalityContext) -> str | None:

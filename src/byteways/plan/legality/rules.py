@@ -11,17 +11,19 @@ from byteways.plan.interfaces import APPLICATIONS, INTERFACES, is_memory_step
 from byteways.plan.legality import applications, calls, executors, rooms
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.request import mistake
+from byteways.plan.reasons import PAGES_LAND_ELSEWHERE, Refusal
 from byteways.topology.model import Capabilities, Topology
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`holds` states the rule; `broken` returns how a flow violates it.
+    """`holds` states the rule in words; `broken` returns how a flow violates it.
 
     A rule applies to flows of certain interfaces or with certain options; a rule about the whole case is
     applied to its first flow only.
     """
 
+    code: str  # of a refusal, for programs
     holds: str
     broken: Callable[[LegalityContext], str | None]
     interfaces: tuple[str, ...] = tuple(INTERFACES)
@@ -63,54 +65,90 @@ _OWN = tuple(name for name, interface in INTERFACES.items() if interface.own_buf
 
 #: In order of precedence: the first violated rule gives the reason.
 RULES: tuple[Rule, ...] = (
-    Rule("size, options and pattern are compatible", _possible),
+    Rule("request", "size, options and pattern are compatible", _possible),
     Rule(
+        "alone",
         "interfaces that move no bytes run alone or as the measured flow of interference",
         _company,
         whole_case=True,
     ),
-    Rule("an own buffer is memory of the executor", executors.result_refusal, _OWN),
+    Rule("own-buffer", "an own buffer is memory of the executor", executors.result_refusal, _OWN),
     Rule(
+        "environment",
         "its runtimes or its library read the variables that are set",
         executors.environment_refusal,
         whole_case=True,
     ),
-    Rule("a collective in place has one buffer per rank", executors.in_place_refusal, options=("in_place",)),
-    Rule("what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
-    Rule("ranks fill the grid, and cells fill tiles", applications.grid_refusal, APPLICATIONS),
-    Rule("each rank with kernels has a GPU", executors.gpu_per_rank_refusal, (*APPLICATIONS, *_OF_XCCL)),
-    Rule("the transport takes the memory of messages", applications.transport_refusal, APPLICATIONS),
     Rule(
+        "in-place",
+        "a collective in place has one buffer per rank",
+        executors.in_place_refusal,
+        options=("in_place",),
+    ),
+    Rule("staging", "what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
+    Rule("grid", "ranks fill the grid, and cells fill tiles", applications.grid_refusal, APPLICATIONS),
+    Rule(
+        "gpu-per-rank",
+        "each rank with kernels has a GPU",
+        executors.gpu_per_rank_refusal,
+        (*APPLICATIONS, *_OF_XCCL),
+    ),
+    Rule(
+        "transport-memory",
+        "the transport takes the memory of messages",
+        applications.transport_refusal,
+        APPLICATIONS,
+    ),
+    Rule(
+        "reach-of-ranks",
         "kernels of each rank reach its data and messages",
         applications.reach_of_ranks_refusal,
         APPLICATIONS,
     ),
-    Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
-    Rule("each rank of NCCL and RCCL has a GPU of its own", executors.own_gpu_refusal, _OF_XCCL),
-    Rule("ranks can open each other's memory", calls.peers_refusal, _DIRECT, whole_case=True),
-    Rule("one GPU opens and uses another process's memory", calls.ipc_refusal),
-    Rule("managed pages can migrate, or stay, as requested", calls.pages_refusal),
-    Rule("the runtime copies memory that it does not know", calls.plain_copy_refusal, _COPIES),
-    Rule("PyTorch has tensors in this memory", calls.torch_refusal, _OF_TORCH),
-    Rule("the step exists for this memory", calls.step_refusal, _STEPS),
-    Rule("the chosen engine serves the pair", calls.engine_refusal, options=("copy_engine",)),
-    Rule("the runtime has 2D copies", calls.rows_refusal, ("copy-2d",)),
-    Rule("the runtime takes graphs or batches of this memory", calls.submit_refusal, options=("submit",)),
-    Rule("the named cores exist", executors.cores_refusal, options=("core", "partner_core")),
+    Rule("reach", "executor and partner support it and reach every buffer", executors.flow_refusal),
+    Rule("own-gpu", "each rank of NCCL and RCCL has a GPU of its own", executors.own_gpu_refusal, _OF_XCCL),
+    Rule("peer-memory", "ranks can open each other's memory", calls.peers_refusal, _DIRECT, whole_case=True),
+    Rule("ipc", "one GPU opens and uses another process's memory", calls.ipc_refusal),
+    Rule("migration", "managed pages can migrate, or stay, as requested", calls.pages_refusal),
+    Rule(PAGES_LAND_ELSEWHERE, "prefetched pages land where they are sent", calls.landing_refusal),
+    Rule("plain-copy", "the runtime copies memory that it does not know", calls.plain_copy_refusal, _COPIES),
+    Rule("torch-memory", "PyTorch has tensors in this memory", calls.torch_refusal, _OF_TORCH),
+    Rule("memory-step", "the step exists for this memory", calls.step_refusal, _STEPS),
+    Rule("copy-engine", "the chosen engine serves the pair", calls.engine_refusal, options=("copy_engine",)),
+    Rule("rows", "the runtime has 2D copies", calls.rows_refusal, ("copy-2d",)),
     Rule(
+        "submit",
+        "the runtime takes graphs or batches of this memory",
+        calls.submit_refusal,
+        options=("submit",),
+    ),
+    Rule("cores", "the named cores exist", executors.cores_refusal, options=("core", "partner_core")),
+    Rule(
+        "threads",
         "each thread of a team has its own core",
         executors.threads_refusal,
         _OF_THREADS,
         ("threads", "blocks"),
     ),
-    Rule("the relays of a route exist and reach its ends", calls.route_refusal, ("route",)),
-    Rule("managed memory fits the free memory of each GPU", rooms.managed_refusal, whole_case=True),
-    Rule("all buffers fit their owners' memory", rooms.room_refusal, whole_case=True),
+    Rule("relays", "the relays of a route exist and reach its ends", calls.route_refusal, ("route",)),
+    Rule(
+        "managed-room",
+        "managed memory fits the free memory of each GPU",
+        rooms.managed_refusal,
+        whole_case=True,
+    ),
+    Rule("room", "all buffers fit their owners' memory", rooms.room_refusal, whole_case=True),
 )
 
 
 def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
-    """Returns why the case cannot run on this machine; None if it can.
+    """Returns why the case cannot run on this machine, in words; None if it can."""
+    found = broken_rule(case, topology, capabilities)
+    return found.text if found else None
+
+
+def broken_rule(case: Case, topology: Topology, capabilities: Capabilities) -> Refusal | None:
+    """Returns the first rule that the case breaks on this machine, and how; None if it can run.
 
     Devices must exist in the topology (ensured by the expansion of sweeps).
     """
@@ -121,7 +159,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
             if question.interface not in interfaces or not rule.concerns(question):
                 continue
             if reason := rule.broken(question):
-                return reason
+                return Refusal(rule.code, reason)
     return None
 
 

@@ -19,6 +19,7 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import BY_DEVICE
+from byteways.plan.reasons import GIVEN_UP, LIBRARY_MEMORY, OUT_OF_TIME
 from byteways.record.record import Record
 from byteways.record.run_folder import LOG
 from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
@@ -82,8 +83,10 @@ def key_of(planned: PlannedCase) -> int:
 def _decided(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
     """Returns the case with why it is not measured; None: it is, maybe as one put back."""
     if planned.spare and pace.puts_back(planned, elapsed_s):
-        planned = replace(planned, reason=None)
-    return replace(planned, reason=pace.over(elapsed_s)) if planned.reason is None else planned
+        planned = replace(planned, reason=None, reason_code=None)
+    if planned.reason is not None or (over := pace.over(elapsed_s)) is None:
+        return planned
+    return replace(planned, reason=over, reason_code=OUT_OF_TIME)
 
 
 class Conductor:
@@ -200,9 +203,12 @@ class Conductor:
 
     def _one(self, planned: PlannedCase, budget_s: float) -> JournalEntry:
         """Measures one case, or records why it was not measured."""
-        reason = planned.reason or self._given_up(planned) or self._device_messages.refusal(planned.case)
-        if reason is not None:
-            return self._skipped(planned, reason)
+        if planned.reason is not None:
+            return self._skipped(planned, planned.reason, planned.reason_code)
+        if reason := self._given_up(planned):
+            return self._skipped(planned, reason, GIVEN_UP)
+        if reason := self._device_messages.refusal(planned.case):
+            return self._skipped(planned, reason, LIBRARY_MEMORY)
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         began = time.monotonic()
         pid: int | None = None
@@ -237,7 +243,7 @@ class Conductor:
             if self._device_messages.untried(planned.case):
                 self._try(worker, planned, request)
                 if reason := self._device_messages.refusal(planned.case):
-                    return self._skipped(planned, reason)
+                    return self._skipped(planned, reason, LIBRARY_MEMORY)
                 worker = self._worker_for(planned)
                 pid = worker.pid
             limit_s = self._deadline(planned, first) * self._oversubscription.factor(planned.case)
@@ -254,7 +260,7 @@ class Conductor:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
         except WorkerLost as loss:
-            self._lose(planned, loss.reason, loss.status)
+            self._lose(planned, loss.reason, loss.status, brief=loss.brief)
             wall_s = round(time.monotonic() - began, 6)
             lost = record_without_values(
                 planned,
@@ -268,11 +274,15 @@ class Conductor:
             )
             return entry_of(lost)
         if answer.get("leaving"):
-            self._lose(planned, record.reason or "the worker exited")
+            device = record.blame.device if record.blame else None
+            self._lose(planned, record.reason or "the worker exited", device=device)
         return entry
 
-    def _skipped(self, planned: PlannedCase, reason: str) -> JournalEntry:
-        return entry_of(record_without_values(planned, self._method_version, "skipped", reason, self._model))
+    def _skipped(self, planned: PlannedCase, reason: str, code: str | None) -> JournalEntry:
+        skipped = record_without_values(
+            planned, self._method_version, "skipped", reason, self._model, reason_code=code
+        )
+        return entry_of(skipped)
 
     def _try(self, worker: WorkerProcess, planned: PlannedCase, request: dict[str, Any]) -> None:
         """Finds out whether the library moves this memory. Ranks that die or hang are no loss of their
@@ -343,12 +353,20 @@ class Conductor:
             self._worker.stop()
             self._worker = None
 
-    def _lose(self, planned: PlannedCase, reason: str, status: str = "lost") -> None:
+    def _lose(
+        self,
+        planned: PlannedCase,
+        reason: str,
+        status: str = "lost",
+        *,
+        device: str | None = None,
+        brief: str = "",
+    ) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        if not self._oversubscription.is_late(planned.case, status, reason):
-            self._losses.add(planned.case, reason, hung=status == "timeout")
+        if not self._oversubscription.is_late(planned.case, status, brief or reason):
+            self._losses.add(planned.case, reason, hung=status == "timeout", device=device)
 
     def _given_up(self, planned: PlannedCase) -> str | None:
         """Returns why the case is skipped: too many workers were lost in cases like it, or ranks that share

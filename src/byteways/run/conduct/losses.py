@@ -50,11 +50,11 @@ class Losses:
         """Forgets which cases hung: of a time series, every repetition tries them again."""
         self._hung.clear()
 
-    def add(self, case: Case, reason: str, *, hung: bool = False) -> None:
-        """Counts the loss of a worker in this case."""
+    def add(self, case: Case, reason: str, *, hung: bool = False, device: str | None = None) -> None:
+        """Counts the loss of a worker in this case; `device`: on which a call of a driver failed."""
         if hung:
             self._hung[case.case_id] = reason
-        blame = blamed_for(case, reason), _settings(case)
+        blame = blamed_for(case, reason, device), _settings(case)
         self._lost.setdefault(blame, []).append(_Loss(case, reason))
 
     def given_up(self, case: Case) -> str | None:

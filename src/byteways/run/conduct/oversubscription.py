@@ -30,23 +30,23 @@ class Oversubscription:
         """Returns how much longer a case may take: ranks per core, at least 1."""
         return max(1.0, len(case.ranks) / self._cores) if self._shares(case) else 1.0
 
-    def is_late(self, case: Case, status: str, reason: str) -> bool:
-        """Whether the loss of a case is for want of cores, and notes it."""
+    def is_late(self, case: Case, status: str, brief: str) -> bool:
+        """Whether the loss of a case is for want of cores, and notes it; `brief`: what happened."""
         if status != "timeout" or not self._shares(case):
             return False
         key = case.interface, case.pattern
         if key not in self._late or case.size_bytes < self._late[key][0]:
-            self._late[key] = case.size_bytes, reason
+            self._late[key] = case.size_bytes, brief
         return True
 
     def reason(self, case: Case) -> str:
         """Returns why a case is skipped after a smaller one or its own earlier round; empty if it is not."""
-        size, reason = self._late.get((case.interface, case.pattern), (0, ""))
-        if not reason or case.size_bytes < size or not self._shares(case):
+        size, brief = self._late.get((case.interface, case.pattern), (0, ""))
+        if not brief or case.size_bytes < size or not self._shares(case):
             return ""
         cores = "a core" if self._cores == 1 else f"{self._cores} cores"
         what = f"{case.pattern} of {format_size(size)}"
-        return f"{len(case.ranks)} ranks share {cores}, and {what} had {reason.partition(';')[0]}"
+        return f"{len(case.ranks)} ranks share {cores}, and {what} had {brief}"
 
     def _shares(self, case: Case) -> bool:
         return case.worker == "ranks" and self._ranks > self._cores

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from byteways.plan.case import PlannedCase
-from byteways.record.record import WANT_OF_TIME
 
 #: Least fraction of the planned time per case: three initial samples cost that much anyway.
 LEAST_CASE_PART = 0.1
@@ -103,7 +102,7 @@ class Pace:
         if elapsed_s < MOST_OF_BUDGET * self._total_s:
             return None
         lost = f"cases that were lost took {self._lost_s:.0f} s"
-        return f"{WANT_OF_TIME[0]} the budget of {self._total_s:g} s, which is over: {lost}"
+        return f"left out to fit the budget of {self._total_s:g} s, which is over: {lost}"
 
     def _begun(self, planned: PlannedCase) -> None:
         if planned.spare:

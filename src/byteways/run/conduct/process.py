@@ -51,13 +51,15 @@ class WorkerLost(Exception):  # noqa: N818 - a state, not a mistake
         reason: What happened.
         status: Recorded for the current case: `lost` or `timeout`.
         hint: What to do if the worker could not start for a reason that is not its own.
+        brief: The reason without ranks and what they printed; '': the whole reason.
     """
 
-    def __init__(self, reason: str, status: str = "lost", hint: str | None = None) -> None:
+    def __init__(self, reason: str, status: str = "lost", hint: str | None = None, brief: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.status = status
         self.hint = hint
+        self.brief = brief or reason
 
 
 def process_state(pid: int) -> str | None:
@@ -288,7 +290,8 @@ class WorkerProcess:
         stopped = "" if who else self.look_elsewhere()
         if self.kill():
             status = "lost" if stopped else "timeout"
-            return WorkerLost(f"no answer within {timeout_s:.0f} s{who or stopped}{words}", status)
+            brief = f"no answer within {timeout_s:.0f} s"
+            return WorkerLost(f"{brief}{who or stopped}{words}", status, brief=brief)
         state = process_state(self.pid)
         return WorkerLost(
             f"no answer within {timeout_s:.0f} s, and worker {self.pid} cannot be killed (state {state})"

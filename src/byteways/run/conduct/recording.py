@@ -7,6 +7,7 @@ from typing import Any
 
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import peak
+from byteways.plan.reasons import NO_ANSWER, WORKER_LOST
 from byteways.record.physical import judged
 from byteways.record.record import RECORD_FIELDS, Record
 from byteways.record.samples import Samples, of_outcome
@@ -17,6 +18,8 @@ from byteways.topology.model import Topology
 _FIELDS = {*RECORD_FIELDS}
 #: Statuses that a worker may report; only the conductor sets the others.
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
+#: Codes of the reason by the status of a case whose worker did not answer.
+_CODES = {"lost": WORKER_LOST, "timeout": NO_ANSWER}
 
 
 def request_fields(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
@@ -52,6 +55,7 @@ def record_without_values(
             **request_fields(planned, model),
             "status": status,
             "reason": reason,
+            "reason_code": _CODES.get(status),
             "method_version": method_version,
             **happened,
         }

@@ -165,10 +165,8 @@ def _recorded_options(folder: Path, manifest: Mapping[str, Any], suite: Suite | 
     if manifest["schema_version"] != SCHEMA_VERSION:
         raise BytewaysError(
             f"{folder} was written by an earlier version: it can be read, but not resumed",
-            cause=(
-                f"schema version {manifest['schema_version']} has no plan; this version writes "
-                f"{SCHEMA_VERSION}"
-            ),
+            cause=f"its records have schema version {manifest['schema_version']}; this version writes "
+            f"{SCHEMA_VERSION}, and a run has one",
             hint="start a new run: byteways run",
         )
     if suite is not None and suite.text != manifest["suite"]["text"]:

@@ -18,6 +18,7 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import HostGroup, Meetings
+from byteways.plan.reasons import GIVEN_UP, HOST_LEFT_OUT, LIBRARY_MEMORY
 from byteways.record.record import Record
 from byteways.run.conduct.conductor import deadline_s, key_of
 from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
@@ -120,9 +121,11 @@ class HostsConductor:
             self._skip_left_out(case)
             if not case.groups:
                 return
-            if reason := self._given_up(case) or self._trial(case):
+            given_up = self._given_up(case)
+            if reason := given_up or self._trial(case):
+                code = GIVEN_UP if given_up else LIBRARY_MEMORY
                 for group, planned in list(case.groups.items()):
-                    self._add(case, group, entry_of(self._unmeasured(planned, "skipped", reason)))
+                    self._add(case, group, entry_of(self._unmeasured(planned, "skipped", reason, code)))
                 return
             self._ask(case)
 
@@ -239,7 +242,7 @@ class HostsConductor:
             if not lost:
                 continue
             text = f"host {lost[0]} was left out: {self._job.left_out[lost[0]]}"
-            self._add(case, group, entry_of(self._unmeasured(planned, "skipped", text)))
+            self._add(case, group, entry_of(self._unmeasured(planned, "skipped", text, HOST_LEFT_OUT)))
             rest = tuple(number for number in group if self._plan.hosts[number].name not in lost)
             if self._plan.is_together(case.met) and len(rest) > 1:
                 again = self._plan.planned(case.template, rest, case.met.round)
@@ -296,8 +299,9 @@ class HostsConductor:
     def _names(self, group: HostGroup) -> list[str]:
         return [self._plan.hosts[number].name for number in group]
 
-    def _unmeasured(self, planned: PlannedCase, status: str, reason: str) -> Record:
-        return record_without_values(planned, self._method_version, status, reason)
+    def _unmeasured(self, planned: PlannedCase, status: str, reason: str, code: str | None = None) -> Record:
+        codes: dict[str, Any] = {} if code is None else {"reason_code": code}
+        return record_without_values(planned, self._method_version, status, reason, **codes)
 
     def _add(self, case: _Case, group: HostGroup, entry: JournalEntry) -> None:
         self._journal.add(entry)

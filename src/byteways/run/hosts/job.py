@@ -13,7 +13,7 @@ from byteways.run.conduct.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProc
 from byteways.run.conduct.rank_checks import mpi_of
 from byteways.run.hosts.facts import placed, sharing, unfit, version
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
-from byteways.run.hosts.reach import unreachable
+from byteways.run.hosts.reach import HostSearch, search
 from byteways.run.hosts.states import states_on, stopped_on
 from byteways.run.shared.rank_faults import stopped_among
 
@@ -21,8 +21,10 @@ from byteways.run.shared.rank_faults import stopped_among
 HELLO_HOST_S = 0.5
 #: A host whose ranks were lost so often is left out: once may be the fault of its partner or of the case.
 LOSSES_PER_HOST = 2
-#: Starts of the ranks in a row that fail though each host can be reached.
+#: Starts of the ranks that fail, the last one though no host is known to be unreachable.
 FAILED_STARTS = 2
+#: Hosts that a message about untried ones names.
+MOST_NAMED = 8
 
 
 class HostsJob:
@@ -32,7 +34,7 @@ class HostsJob:
         folder: The run folder: for the log, and the file of hosts that the launcher reads.
         hosts: Names of all hosts.
         launcher: Starts the ranks.
-        say: Receives a sentence when a host is left out.
+        say: Receives a sentence when a host is left out, or could not be tried.
         tick: Called while waiting; may raise.
     """
 
@@ -90,11 +92,13 @@ class HostsJob:
             except WorkerLost as loss:
                 self.kill()
                 failed += 1
-                lost = unreachable(self._launcher, live, self._tick)
-                for host, reason in lost.items():
+                reach = search(self._launcher, live, self._tick)
+                for host, reason in reach.failed.items():
                     self.leave_out(host, reason)
-                if not lost and failed >= FAILED_STARTS:
-                    raise self._not_started(live, loss) from loss
+                if reach.not_tried:
+                    self._say(_not_tried(reach))
+                if not reach.failed and failed >= FAILED_STARTS:
+                    raise self._not_started(live, loss, reach) from loss
 
     def ask(self, request: Mapping[str, Any], timeout_s: float, devices: Mapping[int, str]) -> dict[str, Any]:
         """Returns the ranks' answer; `devices` is what each uses. Raises WorkerLost; the ranks are to be
@@ -198,10 +202,18 @@ class HostsJob:
             hint="try one by hand with the launcher's line of --dry-run; then --resume",
         )
 
-    def _not_started(self, live: Sequence[str], loss: WorkerLost) -> BytewaysError:
+    def _not_started(self, live: Sequence[str], loss: WorkerLost, reach: HostSearch) -> BytewaysError:
+        known = _not_tried(reach) if reach.not_tried else "though each host can be reached"
         return BytewaysError(
-            f"the ranks of {len(live)} hosts did not start together, though each host can be reached",
+            f"the ranks of {len(live)} hosts did not start together, {known}",
             cause=loss.reason,
             hint="start byteways on one of the hosts, with its folder at the same path on all; "
             "byteways doctor shows MPI",
         )
+
+
+def _not_tried(reach: HostSearch) -> str:
+    """Returns `3 hosts not tried, because the search used up its starts: n4, n5, n6`."""
+    names = ", ".join(reach.not_tried[:MOST_NAMED]) + (", …" if len(reach.not_tried) > MOST_NAMED else "")
+    many = f"{len(reach.not_tried)} hosts" if len(reach.not_tried) > 1 else "1 host"
+    return f"{many} not tried, because the search used up its starts: {names}"

@@ -14,6 +14,7 @@ from byteways.plan.legality import kind_of
 from byteways.record import warnings
 from byteways.record.stragglers import stragglers
 from byteways.run.hosts.facts import ends_of, own_facts
+from byteways.run.work.failures import skipped
 from byteways.run.work.rank_ends import RankEnds, device_of
 from byteways.run.work.rank_measuring import RankMeasurer
 from byteways.units import short_time
@@ -114,7 +115,7 @@ class HostMeasurer(RankMeasurer):
         own = self._described(case)
         told = [json.loads(text) for text in self._together.gather(json.dumps(own).encode())]
         if lacking := next((one["lacking"] for one in told if "lacking" in one), None):
-            return {"status": "skipped", "reason": lacking}
+            return skipped(lacking)
         before = self._clocks()
         outcome = super().measure({**request, "cores": [one["cores"] for one in told]})
         kernels = {one["boot_id"] for one in told}

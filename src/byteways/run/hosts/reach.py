@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 from byteways.safe_folders import folder_of_children, temporary_base, temporary_folder
@@ -24,31 +25,43 @@ MOST_STARTS = 200
 _QUOTED = 200
 
 
-def unreachable(
-    launcher: HostsLauncher, hosts: Sequence[str], tick: Callable[[], None] = lambda: None
-) -> dict[str, str]:
-    """Returns the hosts on which nothing starts, with the launcher's words.
+@dataclass(frozen=True)
+class HostSearch:
+    """What a search found. A host in neither field is reached."""
+
+    failed: Mapping[str, str]  # the launcher's message by host
+    not_tried: tuple[str, ...] = ()  # their group failed, and the starts were used up
+
+
+def search(
+    launcher: HostsLauncher,
+    hosts: Sequence[str],
+    tick: Callable[[], None] = lambda: None,
+    most_starts: int = MOST_STARTS,
+) -> HostSearch:
+    """Finds the hosts on which nothing starts.
 
     Args:
         launcher: Starts the program.
         hosts: All hosts of a job that did not start.
         tick: Called while waiting; may raise.
+        most_starts: Limit of the starts. Groups that wait for their start then are not tried.
     """
-    found: dict[str, str] = {}
+    failed: dict[str, str] = {}
     starts = 0
     waiting = [list(hosts)]
-    while waiting and starts < MOST_STARTS:
-        some = waiting.pop()
+    while waiting and starts < most_starts:
+        group = waiting.pop()
         starts += 1
-        wrong = _wrong(launcher, some, tick)
+        wrong = _wrong(launcher, group, tick)
         if wrong is None:
             continue
-        if len(some) == 1:
-            found[some[0]] = wrong
+        if len(group) == 1:
+            failed[group[0]] = wrong
             continue
-        middle = len(some) // 2
-        waiting += [some[middle:], some[:middle]]
-    return found
+        middle = len(group) // 2
+        waiting += [group[middle:], group[:middle]]
+    return HostSearch(failed, tuple(host for group in reversed(waiting) for host in group))
 
 
 def _wrong(launcher: HostsLauncher, hosts: Sequence[str], tick: Callable[[], None]) -> str | None:

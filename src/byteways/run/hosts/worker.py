@@ -34,6 +34,7 @@ from byteways.run.hosts.facts import cores_of_rank, number_on_host, on_kernel, o
 from byteways.run.hosts.measuring import HostMeasurer
 from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed
+from byteways.run.work.failures import failed_by
 from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
 
 if TYPE_CHECKING:
@@ -138,8 +139,8 @@ class HostWorker:
         try:
             outcome = self._opened().measure({**request, "case": case.identity()})
         except Exception as error:  # on this rank only: the other learns of it through the team
-            reason = f"{request['hosts'][self._mpi.world.rank]}: {type(error).__name__}: {error}"
-            outcome = {"status": "failed", "reason": reason}
+            here = request["hosts"][self._mpi.world.rank]
+            outcome = failed_by(error, f"{here}: {type(error).__name__}: {error}")
         load = self._load.end()
         if outcome["status"] != "skipped":
             outcome["health"] = {"host": load.to_json()}

@@ -17,8 +17,6 @@ STOPPED_S = 10.0
 LOOK_S = 1.0
 #: The device of the rank that a reason names (_named()), or one that a driver or the simulator calls lost.
 _DEVICE_TOLD = re.compile(r"\brank \d+ \(([a-z]+\d+), process |\b(gpu\d+) does not answer")
-#: The device on which a call of a driver failed: `cuMemAlloc: CUDA_ERROR_UNKNOWN (unknown error) on gpu2`.
-_FAILED_ON = re.compile(r"\) on (gpu\d+)\b")
 #: What a loss of a worker counts against: an executor, or a device in any role; with its name.
 Culprit = tuple[str, str]
 EXECUTOR_FIELD, DEVICE_FIELD = "executor", "device"
@@ -125,7 +123,7 @@ def with_place(reason: str, ranks: Sequence[Mapping[str, Any]]) -> str:
     return re.sub(r"^rank (\d+)(?= failed in |: )", placed, reason)
 
 
-def blamed_for(case: Case, reason: str) -> Culprit:
+def blamed_for(case: Case, reason: str, device: str | None = None) -> Culprit:
     """Returns what a loss counts against.
 
     Within a process that is the executor, all of them together where several ran concurrently, or another
@@ -135,11 +133,10 @@ def blamed_for(case: Case, reason: str) -> Culprit:
     if case.ranks:
         told = _DEVICE_TOLD.search(reason)
         return (DEVICE_FIELD, told[1] or told[2]) if told else (DEVICE_FIELD, _together(case.devices))
-    told = _FAILED_ON.search(reason)
-    if told and told[1] in case.devices and told[1] not in case.executors:
-        return DEVICE_FIELD, told[1]
-    if told and told[1] in case.executors:
-        return EXECUTOR_FIELD, told[1]
+    if device in case.executors:
+        return EXECUTOR_FIELD, device
+    if device in case.devices:
+        return DEVICE_FIELD, device
     return EXECUTOR_FIELD, _together(case.executors)
 
 

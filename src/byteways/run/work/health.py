@@ -148,7 +148,9 @@ class HealthMonitor:
             if device not in before:
                 continue
             old, new = before[device], after[device]
-            readings = {"before": _reading(old), "after": _reading(new)}
+            readings: dict[str, Any] = {"before": _reading(old), "after": _reading(new)}
+            if unknown := {name: why for name, why in (old.unknown | new.unknown).items() if name in _KEPT}:
+                readings["unknown"] = unknown
             changes.health[device] = readings | changes.health.get(device, {})
             changes.warnings += _clock_warnings(old, new, shared.get(device, "")) + _error_warnings(old, new)
         changes.link_bytes = _link_bytes(case, before, after, least_operations)
@@ -172,9 +174,8 @@ def throttle_names(reasons: int) -> str:
     return ", ".join(name for bit, name in THROTTLE_REASONS.items() if reasons & bit)
 
 
-def _reading(health: Reading) -> dict[str, int]:
-    told = {name: getattr(health, name) for name in _KEPT}
-    return {name: value for name, value in told.items() if value is not None}
+def _reading(health: Reading) -> dict[str, int | None]:
+    return {name: getattr(health, name) for name in _KEPT}
 
 
 def _clock_warnings(old: Reading, new: Reading, shared: str) -> list[Warning]:
@@ -184,8 +185,9 @@ def _clock_warnings(old: Reading, new: Reading, shared: str) -> list[Warning]:
         found.append(warnings.make("throttled", f"{held}; shared, {shared}" if shared else held, "none"))
     if isinstance(old, SysfsReading) or isinstance(new, SysfsReading):
         return found  # amdgpu also lowers the memory clock as soon as the GPU is idle
-    if 0 < new.memory_clock_mhz < (1 - CLOCK_DROP) * old.memory_clock_mhz:
-        found.append(warnings.make("clock-drop", new.memory_clock_mhz, old.memory_clock_mhz))
+    now, before = new.memory_clock_mhz, old.memory_clock_mhz
+    if now is not None and before is not None and 0 < now < (1 - CLOCK_DROP) * before:
+        found.append(warnings.make("clock-drop", now, before))
     return found
 
 
@@ -197,7 +199,7 @@ def _error_warnings(old: Reading, new: Reading) -> list[Warning]:
     return [
         warnings.make(name, now - before, 0)
         for name, before, now in counters
-        if before is not None and now is not None and now > before >= 0
+        if before is not None and now is not None and now > before
     ]
 
 
@@ -226,14 +228,10 @@ def _link_bytes(
                 sent[source] = sent.get(source, 0) + case.size_of(flow) * least_operations
     counted = {}
     for device, expected in sent.items():
-        old, new = before.get(device), after[device]
-        if (
-            old is None
-            or old.nvlink_data_tx_bytes < 0
-            or new.nvlink_data_tx_bytes <= old.nvlink_data_tx_bytes
-        ):
+        old, new = before.get(device), after[device].nvlink_data_tx_bytes
+        if old is None or old.nvlink_data_tx_bytes is None or new is None or new <= old.nvlink_data_tx_bytes:
             continue
         if expected >= COUNTERS_JUDGED_FROM_BYTES:
-            moved = new.nvlink_data_tx_bytes - old.nvlink_data_tx_bytes
+            moved = new - old.nvlink_data_tx_bytes
             counted[device] = {"counted": moved, "expected_at_least": expected}
     return counted or None

@@ -24,6 +24,7 @@ from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.device_caches import last_level_caches
 from byteways.run.work.energy import EnergyMeter
 from byteways.run.work.exporter import Exporter, ExporterLost, Exports, SimulatedExporter
+from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.health import FRESH_S, HealthMonitor, devices_of
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
 from byteways.run.work.own_host import devices_of_own_host
@@ -144,21 +145,21 @@ class Measurer:
         try:
             return self._outcome(case, request), False
         except self.core.UnsupportedError as error:
-            return _unsupported(case, str(error)), False
+            return _unsupported(case, error), False
         except ExporterLost as error:
             self._arena.clear()  # other memory of that process may be lost, too
-            return {"status": "failed", "reason": str(error)}, False
+            return failed_by(error), False
         except self.core.OutOfMemoryError as error:
-            return {"status": "failed", "reason": str(error)}, False
+            return failed_by(error), False
         except self.core.Error as error:
             broken = self.broken(devices_of(case))
-            reason = f"{error}; the runtime is unusable; a new worker continues" if broken else str(error)
-            return {"status": "failed", "reason": reason}, broken
+            after = "; the runtime is unusable; a new worker continues" if broken else ""
+            return failed_by(error, f"{error}{after}"), broken
 
     def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
         options = self._options(case, request)
         if reason := self._crowded(case):
-            return {"status": "skipped", "reason": reason}
+            return skipped(reason)
         devices = devices_of(case)
         before = self._health.read(devices, oldest_s=FRESH_S)
         # The exporting process is a user of the GPU itself.
@@ -369,13 +370,13 @@ def _flow_options(case: Case, flow: PlannedFlow, gpus: Sequence[str]) -> dict[st
     return options
 
 
-def _unsupported(case: Case, reason: str) -> dict[str, Any]:
+def _unsupported(case: Case, error: BaseException) -> dict[str, Any]:
     """What the plan thought possible and the runtime refuses.
 
     The plan judges by what a worker without settings was offered. That a setting takes something away, or
     does not give what it may, is no failure: the case is skipped, as it would have been had the plan known.
     """
     if not case.environment:
-        return {"status": "failed", "reason": reason}
+        return failed_by(error)
     settings = ", ".join(f"{name}={value}" for name, value in sorted(case.environment.items()))
-    return {"status": "skipped", "reason": f"with {settings}: {reason}"}
+    return skipped(f"with {settings}: {error}")

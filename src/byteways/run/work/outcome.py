@@ -15,6 +15,8 @@ from byteways.plan.legality import PLACED_BY_TOUCH
 from byteways.record import warnings
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
+from byteways.run.work.evidence import evidence_of
+from byteways.run.work.failures import refuted
 from byteways.run.work.residency import about_pages
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ def outcome_of(
         "samples_ns": [rounded(sample) for sample in measurement.samples_ns],
         "engine": measurement.engine,
         "engine_evidence": measurement.engine_evidence,
+        "evidence": evidence_of(measurement.evidence),
         "verified": measurement.verified,
         "verification": EVERY_WORD if measurement.verified_every_sample else SOME_WORDS,
         "distinct_bytes": {
@@ -85,11 +88,11 @@ def outcome_of(
     if measurement.samples_ns:
         fields |= _figures(case, measurement)
     fields |= _corruption(case, measurement)
-    pages, found, refuted = about_pages(case, measurement, buffers, twins)
+    pages, found, wrong = about_pages(case, measurement, buffers, twins)
     fields |= pages
     fields["warnings"] += [asdict(warning) for warning in found]
-    if refuted is not None and fields["status"] == "measured":
-        fields = {**without_figures(fields), "status": "failed", "reason": refuted}
+    if wrong is not None and fields["status"] == "measured":
+        fields = {**without_figures(fields), **refuted(wrong)}
     return {name: value for name, value in fields.items() if value is not None or name == "reason"}
 
 

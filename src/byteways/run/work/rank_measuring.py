@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from byteways.run.shared.rank_faults import of_rank
 from byteways.run.shared.rank_places import local_name
 from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.device_caches import last_level_caches
+from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
 from byteways.run.work.rank_ends import RankEnds, device_of, own_ends
 from byteways.run.work.rank_outcome import outcome_of_ranks, warnings_of
@@ -278,26 +280,27 @@ class RankMeasurer(MeasurerOfRanks):
             self._gpu_setup.before(case)
         ranks = self._group(case)
         if ranks is None:
-            return {"status": "skipped", "reason": "this rank takes no part"}
+            return skipped("this rank takes no part")
         if reason is not None:
-            return {"status": "skipped", "reason": reason}
+            return skipped(reason)
         mine = self._number(case)
         ends = self._named_here(self._ends(case), request.get("uuids", {}))
         device = self._executor(case, ends, request.get("uuids", {}))
         try:
-            failure = refused = ""
+            failure, refused = b"", ""
             try:
                 refused = self._not_registered(case, device)
                 buffers = self._take(case, [ends])[0]
                 library = self._library(case, device)
             except self._core.Error as error:
-                failure = str(error)
-            told = ranks.gather(failure.encode() or (b"" if self._arena.all_new else _USED))
-            failed = [(at, text.decode()) for at, text in enumerate(told) if text not in (b"", _USED)]
-            if failed:
-                return {"status": "failed", "reason": f"rank {case.ranks[failed[0][0]]}: {failed[0][1]}"}
+                failure = json.dumps(failed_by(error)).encode()
+            told = ranks.gather(failure or (b"" if self._arena.all_new else _USED))
+            lacking = [(at, json.loads(text)) for at, text in enumerate(told) if text not in (b"", _USED)]
+            if lacking:
+                at, outcome = lacking[0]
+                return {**outcome, "reason": f"rank {case.ranks[at]}: {outcome['reason']}"}
             if refused:
-                return {"status": "skipped", "reason": refused}
+                return skipped(refused)
             newness = self._newness(case, _USED not in told)
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
             peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
@@ -307,16 +310,18 @@ class RankMeasurer(MeasurerOfRanks):
             if peers is not None or case.transport in OF_PEERS:
                 ranks.gather(b"")  # no rank frees buffers that another has still open
             outcome = outcome_of_ranks(case, measurement, buffers, newness)
-            obstacle = peers.obstacle if peers is not None else fell_back(measurement.engine_evidence)
+            fallback = measurement.evidence.fallback
+            by_words = fell_back(fallback.from_, fallback.to, fallback.reason) if fallback.from_ else ""
+            obstacle = peers.obstacle if peers is not None else by_words
             outcome["warnings"] += warnings_of(obstacle)
             if not all(request["cores"][rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))
             return outcome
         except self._core.UnsupportedError as error:  # others may have what this rank lacks
-            return {"status": "failed", "reason": of_rank(mine, str(error))}
+            return failed_by(error, of_rank(mine, str(error)))
         except self._core.Error as error:
-            return {"status": "failed", "reason": str(error)}
+            return failed_by(error)
 
     def _group(self, case: Case) -> Communicator | ProcessRanks | ThreadRanks | None:
         """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""

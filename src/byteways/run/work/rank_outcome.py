@@ -11,6 +11,7 @@ from byteways.plan.interface_rows import BARRIER
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
 from byteways.record import warnings
 from byteways.record.stragglers import LATE_NS, LATE_SHARE, NO_CPU, Straggler, stragglers
+from byteways.run.work.evidence import evidence_of
 from byteways.run.work.outcome import EVERY_WORD, SOME_WORDS, corrupt, on_other_pages, rounded, times_of
 from byteways.units import short_time
 
@@ -71,6 +72,7 @@ def outcome_of_ranks(
         "samples_ns": [rounded(sample) for sample in measurement.samples_ns],
         "engine": measurement.engine,
         "engine_evidence": measurement.engine_evidence,
+        "evidence": evidence_of(measurement.evidence),
         "verified": measurement.verified,
         "verification": EVERY_WORD if measurement.verified_every_sample else SOME_WORDS,
         "distinct_bytes": {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case
 from byteways.record.library_choice import LibraryChoice, choice_of
 from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog
+from byteways.run.work.failures import failed_by
 from byteways.run.work.rank_measuring import RankMeasurer
 from byteways.run.work.single_thread import SingleThreadMeasurer
 
@@ -63,15 +64,15 @@ class RankThreads:
             self._world = self._core.ThreadRanks.make(len(request["cores"]))
             self._measurers = [RankMeasurer.open(rank) for rank in self._world]
         outcomes: list[dict[str, Any]] = [{} for _ in self._world]
-        left: list[str] = []
+        left: list[dict[str, Any]] = []
 
         def play(rank: int) -> None:
             try:
                 outcomes[rank] = self._measurers[rank].measure(request)
             except Exception as error:
-                reason = f"rank {rank}: {type(error).__name__}: {error}"
-                left.append(reason)
-                self._world[rank].leave(reason)
+                outcome = failed_by(error, f"rank {rank}: {type(error).__name__}: {error}")
+                left.append(outcome)
+                self._world[rank].leave(outcome["reason"])
 
         threads = [
             threading.Thread(target=play, args=(rank,), daemon=True) for rank in range(len(self._world))
@@ -81,5 +82,5 @@ class RankThreads:
         for thread in threads:
             thread.join()
         if left:
-            return {"status": "failed", "reason": left[0]}, True
+            return left[0], True
         return outcomes[min(request["ranks"])], False

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.shared.rank_places import own_place
+from byteways.run.work.failures import failed_by
 from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
 
 if TYPE_CHECKING:
@@ -134,8 +135,7 @@ class RankWorker:
                 self._measurer = RankMeasurer.open(self._world, self._job.mpi)
             return self._measurer.measure(request)
         except Exception as error:  # on this rank only: the others learn of it through the team
-            reason = f"rank {self._world.rank}: {type(error).__name__}: {error}"
-            return {"status": "failed", "reason": reason}
+            return failed_by(error, f"rank {self._world.rank}: {type(error).__name__}: {error}")
 
 
 def gpus_seen() -> dict[str, str]:

@@ -16,6 +16,7 @@ from byteways.plan.variables import reader_of
 from byteways.record.library_choice import choice_of
 from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog, has_choice
 from byteways.run.shared.mpi_library import open_mpi
+from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.rank_ends import RankEnds
 from byteways.run.work.rank_measuring import MeasurerOfRanks, RankMeasurer
 from byteways.run.work.single_thread import SingleThreadMeasurer
@@ -63,7 +64,7 @@ class SimulatedRanks:
         if needs_mpi and _WITHOUT_MPI.search(self._machine[1]):
             reason = NO_MPI
         if reason:
-            return {"status": "skipped", "reason": reason}, False
+            return skipped(reason), False
         if not has_choice(case):
             return self._measure(request)
         with LibraryLog.of_simulation() as log:  # it takes no time of the simulated machine
@@ -91,8 +92,7 @@ class SimulatedRanks:
                 finally:
                     self._core.leave_machine(*self._machine)
             except Exception as error:
-                reason = f"rank {rank}: {type(error).__name__}: {error}"
-                outcomes[rank] = {"status": "failed", "reason": reason}
+                outcomes[rank] = failed_by(error, f"rank {rank}: {type(error).__name__}: {error}")
 
         threads = [threading.Thread(target=play, args=(rank,), daemon=True) for rank in range(size)]
         for thread in threads:

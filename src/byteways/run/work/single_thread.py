@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
+from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.rank_ends import device_of, own_ends
 from byteways.run.work.rank_measuring import MeasurerOfRanks, is_direct
 from byteways.run.work.rank_outcome import outcome_of_ranks, warnings_of
@@ -40,7 +41,7 @@ class SingleThreadMeasurer(MeasurerOfRanks):
         devices = tuple(device_of(each) for each in ends)
         try:
             if reason := self._not_registered(case, devices[0]):
-                return {"status": "skipped", "reason": reason}
+                return skipped(reason)
             buffers = self._take(case, ends)
             library = self._library(case, devices[0])
             numbers = self._core.ThreadRanks.make(len(devices))
@@ -56,7 +57,7 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             outcome["warnings"] += warnings_of(peers[0].obstacle if peers[0] is not None else "")
             return outcome
         except self._core.Error as error:
-            return {"status": "failed", "reason": str(error)}
+            return failed_by(error)
 
     def _vendor_ranks(self, library: Xccl, devices: tuple[str, ...]) -> list[XcclCommunicator]:
         if not all(rank.usable for rank in self._vendors.get(devices, ())) or devices not in self._vendors:

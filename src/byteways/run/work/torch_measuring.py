@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes, rotated_cache
+from byteways.plan.reasons import CALL_FAILED
 from byteways.record import warnings
 from byteways.record.times import Times
 from byteways.run.shared.protocol import Unavailable
+from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.outcome import rounded
 
 if TYPE_CHECKING:
@@ -90,12 +92,13 @@ class TorchMeasurer:
         try:
             return self._outcome(case, request), False
         except Unavailable as reason:
-            return {"status": "skipped", "reason": str(reason)}, False
+            return skipped(str(reason)), False
         except self._torch.cuda.OutOfMemoryError as error:
             self._torch.cuda.empty_cache()
-            return {"status": "failed", "reason": str(error).partition("\n")[0]}, False
+            return failed_by(error, str(error).partition("\n")[0]), False
         except RuntimeError as error:  # PyTorch raises it for every runtime failure and does not recover
-            return {"status": "failed", "reason": str(error).partition("\n")[0]}, True
+            outcome = failed_by(error, str(error).partition("\n")[0])
+            return {**outcome, "reason_code": CALL_FAILED}, True
 
     def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
         flow = case.flows[0]

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed, Unavailable
 from byteways.run.shared.simulator import simulator_path
+from byteways.run.work.failures import failed_by, skipped
 
 if TYPE_CHECKING:
     from byteways.run.work.measuring import Measurer
@@ -129,9 +130,9 @@ class Worker:
             else:
                 outcome, broken = self._opened_anew(request["key"]).measure(request)
         except Unavailable as reason:
-            outcome, broken = {"status": "skipped", "reason": str(reason)}, False
+            outcome, broken = skipped(str(reason)), False
         except Exception as error:  # fails only this case; the next one may succeed
-            outcome, broken = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}, False
+            outcome, broken = failed_by(error, f"{type(error).__name__}: {error}"), False
         if self._host is not None and outcome["status"] != "skipped":
             load = self._host.end()
             outcome["health"] = {**(outcome.get("health") or {}), "host": load.to_json()}

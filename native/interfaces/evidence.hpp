@@ -1,0 +1,20 @@
+// What readers of a record need of the evidence for its engine. The sentence beside it is for people only.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace byteways {
+
+// A transport that carries messages otherwise than asked, because a rank could not do as asked.
+struct Fallback {
+  std::string from, to;  // words of the option `transport`; empty: as asked
+  std::string reason;    // of the first rank that could not, with its number
+};
+
+struct EvidenceFields {
+  std::uint64_t window_messages = 0;     // in flight between two ranks; 0: not sent in windows
+  std::string library, library_version;  // "NCCL", "2.28.9"; empty: none beside MPI
+  Fallback fallback;
+};
+
+}  // namespace byteways

@@ -1,0 +1,49 @@
+"""Codes of the reasons for cases without a result. The sentence beside a code is for people only.
+
+A case that breaks a rule of `legality.rules.RULES` has the code of that rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+OUT_OF_TIME = "out-of-time"
+PAGES_LAND_ELSEWHERE = "pages-land-elsewhere"
+GIVEN_UP = "given-up"
+LIBRARY_MEMORY = "library-memory"
+HOST_LEFT_OUT = "host-left-out"
+WITHIN_HOST = "within-host"
+NO_SIMULATED_NETWORK = "no-simulated-network"
+UNAVAILABLE = "unavailable"
+OUT_OF_MEMORY = "out-of-memory"
+CALL_FAILED = "call-failed"
+WORKER_ERROR = "worker-error"
+NOT_AS_ASKED = "not-as-asked"
+WORKER_LOST = "worker-lost"
+NO_ANSWER = "no-answer"
+
+#: What codes mean that belong to no rule.
+MEANINGS: Mapping[str, str] = {
+    OUT_OF_TIME: "left out, because the budget has no time for it",
+    GIVEN_UP: "workers were lost in cases like it, it hung in an earlier round, or its ranks share cores",
+    LIBRARY_MEMORY: "the library between ranks does not move this memory, as a trial has shown",
+    HOST_LEFT_OUT: "one of its hosts was left out of the run",
+    WITHIN_HOST: "it measures ranks of one host, and the run is between hosts",
+    NO_SIMULATED_NETWORK: "the simulated NCCL and RCCL reach no other host",
+    UNAVAILABLE: "a runtime or library refuses it, as its worker found",
+    OUT_OF_MEMORY: "memory cannot be allocated",
+    CALL_FAILED: "a call of a runtime or library failed",
+    WORKER_ERROR: "the worker met an error that it did not expect",
+    NOT_AS_ASKED: "pages lay or moved elsewhere than the case asks",
+    WORKER_LOST: "the worker died, or sent what is no answer",
+    NO_ANSWER: "the worker did not answer in time",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a case cannot run."""
+
+    code: str
+    text: str

@@ -1,0 +1,22 @@
+"""What is known of how a result came about, as fields; `engine_evidence` of a record says it in words."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Fallback(msgspec.Struct, frozen=True):
+    """A transport that carried messages otherwise than asked."""
+
+    asked: str
+    used: str
+    reason: str
+
+
+class EvidenceFields(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Absent fields do not apply to the case."""
+
+    window: int | None = None  # messages in flight between two ranks
+    library: str | None = None  # "NCCL", "RCCL"
+    library_version: str | None = None
+    fallback: Fallback | None = None

@@ -1,0 +1,49 @@
+"""Outcomes of cases without a result: the sentence, and what programs need of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from byteways.plan.reasons import CALL_FAILED, NOT_AS_ASKED, OUT_OF_MEMORY, UNAVAILABLE, WORKER_ERROR
+
+#: Codes of errors by the name of their type: those of the native core and of PyTorch exist in a worker alone.
+_CODES: Mapping[str, str] = {
+    "OutOfMemoryError": OUT_OF_MEMORY,
+    "MemoryError": OUT_OF_MEMORY,
+    "UnsupportedError": UNAVAILABLE,
+}
+
+
+def device_at_fault(error: BaseException) -> str:
+    """Returns the device on which a call failed; '' if the error is not of a call on a device."""
+    of_a_vendor = getattr(error, "text", "")  # without the vendor's message the call was refused, not failed
+    return str(getattr(error, "device", "")) if of_a_vendor else ""
+
+
+def code_of(error: BaseException) -> str:
+    """Returns the code of the reason for a case that an error ended."""
+    other = CALL_FAILED if hasattr(error, "call") else WORKER_ERROR
+    return _CODES.get(type(error).__name__, other)
+
+
+def failed_by(error: BaseException, reason: str = "") -> dict[str, Any]:
+    """Returns the outcome of a case that an error ended.
+
+    Args:
+        error: What ended it.
+        reason: The sentence; '': that of the error.
+    """
+    device = device_at_fault(error)
+    blame = {"blame": {"device": device}} if device else {}
+    return {"status": "failed", "reason": reason or str(error), "reason_code": code_of(error), **blame}
+
+
+def refuted(reason: str) -> dict[str, Any]:
+    """Returns the outcome of a case whose pages were not where it asks."""
+    return {"status": "failed", "reason": reason, "reason_code": NOT_AS_ASKED}
+
+
+def skipped(reason: str) -> dict[str, Any]:
+    """Returns the outcome of a case that a runtime or library of the worker refuses."""
+    return {"status": "skipped", "reason": reason, "reason_code": UNAVAILABLE}
