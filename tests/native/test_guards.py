@@ -28,7 +28,7 @@ def refusal(interface: str, executor: str, ends: Any = (GPU, PEER), size: int = 
         else:
             flow = toy.flow(session, *ends, executor, interface, size, **options)
         try:
-            session.measure([flow], toy.options(max_samples=5))
+            assert session.measure([flow], toy.options(max_samples=5)).verified
         except _core.UnsupportedError as error:
             return str(error)
         return ""
@@ -63,6 +63,12 @@ def test_bulk_copies_without_chunks() -> None:
     for option in ("chunk_bytes", "stages", "blocks"):
         assert "less than one" in refusal("kernel-bulk", "gpu0", **{option: 0})
     assert "more than the most, 32" in refusal("kernel-bulk", "gpu0", stages=33)
+
+
+def test_a_chunk_may_fill_the_shared_memory() -> None:
+    """Catches a ring without a stage, because one chunk is larger than the usual bytes in flight."""
+    assert refusal("kernel-bulk", "gpu0", size=MIB, chunk_bytes=220_000) == ""
+    assert "shared memory" in refusal("kernel-bulk", "gpu0", size=MIB, chunk_bytes=232_448)
 
 
 def test_rows_that_span_more_than_there_is() -> None:

@@ -95,8 +95,8 @@ class BulkCopy final : public KernelCopy {
     const unsigned chunk = flow.count("chunk_bytes", chunk_bytes_for(flow.size_bytes / blocks));
     arguments_.chunk_bytes = chunk;
     arguments_.chunks = (flow.size_bytes / kBulkGrainBytes * kBulkGrainBytes + chunk - 1) / chunk;
-    arguments_.stages =
-        flow.count("stages", std::min(kBulkBytesInFlight / chunk, kBulkMostStages), kBulkMostStages);
+    const unsigned usual_stages = std::clamp(kBulkBytesInFlight / chunk, 1u, kBulkMostStages);
+    arguments_.stages = flow.count("stages", usual_stages, kBulkMostStages);
     const unsigned shared = shared_bytes(kernel.info);
     // No barriers for chunks that a block does not have.
     const std::uint64_t own = (arguments_.chunks + blocks - 1) / blocks;

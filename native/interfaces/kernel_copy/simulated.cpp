@@ -34,6 +34,9 @@ void copy(Kernels& kernels, Operation& operation, const CopyArguments& arguments
                        mechanism == Mechanism::bulk ? launch.shape.blocks : launch.threads(),
                        warm ? 2.0 * static_cast<double>(arguments.bytes) : 0, std::min(from.part, to.part)});
   operation.never_ends = kernels.hangs(from.place, to.place);
+  // As on a device: without a stage, or with too few chunks, nothing or not all is copied.
+  const Word covered = arguments.chunks * arguments.chunk_bytes;
+  if (mechanism == Mechanism::bulk && (arguments.stages == 0 || covered < arguments.bytes / 16 * 16)) return;
   operation.on_end = [=, &kernels] {
     for (Word k = first + operations - different; k < first + operations; ++k)
       kernels.move(destinations.at(k), sources.at(k), launch.executor);
