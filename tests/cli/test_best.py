@@ -198,7 +198,11 @@ def _of_one_identifier(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words", "said"),
     [
-        (lambda run: _with_manifest(run, schema_version=3), "gpu0", "error: RUN has schema version 3, this"),
+        (
+            lambda run: _with_manifest(run, schema_version=99),
+            "gpu0",
+            "error: RUN has schema version 99, this",
+        ),
         (lambda run: (run / "run.json").write_text("{"), "gpu0", "error: RUN/run.json is damaged\n"),
         (lambda run: (run / "run.json").unlink(), "gpu0", "error: RUN has lost its run.json\n"),
         (lambda run: (run / "measurements.jsonl").unlink(), "gpu0", "error: RUN has no results\n"),

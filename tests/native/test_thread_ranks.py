@@ -101,4 +101,8 @@ def test_ranks_out_of_step_give_up_the_process(monkeypatch: pytest.MonkeyPatch) 
     }
     assert ranks.measure(request) == ({"status": "measured", "told": ["x", "x"]}, False)
     outcome, leaving = ranks.measure({**request, "breaks": True})
-    assert leaving and outcome == {"status": "failed", "reason": "rank 1: RuntimeError: planted"}
+    assert leaving and outcome == {
+        "status": "failed",
+        "reason": "rank 1: RuntimeError: planted",
+        "reason_code": "worker-error",
+    }
