@@ -30,7 +30,7 @@ from byteways.run.conduct.library_memory_support import (
     failed_in_library,
     trial,
 )
-from byteways.run.conduct.losses import Losses
+from byteways.run.conduct.losses import GivenUp, Losses
 from byteways.run.conduct.oversubscription import Oversubscription
 from byteways.run.conduct.pace import Pace
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
@@ -205,8 +205,8 @@ class Conductor:
         """Measures one case, or records why it was not measured."""
         if planned.reason is not None:
             return self._skipped(planned, planned.reason, planned.reason_code)
-        if reason := self._given_up(planned):
-            return self._skipped(planned, reason, GIVEN_UP)
+        if given_up := self._given_up(planned):
+            return self._skipped(planned, given_up.reason, GIVEN_UP, given_up.device)
         if reason := self._device_messages.refusal(planned.case):
             return self._skipped(planned, reason, LIBRARY_MEMORY)
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
@@ -278,11 +278,13 @@ class Conductor:
             self._lose(planned, record.reason or "the worker exited", device=device)
         return entry
 
-    def _skipped(self, planned: PlannedCase, reason: str, code: str | None) -> JournalEntry:
-        skipped = record_without_values(
-            planned, self._method_version, "skipped", reason, self._model, reason_code=code
+    def _skipped(
+        self, planned: PlannedCase, reason: str, code: str | None, device: str | None = None
+    ) -> JournalEntry:
+        why: dict[str, Any] = {"reason_code": code, **({"blame": {"device": device}} if device else {})}
+        return entry_of(
+            record_without_values(planned, self._method_version, "skipped", reason, self._model, **why)
         )
-        return entry_of(skipped)
 
     def _try(self, worker: WorkerProcess, planned: PlannedCase, request: dict[str, Any]) -> None:
         """Finds out whether the library moves this memory. Ranks that die or hang are no loss of their
@@ -368,8 +370,10 @@ class Conductor:
         if not self._oversubscription.is_late(planned.case, status, brief or reason):
             self._losses.add(planned.case, reason, hung=status == "timeout", device=device)
 
-    def _given_up(self, planned: PlannedCase) -> str | None:
+    def _given_up(self, planned: PlannedCase) -> GivenUp | None:
         """Returns why the case is skipped: too many workers were lost in cases like it, or ranks that share
         cores took too long.
         """
-        return self._oversubscription.reason(planned.case) or self._losses.given_up(planned.case)
+        if reason := self._oversubscription.reason(planned.case):
+            return GivenUp(reason)
+        return self._losses.given_up(planned.case)

@@ -29,6 +29,7 @@ Blame = tuple[Culprit, tuple[tuple[str, str], ...]]
 class _Loss:
     case: Case
     reason: str
+    device: str | None = None  # on which a call of a driver failed
 
     @cached_property
     def paths(self) -> frozenset[tuple[str, str]]:  # (source, destination)
@@ -37,6 +38,14 @@ class _Loss:
     @cached_property
     def memories(self) -> str:
         return _memories(self.case)
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """Why a case is skipped, and the device that a driver named in the last of its losses."""
+
+    reason: str
+    device: str | None = None
 
 
 class Losses:
@@ -55,15 +64,15 @@ class Losses:
         if hung:
             self._hung[case.case_id] = reason
         blame = blamed_for(case, reason, device), _settings(case)
-        self._lost.setdefault(blame, []).append(_Loss(case, reason))
+        self._lost.setdefault(blame, []).append(_Loss(case, reason, device))
 
-    def given_up(self, case: Case) -> str | None:
+    def given_up(self, case: Case) -> GivenUp | None:
         """Returns why the case is skipped; None if it is not.
 
         Cases with variables are given up for losses without them, too.
         """
         if reason := self._hung.get(case.case_id):
-            return f"it hung in an earlier round: {reason}"
+            return GivenUp(f"it hung in an earlier round: {reason}")
         for culprit in culprits_of(case):
             for settings in dict.fromkeys(((), _settings(case))):
                 lost = self._lost.get((culprit, settings), [])
@@ -71,8 +80,9 @@ class Losses:
                     within = scope.of(lost, case)
                     if scope.is_broken(within):
                         where = scope.told(within[-1], culprit[1], settings)
-                        number = len(within)
-                        return f"{number} workers were lost {where}, the last one: {within[-1].reason}"
+                        number, last = len(within), within[-1]
+                        reason = f"{number} workers were lost {where}, the last one: {last.reason}"
+                        return GivenUp(reason, last.device)
         return None
 
 
