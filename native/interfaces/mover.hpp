@@ -167,9 +167,8 @@ inline bool must_fence(const Device& executor, const Device& owner) {
 void require_access(Session& session, const Flow& flow);
 
 // Enqueues operations [first, first + count) of `kernel`: one launch per operation on a GPU, one launch for
-// all on a host. Argument blocks have the words that a device reads first, next to each other, and the offset
-// of the operation's slot among them, which is set here: each cache line of arguments costs a small kernel
-// some 30 ns.
+// all on a host. Argument blocks have the words that a device reads first, next to each other, and among them
+// the offset of the operation's slot, which is set here.
 template <class Arguments>
 void launch_operations(Device& by, const PreparedKernel& kernel, const LaunchShape& shape,
                        Arguments arguments, std::uint64_t first, std::uint64_t count, Stream& stream) {

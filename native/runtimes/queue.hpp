@@ -47,7 +47,7 @@ struct PreparedKernel {
 };
 
 // A word of the argument block that is k % `count` * `stride` in launch k: a division of 64 bits would take a
-// kernel half of the time of a small copy, a multiplication 2 to 3 %.
+// kernel half of the time of a small copy.
 struct Rotation {
   unsigned long long* word = nullptr;
   std::uint64_t count = 1, stride = 1;

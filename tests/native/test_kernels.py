@@ -137,16 +137,20 @@ IN_FLIGHT = {
         "stream_triad_resident": 8,
     },
     "copy_2d/kernel": {"copy_2d_tiled": 4, "copy_2d_resident": 8},
-    "random_access/kernel": {"random_load_16_several": 2, "random_update_16_several": 3},
+    "random_access/kernel": {"random_load_16_several": 2, "random_update_16_several": 4},
 }
 
 
-def test_kernels_keep_their_loads_in_flight(listings: dict[str, str]) -> None:
+#: Where a compiler orders the loads otherwise.
+FEWER_IN_FLIGHT = {("random_update_16_several", "sm_100"): 3}
+
+
+def test_kernels_keep_their_loads_in_flight(listings: dict[str, str], architecture: str) -> None:
     """Catches loads that the assembler splits, or orders so that each waits for the one before."""
     for source, kernels in IN_FLIGHT.items():
         for kernel, wanted in kernels.items():
             found = wide_loads_in_flight(listings[f"interfaces/{source}.cu"], kernel)
-            assert found >= wanted, kernel
+            assert found >= FEWER_IN_FLIGHT.get((kernel, architecture), wanted), kernel
 
 
 def registers_of(text: str, entry: str) -> int:

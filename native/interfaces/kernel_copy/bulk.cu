@@ -104,8 +104,7 @@ __device__ void run(const Ring& ring) {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");  // written, not only read
 }
 
-// The launch gives the block shared memory for all stages. A division of 64 bits here would cost a small copy
-// more than a chunk.
+// The launch gives the block shared memory for all stages, and the host counts the chunks: no division here.
 BYTEWAYS_KERNEL(128) copy_bulk(CopyArguments arguments) {
   extern __shared__ __align__(128) char shared[];
   const char* source = source_of(arguments);

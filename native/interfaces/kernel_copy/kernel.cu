@@ -1,6 +1,6 @@
 // Interface `kernel`: a copy by loads and stores of 16 bytes. `copy` has a thread for every access,
 // `copy_tiled` one for a few; `copy_resident` has a grid of chosen size, whose threads keep eight accesses in
-// flight. A loop in the first two would cost a small copy 2 to 4 % (docs/reference/peers.md).
+// flight. The first two have no loop, as small copies are short.
 #include "interfaces/kernel_copy/slots.cuh"
 
 namespace byteways {

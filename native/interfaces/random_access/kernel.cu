@@ -148,7 +148,7 @@ __device__ inline void update_pieces(const RandomArguments& arguments) {
 }
 
 // One kernel for each size of a piece, and `…_several` for grids with fewer threads than pieces: a choice
-// within the kernel would cost a small operation 4 to 8 % (docs/reference/peers.md).
+// within the kernel would be made by every thread of a small operation.
 BYTEWAYS_KERNEL(1024, 2) random_load_4(RandomArguments arguments) { load_pieces<unsigned int, 1>(arguments); }
 BYTEWAYS_KERNEL(1024, 2) random_load_4_several(RandomArguments arguments) {
   load_pieces<unsigned int, kRandomInFlight>(arguments);
