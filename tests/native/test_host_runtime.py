@@ -288,3 +288,13 @@ def test_clock_that_needs_no_system_call() -> None:
         ("unknown", True),
     ):
         assert _core.reads_raw_clock_by_itself(release) == by_itself
+
+
+def test_each_launch_of_a_series_is_expected_by_its_team(session: _core.Session) -> None:
+    """Would catch a series that announces one launch to the members of its team and runs many.
+
+    A member that expects no launch falls asleep, and the launch waits for it for ever.
+    """
+    buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")
+    flow = _core.Flow(buffer, buffer, "cpu0", "compute", MIB, threads=2)
+    assert session.measure([flow], quick_options()).verified

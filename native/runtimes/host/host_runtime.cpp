@@ -161,7 +161,7 @@ void HostRuntime::launch_series(const PreparedKernel& kernel, const LaunchShape&
   HostStream& queue = host(stream);
   const unsigned size = std::max(1u, shape.blocks);
   const HostFunction function = static_cast<const HostKernel*>(kernel.handle)->function;
-  queue.team().expect(size);
+  queue.team().expect(size, static_cast<unsigned>(series.count));
   for (std::uint64_t k = 0; k < series.count; ++k) {
     series.set(k);
     ArgumentBlock block;

@@ -2,6 +2,7 @@
 #include "runtimes/host/team.hpp"
 
 #include "core/cpus.hpp"
+#include "core/error.hpp"
 
 namespace byteways {
 
@@ -18,12 +19,13 @@ CoreTeam::~CoreTeam() {
   if (own_cpu_ >= 0) cores_->give_back(own_cpu_);
 }
 
-void CoreTeam::expect(unsigned size) {
+void CoreTeam::expect(unsigned size, unsigned launches) {
+  if (launches == 0) return;
   const std::lock_guard lock(mutex_);
   while (helpers_.size() + 1 < size) add_helper();
   for (unsigned rank = 1; rank < size; ++rank) {
     std::atomic<unsigned>& expected = helpers_[rank - 1]->expected;
-    if (expected.fetch_add(1, std::memory_order_release) == 0) expected.notify_one();
+    if (expected.fetch_add(launches, std::memory_order_release) == 0) expected.notify_one();
   }
 }
 
@@ -37,8 +39,11 @@ void CoreTeam::run(unsigned size, HostFunction function, const void* arguments) 
   std::vector<Helper*> helpers;
   {
     const std::lock_guard lock(mutex_);
-    for (unsigned rank = 1; rank < size; ++rank) helpers.push_back(helpers_[rank - 1].get());
+    for (unsigned rank = 1; rank < size; ++rank) helpers.push_back(helpers_.at(rank - 1).get());
   }
+  for (const Helper* helper : helpers)
+    if (helper->expected.load(std::memory_order_relaxed) == 0)
+      throw Error("launch", "team", "a launch that was not expected");
   for (Helper* helper : helpers) helper->job.store(&job, std::memory_order_release);
   function(arguments, {0, size, &barrier_, &results_});
   barrier_.wait(size);

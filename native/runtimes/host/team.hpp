@@ -34,10 +34,11 @@ class CoreTeam {
   CoreTeam(const CoreTeam&) = delete;
   CoreTeam& operator=(const CoreTeam&) = delete;
 
-  // Call when a launch of `size` members is queued: creates missing threads and wakes all of them, so that
-  // none is asleep when the launch starts. Each expect() must be followed by one run().
-  void expect(unsigned size);
+  // Call before `launches` launches of `size` members are queued: creates missing threads and wakes all of
+  // them, so that none is asleep when a launch starts. Each launch must be followed by one run().
+  void expect(unsigned size, unsigned launches);
   // Runs the function on `size` members, the calling thread being the first; returns when all are done.
+  // Throws Error for a launch that was not expected: a member asleep would never join it.
   void run(unsigned size, HostFunction function, const void* arguments);
 
  private:
