@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,6 +53,16 @@ def test_a_short_run_holds_something_of_every_sweep(name: str, budget_s: float) 
         assert able
         assert set(taken(made)) == able
         assert made.estimated_s <= budget_s
+
+
+def test_a_sweep_of_expensive_cases_has_one_of_them() -> None:
+    """Would catch copies left out because the first one fills buffers of several large caches."""
+    topology, capabilities = H200X4
+    cpu = {**capabilities.devices["cpu0"], "last_level_cache_bytes": 300 * MIB}
+    large = replace(capabilities, devices={**capabilities.devices, "cpu0": cpu})
+    made = make_plan(load("memory-cost"), topology, large, budget_s=30)
+    assert taken(made)["copies-to-gpu"] >= 1
+    assert taken(made)["copies-to-host"] >= 1
 
 
 def test_sweeps_of_one_priority_share_alike() -> None:

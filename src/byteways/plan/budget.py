@@ -33,6 +33,9 @@ FIRST_PART = 0.75
 EVEN_PART = 0.4
 #: A case above this fraction of the budget waits until all others have been considered.
 MOST_OF_ONE = 0.2
+#: Of a sweep whose cases all take longer than that, the cheapest is measured if it takes up to this part of
+#: the time left: cold copies of any size first fill buffers of several times the last-level cache.
+LARGEST_PART_OF_REST = 0.5
 #: Groups of up to this many cases that differ in one axis stay whole; larger ones are split into pairs.
 SMALL_GROUP = 4
 
@@ -157,15 +160,28 @@ class _Deal:
         return large
 
     def _even(self) -> None:
-        """Selects for every sweep one case, then one to compare it with, then cases up to its share.
+        """Selects for every sweep one case, then one to compare with it, then cases up to its share.
 
         Sweeps of higher priority come first, then suite order.
         """
         share_s = EVEN_PART * (self.limit_s - self.load.started_s()) / max(1, len(self.waiting))
         names = sorted(self.waiting, key=lambda name: -max(item.priority for item in self.waiting[name]))
-        for least, until_s in ((1, 0.0), (2, 0.0), (2, share_s)):
+        for name in names:
+            self._serve(name, 1, 0.0)
+        self._cheapest(names)
+        for least, until_s in ((2, 0.0), (2, share_s)):
             for name in names:
                 self._serve(name, least, until_s)
+
+    def _cheapest(self, names: Sequence[str]) -> None:
+        """Selects the cheapest case of each sweep that has none, up to half of the time left for each."""
+        for name in names:
+            if self.taken[name] or not self.waiting[name]:
+                continue
+            item = min(self.waiting[name], key=self._own_s)
+            left_s = self.limit_s - self.load.started_s()
+            if self._own_s(item) <= LARGEST_PART_OF_REST * left_s and self._take(item):
+                self.waiting[name].remove(item)
 
     def _serve(self, name: str, least: int, until_s: float) -> None:
         """Selects cases of a sweep in order: up to `least` cases, and more within `until_s` seconds."""
