@@ -77,6 +77,7 @@ def test_sections_without_data_are_left_out(host_html: str) -> None:
     sections = outline.ids("section")
     assert sections == [
         "node",
+        "recommended",
         "explore",
         "findings",
         "curves",

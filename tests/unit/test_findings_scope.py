@@ -83,7 +83,7 @@ def two_classes() -> sample_run.Builder:
 def test_every_row_is_of_one_link_class(tmp_path: Path) -> None:
     """Catches a rate that no pair has: the median of links of two widths."""
     index = Index(RunFolder(two_classes().write(tmp_path)))
-    rows = best_map(index, index.cells)
+    rows = best_map(index)
     first = headline(index)
     assert rows is not None and first is not None
     for ranking in [one for _, row in rows.rows for one in row if one]:

@@ -60,12 +60,24 @@ def test_a_lead_within_the_spread_is_none(rate: float, spread: float, text: str,
 def test_the_nearest_size_is_said(tmp_path: Path) -> None:
     """Would catch a figure of another size that passes for that of the column, and one from too far away."""
     build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", PAIR, 24.0, size=512 * KIB, peak=450)
+    build.measure("kernel", PAIR, 20.0, size=512 * KIB, peak=450)
+    build.measure("copy", PAIR, 30.0, size=MIB, peak=450)
+    build.measure("copy", PAIR, 396.0, size=GIB, peak=450)
+    found = of(build, tmp_path)
+    assert found.size_names == ("1 MiB", "1 GiB")
+    assert rows_of_text(found)[0][1] == "copy 24 GB/s at 512 KiB, 20 % over kernel"
+
+
+def test_the_large_size_is_that_of_most_interfaces(tmp_path: Path) -> None:
+    """Would catch a large size at which nothing can be compared, beside one where it can."""
+    build = sample_run.Builder(sample_run.topology(2))
     build.measure("copy", PAIR, 390.0, size=512 * MIB, peak=450)
     build.measure("kernel", PAIR, 300.0, size=512 * MIB, peak=450)
     build.measure("copy", PAIR, 396.0, size=GIB, peak=450)
     found = of(build, tmp_path)
-    assert found.size_names == ("1 GiB",)
-    assert rows_of_text(found)[0][1] == "copy 390 GB/s at 512 MiB, 30 % over kernel"
+    assert found.size_names == ("512 MiB",)
+    assert rows_of_text(found)[0][1] == "copy 390 GB/s, 30 % over kernel"
 
 
 def test_a_size_far_off_stands_for_none(tmp_path: Path) -> None:
@@ -75,10 +87,11 @@ def test_a_size_far_off_stands_for_none(tmp_path: Path) -> None:
         build.measure("copy", PAIR, 24.0, size=size, peak=450)
     build.measure("copy", [("cpu0:pinned", "gpu0:device", "gpu0")], 2.0, size=4 * KIB)
     found = of(build, tmp_path)
-    assert found.size_names == ("4 KiB", "1 MiB")
+    assert found.size_names == ("4 KiB", "1 MiB", "256 MiB")
+    alone = "copy 24 GB/s{}, no alternative at this size"
     assert rows_of_text(found) == [
-        ("host > GPU", "copy 2 GB/s, no alternative at this size", "not measured"),
-        ("GPU > GPU, NVLink4 ×18", "not measured", "copy 24 GB/s at 512 KiB, no alternative at this size"),
+        ("host > GPU", "copy 2 GB/s, no alternative at this size", "not measured", "not measured"),
+        ("GPU > GPU, NVLink4 ×18", "not measured", alone.format(" at 512 KiB"), alone.format("")),
     ]
 
 
@@ -137,12 +150,12 @@ def test_waiting_for_each_operation_is_no_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("slowest", "text"),
     [
-        (390.0, "copy 396 GB/s, no alternative at this size"),
-        (197.0, "copy 197 to 392 GB/s at 128 MiB, no alternative at this size"),
+        (390.0, "copy 391 GB/s, no alternative at this size"),
+        (197.0, "copy 197 to 392 GB/s, no alternative at this size"),
     ],
 )
-def test_one_pair_stands_for_equal_ones_only(slowest: float, text: str, tmp_path: Path) -> None:
-    """Would catch the rate of one pair told as that of a link class whose other pairs have another."""
+def test_the_large_size_is_that_of_most_pairs(slowest: float, text: str, tmp_path: Path) -> None:
+    """Would catch the rate of one pair given as that of a link class whose other pairs have another."""
     build = sample_run.Builder(sample_run.topology(3), rounds=3, spread=0.0)
     build.measure("copy", PAIR, 396.0, peak=450)
     for pair, rate in (("gpu0>gpu1", 392.0), ("gpu1>gpu2", 391.0), ("gpu2>gpu0", slowest)):

@@ -153,7 +153,7 @@ def test_a_title_of_messages_alone(tmp_path: Path) -> None:
     build = Builder(sample_run.topology(0))
     rank_runs.send(build, MIB, 9.0)
     text = results(Index.of(RunFolder(build.write(tmp_path))))
-    assert text == "messages between ranks 9 GB/s at 1 MiB"
+    assert text == "between ranks 9 GB/s at 1 MiB"
 
 
 def test_a_title_tells_how_unsure_a_rate_is(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_rows_are_compared_with_rows_alone(tmp_path: Path) -> None:
         ("kernel-2d", 64),
         ("copy-2d", 4096),
     ]
-    assert best_map(Index(RunFolder(built().write(tmp_path))), found) is None
+    assert best_map(Index(RunFolder(built().write(tmp_path)))) is None
     titles = [finding.title for finding in findings(RunFolder(built().write(tmp_path)))]
     assert (
         "Between GPUs, rows of 64 B every 8 KiB: kernel-2d reaches 100 GB/s, 5 times as fast as copy-2d (20)"

@@ -163,7 +163,7 @@ def test_best_interface_says_whether_caches_were_cold() -> None:
     for cache, plain, stream in (("cold", 7.0, 12.0), ("warm", 200.0, 20.0)):
         build.measure("memcpy", flow, plain, size=MIB, cache=cache)
         build.measure("memcpy-stream", flow, stream, size=MIB, cache=cache)
-    found = best_map(Index(Fixture(build.records)), cells(build.records))
+    found = best_map(Index(Fixture(build.records)))
     assert found is not None
     assert [(label, [entry.variant.interface for entry in row if entry]) for label, row in found.rows] == [
         ("In host memory, cold", ["memcpy-stream"]),

@@ -17,6 +17,8 @@ from statements.ways import check_fastest
 SUM_ROUNDING = 0.05
 #: A size stands for another when it is at most so many times larger or smaller.
 NEAR_SIZE = 2
+#: From this size on bandwidth dominates, so that each kind of pair may have its own large size.
+LARGE = 16 * 2**20
 
 
 def run_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
@@ -123,7 +125,7 @@ def table_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
     for entry in data["best"]:
         name = f"{entry['between']}, {entry['size_bytes']}: {entry['interface']}"
         wanted, size = entry["wanted_size_bytes"], entry["size_bytes"]
-        fits = max(wanted, size) <= NEAR_SIZE * min(wanted, size)
+        fits = max(wanted, size) <= NEAR_SIZE * min(wanted, size) or min(wanted, size) >= LARGE
         yield check("first table", f"{name}: size", fits, f"{size} stands for {wanted}")
         claims = entry.get("claims") or []
         for claim in claims:
@@ -152,6 +154,7 @@ def _found(run: RunData, entry: Mapping[str, Any]) -> bool:
             key = (
                 run.classes(case),
                 record["access"],
+                record["pattern"],
                 memory,
                 str(record["options"]),
                 str(record["environment"]),

@@ -9,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from byteways.explain.best.representative import by_one_variant, representatives
+from byteways.explain.best.decisions import BETWEEN_RANKS, decisions
+from byteways.explain.best.representative import of_each_pair, representatives
 from byteways.explain.claims.finding import Finding
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import (
-    PAIR_KINDS,
-    broadest_size,
-    by_nearest,
-    kind,
-    label_order,
-    limited_by_link,
-)
-from byteways.explain.results.summary import Result, group_by
-from byteways.explain.subjects.messages import is_latency, messages
+from byteways.explain.results.selection import PAIR_KINDS, by_nearest, kind, label_order, limited_by_link
+from byteways.explain.results.summary import Result
 
 #: Row and column of the host memory nearest to each GPU.
 HOST_HEADING = "host"
@@ -76,20 +69,15 @@ def _of_devices(index: Index, found: Mapping[tuple[str, str], Result]) -> dict[t
 
 def _of_ranks(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     """Returns the matrix of messages between ranks; None without any."""
-    sent = [
-        cell
-        for cell in messages(index.cells)
-        if cell.record.pattern == "unidirectional" and not is_latency(cell)
-    ]
-    if not sent:
-        return None
-    size = broadest_size(sent)
-    sent = [cell for cell in sent if cell.record.size_bytes == size]
+    sent = decisions(index, BETWEEN_RANKS)
     cells: dict[tuple[str, str], Result] = {}
-    for alike in group_by(sent, lambda cell: (kind(cell), _class(index, cell))).values():
-        cells |= by_one_variant(alike, lambda cell: (cell.source.place, cell.destination.place))
+    for place in sent.plain_places() or sent.places:
+        if decision := sent.at(place, sent.large_bytes):
+            cells |= of_each_pair(decision, lambda cell: (cell.source.place, cell.destination.place))
+    if not cells:
+        return None
     ways = {(RANKS_HEADING, cell.variant.label()): None for cell in cells.values()}
-    return _matrix(index, findings, {size}, cells, ways)
+    return _matrix(index, findings, {sent.large_bytes}, cells, ways)
 
 
 def _matrix(
@@ -120,11 +108,6 @@ def _order(name: str) -> tuple[object, ...]:
     """Sort key: by rank, then by device; the host comes last."""
     before, _, device = name.rpartition("/")
     return name == HOST_HEADING, int(before or 0), *label_order(device)
-
-
-def _class(index: Index, cell: Result) -> str:
-    known = {*index.topology.names()}
-    return index.link_class(cell) if {cell.source.device, cell.destination.device} <= known else ""
 
 
 def _odd(findings: Iterable[Finding], cells: Mapping[tuple[str, str], Result]) -> frozenset[tuple[str, str]]:

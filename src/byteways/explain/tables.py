@@ -109,7 +109,7 @@ def tables(run: RecordedRun, size_bytes: int | None = None) -> Tables:
         first_touch_tables(found),
         latency_tables(found, size_bytes),
         patterns(found, size_bytes),
-        best_map(index, common),
+        best_map(index),
         index.warning_groups,
         of_equal_devices(not_measured(records)),
     )

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
+from dataclasses import asdict, dataclass, replace
 from math import log2
 from typing import Any
 
 from byteways.errors import BytewaysError
-from byteways.explain.best.ranking import Ranking, Rival, rank
+from byteways.explain.best.decisions import Constraints, Decision, Decisions, decisions
+from byteways.explain.best.ranking import Ranking, Rival
 from byteways.explain.best.wording_answers import answer, doubt, next_best
 from byteways.explain.claims.claim import Claim, Operand, operand
 from byteways.explain.claims.phrases import way
@@ -21,19 +21,13 @@ from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
     PAIR_KINDS,
-    between_ranks,
     by_nearest,
     does_the_job,
-    kind,
     label_order,
-    uses_ipc,
     within_a_process,
 )
 from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.case import Case, PlannedCase
-from byteways.plan.interfaces import metric_of
-from byteways.plan.memory import is_managed
-from byteways.plan.options import TIMING
 from byteways.plan.question import PROCESS, RANKS, Question, is_host
 from byteways.record.record import Record
 from byteways.record.simulation_mark import MEASURED, SIMULATED, Voice, mark_of, model_of
@@ -190,25 +184,34 @@ def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer
             at this size.
     """
     index = Index.of(run)
-    between = [cell for cell in _between(index, asked) if _fits(cell, asked)]
-    if not between:
+    found = _decisions(index, asked)
+    if not found.places:
         raise _no_results(index, asked, name)
-    sized = [cell for cell in between if cell.record.size_bytes == asked.size_bytes]
-    if not sized:
-        raise _other_sizes(index, asked, {cell.record.size_bytes for cell in between}, name)
-    order = list(PAIR_KINDS)
-    found: list[Answer | NoAnswer] = []
-    places = group_by(sized, lambda cell: (order.index(kind(cell)), _wires(index, cell)))
-    for (_, link_class), members in sorted(places.items(), key=lambda item: str(item[0])):
-        cold = [cell for cell in members if cell.record.cache == "cold"]
-        compared = cold or members
-        ranking = rank(compared)
-        named = _place(compared, link_class)
-        mark = mark_of(index.manifest)
-        found.append(
-            Answer(asked, named, ranking, mark) if ranking else _not_ranked(index, asked, named, compared)
-        )
-    return found
+    sizes = {size for place in found.places for size in found.sizes(place)}
+    if asked.size_bytes not in sizes:
+        raise _other_sizes(index, asked, sizes, name)
+    answered: list[Answer | NoAnswer] = []
+    for place in found.places:
+        decision = found.at(place, asked.size_bytes)
+        cold = replace(place, cold=True)
+        if decision is None or (not place.cold and found.at(cold, asked.size_bytes)):
+            continue
+        named = _named(decision)
+        if ranking := decision.ranking:
+            answered.append(Answer(asked, named, ranking, mark_of(index.manifest)))
+        else:
+            answered.append(_not_ranked(index, asked, named, decision.cells))
+    return answered
+
+
+def _decisions(index: Index, asked: Question) -> Decisions:
+    """Returns the decisions on the pairs that the question names, of a host by its nearest domain."""
+    joins = _joining(index, asked)
+    near = is_host(asked.source) or is_host(asked.destination)
+    constraints = Constraints(asked.pattern, asked.within, asked.memory)
+    return decisions(index, constraints).part(
+        lambda cell: joins(cell.record) and (not near or by_nearest(cell, index.topology))
+    )
 
 
 def left_out(run: RecordedRun, planned: Iterable[PlannedCase]) -> list[str]:
@@ -265,39 +268,13 @@ def _device(end: object) -> str:
     return str(end).partition(":")[0].rpartition("/")[2]
 
 
-def _fits(cell: Result, asked: Question) -> bool:
-    """Whether it is an alternative for what is asked."""
-    record = cell.record
-    if not fnmatchcase(record.pattern, asked.pattern) or metric_of(record.interface) != "bandwidth":
-        return False
-    if not does_the_job(cell) or record.options.get(TIMING.name, TIMING.default) != TIMING.default:
-        return False
-    in_processes = between_ranks(cell) or uses_ipc(cell)
-    if in_processes if asked.within == PROCESS else not in_processes:
-        return False
-    if asked.memory is None:
-        return cell.stays
-    ends = cell.source.memory, cell.destination.memory
-    moves = any(map(is_managed, ends)) or cell.stays
-    return moves and any(fnmatchcase(memory, asked.memory) for memory in ends)
-
-
-def _wires(index: Index, cell: Result) -> tuple[str, ...]:
-    if cell.record.pattern == "unidirectional":
-        return (index.link_class(cell),)
-    return index.link_classes(cell)
-
-
-def _place(members: Sequence[Result], link_class: Sequence[str]) -> str:
-    paths = sorted({cell.record.path for cell in members}, key=label_order)
+def _named(decision: Decision) -> str:
+    """`gpu0>gpu1`, or `Between GPUs, NVLink4 ×18, 12 paths`."""
+    paths = sorted({cell.record.path for cell in decision.cells}, key=label_order)
     if len(paths) == 1:
         return paths[0]
-    named = (
-        PAIR_KINDS[kind(members[0])],
-        *dict.fromkeys(filter(None, link_class)),
-        count(len(paths), "path"),
-    )
-    return ", ".join(named)
+    place = decision.place
+    return ", ".join(filter(None, (PAIR_KINDS[place.kind], place.link_class, count(len(paths), "path"))))
 
 
 def _not_ranked(index: Index, asked: Question, named: str, members: Sequence[Result]) -> NoAnswer:

@@ -1,14 +1,16 @@
-"""The best interface by kind of pair, link class and size, with its ties."""
+"""Maps of the best interface by kind of pair, link class and size, also by kind of host memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from byteways.explain.best.ranking import Ranking, rank
+from byteways.explain.best.decisions import TRANSFERS, Constraints, Decision, Decisions, Place, decisions
+from byteways.explain.best.ranking import Ranking
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import PAIR_KINDS, kind, unidirectional
-from byteways.explain.results.summary import Result, group_by
+from byteways.explain.results.selection import PAIR_KINDS
+from byteways.explain.results.summary import Result
 
 
 @dataclass(frozen=True)
@@ -19,34 +21,75 @@ class BestMap:
     rows: tuple[tuple[str, tuple[Ranking | None, ...]], ...]
 
 
-def best_map(index: Index, found: Sequence[Result]) -> BestMap | None:
+def best_map(index: Index) -> BestMap | None:
     """Returns rankings by size, kind of pair, link class and whether caches were cold.
 
-    Only sizes with alternatives are included; None if there are none.
+    Only sizes with two interfaces or two kinds of memory are included; None if there are none.
     """
-    compared = {}
-    order = list(PAIR_KINDS)
-    places = group_by(
-        [cell for cell in unidirectional(found) if cell.stays and cell.ranked],
-        lambda cell: (order.index(kind(cell)), index.link_class(cell), cell.record.cache),
-    )
-    for (place, link_class, cache), members in sorted(places.items()):
-        by_size = {
-            size: some
-            for size, some in group_by(members, lambda cell: cell.record.size_bytes).items()
-            if _compares(some)
-        }
-        several = len({one for at, one, _ in places if at == place}) > 1
-        if by_size:
-            words = PAIR_KINDS[order[place]], link_class if several else "", cache
-            compared[", ".join(word for word in words if word)] = by_size
-    sizes = tuple(sorted({size for by_size in compared.values() for size in by_size}))
-    rows = tuple(
-        (label, tuple(rank(by_size.get(size, [])) for size in sizes)) for label, by_size in compared.items()
-    )
-    return BestMap(sizes, rows) if rows else None
+    found = decisions(index)
+    places = [place for place in found.places if place.nearest]
+    several = Counter((place.kind, place.cold) for place in places)
+
+    def label(place: Place) -> str:
+        link_class = place.link_class if several[place.kind, place.cold] > 1 else ""
+        words = PAIR_KINDS[place.kind], link_class, "cold" if place.cold else "warm"
+        return ", ".join(filter(None, words))
+
+    return _map({label(place): _compared(found, place, _alternatives) for place in places})
 
 
-def _compares(members: Sequence[Result]) -> bool:
-    """Whether there are alternatives: two interfaces or two memory kinds."""
-    return len({(cell.record.interface, cell.variant.host_memory) for cell in members}) > 1
+def map_by_memory(index: Index) -> BestMap | None:
+    """Returns rankings over cold caches by size, kind of pair, link class and kind of host memory.
+
+    Only sizes with two interfaces are included; None if there are none.
+    """
+    whole = decisions(index)
+    memories = {cell.variant.host_memory for cell in index.cells if TRANSFERS.admits(cell)}
+    rows: dict[tuple[int, str, str], dict[int, Ranking]] = {}
+    order = [*PAIR_KINDS]
+    for memory in memories:
+        found = decisions(index, Constraints(host_memory=memory)) if len(memories) > 1 else whole
+        for place in found.plain_places():
+            key = order.index(place.kind), place.link_class, memory
+            rows[key] = _compared(found, place, _interfaces)
+    labels = {
+        ", ".join(filter(None, (PAIR_KINDS[order[place]], link_class, memory))): by_size
+        for (place, link_class, memory), by_size in sorted(rows.items())
+    }
+    return _map(labels)
+
+
+def _map(rows: dict[str, dict[int, Ranking]]) -> BestMap | None:
+    sizes = sorted({size for by_size in rows.values() for size in by_size})
+    filled = {label: by_size for label, by_size in rows.items() if by_size}
+    if not filled:
+        return None
+    return BestMap(
+        tuple(sizes),
+        tuple((label, tuple(map(by_size.get, sizes))) for label, by_size in filled.items()),
+    )
+
+
+def _compared(
+    found: Decisions, place: Place, alternatives: Callable[[Collection[Result]], int]
+) -> dict[int, Ranking]:
+    """Returns the rankings by size where there are at least two alternatives."""
+    rankings = {}
+    for size in found.sizes(place):
+        decision = found.at(place, size)
+        if decision and alternatives(_ranked(decision)) > 1 and decision.ranking:
+            rankings[size] = decision.ranking
+    return rankings
+
+
+def _ranked(decision: Decision) -> list[Result]:
+    return [cell for cell in decision.cells if cell.ranked]
+
+
+def _alternatives(cells: Collection[Result]) -> int:
+    """The number of interfaces with their kinds of memory."""
+    return len({(cell.record.interface, cell.variant.host_memory) for cell in cells})
+
+
+def _interfaces(cells: Collection[Result]) -> int:
+    return len({cell.record.interface for cell in cells})

@@ -1,4 +1,4 @@
-"""The recommendation table: the best interface for each kind of pair, at three sizes.
+"""The recommendation table: the best interface for each kind of pair, at two small sizes and the large one.
 
 Each cell has the interface and its lead over the next best one, each with its best memory, access and
 options. Only alternatives for the same job are compared: contiguous data in cold, non-migrating memory, each
@@ -7,27 +7,22 @@ byte counted once. A few pairs stand for their class of links only where its pai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2
 from typing import Any
 
-from byteways.explain.best.ranking import Ranking, Rival, rank
+from byteways.explain.best.decisions import NEAR_SIZE_FACTOR, Decision, Decisions, Place, decisions
+from byteways.explain.best.ranking import Ranking, Rival
 from byteways.explain.best.wording_rankings import faster_elsewhere, margin, runner_up, tied_interfaces
-from byteways.explain.claims.phrases import differ, rate
+from byteways.explain.claims.phrases import rate
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import broadest_size, by_nearest, does_the_job, kind, unidirectional
-from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by
+from byteways.explain.results.summary import RecordedRun, ResultGroup
 from byteways.explain.results.variants import Variant
-from byteways.topology.model import Topology
 from byteways.units import format_size
 
-#: Sizes at which latency, both, and bandwidth dominate.
-SIZES = (4 * 2**10, 2**20, 2**30)
+#: Sizes at which latency dominates, and latency and bandwidth; bandwidth does at the large size of the run.
+SMALL_SIZES = (4 * 2**10, 2**20)
 #: Sizes from which on launch overhead no longer counts, so that one may stand for another.
 LARGE = 16 * 2**20
-#: A measured size may differ from a column's size by this factor; farther off, another interface may be best.
-NEAR_SIZE_FACTOR = 2
 #: Shown instead of a value: nothing measured near the size; too few rounds to rank.
 NOT_MEASURED, TOO_FEW_TO_RANK = "not measured", "too few rounds"
 #: Kinds of pair (selection.KINDS) in table order.
@@ -142,23 +137,27 @@ class Headline:
 
 def headline(run: RecordedRun) -> Headline | None:
     """Returns the table; None if nothing suitable was measured in enough rounds."""
-    index = Index.of(run)
-    compared = [cell for cell in unidirectional(index.cells) if _comparable(cell, run.topology)]
+    found = decisions(Index.of(run))
+    places = found.plain_places()
+    if not places:
+        return None
+    sizes = [size for size in SMALL_SIZES if size * NEAR_SIZE_FACTOR < found.large_bytes]
+    sizes.append(found.large_bytes)
     rows = []
     for name in ORDER:
-        of_kind = [cell for cell in compared if kind(cell) == name]
-        classes = group_by(of_kind, index.link_class)
-        for link_class, members in sorted(classes.items(), key=lambda item: -_reach(item[1])):
-            named = link_class and (name == "gpu-gpu" or len(classes) > 1)
-            leads = tuple(_entry(members, size) for size in SIZES)
-            if any(_was_measured(entry) for entry in leads):
-                rows.append((f"{PAIR_LABELS[name]}, {link_class}" if named else PAIR_LABELS[name], leads))
+        classes = [place for place in places if place.kind == name]
+        for place in sorted(classes, key=lambda place: -_reach(found.large(place))):
+            named = place.link_class and (name == "gpu-gpu" or len(classes) > 1)
+            leads = tuple(_entry(found, place, size) for size in sizes)
+            label = f"{PAIR_LABELS[name]}, {place.link_class}" if named else PAIR_LABELS[name]
+            rows.append((label, leads))
     if not any(isinstance(entry, Lead) for _, leads in rows for entry in leads):
         return None
-    kept = [place for place in range(len(SIZES)) if any(_was_measured(leads[place]) for _, leads in rows)]
+    rows = [(label, leads) for label, leads in rows if any(map(_was_measured, leads))]
+    kept = [column for column in range(len(sizes)) if any(_was_measured(leads[column]) for _, leads in rows)]
     return Headline(
-        tuple(SIZES[place] for place in kept),
-        tuple((label, tuple(leads[place] for place in kept)) for label, leads in rows),
+        tuple(sizes[column] for column in kept),
+        tuple((label, tuple(leads[column] for column in kept)) for label, leads in rows),
     )
 
 
@@ -167,53 +166,19 @@ def _was_measured(entry: Lead | Gap) -> bool:
     return entry != Gap(NOT_MEASURED)
 
 
-def _comparable(cell: Result, topology: Topology) -> bool:
-    return cell.record.cache == "cold" and cell.stays and does_the_job(cell) and by_nearest(cell, topology)
+def _reach(decision: Decision) -> float:
+    return max(cell.value for cell in decision.cells)
 
 
-def _reach(members: Sequence[Result]) -> float:
-    return max(cell.value for cell in members)
-
-
-def _entry(members: Sequence[Result], wanted: int) -> Lead | Gap:
-    """Returns the best at the nearest size with two interfaces, or at the nearest size with any."""
-    near = [
-        cell
-        for cell in members
-        if max(cell.record.size_bytes, wanted) <= NEAR_SIZE_FACTOR * min(cell.record.size_bytes, wanted)
-    ]
-    sizes = group_by([cell for cell in near if cell.ranked], lambda cell: cell.record.size_bytes)
-    if not sizes:
-        return Gap(TOO_FEW_TO_RANK if near else NOT_MEASURED)
-    size = min(
-        sizes,
-        key=lambda size: (
-            len({cell.record.interface for cell in sizes[size]}) < 2,
-            abs(log2(size / wanted)),
-            -size,
-        ),
-    )
-    ranking = rank(cell for cell in near if cell.record.size_bytes == size)
-    return _of_all_pairs(Lead(ranking, size), members) if ranking is not None else Gap(NOT_MEASURED)
-
-
-def _of_all_pairs(lead: Lead, members: Sequence[Result]) -> Lead:
-    """Returns the best at the large size with most pairs if it has more than the lead, and they differ.
-
-    Otherwise the lead: pairs that are alike stand for each other.
-    """
-    large = [cell for cell in members if cell.ranked and cell.record.size_bytes >= LARGE]
-    if lead.size_bytes < LARGE or not large:
-        return lead
-    size = broadest_size(large)
-    broadest = rank(cell for cell in members if cell.record.size_bytes == size)
-    if broadest is None or len(_pairs(broadest)) <= len(_pairs(lead.ranking)) or not differ(broadest.group):
-        return lead
-    return Lead(broadest, size)
-
-
-def _pairs(ranking: Ranking) -> set[str]:
-    return {cell.record.path for cell in ranking.group.cells}
+def _entry(found: Decisions, place: Place, wanted: int) -> Lead | Gap:
+    """Returns the best near a small size, or at the large size of the place."""
+    large = wanted == found.large_bytes
+    decision = found.large(place) if large else found.near(place, wanted)
+    if decision is None or (large and decision.size_bytes < min(LARGE, wanted)):
+        return Gap(NOT_MEASURED)
+    if decision.ranking is None:
+        return Gap(TOO_FEW_TO_RANK)
+    return Lead(decision.ranking, decision.size_bytes)
 
 
 def best_first(found: Headline | None) -> list[dict[str, Any]]:

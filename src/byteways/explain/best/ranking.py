@@ -48,10 +48,16 @@ class Ranking:
         return tuple(one for one in self.rivals if one.claim.leads)
 
 
-def rank(members: Iterable[Result], *, kind: str = "best") -> Ranking | None:
+def rank(members: Iterable[Result], *, kind: str = "best", prefer: Variant | None = None) -> Ranking | None:
     """Ranks the alternatives among these cells, which must share kind of pair, link class and size.
 
     An alternative must have been measured on at least half of the paths. None if no cell can be ranked.
+
+    Args:
+        members: The results of all alternatives.
+        kind: Of the claims.
+        prefer: The alternative that is first if the best one does not lead it: the best of a larger number of
+            paths, of which these are a part.
     """
     members = [*members]
     ways = _by_way(members)
@@ -59,6 +65,8 @@ def rank(members: Iterable[Result], *, kind: str = "best") -> Ranking | None:
         return None
     groups = _broad(ways)
     first = _first(groups, len(ways))
+    if prefer is not None and prefer in groups and not _leads(groups, first, prefer, len(ways)):
+        first = prefer
 
     def against(variant: Variant, group: ResultGroup) -> Rival:
         return Rival(variant, group, compare(groups[first], group, kind=kind, ways=len(ways)))
@@ -95,12 +103,6 @@ def _unranked(
     return tuple(sorted(found, key=lambda one: -one.group.value))
 
 
-def best_of(members: Iterable[Result]) -> Variant | None:
-    """Returns the best alternative of `rank`, without comparing it with each other one."""
-    ways = _by_way(members)
-    return _first(_broad(ways), len(ways)) if ways else None
-
-
 def _by_way(members: Iterable[Result]) -> dict[Variant, list[Result]]:
     return group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
 
@@ -119,14 +121,15 @@ def _first(groups: Mapping[Variant, ResultGroup], ways: int) -> Variant:
     greatest = max(groups, key=lambda same: groups[same].value)
     steady = max(groups, key=lambda same: groups[same].low)
 
-    def leads(one: Variant, other: Variant) -> bool:
-        return compare(groups[one], groups[other], ways=ways).leads
-
-    if steady != greatest and not leads(greatest, steady):
-        others = (same for same in groups if same not in (greatest, steady))
-        if any(leads(steady, same) and not leads(greatest, same) for same in others):
+    if steady != greatest and not _leads(groups, greatest, steady, ways):
+        led = [same for same in groups if same != steady and _leads(groups, steady, same, ways)]
+        if any(same != greatest and not _leads(groups, greatest, same, ways) for same in led):
             greatest = steady
     return _simplest(groups, greatest, ways)
+
+
+def _leads(groups: Mapping[Variant, ResultGroup], one: Variant, other: Variant, ways: int) -> bool:
+    return compare(groups[one], groups[other], ways=ways).leads
 
 
 def _simplest(groups: Mapping[Variant, ResultGroup], first: Variant, ways: int) -> Variant:

@@ -5,7 +5,7 @@ Which results a title names is decided here, for the report and the terminal ali
 1. of GPU pairs with a direct link, the best interface of each link class, the fastest class first;
 2. of host and GPU, the best interface over the nearest NUMA domain;
 3. without GPU pairs, copies within host memory;
-4. of a run between ranks alone, their messages.
+4. of a run between ranks alone, the fastest pairs of ranks.
 
 A share of the peak is named only where a link is the limit: what a package shares is memory, not a link.
 """
@@ -13,20 +13,29 @@ A share of the peak is named only where a link is the limit: what a package shar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from statistics import median
 
+from byteways.explain.best.decisions import BETWEEN_RANKS, OVER_LINKS, Decision, decisions
 from byteways.explain.best.headline import LARGE
-from byteways.explain.best.ranking import Ranking, rank
+from byteways.explain.best.ranking import Ranking
 from byteways.explain.best.wording_rankings import faster_elsewhere
 from byteways.explain.claims.phrases import SPREAD, percent_number, rate, with_span
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import at_largest, broadest_size, is_plain, kind, limited_by_link
-from byteways.explain.results.summary import ResultGroup, group_by
+from byteways.explain.results.selection import limited_by_link, within_a_process
+from byteways.explain.results.summary import ResultGroup
 from byteways.units import format_size
 
 #: Part of a rate from which on the width of its interval is told with it.
 INTERVAL_SHOWN_FROM = 0.2
+GPU_PAIRS = "GPU pairs"
+_WORDS_OF_KIND = {
+    "gpu-gpu": GPU_PAIRS,
+    "cpu-gpu": "host to GPU",
+    "gpu-cpu": "GPU to host",
+    "cpu": "copies in host memory",
+}
 
 
 def results(index: Index) -> str:
@@ -34,30 +43,44 @@ def results(index: Index) -> str:
 
     '' without any ranked result.
     """
-    return "; ".join(_clauses(index)) or _messages(index)
+    return "; ".join(_clauses(index))
+
+
+def title_decisions(index: Index) -> list[Decision]:
+    """Returns the decisions whose figures the title names, in their order."""
+    found = decisions(index, OVER_LINKS)
+    ranked = [one for place in found.plain_places() if (one := found.large(place)).ranking]
+
+    def of_kind(name: str) -> list[Decision]:
+        return sorted((one for one in ranked if one.place.kind == name), key=lambda one: -_value(one))
+
+    pairs = [one for one in of_kind("gpu-gpu") if not one.place.link_class.startswith("routed")]
+    host = (of_kind("cpu-gpu") or of_kind("gpu-cpu"))[:1]
+    if pairs or host:
+        return pairs + host
+    return of_kind("cpu")[:1] or _between_ranks(index)
+
+
+def _between_ranks(index: Index) -> list[Decision]:
+    found = decisions(index, BETWEEN_RANKS)
+    places = found.plain_places() or found.places
+    ranked = [one for place in places if (one := found.large(place)).ranking]
+    return sorted(ranked, key=lambda one: -_value(one))[:1]
+
+
+def _value(decision: Decision) -> float:
+    return decision.ranking.group.value if decision.ranking else 0.0
 
 
 def _clauses(index: Index) -> Iterator[str]:
-    rankings = list(_rankings(index))
-    leads = [ranking.group for ranking in rankings]
-    direct = [lead for lead in leads if kind(lead.cells[0]) == "gpu-gpu" and not _routed(index, lead)]
-    if direct:
-        yield _pairs(index, sorted(direct, key=lambda lead: -lead.value))
-    for name, words in (("cpu-gpu", "host to GPU"), ("gpu-cpu", "GPU to host")):
-        near = [ranking for ranking in rankings if kind(ranking.group.cells[0]) == name]
-        if near:
-            yield f"{words} {_reached(index, near[0].group)}{_elsewhere(near[0])}"
-            return
-    within = [lead for lead in leads if kind(lead.cells[0]) == "cpu"]
-    if within and not direct:
-        yield f"copies in host memory {_reached(index, within[0])}"
-
-
-def _messages(index: Index) -> str:
-    """`messages between ranks 8.9 GB/s`; '' without any."""
-    cells = [cell for cell in index.between_ranks if cell.arrives]
-    ranking = rank(at_largest(cells, broadest_size(cells))) if cells else None
-    return f"messages between ranks {_reached(index, ranking.group)}" if ranking else ""
+    for name, same in groupby(title_decisions(index), lambda one: _WORDS_OF_KIND.get(one.place.kind, "")):
+        rankings = [one.ranking for one in same if one.ranking]
+        if name == GPU_PAIRS:
+            yield _pairs(index, [ranking.group for ranking in rankings])
+        else:
+            (ranking,) = rankings
+            words = name if within_a_process(ranking.group.cells[0]) else "between ranks"
+            yield f"{words} {_reached(index, ranking.group)}{_elsewhere(ranking)}"
 
 
 def _pairs(index: Index, leads: Sequence[ResultGroup]) -> str:
@@ -94,21 +117,6 @@ def _elsewhere(ranking: Ranking) -> str:
     """`, on cpu0>gpu0 alone kernel is faster still (1855 GB/s)`: faster, but on few paths."""
     said = faster_elsewhere(ranking, " GB/s")
     return f", {said}" if said else ""
-
-
-def _rankings(index: Index) -> Iterator[Ranking]:
-    """Yields the ways of each kind of pair and link class, at the broadest size (selection.py)."""
-    for name in ("gpu-gpu", "cpu-gpu", "gpu-cpu", "cpu"):
-        cells = [cell for cell in index.of_kind(name) if is_plain(index.topology, cell)]
-        for members in group_by(cells, index.link_class).values():
-            size = broadest_size(members)
-            ranking = rank(cell for cell in members if cell.record.size_bytes == size)
-            if ranking:
-                yield ranking
-
-
-def _routed(index: Index, lead: ResultGroup) -> bool:
-    return index.link_class(lead.cells[0]).startswith("routed")
 
 
 def _reached(index: Index, group: ResultGroup) -> str:

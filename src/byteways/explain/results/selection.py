@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import INTERFACES, metric_of
+from byteways.plan.pitched_rows import moves_rows
 from byteways.topology import routes
 from byteways.topology.model import Topology
 
@@ -90,14 +91,10 @@ def unidirectional(found: Iterable[Result]) -> list[Result]:
     return [cell for cell in found if cell.arrives and cell.within_a_process]
 
 
-#: Options that leave gaps between the bytes: a different job.
-_GAPS = ("pitch_bytes",)
-
-
 def does_the_job(cell: Result) -> bool:
     """Whether it moves contiguous bytes from one buffer to another, back to back, each counted once."""
     known = INTERFACES[cell.record.interface]
-    if known.counts != "per-direction" or known.buffers != "pair" or set(_GAPS) & {*known.options}:
+    if known.counts != "per-direction" or known.buffers != "pair" or moves_rows(cell.record.interface):
         return False
     return "pace" not in cell.record.options  # isolated operations measure launch overhead, not the path
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from byteways.explain.best.ranking import Ranking, rank
+from byteways.explain.best.decisions import decisions
+from byteways.explain.best.ranking import Ranking
 from byteways.explain.best.wording_rankings import better_way, named_way, slower_ways
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
@@ -15,7 +17,7 @@ from byteways.explain.claims.phrases import differ, rate, sentence, span, way
 from byteways.explain.claims.wording import difference, gains_of_others, most_of_several
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, broadest_size, largest_common_size
+from byteways.explain.results.selection import PAIR_KINDS, broadest_size
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.topology.model import compute_units_name
@@ -40,24 +42,18 @@ OVERHEAD_BELOW_BYTES = 2**20
 
 def best_ways(index: Index) -> Iterator[Finding]:
     """Reports the fastest interface for each kind of pair and link class."""
-    for name, lead in PAIR_KINDS.items():
-        members = [
-            cell
-            for cell in index.of_kind(name)
-            if cell.stays and cell.record.interface not in WITH_OWN_TABLES
-        ]
-        classes = group_by(members, index.link_class)
-        for link_class, some in classes.items():
-            where = f"{lead} ({link_class})" if len(classes) > 1 else lead
-            size = largest_common_size(some)
-            ranking = rank(cell for cell in some if cell.record.size_bytes == size)
-            if size is not None and ranking is not None:
-                yield _best_way(index, ranking, where, size, FASTEST_BY_KIND[name])
+    found = decisions(index)
+    places = found.plain_places()
+    several = Counter(place.kind for place in places)
+    for place in places:
+        decision = found.large(place)
+        if decision.ranking is not None:
+            lead = PAIR_KINDS[place.kind]
+            where = f"{lead} ({place.link_class})" if several[place.kind] > 1 else lead
+            yield _best_way(index, decision.ranking, where, decision.size_bytes)
 
 
-def _best_way(
-    index: Index, ranking: Ranking, where: str, size: int, entries: tuple[Priority, Priority]
-) -> Finding:
+def _best_way(index: Index, ranking: Ranking, where: str, size: int) -> Finding:
     title, quoted = better_way(
         ranking,
         where,
@@ -72,6 +68,7 @@ def _best_way(
         for one in (*ranking.rivals, *ranking.elsewhere)
         if one.variant.interface != ranking.variant.interface or one is ranking.default or not one.claim.leads
     ]
+    entries = FASTEST_BY_KIND[first.cells[0].kind]
     return finding(title, detail, _by_size(size, *entries), quoted, others)
 
 

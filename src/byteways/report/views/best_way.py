@@ -5,16 +5,14 @@ As Figure 17 of schieffer2025 has it for one machine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from textwrap import wrap
 
-from byteways.explain.best.ranking import Ranking, rank
+from byteways.explain.best.best_interfaces import map_by_memory
+from byteways.explain.best.ranking import Ranking
 from byteways.explain.best.wording_rankings import margin, tied_interfaces
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import NO_DIFFERENCE
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, unidirectional
-from byteways.explain.results.summary import Result, group_by
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.charts import Chart, plain
 from byteways.units import format_size
@@ -32,11 +30,21 @@ LEAST_SIZES_DRAWN = 2
 
 def charts(index: Index) -> list[Chart]:
     """Returns the map; none without a pair where interfaces can be compared."""
-    places = _places(index)
-    sizes = sorted({size for by_size in places.values() for size in by_size})
-    if not places:
+    found = map_by_memory(index)
+    rows = [
+        (label, rankings)
+        for label, rankings in (found.rows if found else ())
+        if sum(one is not None for one in rankings) >= LEAST_SIZES_DRAWN
+    ]
+    sizes = [
+        size
+        for column, size in enumerate(found.sizes if found else ())
+        if any(rankings[column] for _, rankings in rows)
+    ]
+    if not found or not rows:
         return []
-    ranked = [[by_size.get(size) for size in sizes] for by_size in places.values()]
+    places = [label for label, _ in rows]
+    ranked = [[rankings[found.sizes.index(size)] for size in sizes] for _, rankings in rows]
     order = [
         name
         for name in INTERFACES
@@ -78,38 +86,6 @@ def charts(index: Index) -> list[Chart]:
             {"data": data, "layout": layout, "rows": ROW_HEIGHT * len(places)},
         )
     ]
-
-
-def _places(index: Index) -> dict[str, dict[int, Ranking]]:
-    """Returns rankings by label and size, of places where several interfaces can be told apart."""
-    order = list(PAIR_KINDS)
-    cells = [
-        cell
-        for cell in unidirectional(index.cells)
-        if cell.stays
-        and cell.ranked
-        and cell.record.cache == "cold"
-        and cell.record.interface not in WITH_OWN_TABLES
-    ]
-    groups = group_by(
-        cells, lambda cell: (order.index(kind(cell)), index.link_class(cell), cell.variant.host_memory)
-    )
-    found = {}
-    for (place, link_class, memory), members in sorted(groups.items()):
-        by_size = {
-            size: ranking
-            for size, some in sorted(group_by(members, lambda cell: cell.record.size_bytes).items())
-            if _several(some) and (ranking := rank(some))
-        }
-        if len(by_size) >= LEAST_SIZES_DRAWN:
-            found[", ".join(part for part in (PAIR_KINDS[order[place]], link_class, memory) if part)] = (
-                by_size
-            )
-    return found
-
-
-def _several(members: Sequence[Result]) -> bool:
-    return len({cell.record.interface for cell in members}) > 1
 
 
 def _short(ranking: Ranking) -> str:
