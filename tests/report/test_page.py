@@ -14,7 +14,7 @@ from byteways.explain.tables import tables
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from byteways.report import write_report
-from byteways.report.figures import page_grid
+from byteways.report.figures import result_table
 from byteways.report.numbers import moment
 from byteways.report.packing import unpacked
 from byteways.report.page import Page, from_run
@@ -264,7 +264,7 @@ def test_curves_have_the_figures_of_their_records(tmp_path: Path) -> None:
     for cache, rate in (("cold", 9.0), ("warm", 209.0)):
         for size in (sample_run.MIB, sample_run.GIB):
             build.measure("memcpy", flow, rate, size=size, cache=cache, peak=300)
-    cold, warm = page(build, tmp_path).curves
+    cold, warm = page(build, tmp_path).parts["curves"].charts
     assert cold.levels == ()  # far above
     assert warm.levels == (ReferenceLine("peak 300.0 GB/s", 300.0),)
     (line,) = warm.series
@@ -324,10 +324,10 @@ def test_empty_run(tmp_path: Path) -> None:
 
 def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
     """Would catch a tooltip without interval, samples, executor or engine, or a wrong percentage."""
-    grid = page_grid(tables(RunFolder(sample_run.h200x4(rounds=3).write(tmp_path))).matrices[0])
-    cell = grid.rows[0][1][1]
+    table = result_table(tables(RunFolder(sample_run.h200x4(rounds=3).write(tmp_path))).matrices[0])
+    cell = table.cells[0][1]
     assert cell is not None
-    assert (grid.title, grid.rows[0][0], grid.columns[1]) == (
+    assert (table.title, table.rows[0][0], table.headings[2]) == (
         "copy, read, unidirectional at 1 GiB",
         "gpu0",
         "gpu1",
@@ -346,11 +346,8 @@ def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
 def test_shade_follows_the_figure(tmp_path: Path) -> None:
     """Would catch a slow pair that looks as strong as the others, or local copies that outshine the links."""
     build = sample_run.h200x4(sizes=(sample_run.GIB,))
-    grid = page_grid(tables(RunFolder(build.write(tmp_path))).matrices[0])
-    diagonal, link = grid.rows[0][1][0], grid.rows[0][1][1]
-    assert diagonal is not None
-    assert link is not None
-    assert (diagonal.shade, link.shade) == (0, 100)
+    table = result_table(tables(RunFolder(build.write(tmp_path))).matrices[0])
+    assert table.heat[0][:3] == (None, None, pytest.approx(1, abs=0.01))  # label, diagonal, link
 
 
 def test_script_json_is_inert() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.report.about import devices, facts, method
 from byteways.report.evidence import Evidence, cases_of, evidence, places
 from byteways.report.explore import Explorer, explorer
-from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
+from byteways.report.figures import PageCell, page_cell, result_table
 from byteways.report.node.drawing import NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
@@ -94,16 +94,11 @@ class Page:
     explorer: Explorer | None
     devices: tuple[tuple[str, ...], ...]
     topology_notes: tuple[str, ...]
-    curves: tuple[Chart, ...]
+    parts: Mapping[str, Topic]  # by anchor
     best_sizes: tuple[str, ...]
     best: tuple[tuple[str, tuple[PageBest | None, ...]], ...]
-    first_touch: tuple[PageGrid, ...]
-    scaling: tuple[Chart, ...]
     patterns: tuple[PagePattern, ...]
     topics: tuple[Topic, ...]
-    latency: tuple[PageGrid, ...]
-    latency_chart: Chart | None
-    routes: tuple[PageGrid, ...]
     views: Mapping[str, Sequence[Chart]]  # by the anchor of their section
     warnings: tuple[WarningGroup, ...]
     not_measured: tuple[Reason, ...]
@@ -174,11 +169,9 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
         explorer=explorer(run, partial(relabel_as_simulated, simulated=run.simulated)),
         devices=devices(run),
         topology_notes=run.topology.notes,
-        curves=tuple(curves.over_size(found, run.topology)),
+        parts={part.anchor: part for part in _parts(run, all_tables) if part.tables or part.charts},
         best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
         best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
-        first_touch=tuple(page_grid(grid) for grid in all_tables.first_touch),
-        scaling=tuple(curves.over_flows(found)),
         patterns=tuple(
             PagePattern(
                 row.cell.record.pattern,
@@ -186,7 +179,7 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
                 row.cell.record.access,
                 row.cell.record.path,
                 format_size(row.cell.record.size_bytes),
-                page_cell(row.cell, "bandwidth", row.cell.peak or row.cell.value),
+                page_cell(row.cell, "bandwidth"),
                 ", ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
                 bandwidth_number(row.whole) if row.whole else "",
                 bandwidth_number(row.beside) if row.beside else "",
@@ -194,15 +187,43 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
             for row in all_tables.patterns
         ),
         topics=tuple(topics(run, found)),
-        latency=tuple(page_grid(grid) for grid in all_tables.latency),
-        latency_chart=curves.over_working_set(found, run.topology, gpu_caches(run)),
-        routes=tuple(page_grid(grid) for grid in route_tables(found)),
         views={anchor: tuple(view(run)) for anchor, view in VIEWS.items()},
         warnings=tuple(all_tables.warnings),
         not_measured=tuple(all_tables.not_measured),
         method=method(run, found),
         manifest=manifest,
     )
+
+
+def _parts(run: Index, all_tables: Tables) -> Iterator[Topic]:
+    """Yields the parts of charts and tables that any run may have."""
+    lead = (
+        "What to see: where a curve turns flat, the link or the engine is the limit; below, a fixed cost. "
+        "One chart per kind of pair and link class, both axes logarithmic: medians over equal pairs with "
+        "their 95 % intervals, and the nominal peak per direction as a dotted line."
+    )
+    over_size = tuple(curves.over_size(run.cells, run.topology))
+    yield Topic("curves", "Bandwidth vs size", lead, charts=over_size)
+    lead = (
+        "The device that first writes a page decides where it is placed. Rows: memory kind; columns: the "
+        "device that touched first."
+    )
+    yield Topic("first-touch", "First touch", lead, tuple(map(result_table, all_tables.first_touch)))
+    lead = "How the sum of concurrent flows grows with the number of devices."
+    yield Topic("scaling", "Scaling", lead, charts=tuple(curves.over_flows(run.cells)))
+    lead = (
+        "One transfer split over several paths: one part takes the direct path; each relay (another GPU) "
+        "forwards a part in pieces through its own memory. The split makes all paths finish together; the "
+        "details of a cell list the parts."
+    )
+    yield Topic("routes", "Routes", lead, tuple(map(result_table, route_tables(run.cells))))
+    lead = (
+        "Time of one dependent load (each address comes from the previous load), for the working set in each "
+        "title. Darker is slower."
+    )
+    walked = curves.over_working_set(run.cells, run.topology, gpu_caches(run))
+    drawn = (walked,) if walked else ()
+    yield Topic("latency", "Latency", lead, tuple(map(result_table, all_tables.latency)), drawn)
 
 
 def _first_evidence(
