@@ -62,7 +62,9 @@ def test_latency_under_load(machine: str, tmp_path: Path) -> None:
     assert waiting >= 2
     [topic] = [topic for topic in shown(tmp_path / "run")["topics"] if topic["anchor"] == "loaded-latency"]
     assert "only in GPU memory" in topic["lead"]
-    assert [line["points"][0]["x"] for plot in topic["plots"] for line in plot["lines"]] == [0] * len(curves)
+    assert [line["points"][0]["x"] for chart in topic["charts"] for line in chart["series"]] == [0] * len(
+        curves
+    )
 
 
 def test_what_a_transfer_costs(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from byteways.cli import main
-from byteways.report.packing import unpacked_text
+from byteways.report.packing import unpacked
 from byteways.studies import names
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
@@ -37,8 +37,8 @@ def test_manifest_and_report_know_the_study(pearson: Reproduced, tmp_path: Path)
     findings = page[page.index('id="findings"') : page.index('id="machine"')]
     assert "Carl Pearson 2023" in findings and "are built into the model" in findings
     packed = re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1]  # type: ignore[index]
-    charts = json.loads(unpacked_text(packed))
-    named = [trace.get("name", "") for chart in charts for trace in chart.get("data", ())]
+    charts = unpacked(packed)
+    named = [series["label"] for chart in charts for series in chart["series"]]
     assert {"explicit", "published, OLCF Frontier", "published, OLCF Crusher"} <= set(named)
 
 

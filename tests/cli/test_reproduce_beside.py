@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from byteways.report.packing import unpacked_text
+from byteways.report.packing import unpacked
 from tests.cli.called import byteways
 
 TRIAD = ("--only", "sweep=scan,interface=stream-triad", "--size", "128MiB..2GiB")
@@ -28,21 +28,22 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def charts(page: Path) -> dict[str, Any]:
-    """The charts of a page by the names of their first traces."""
+    """The charts of a page by the names of their first series."""
     packed = re.search(r'id="charts">(.*?)</script>', page.read_text(), re.DOTALL)[1]  # type: ignore[index]
-    found = json.loads(unpacked_text(packed))
-    return {one["data"][0].get("name", ""): one for one in found if one["data"]}
+    found = unpacked(packed)
+    return {one["series"][0]["label"]: one for one in found}
 
 
 def test_one_page_has_both_machines_and_their_quotient(runs: Path) -> None:
     """Catches a page of one machine, and values of the other that read as this one's."""
     chart = charts(runs / "MI250" / "report.html")["MI250 GCD"]
-    curves = {trace["name"]: trace for trace in chart["data"] if trace.get("mode") == "lines+markers"}
-    assert curves.keys() == {"MI250 GCD", "A100", "A100 / MI250 GCD"}
-    assert len({tuple(trace["y"]) for trace in curves.values()}) == 3
-    assert all("simulated on" in text for text in curves["A100"]["text"])
-    both = [curves[name]["y"][-1] for name in ("A100", "MI250 GCD")]
-    assert curves["A100 / MI250 GCD"]["y"][-1] == pytest.approx(both[0] / both[1], rel=1e-3)
+    curves = {one["label"]: one["points"] for one in chart["series"] if one["points"] and "group" not in one}
+    assert curves.keys() == {"MI250 GCD", "A100"}
+    assert all("simulated on" in point["text"] for point in curves["A100"])
+    both = [curves[name][-1]["y"] for name in ("A100", "MI250 GCD")]
+    quotient = chart["below"][-1]
+    assert quotient["y"]["label"] == "A100 / MI250 GCD"
+    assert quotient["series"][0]["points"][-1]["y"] == pytest.approx(both[0] / both[1], rel=1e-3)
     assert "from the run beside this one" in (runs / "MI250" / "report.html").read_text()
 
 
@@ -57,11 +58,9 @@ def test_a_finished_run_is_compared_and_drawn_again(runs: Path) -> None:
     alone = byteways(runs, "report", "MI250", "--out", "alone.html")
     again = byteways(runs, "report", "MI250", "--beside", "A100", "--out", "again.html")
     assert (alone.returncode, again.returncode) == (0, 0)
-    found = [
-        {trace["name"] for trace in charts(runs / name)["MI250 GCD"]["data"] if len(trace.get("x", ())) > 2}
-        for name in ("alone.html", "again.html")
-    ]
-    assert found == [{"MI250 GCD"}, {"MI250 GCD", "A100", "A100 / MI250 GCD"}]
+    both = [charts(runs / name)["MI250 GCD"]["series"] for name in ("alone.html", "again.html")]
+    found = [{one["label"] for one in series if len(one["points"]) > 2} for series in both]
+    assert found == [{"MI250 GCD"}, {"MI250 GCD", "A100"}]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_reports_of_ranks_are_silent(shared: Browser, build: Callable[[], Builde
     shared.open(write_report(build().write(tmp_path)))
     shared.evaluate("byteways.drawAll()")
     assert shared.console == []
-    drawn = "document.querySelectorAll('.chart .main-svg').length"
+    drawn = "document.querySelectorAll('.chart svg.lines').length"
     assert shared.evaluate(drawn) > 0
 
 
@@ -82,15 +82,15 @@ def test_charts_are_drawn_when_scrolled_to(browser: Browser) -> None:
         if browser.evaluate(f"byteways.drawn.has({last})"):
             break
         browser.evaluate("new Promise(done => setTimeout(done, 100))")
-    assert browser.evaluate(f"{last}.querySelectorAll('svg .scatterlayer .trace').length") > 0
+    assert browser.evaluate(f"{last}.querySelectorAll('svg.lines .mark').length") > 0
 
 
 def test_all_charts_are_drawn_before_printing(browser: Browser, tmp_path: Path) -> None:
     """Would catch paper with empty frames."""
     browser.evaluate(UNFOLD)
-    browser.evaluate("byteways.ready()")
+    browser.evaluate("byteways.unpacked()")
     browser.pdf(tmp_path / "report.pdf")
-    marks = "svg path.line, svg .scatterlayer .trace, svg .barlayer .trace, svg .heatmaplayer .hm"
+    marks = "svg.lines :is(.line, .mark, .bar, .cell)"
     drawn = f"byteways.places.filter(p => p.querySelector({marks!r})).length"
     assert browser.evaluate(drawn) == CHARTS
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
@@ -188,14 +188,14 @@ def test_narrow_window_does_not_scroll_sideways(report: Path) -> None:
 
 
 LEGEND_CLEAR = """byteways.places.every((place) => {
-  const box = (selector) => place.querySelector(selector).getBoundingClientRect();
-  if (!place.querySelector('svg .legend')) return true;
-  const legend = box('svg .legend'), plot = box('svg .cartesianlayer'), title = box('svg .xtitle');
-  const whole = place.getBoundingClientRect();
-  const apart = legend.left >= plot.right - 1 || legend.top >= Math.max(plot.bottom, title.bottom) - 1;
-  const inside = legend.right <= whole.right + 1 && legend.bottom <= whole.bottom + 1;
-  const low = place.querySelector('svg .barlayer .trace') ? 30 : 150;  // a single row of bars is low
-  return apart && inside && plot.width > 150 && plot.height > low;
+  const box = (one) => one.getBoundingClientRect();
+  const boxes = (kind) => [...place.querySelectorAll(kind)].map(box);
+  const svg = box(place.querySelector('svg')), plot = boxes('.rule, g[clip-path] .bar, .cell');
+  const end = (side) => Math.max(...plot.map((one) => one[side])) - 1;
+  const free = (one) => one.left >= end('right') || one.top >= end('bottom');
+  const high = (one) => one.bottom <= svg.bottom + 1;
+  const inside = (one) => one.right <= svg.right + 1 && one.left >= svg.left - 1 && high(one);
+  return boxes('.entry text, text.entry').every(free) && boxes('text').every(inside);
 })"""
 
 
@@ -208,7 +208,7 @@ def test_legends_leave_the_plot_free(report: Path, width: int) -> None:
         browser.open(report)
         browser.evaluate(UNFOLD)
         browser.evaluate("byteways.drawAll()")
-        assert browser.evaluate("document.querySelectorAll('svg .legend').length") > 0
+        assert browser.evaluate("document.querySelectorAll('svg.lines .entry').length") > 0
         assert browser.evaluate(LEGEND_CLEAR) is True
         assert browser.evaluate("document.documentElement.scrollWidth") <= width
 

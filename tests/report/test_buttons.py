@@ -23,7 +23,7 @@ PRESS = """(async () => {
   window.byteways.save = (made, kind, name) => files.push([kind, made.size]);
   document.querySelectorAll("details").forEach((part) => { part.open = true; });
   await window.byteways.filled;
-  await window.byteways.ready();
+  await window.byteways.unpacked();
   // A table that is drawn again has new buttons of the same name.
   const name = (one) => (one.getAttribute("aria-label") || one.textContent) + " of " + one.parentElement.id;
   const open = () => [...document.querySelectorAll("button")];
@@ -45,9 +45,7 @@ PRESS = """(async () => {
 
 @pytest.mark.parametrize("page", ["many sizes", "one interface", "compared at one size"])
 def test_every_button(page: str, tmp_path: Path) -> None:
-    """Catches buttons of a picture that is not there: the explorer has no curve of one size, and a small page
-    has no library that draws.
-    """
+    """Catches buttons of a picture that is not there: the explorer has no curve of one size."""
     sizes = {"sizes": (sample_run.GIB,)} if "one size" in page else {}
     build = sample_run.four_pairs() if page == "one interface" else sample_run.h200x4(**sizes)
     run = RunFolder(build.write(tmp_path / "first"))

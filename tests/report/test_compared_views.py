@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from byteways.explain.display.chart import Chart, Series
 from byteways.explain.results.index import Index
 from byteways.explain.two_runs.comparison import Comparison, compare_runs
 from byteways.record.run_folder import RunFolder
@@ -63,12 +64,9 @@ def page(runs: list[RunFolder], compared: Comparison) -> ComparedPage:
     return from_comparison(runs, compared)
 
 
-def rows(trace: dict[str, Any]) -> dict[str, Any]:
-    """Texts by the label of their row, without line breaks and the blanks before a text."""
-    return {
-        label.replace("<br>", " "): text.strip()
-        for label, text in zip(trace["y"], trace["text"], strict=True)
-    }
+def rows(chart: Chart, series: Series) -> dict[str, str]:
+    """Texts by the label of their row."""
+    return {chart.y.names[round(point.y)]: point.label for point in series.points}
 
 
 def test_curves_show_the_path_that_changed_most(runs: list[RunFolder], compared: Comparison) -> None:
@@ -77,45 +75,50 @@ def test_curves_show_the_path_that_changed_most(runs: list[RunFolder], compared:
     first = charts[0]
     assert "gpu2" in first.chart.title and "NVLink4 ×18" in first.chart.title
     of_case = {pair.first.record.case_id: pair for pair in compared.pairs}
-    line = first.chart.figure["lines"][0]
+    (speed,) = first.chart.below
+    line, second, speeds = *first.chart.series[:2], speed.series[0]
     source, destination = first.chart.title.partition(",")[0].split(">")
     pairs = [
         pair
         for pair in of_case.values()
-        if pair.first.variant.label() == line["label"]
+        if pair.first.variant.label() == line.label
         and (pair.first.source.device, pair.first.destination.device) == (source, destination)
         and pair.first.record.pattern == "unidirectional"
     ]
     pairs.sort(key=lambda pair: pair.first.record.size_bytes)
-    assert line["x"] == [*SIZES]
-    assert line["speed"] == [pytest.approx(pair.speed, rel=1e-4) for pair in pairs]
-    assert line["differ"] == [1, 1] and set(line["said"]) == {"-50.0 %"}
-    assert line["second"]["y"] == [pytest.approx(one / 2, rel=0.01) for one in line["y"]]
+    assert [point.x for point in line.points] == [*SIZES]
+    assert [point.y for point in speeds.points] == [pytest.approx(pair.speed, rel=1e-4) for pair in pairs]
+    assert [point.open for point in speeds.points] == [False, False]
+    assert all("-50.0 %" in point.text for point in speeds.points)
+    halves = [pytest.approx(point.y / 2, rel=0.01) for point in line.points]
+    assert [point.y for point in second.points] == halves
+    assert line.label == second.group == speeds.group and line.colour == second.colour == speeds.colour
     same = [one for one in charts if one.differ == 0]
     assert same and charts.index(same[0]) >= 1  # the unchanged come last
-    assert all(text == "=" for one in same for line in one.chart.figure["lines"] for text in line["said"])
+    unchanged = [line for one in same for line in one.chart.below[0].series]
+    assert all(point.open for line in unchanged for point in line.points)
 
 
 def test_contention_tells_a_slow_link_from_bad_sharing(runs: list[RunFolder], compared: Comparison) -> None:
     """Would catch a prediction of the other run: half of the rate is all of what the slow link can share."""
     (one,) = contention.changes(*map(Index.of, runs), compared.pairs)
-    first, second = one.chart.figure["data"]
+    first, second = one.chart.series
     row = "bidirectional, GPUs, 2 flows, copy (6 cases)"
-    before, after = rows(first)[row], rows(second)[row]
+    before, after = rows(one.chart, first)[row], rows(one.chart, second)[row]
     assert before == "99 % of predicted"
     assert after == "-50.0 %; 99 % of predicted"
-    assert second["marker"]["pattern"]["shape"] == "/"
-    assert rows(second)["bidirectional, host and GPUs, 2 flows, copy (4 cases)"].startswith("=; ")
+    assert (second.kind, second.dash) == ("bars", "dashed")
+    assert rows(one.chart, second)["bidirectional, host and GPUs, 2 flows, copy (4 cases)"].startswith("=; ")
 
 
 def test_the_hierarchy_marks_the_level_that_moved(runs: list[RunFolder], compared: Comparison) -> None:
     """Would catch a longer latency that counts as faster, or levels of the two runs side by side."""
     (one,) = hierarchy.changes(Index.of(runs[0]), compared.pairs)
     assert one.differ == 1
-    first, second = one.chart.figure["data"]
-    assert rows(second)["GPU: a peer's memory"] == "1.66 µs, -50.0 %"
-    assert rows(second)["GPU: its own memory"].endswith(", =")
-    assert first["x"] != second["x"]
+    first, second = one.chart.series
+    assert rows(one.chart, second)["GPU: a peer's memory"] == "1.66 µs, -50.0 %"
+    assert rows(one.chart, second)["GPU: its own memory"].endswith(", =")
+    assert [point.x for point in first.points] != [point.x for point in second.points]
 
 
 def test_sections_with_a_change_are_open(page: ComparedPage) -> None:
@@ -124,7 +127,6 @@ def test_sections_with_a_change_are_open(page: ComparedPage) -> None:
     assert list(told) == ["curves", "together", "latency"]
     assert all(view.differ and view.shown <= MOST_CHARTS for view in page.views)
     assert told["latency"].told == "1 of 7 cases drawn here differ"
-    assert [view.first_chart for view in page.views] == [0, len(told["curves"].charts), len(page.charts) - 1]
 
 
 def test_equal_runs_are_folded(tmp_path: Path) -> None:
@@ -147,7 +149,7 @@ class TestInBrowser:
             browser.pdf(tmp_path / "two.pdf")
             assert (tmp_path / "two.pdf").read_bytes().count(b"/Type /Page\n") == 2
             browser.evaluate("document.getElementById('unfold').click()")
-            browser.evaluate("byteways.ready()")
+            browser.evaluate("byteways.unpacked()")
             browser.pdf(tmp_path / "all.pdf")
             assert (tmp_path / "all.pdf").read_bytes().count(b"/Type /Page\n") > 2
             assert browser.console == []
@@ -158,16 +160,15 @@ class TestInBrowser:
             browser.open(write_comparison(runs, tmp_path / "two.html", names=["healthy", "slow"]))
             browser.evaluate("byteways.drawAll()")
             lines = "document.querySelectorAll('#curves .chart:first-of-type path.line{}').length"
-            first = browser.evaluate(lines.format(":not(.second, .speed)"))
-            assert first > 0
-            assert browser.evaluate(lines.format(".second")) == first
-            assert browser.evaluate(lines.format(".speed")) == first
+            solid = browser.evaluate(lines.format("[stroke-dasharray=none]"))
+            assert solid > 0
+            assert browser.evaluate(lines.format("")) == 3 * solid  # the second run, and its speed
             tips = "Array.from(document.querySelectorAll('#curves .reach'), (one) => one.dataset.details)"
             assert any("-50" in one.replace("−", "-") for one in browser.evaluate(tips))
             browser.evaluate("document.querySelector('button[data-pair=\"gpu0>gpu1\"]').click()")
-            height = "document.querySelector('#map-curve {}').getAttribute('{}')"
-            speeds = browser.evaluate(height.format("path.line.speed", "d"))  # the pair did not change
-            level = float(browser.evaluate(height.format("line.same", "y1")))
+            last = "Array.from(document.querySelectorAll('#map-curve {}')).pop().getAttribute('d')"
+            speeds = browser.evaluate(last.format("path.line"))  # the pair did not change
+            level = float(browser.evaluate(last.format("path.level")).split(",")[1].partition("H")[0])
             assert {float(place.split(",")[1]) for place in speeds[1:].split("L")} == {level}
             saved = browser.evaluate("document.querySelectorAll('.save').length")
             assert saved == browser.evaluate("document.querySelectorAll('.chart').length") + 2

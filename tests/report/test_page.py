@@ -9,23 +9,24 @@ from pathlib import Path
 
 import pytest
 
+from byteways.explain.display.chart import Axis, Chart, Point, ReferenceLine, Series
 from byteways.explain.tables import tables
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from byteways.report import write_report
-from byteways.report.figures import page_grid
+from byteways.report.figures import result_table
 from byteways.report.numbers import moment
-from byteways.report.packing import unpacked_text
+from byteways.report.packing import unpacked
 from byteways.report.page import Page, from_run
-from byteways.report.render import packed_records, render, script_json
-from byteways.text import visible_data
+from byteways.report.render import Deferred, packed_records, render, script_json
+from byteways.text import visible, visible_data
 from byteways.topology.model import Link, Topology
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.sample_run import HOSTILE
 
-#: Of a page with all parts, data: records, later, tips, charts, library, explorer;
-#: code: page, save, records, parts, explore.
+#: Of a page with all parts, data: records, later, tips, charts, explorer;
+#: code: page, axes, chart, parts, save, records, explore.
 SCRIPTS = 12
 
 
@@ -119,25 +120,13 @@ def test_all_sections_of_a_gpu_run(gpus_html: str) -> None:
     ]
 
 
-def test_no_chart_no_plotly(tmp_path: Path) -> None:
-    """Would catch 5 MB of script in a report that draws nothing."""
+def test_a_page_without_charts_has_no_data_of_them(tmp_path: Path) -> None:
+    """Would catch an empty element that the page's script cannot read, and code that grows unseen."""
     build = sample_run.Builder(sample_run.topology(0))
     build.measure("memcpy", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 9.8)
     text = html(build, tmp_path)
-    assert 'id="plotly"' not in text
-    assert len(text) < 110_000
-
-
-def test_curves_alone_need_no_plotly(tmp_path: Path) -> None:
-    """Would catch the same in a report whose charts the page draws itself."""
-    build = sample_run.Builder(sample_run.topology(0))
-    for size in (sample_run.MIB, sample_run.GIB):
-        build.measure("memcpy", [("cpu0:hugepage", "cpu0:hugepage", "cpu0")], 9.8, size=size)
-    own = page(build, tmp_path)
-    curves_only = replace(own, views={}, topics=())
-    assert curves_only.charts == own.curves
-    text = render(curves_only, "")
-    assert 'id="charts"' in text and 'id="plotly"' not in text
+    assert 'id="charts"' not in text
+    assert len(text) < 130_000
 
 
 def test_numbers_of_headings_keep_their_units(gpus: Path) -> None:
@@ -151,7 +140,7 @@ def test_numbers_of_headings_keep_their_units(gpus: Path) -> None:
 
 
 def test_nothing_is_fetched(gpus_html: str) -> None:
-    """Would catch a script, style, font or picture from elsewhere (Plotly's own text aside)."""
+    """Would catch a script, style, font or picture from elsewhere."""
     for tag, attributes in Outline(gpus_html).elements:
         for name in ("src", "srcset", "data", "action", "poster"):
             assert name not in attributes, f"<{tag} {name}={attributes[name]}>"
@@ -180,7 +169,7 @@ def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     tags = [tag for tag, _ in Outline(text).elements]
     assert "img" not in tags
     assert tags.count("script") == SCRIPTS
-    assert "<img" not in text.replace("<image", "")  # Plotly's own text has <image>
+    assert "<img" not in text
 
 
 def test_simulated_cannot_be_missed(host_html: str, tmp_path: Path) -> None:
@@ -276,23 +265,40 @@ def test_curves_have_the_figures_of_their_records(tmp_path: Path) -> None:
     for cache, rate in (("cold", 9.0), ("warm", 209.0)):
         for size in (sample_run.MIB, sample_run.GIB):
             build.measure("memcpy", flow, rate, size=size, cache=cache, peak=300)
-    cold, warm = page(build, tmp_path).curves
-    assert "levels" not in cold.figure  # far above
-    assert warm.figure["levels"] == [{"at": 300.0, "name": "peak 300.0 GB/s"}]
-    (line,) = warm.figure["lines"]
-    assert (line["x"], line["y"]) == ([sample_run.MIB, sample_run.GIB], [209.0, 209.0])
-    assert line["low"][0] <= 209.0 <= line["high"][0]
+    cold, warm = page(build, tmp_path).parts["curves"].charts
+    assert cold.levels == ()  # far above
+    assert warm.levels == (ReferenceLine("peak 300.0 GB/s", 300.0),)
+    (line,) = warm.series
+    assert [(point.x, point.y) for point in line.points] == [(sample_run.MIB, 209.0), (sample_run.GIB, 209.0)]
+    (low, high) = line.points[0].low, line.points[0].high
+    assert low is not None and high is not None and low <= 209.0 <= high
 
 
-def test_each_size_of_a_curve_has_its_name(tmp_path: Path) -> None:
-    """Would catch a size without a name, or names in another order than the sizes."""
-    build = sample_run.Builder(sample_run.topology(0))
-    flow = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
-    for exponent in (*range(12, 30, 2), 29, 30):
-        build.measure("memcpy", flow, 9.0, size=2**exponent)
-    (chart,) = page(build, tmp_path).curves
-    assert chart.figure["names"][:2] == ["4 KiB", "16 KiB"]
-    assert chart.figure["names"][-3:] == ["256 MiB", "512 MiB", "1 GiB"]
+def test_a_chart_leaves_its_defaults_to_the_page() -> None:
+    """Would catch a chart that is several times as large as its data, and a hostile name within it."""
+    points = (Point(4096, 1.23456789, text=HOSTILE), Point(8192, 2.0, 1.5, 2.5, open=True))
+    deferred = Deferred()
+    chart = Chart("title", "", Axis("size", "log", "bytes"), Axis("GB/s"), (Series("copy", points),))
+    assert (deferred.number(chart), deferred.number(chart), deferred.number(replace(chart, title="b"))) == (
+        0,
+        0,
+        1,
+    )
+    assert unpacked(deferred.packed())[0] == {
+        "title": "title",
+        "caption": "",
+        "x": {"label": "size", "scale": "log", "unit": "bytes"},
+        "y": {"label": "GB/s"},
+        "series": [
+            {
+                "label": "copy",
+                "points": [
+                    {"x": 4096, "y": 1.2346, "text": visible(HOSTILE)},
+                    {"x": 8192, "y": 2.0, "low": 1.5, "high": 2.5, "open": True},
+                ],
+            }
+        ],
+    }
 
 
 def test_no_negative_window(tmp_path: Path) -> None:
@@ -301,7 +307,7 @@ def test_no_negative_window(tmp_path: Path) -> None:
     flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
     rates = {"gpu0>gpu1": 100.0, "gpu1>gpu0": 100.0}
     build.measure("copy", flows, rates, pattern="bidirectional", window_ns=-5.0, end_to_end_ns=10.0)
-    data = json.loads(unpacked_text(packed_records(RunFolder(build.write(tmp_path)))))
+    data = unpacked(packed_records(RunFolder(build.write(tmp_path))))
     of = {column["name"]: column for column in data["columns"]}
     assert (of["window_ns"]["all"], of["end_to_end_ns"]["all"]) == (None, 10)
 
@@ -319,10 +325,10 @@ def test_empty_run(tmp_path: Path) -> None:
 
 def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
     """Would catch a tooltip without interval, samples, executor or engine, or a wrong percentage."""
-    grid = page_grid(tables(RunFolder(sample_run.h200x4(rounds=3).write(tmp_path))).matrices[0])
-    cell = grid.rows[0][1][1]
+    table = result_table(tables(RunFolder(sample_run.h200x4(rounds=3).write(tmp_path))).matrices[0])
+    cell = table.cells[0][1]
     assert cell is not None
-    assert (grid.title, grid.rows[0][0], grid.columns[1]) == (
+    assert (table.title, table.rows[0][0], table.headings[2]) == (
         "copy, read, unidirectional at 1 GiB",
         "gpu0",
         "gpu1",
@@ -341,11 +347,8 @@ def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
 def test_shade_follows_the_figure(tmp_path: Path) -> None:
     """Would catch a slow pair that looks as strong as the others, or local copies that outshine the links."""
     build = sample_run.h200x4(sizes=(sample_run.GIB,))
-    grid = page_grid(tables(RunFolder(build.write(tmp_path))).matrices[0])
-    diagonal, link = grid.rows[0][1][0], grid.rows[0][1][1]
-    assert diagonal is not None
-    assert link is not None
-    assert (diagonal.shade, link.shade) == (0, 100)
+    table = result_table(tables(RunFolder(build.write(tmp_path))).matrices[0])
+    assert table.heat[0][:3] == (None, None, pytest.approx(1, abs=0.01))  # label, diagonal, link
 
 
 def test_script_json_is_inert() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from byteways.record import columns
 from byteways.report import write_report
-from byteways.report.packing import FAST_FROM_BYTES, packed, packed_text, unpacked_text
+from byteways.report.packing import FAST_FROM_BYTES, packed, unpacked
 from byteways.report.record_data import AS_BANDWIDTH, record_data
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
@@ -22,7 +22,7 @@ from tests.report import rank_runs, sample_run
 
 def told(made: Any) -> dict[str, Any]:
     """The records as the page reads them."""
-    data: dict[str, Any] = json.loads(unpacked_text(packed(record_data(made.manifest(), made.records))))
+    data: dict[str, Any] = unpacked(packed(record_data(made.manifest(), made.records)))
     return data
 
 
@@ -45,9 +45,9 @@ def values(column: dict[str, Any], data: dict[str, Any]) -> list[Any]:
 )
 def test_packed_text_comes_back(text: str) -> None:
     """Would catch an alphabet that loses a character, and one that can end a script element."""
-    there = packed_text(text)
+    there = packed([text])
     assert not set("<>&`\"'\\ \n") & set(there)
-    assert unpacked_text(there) == text
+    assert unpacked(there) == [text]
 
 
 @pytest.mark.parametrize("build", [sample_run.cpu_only, rank_runs.of_all])
@@ -106,7 +106,7 @@ def test_a_value_is_stored_once() -> None:
     assert of["run_id"]["all"] == made.manifest()["run_id"]
     assert len(of["interface"]["of"]) == len({record.interface for record in made.records})
     rows = json.dumps([record.to_json() for record in made.records])
-    assert len(packed(record_data(made.manifest(), made.records))) < len(packed_text(rows)) / 2
+    assert len(packed(record_data(made.manifest(), made.records))) < len(packed(rows)) / 2
 
 
 def test_the_page_has_them(tmp_path: Path) -> None:
@@ -115,6 +115,6 @@ def test_the_page_has_them(tmp_path: Path) -> None:
     text = write_report(build.write(tmp_path)).read_text()
     found = re.search(r'id="records">(\S+)</script>', text)
     assert found
-    data = json.loads(unpacked_text(found[1]))
+    data = unpacked(found[1])
     assert data["manifest"]["run_id"] == "feedc0de"
     assert data["count"] == len(build.records)

@@ -76,7 +76,7 @@ def test_tables_and_charts_fit_the_paper(browser: Browser) -> None:
     browser.evaluate("byteways.drawAll()")
     assert browser.evaluate(WIDEST) <= PAPER
     over = """byteways.places.filter((place) => {
-      const chart = place.querySelector('.main-svg, svg.lines').getBoundingClientRect();
+      const chart = place.querySelector('svg.lines').getBoundingClientRect();
       return chart.bottom > place.getBoundingClientRect().bottom + 1;
     }).length"""
     assert browser.evaluate(over) == 0

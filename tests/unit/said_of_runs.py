@@ -16,7 +16,7 @@ from pathlib import Path
 
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.finding import Finding
-from byteways.explain.display.topic import Plot, TopicTable
+from byteways.explain.display.topic import TopicTable
 from byteways.explain.findings import findings
 from byteways.explain.results.summary import cells
 from byteways.explain.topics import topics
@@ -31,7 +31,7 @@ from tests.report import rank_runs, sample_run
 from tests.report.run_builder import Builder
 from tests.unit import machines
 from tests.unit.plans_of_machines import of_legality, of_plans
-from tests.unit.tables_of_runs import of_tables
+from tests.unit.tables_of_runs import lines_of_chart, of_tables
 
 FOLDER = Path(__file__).with_name("said")
 #: Runs on real machines, each of another subject.
@@ -88,8 +88,8 @@ def of_run(folder: Path, but: str = "") -> str:
         lines += [f"# {topic.title} ({topic.anchor})", topic.lead]
         for table in topic.tables:
             lines += _table(table)
-        for plot in topic.plots:
-            lines += _plot(plot)
+        for chart in topic.charts:
+            lines += lines_of_chart(chart)
     for number, finding in enumerate(findings(run), 1):
         lines += _finding(number, finding)
     return "\n".join(lines) + "\n"
@@ -103,16 +103,6 @@ def _table(table: TopicTable) -> Iterator[str]:
         heat = " ".join("–" if one is None else f"{one:.2f}" for one in table.heat[at]) if table.heat else ""
         yield " | ".join(row) + (f" ({heat})" if heat else "")
     yield from [f"({table.note})"] if table.note else ()
-
-
-def _plot(plot: Plot) -> Iterator[str]:
-    kinds = [name for name in ("x_sizes", "x_log", "y_log") if getattr(plot, name)]
-    marks = [f"{mark.label} {mark.at:.4g}" for mark in (*plot.levels, *plot.places)]
-    yield f"## plot: {plot.title}; {plot.caption} {plot.x_label} / {plot.y_label}; {kinds} {marks}"
-    for line in plot.lines:
-        yield f"{line.label}{', published' if line.published else ''}:"
-        for at in line.points[:: max(1, len(line.points) // 6)]:
-            yield f"  {at.x:.4g}: {at.y:.4g} ({at.low:.4g} to {at.high:.4g}) {at.text}"
 
 
 def _finding(number: int, finding: Finding) -> Iterator[str]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from byteways.explain.best.headline import best_first, headline, rows_of_text
 from byteways.explain.claims.claim import Claim
-from byteways.explain.display.curves import CurveSeries, Point, over_flows, over_size, over_working_set
+from byteways.explain.display.chart import Chart, Point
+from byteways.explain.display.curves import over_flows, over_size, over_working_set
 from byteways.explain.results.index import Index
 from byteways.explain.results.progress import damage, progress, shortfall
 from byteways.explain.results.summary import Result, ResultGroup, gpu_caches
@@ -21,8 +22,6 @@ from byteways.record.run_folder import RunFolder
 
 #: Longer values get a line for each part.
 WIDTH = 300
-#: Points of each curve.
-POINTS = 4
 
 
 def of_tables(folder: Path) -> str:
@@ -64,9 +63,8 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
     """Names and values of what has parts; None for a figure or word."""
     if isinstance(value, (Result, ResultGroup, Variant, Record, str)):
         return None
-    if isinstance(value, CurveSeries):
-        some = value.points[:: max(1, len(value.points) // POINTS)]
-        return [(f"{value.label}: ", [(one.x, _interval(one), one.cells) for one in some])]
+    if isinstance(value, Chart):
+        return [("", line) for line in lines_of_chart(value)]
     if isinstance(value, Claim):  # its sides are derived
         value = value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
@@ -90,5 +88,22 @@ def _inline(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _interval(value: Result | ResultGroup | Point) -> str:
+def lines_of_chart(chart: Chart) -> Iterator[str]:
+    """A heading with the axes, and a line of a dozen points at most for each series."""
+    both = ((axis.label, axis.scale, axis.unit) for axis in (chart.x, chart.y))
+    axes = (" ".join(filter(None, parts)) for parts in both)
+    marks = [f"{mark.label} {mark.at:.4g}" for mark in (*chart.levels, *chart.marks)]
+    yield f"## chart: {chart.title}; {chart.caption} {' / '.join(axes)} {marks}"
+    for line in chart.series:
+        some = line.points[:: max(1, len(line.points) // 6)]
+        yield f"{line.label}: {'; '.join(map(_point, some))}"
+
+
+def _point(point: Point) -> str:
+    known = point.low is not None and point.high is not None
+    interval = f" ({point.low:.4g} to {point.high:.4g})" if known else ""
+    return f"{point.x:.4g}: {point.y:.4g}{interval} {point.text}".rstrip()
+
+
+def _interval(value: Result | ResultGroup) -> str:
     return f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"

@@ -105,7 +105,7 @@ def test_flows_without_a_window_give_no_figure(
     assert topic is not None and topic.tables[0].note.startswith("Excludes 1 case in which")
     none = Fixture([walked.records[0], walked.records[-1]])
     topic = loaded.topic(none, cells(none.records))
-    assert topic is not None and topic.tables[0].rows[0][2:5] == ("0", "340", "–") and not topic.plots
+    assert topic is not None and topic.tables[0].rows[0][2:5] == ("0", "340", "–") and not topic.charts
     assert list(loaded.loaded_latency(Index(none))) == []
     fields = {**turns, "warnings": [Warning(**one) for one in turns.get("warnings", [])]}
     apart = [replace(one, **fields) if len(one.flows) > 1 else one for one in disturbed.records]
@@ -180,8 +180,8 @@ def test_the_topic_draws_the_idle_walk_first(walked: Fixture) -> None:
     """Catches a curve that begins at its least load, and a simulated one that passes for a prediction."""
     topic = loaded.topic(walked, cells(walked.records))
     assert topic is not None
-    [plot] = topic.plots
-    assert [(point.x, point.y) for point in plot.lines[0].points] == [
+    [chart] = topic.charts
+    assert [(point.x, point.y) for point in chart.series[0].points] == [
         (0, 340),
         (30, 350),
         (200, 400),

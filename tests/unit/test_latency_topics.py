@@ -253,4 +253,4 @@ def test_which_call_blocks(interface: str, waits: bool) -> None:
 def test_values_of_variables_in_a_title_are_left() -> None:
     """Catches a colon in a variable's value taken for the one after the executor."""
     walk = loaded.Walk("gpu0", "gpu1:device", 1 << 29, "warm", "", "LIST=a: b")
-    assert loaded._plot(walk, []).title == "gpu0 loads from gpu1:device, 512 MiB, LIST=a: b"
+    assert loaded._chart(walk, []).title == "gpu0 loads from gpu1:device, 512 MiB, LIST=a: b"

@@ -79,12 +79,12 @@ def test_messages_of_both_libraries_share_a_plot(tmp_path: Path) -> None:
     for interface in ("copy", "kernel"):
         for size in (MIB, GIB):
             build.measure(interface, [("gpu0:device", "gpu1:device", "gpu0")], 380.0, size=size, cache="warm")
-    (plot,) = topic_of(read(build, tmp_path), "messages").plots
-    labels = [line.label for line in plot.lines]
+    (chart,) = topic_of(read(build, tmp_path), "messages").charts
+    labels = [line.label for line in chart.series]
     assert labels == ["MPI, warm", "NCCL, warm", "copy, write, warm", "kernel, write, warm"]
-    assert [point.y for point in plot.lines[1].points] == [0.5, 80.0, 360.0]
-    assert plot.caption.endswith("Within one process the same bytes are moved by copy and kernel.")
-    assert plot.title == "0/gpu0>1/gpu1, device memory, warm"
+    assert [point.y for point in chart.series[1].points] == [0.5, 80.0, 360.0]
+    assert chart.caption.endswith("Within one process the same bytes are moved by copy and kernel.")
+    assert chart.title == "0/gpu0>1/gpu1, device memory, warm"
 
 
 def test_messages_beside_copy_and_kernel(tmp_path: Path) -> None:
@@ -192,14 +192,14 @@ def test_collective_findings_are_of_one_library(tmp_path: Path) -> None:
 
 def test_collectives_of_several_libraries_share_a_plot(tmp_path: Path) -> None:
     """Catches a comparison of two timings, of unlike operations, and lines without library or memory."""
-    plots = {plot.title: plot for plot in topic_of(collected(tmp_path), "collectives").plots}
-    shared = plots["allreduce of 4 ranks, pipelined"]
-    assert [(line.label, round(line.points[-1].y, 1)) for line in shared.lines] == [
+    charts = {chart.title: chart for chart in topic_of(collected(tmp_path), "collectives").charts}
+    shared = charts["allreduce of 4 ranks, pipelined"]
+    assert [(line.label, round(line.points[-1].y, 1)) for line in shared.series] == [
         ("MPI, pageable memory, warm", 3.9),
         ("MPI, device memory, warm", 39.3),
         ("NCCL, device memory, warm", 78.6),
     ]
-    assert not any(title.startswith("alltoall") or "4 ranks, isolated" in title for title in plots)
+    assert not any(title.startswith("alltoall") or "4 ranks, isolated" in title for title in charts)
 
 
 def test_other_ranks_are_named_in_a_shared_plot(tmp_path: Path) -> None:
@@ -209,12 +209,12 @@ def test_other_ranks_are_named_in_a_shared_plot(tmp_path: Path) -> None:
         together(build, "allreduce", size, 5e3, ranks=2)
         for place in ("gpu0:device", DEVICE):
             together(build, "allreduce", size, 5e3, ranks=2, interface="xccl", place=place)
-    (plot,) = (
-        plot
-        for plot in topic_of(read(build, tmp_path), "collectives").plots
-        if plot.title == "allreduce of 2 ranks, pipelined"
+    (chart,) = (
+        chart
+        for chart in topic_of(read(build, tmp_path), "collectives").charts
+        if chart.title == "allreduce of 2 ranks, pipelined"
     )
-    assert [line.label for line in plot.lines] == [
+    assert [line.label for line in chart.series] == [
         "MPI, pageable memory, warm",
         "NCCL, 0-1/gpu0, device memory, warm",
         "NCCL, 0/gpu0,1/gpu1, device memory, warm",

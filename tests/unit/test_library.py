@@ -34,7 +34,7 @@ def test_importing_loads_nothing_else() -> None:
     result = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     loaded = result.stdout.split()
     assert [name for name in loaded if name.startswith("byteways")] == ["byteways"]
-    assert not {"typer", "rich", "polars", "msgspec", "numpy", "jinja2", "plotly"} & {*loaded}
+    assert not {"typer", "rich", "polars", "msgspec", "numpy", "jinja2"} & {*loaded}
 
 
 def test_what_is_public() -> None:

@@ -75,20 +75,15 @@ def test_the_table_of_steps() -> None:
     assert told(*MADE[3:]).tables[0].note == ""
 
 
-def test_the_plots_of_steps() -> None:
-    """Catches nanoseconds on an axis of microseconds, linear axes, lines of one point or of two steps."""
-    plots = told(*MADE).plots
-    assert [(plot.title, plot.x_label, plot.y_label) for plot in plots] == [
-        ("allocate vs size", "size", "µs"),
-        ("map-peer vs size", "size", "µs"),
-    ]
-    assert all(plot.x_sizes and plot.x_log and plot.y_log for plot in plots)
-    lines = {line.label: line.points for plot in plots for line in plot.lines}
+def test_the_charts_of_steps() -> None:
+    """Catches microseconds on an axis of nanoseconds, linear axes, lines of one point or of two steps."""
+    charts = told(*MADE).charts
+    assert [chart.title for chart in charts] == ["allocate vs size", "map-peer vs size"]
+    axes = {(axis.scale, axis.unit) for chart in charts for axis in (chart.x, chart.y)}
+    assert axes == {("log", "bytes"), ("log", "ns")}
+    lines = {line.label: line.points for chart in charts for line in chart.series}
     assert list(lines) == ["pinned, cpu0", "pageable, cpu0", "vmm, gpu0 of gpu1"]
-    assert [(point.x, point.y, point.text) for point in lines["pageable, cpu0"]] == [
-        (4096, 2.0, "4 KiB: 2 µs"),
-        (GIB // 32, 3000.0, "32 MiB: 3 ms"),
-    ]
+    assert [(point.x, point.y) for point in lines["pageable, cpu0"]] == [(4096, 2e3), (GIB // 32, 3e6)]
     for point in (point for points in lines.values() for point in points):
         assert point.low is not None and point.high is not None
         assert 0.97 * point.y < point.low < point.y < point.high < 1.03 * point.y

@@ -84,8 +84,8 @@ def test_which_way_is_fastest_at_which_size(build: sample_run.Builder, tmp_path:
         "40.00",
     )
     assert topic.tables[0].rows[0][-1] == "64 KiB"
-    (plot,) = topic.plots
-    assert [line.label for line in plot.lines] == [PREFETCH, ON_DEMAND, ZERO_COPY]
+    (chart,) = topic.charts
+    assert [line.label for line in chart.series] == [PREFETCH, ON_DEMAND, ZERO_COPY]
 
 
 def test_what_was_seen_counts(build: sample_run.Builder) -> None:

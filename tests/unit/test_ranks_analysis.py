@@ -50,11 +50,11 @@ def test_all_interfaces_are_on_one_chart_for_each_pattern(tmp_path: Path) -> Non
     build.measure("xccl", [("0/gpu0:device", "1/gpu1:device", "gpu0")], 100.0, size=MIB)
     build.measure("memcpy", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 9.0, size=MIB)
     topic = topic_of(Index(RunFolder(build.write(tmp_path))), "all-interfaces")
-    (plot,) = topic.plots
-    assert plot.title == "Unidirectional, between GPUs, NVLink4 ×18, device memory"
-    labels = [line.label for line in plot.lines]
+    (chart,) = topic.charts
+    assert chart.title == "Unidirectional, between GPUs, NVLink4 ×18, device memory"
+    labels = [line.label for line in chart.series]
     assert labels == ["copy, write", "kernel, write, IPC", "MPI, warm"]
-    assert [each.y for each in plot.lines[2].points] == [200.0, 200.0]
+    assert [each.y for each in chart.series[2].points] == [200.0, 200.0]
     alone = Builder(run_builder.topology(2))
     alone.measure("copy", [there], 300.0, size=MIB)
     index = Index(RunFolder(alone.write(tmp_path / "alone")))
@@ -88,7 +88,7 @@ def test_messages_between_gpus_are_no_matrix(tmp_path: Path) -> None:
     where = "Between ranks with a GPU each (NVLink4 ×18)"
     assert f"{where}, messages of 1 MiB: MPI is 50 % faster than copy: 300 vs 200 GB/s" in told
     assert not any(title.startswith("Between GPUs") and "mpi" in title.lower() for title in told)
-    assert topic_of(index, "messages").plots == ()  # of one size
+    assert topic_of(index, "messages").charts == ()  # of one size
 
 
 def staged(build: Builder, size: int, rate: float, round_trip_ns: float, how: str = "") -> None:
@@ -316,9 +316,9 @@ def test_report_has_tables_and_charts(tmp_path: Path) -> None:
     page = from_run(all_ranks(tmp_path))
     assert [topic.anchor for topic in page.topics] == ["collectives"]
     (chart,) = page.topics[0].charts
-    lines = [trace for trace in chart.figure["data"] if trace.get("name")]
-    assert [trace["name"] for trace in lines] == ["allreduce"]
-    assert lines[0]["y"][-1] == pytest.approx(1.5 * MIB / 400e3 * 1e9 / GB, rel=1e-3)
+    (line,) = chart.series
+    assert (line.label, chart.y.label) == ("allreduce", "GB/s, bus bandwidth")
+    assert line.points[-1].y == pytest.approx(1.5 * MIB / 400e3 * 1e9 / GB, rel=1e-3)
     text = render(page, "")
     assert "bus bandwidth, GB/s" in text
 

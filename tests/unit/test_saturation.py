@@ -105,7 +105,7 @@ def test_the_two_counts_are_never_on_one_plot(tmp_path: Path) -> None:
     folder = RunFolder(builder.write(tmp_path / "run"))
     built = topic_of.topic(folder, cells(folder.records))
     assert built is not None
-    drawn = {plot.y_label: [line.label for line in plot.lines] for plot in built.plots}
+    drawn = {chart.y.label: [line.label for line in chart.series] for chart in built.charts}
     assert drawn == {"GB/s, one direction": ["kernel"], "GB/s, read + write": ["stream-copy"]}
     assert {row[3] for row in built.tables[0].rows} == {"one direction", "read + write"}
 

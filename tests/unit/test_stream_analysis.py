@@ -79,8 +79,11 @@ def test_both_counts_stand_side_by_side(folder: RunFolder) -> None:
         "370.0",
         "370.0",
     )
-    assert [plot.y_log for plot in built.plots] == [False, True]  # a place with one size has no curve
-    assert built.plots[0].levels[0].at == 4000.0 and built.plots[0].places[0].at == GIB
+    assert [chart.y.scale == "log" for chart in built.charts] == [
+        False,
+        True,
+    ]  # a place with one size has no curve
+    assert built.charts[0].levels[0].at == 4000.0 and built.charts[0].marks[0].at == GIB
 
 
 def test_threads_against_size_absolute_and_relative(folder: RunFolder) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.explain.display.picture import Picture, SeriesStroke
+from byteways.explain.display.chart import INK, Chart, Series
 from byteways.explain.display.topic import Exhibit
 from byteways.explain.studies.outcome import StudyOutcome, compare
-from byteways.explain.studies.pictures import colours_of, pictures
+from byteways.explain.studies.pictures import charts_of, colours_of
 from byteways.explain.studies.topic import topic_of
 from byteways.explain.studies.two_machines import check_definitions, check_machines, check_second_run
 from byteways.plan.case import Case, Flow
@@ -61,13 +61,18 @@ def copy(end: str) -> Case:
     return flow_case("copy", "gpu0:device", f"{end}:device", "gpu0", options={"batch": 1})
 
 
-def drawn(outcome: StudyOutcome, name: str) -> list[Picture]:
+def drawn(outcome: StudyOutcome, name: str) -> list[Chart]:
     one = next(figure for figure in outcome.figures if figure.figure.id == name)
-    return pictures(one, outcome, colours_of(outcome))
+    return charts_of(one, outcome, colours_of(outcome))
 
 
-def stroke(picture: Picture, name: str) -> SeriesStroke:
-    return next(one for one in picture.strokes if one.name == name)
+def ours_of(chart: Chart, name: str) -> Series:
+    return next(one for one in chart.series if one.label == name)
+
+
+def published_of(chart: Chart, name: str) -> dict[str, Series]:
+    """The published values of a method by the name in the legend."""
+    return {one.label: one for one in chart.series if one.group == name and one.kind == "points"}
 
 
 def exhibit(outcome: StudyOutcome, name: str) -> Exhibit:
@@ -97,18 +102,22 @@ def test_a_method_has_one_colour_and_shares_it_with_none_beside_it(key: str) -> 
 def test_published_values_and_ratios_are_at_their_sizes() -> None:
     """Catches a ratio upside down, a value of one system in the mark of another, and a missing range."""
     made = record(copy("gpu1"), 61.2)
-    (picture,) = drawn(compare(load("pearson2023"), run("crusher-mi250x", made)), "fig2a")
-    copies = stroke(picture, "explicit")
-    (ours,) = copies.ours
-    assert (picture.plot, picture.x_scale, picture.y_scale) == ("lines", "log", "linear")
-    crusher = {spot.x: spot for spot in copies.published["OLCF Crusher"]}
+    (chart,) = drawn(compare(load("pearson2023"), run("crusher-mi250x", made)), "fig2a")
+    copies = ours_of(chart, "explicit")
+    (ours,) = copies.points
+    assert (chart.x.scale, chart.x.unit, chart.y.scale, copies.kind) == ("log", "bytes", "linear", "")
+    published = published_of(chart, "explicit")["published, OLCF Crusher"]
+    crusher = {point.x: point for point in published.points}
     assert crusher[GIB].y == pytest.approx(51.0)
-    (panel,) = picture.below
-    assert panel.band
-    ratio = next(one for one in panel.strokes if one.name == "explicit")
-    assert [spot.y for spot in ratio.published["OLCF Crusher"]] == [pytest.approx(ours.y / 51.0)]
-    assert not ratio.ours and "61" not in ratio.published["OLCF Crusher"][0].text.partition(";")[2]
-    assert picture.levels[0].at == 200
+    assert published.colour == copies.colour and all(point.open for point in published.points)
+    entry = next(one for one in chart.series if one.label == published.label and not one.group)
+    assert (entry.points, entry.symbol, entry.colour) == ((), published.symbol, INK)  # in the legend
+    (panel,) = chart.below
+    assert panel.band == (0.9, 1.1) and panel.y.reach == 1.3
+    ratio = next(one for one in panel.series if (one.group, one.label) == ("explicit", published.label))
+    assert [point.y for point in ratio.points] == [pytest.approx(ours.y / 51.0)]
+    assert "61" not in ratio.points[0].text.partition(";")[2]
+    assert chart.levels[0].at == 200
 
 
 def test_a_figure_without_any_value_has_no_picture() -> None:
@@ -122,11 +131,11 @@ def test_values_of_this_machine_are_not_those_of_another() -> None:
     """Catches MI250's triad drawn under the name of A100, whose place is a GPU's own memory, too."""
     made = [stream("stream-triad", size, 1000.0) for size in (MIB, 2 * GIB)]
     linear, double = drawn(compare(load("herten2022"), run("jureca-mi250", *made)), "triad")
-    assert [(one.x_scale, one.y_scale) for one in (linear, double)] == [("linear",) * 2, ("log",) * 2]
-    assert len(stroke(linear, "MI250 GCD").ours) == 2
-    assert stroke(linear, "A100").ours == () and stroke(linear, "A100").published
-    (quotient,) = linear.below[-1].strokes  # of the published values alone
-    assert not quotient.ours and quotient.published[""][0].y == pytest.approx(1399 / 1349, rel=1e-3)
+    assert [(one.x.scale, one.y.scale) for one in (linear, double)] == [("linear",) * 2, ("log",) * 2]
+    assert len(ours_of(linear, "MI250 GCD").points) == 2
+    assert ours_of(linear, "A100").points == () and published_of(linear, "A100")
+    (quotient,) = linear.below[-1].series  # of the published values alone
+    assert quotient.kind == "points" and quotient.points[0].y == pytest.approx(1399 / 1349, rel=1e-3)
 
 
 def test_a_run_beside_has_the_values_of_its_machine() -> None:
@@ -136,10 +145,11 @@ def test_a_run_beside_has_the_values_of_its_machine() -> None:
     for first, second in ((here, there), (there, here)):
         outcome = compare(load("herten2022"), first, second)
         linear, _ = drawn(outcome, "triad")
-        heights = {one.name: [round(spot.y) for spot in one.ours] for one in linear.strokes}
+        tracks = [ours_of(linear, name) for name in ("MI250 GCD", "A100")]
+        heights = {one.label: [round(point.y) for point in one.points] for one in tracks}
         assert heights == {"MI250 GCD": [1000, 1000], "A100": [1500, 1500]}
-        assert [spot.y for spot in linear.below[-1].strokes[0].ours] == [pytest.approx(1.5)] * 2
-        texts = {one.name: one.ours[0].text for one in linear.strokes}
+        assert [point.y for point in linear.below[-1].series[0].points] == [pytest.approx(1.5)] * 2
+        texts = {one.label: one.points[0].text for one in tracks}
         beside = "A100" if first is here else "MI250 GCD"
         assert " on " in texts[beside] and " on " not in texts[({*texts} - {beside}).pop()]
         figure = next(one for one in outcome.figures if one.figure.id == "triad")
@@ -156,7 +166,7 @@ def test_claims_are_those_of_the_run_itself() -> None:
 
 def grouped(
     name: str, *records: Record, key: str = "schieffer2025", machine: str = "elcap-mi300a"
-) -> list[Picture]:
+) -> list[Chart]:
     return drawn(compare(load(key), run(machine, *records)), name)
 
 
@@ -170,12 +180,15 @@ def test_bars_stand_in_their_groups() -> None:
         record(Case("copy", "unidirectional", (flows["gpu"],), 8 * GIB), 90.0),
         record(Case("memcpy", "unidirectional", (flows["cpu"],), 8 * GIB), 9.6),
     ]
-    (picture,) = grouped("fig7", *made)
-    group = picture.groups.index("hipMalloc, GPU touch")
+    (chart,) = grouped("fig7", *made)
+    group = chart.x.names.index("hipMalloc, GPU touch")
     for name, at in (("hipMemcpy, SDMA on", -1), ("memcpy", 1)):
-        one = stroke(picture, name)
-        assert [spot.x for spot in one.ours] == [pytest.approx(group + at * picture.width)]
-        assert [spot.x for spots in one.published.values() for spot in spots] == [one.ours[0].x]
+        one = ours_of(chart, name)
+        assert one.kind == "bars"
+        assert [point.x for point in one.points] == [pytest.approx(group + at * one.width)]
+        (published,) = published_of(chart, name).values()
+        assert [point.x for point in published.points] == [one.points[0].x]
+        assert published.colour == INK  # seen on a bar of the method's own colour
 
 
 def test_groups_with_an_axis_of_their_own_are_apart() -> None:
@@ -187,9 +200,9 @@ def test_groups_with_an_axis_of_their_own_are_apart() -> None:
         flow = Flow.from_json({**data, "others": [[ends[1], ends[1]]]})
         made.append(record(Case("mpi", pattern, (flow,), 16 * MIB, "warm"), 50.0))
     first, second = grouped("fig13b", *made)
-    assert second.groups == ("reduce-scatter",) and "reduce-scatter" not in first.groups
-    assert [len(stroke(one, "MPI, 2 APUs").ours) for one in (first, second)] == [1, 1]
-    assert not stroke(first, "RCCL, 4 APUs").ours
+    assert second.x.names == ("reduce-scatter",) and "reduce-scatter" not in first.x.names
+    assert [len(ours_of(one, "MPI, 2 APUs").points) for one in (first, second)] == [1, 1]
+    assert not [one for one in first.series if one.label == "RCCL, 4 APUs"]
 
 
 def test_the_best_method_has_a_square_at_its_size() -> None:
@@ -202,9 +215,9 @@ def test_the_best_method_has_a_square_at_its_size() -> None:
             flow = Flow.from_json({**line, "executor": executor})
             options = paced if interface == "copy" else {}
             made.append(record(Case(interface, "unidirectional", (flow,), size, "warm", options), rate))
-    (picture,) = grouped("fig17", *made)
-    row = next(number for number, name in enumerate(picture.groups) if name.startswith("explicit"))
-    squares = {one.name: {spot.x: spot.y for spot in one.ours} for one in picture.strokes}
+    (chart,) = grouped("fig17", *made)
+    row = next(number for number, name in enumerate(chart.y.names) if name.startswith("explicit"))
+    squares = {one.label: {point.x: point.y for point in one.points} for one in chart.series}
     assert squares["memcpy"].keys() == {1024, 4096} and squares["hipMemcpy"].keys() == {MIB, 4096}
     assert squares["memcpy"][1024] == row and squares["memcpy"][4096] != squares["hipMemcpy"][4096]
     assert squares["memcpy"][4096] == pytest.approx(2 * row - squares["hipMemcpy"][4096])
@@ -219,9 +232,11 @@ def test_a_straight_line_is_drawn_through_times() -> None:
     for size in (4096, 65536, MIB):
         time_ns = 20_000 + size / 10  # 20 µs and 10 GB/s
         made.append(record(Case("xccl", "allreduce", (flow,), size, "warm"), size / time_ns))
-    (picture,) = grouped("fig14", *made)
-    one = stroke(picture, "RCCL, 2 APUs")
-    assert [y for _, y in one.trend] == [pytest.approx(spot.y, rel=1e-6) for spot in one.ours]
+    (chart,) = grouped("fig14", *made)
+    name = "RCCL, 2 APUs"
+    (trend,) = (one for one in chart.series if one.group == name and one.symbol == "none")
+    drawn_points = ours_of(chart, name).points
+    assert [point.y for point in trend.points] == [pytest.approx(point.y, rel=1e-6) for point in drawn_points]
 
 
 def test_matrices_are_ordered_as_their_pictures() -> None:

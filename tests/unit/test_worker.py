@@ -139,7 +139,7 @@ def test_worker_imports_the_standard_library_only() -> None:
     """Would catch a heavy import on the way of every worker of every rank."""
     program = (
         "import sys, byteways.run.work.worker, byteways.run.work.measuring, byteways.run.work.capabilities;"
-        "heavy = ('rich', 'typer', 'plotly', 'jinja2', 'numpy', 'msgspec');"
+        "heavy = ('rich', 'typer', 'jinja2', 'numpy', 'msgspec');"
         "print([m for m in sys.modules if m.split('.')[0] in heavy])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -237,22 +237,16 @@ def _print_topics(console: Console, index: Index, mark: str) -> None:
 
 
 def _print_grid(console: Console, grid: Grid, mark: str) -> None:
-    from byteways.report.numbers import METRIC_UNITS, cell_number, peaks_of
+    from byteways.report.figures import result_table
 
-    title = f"{grid.heading()}, {METRIC_UNITS[grid.quantity]}"
+    table = result_table(grid)
     rows = [
-        (
-            row.label,
-            *("" if cell is None else cell_number(cell, grid.quantity) + _mark(cell) for cell in row.cells),
-        )
-        for row in grid.rows
+        (row[0], *(f"{cell.absolute}{'*' * cell.warned}" if cell else "" for cell in cells))
+        for row, cells in zip(table.rows, table.cells, strict=True)
     ]
-    figures = range(1, len(grid.columns) + 1)
-    print_table(console, mark, title, [grid.corner, *grid.columns], rows, figures)
-    notes = [note for note in (peaks_of(grid) if grid.quantity == "bandwidth" else "", grid.note) if note]
-    if any(_mark(cell) for cell in grid.members()):
-        notes.append("* has a warning (listed below)")
-    if notes:
+    print_table(console, mark, f"{table.title}, {table.unit}", table.headings, rows, table.numeric)
+    warned = "* has a warning (listed below)" if any(_mark(cell) for cell in grid.members()) else ""
+    if notes := [note for note in (table.note, warned) if note]:
         console.print("; ".join(notes), style="dim")
 
 

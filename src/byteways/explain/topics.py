@@ -17,4 +17,4 @@ def topics(run: RecordedRun, found: Sequence[Result]) -> list[Topic]:
         found: Its cells.
     """
     built = (builder(run, found) for builder in TOPICS)
-    return [topic for topic in built if topic is not None and (topic.tables or topic.plots)]
+    return [topic for topic in built if topic is not None and (topic.tables or topic.charts)]

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,22 +29,16 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
     from byteways.explain.results.progress import opened
     from byteways.record.run_folder import REPORT
     from byteways.report.page import from_run
-    from byteways.report.render import packed_library, packed_records, render
+    from byteways.report.render import packed_records, render
     from byteways.report.second_process import MANY_RECORDS, computed_in_second_process
 
     folder = opened(run) if isinstance(run, Path) else run
     path = out or folder.path / REPORT
     if len(folder.records) < MANY_RECORDS:
         return _written(path, render(from_run(folder, beside), packed_records(folder)), out is not None)
-    here = os.getpid()
-
-    def packed() -> tuple[str, str | None]:
-        # Before the page is known: only where that costs no time.
-        return packed_records(folder), None if os.getpid() == here else packed_library()
-
-    with computed_in_second_process(packed) as wait:
+    with computed_in_second_process(lambda: packed_records(folder)) as wait:
         page = from_run(folder, beside)
-        return _written(path, render(page, *wait()), out is not None)
+        return _written(path, render(page, wait()), out is not None)
 
 
 def write_comparison(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from byteways.explain.display.chart import Chart
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
@@ -25,7 +26,6 @@ from byteways.explain.two_runs.wording_comparison import (
     values,
 )
 from byteways.record.simulation_mark import is_simulated, mark_of, relabel_as_simulated, subject
-from byteways.report.charts import Chart
 from byteways.report.node.changes import draw_changes
 from byteways.report.node.drawing import NodeDrawing
 from byteways.report.numbers import moment
@@ -70,13 +70,12 @@ class CaseChange:
 
 @dataclass(frozen=True)
 class ComparedView:
-    """A section with charts of both runs; `first_chart` is the index of the first one on the page."""
+    """A section with charts of both runs."""
 
     anchor: str
     title: str
     lead: str
     charts: tuple[Chart, ...]
-    first_chart: int
     told: str  # how many of its cases differ
     differ: bool
     shown: int  # how many charts stand outside the fold
@@ -109,11 +108,6 @@ class ComparedPage:
         """What a saved picture says of the runs; '' if both are measured."""
         roles = " and ".join(side.role for side in self.sides if side.mark)
         return f"SIMULATED: {roles} run" if roles else ""
-
-    @property
-    def charts(self) -> tuple[Chart, ...]:
-        """All charts in page order; the template refers to them by index."""
-        return tuple(chart for view in self.views for chart in view.charts)
 
 
 def from_comparison(runs: Sequence[RecordedRun], compared: Comparison) -> ComparedPage:
@@ -173,22 +167,18 @@ def _views(
         "together": ("Contention", "", contention.changes(first, second, pairs)),
         "latency": ("Latency", "", hierarchy.changes(first, pairs)),
     }
-    place = 0
     for anchor, (title, lead, changed) in told.items():
-        if not changed:
-            continue
-        yield ComparedView(
-            anchor, title, lead, tuple(_worded(one, simulated) for one in changed), place, *_counted(changed)
-        )
-        place += len(changed)
+        if changed:
+            shown = tuple(_worded(one, simulated) for one in changed)
+            yield ComparedView(anchor, title, lead, shown, *_counted(changed))
 
 
 def _worded(changed: Changed, simulated: bool) -> Chart:
-    chart = changed.chart
-    return Chart(
-        relabel_as_simulated(chart.title, simulated),
-        relabel_as_simulated(chart.caption, simulated),
-        chart.figure,
+    title, caption = changed.chart.title, changed.chart.caption
+    return replace(
+        changed.chart,
+        title=relabel_as_simulated(title, simulated),
+        caption=relabel_as_simulated(caption, simulated),
     )
 
 

@@ -5,81 +5,79 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from byteways.explain.display.grids import Grid
+from byteways.explain.display.topic import TopicTable
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.summary import Result
 from byteways.report.numbers import METRIC_UNITS, cell_number, number, peaks_of, percent_number
 from byteways.units import format_size
 
-#: Percentage of the largest value of a table below which cells are not shaded.
-FAINTEST = 8
 #: Shown instead of a percentage if the peak is unknown.
 NO_PEAK = "–"
 
 
 @dataclass(frozen=True)
 class PageCell:
-    """A value in a table: absolute and relative number, shade in percent, and tooltip."""
+    """A value in a table: absolute and relative number, and tooltip."""
 
     absolute: str
     percent: str
-    shade: int
     details: str
     warned: bool
 
 
 @dataclass(frozen=True)
-class PageGrid:
-    title: str
-    corner: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[PageCell | None, ...]], ...]
-    unit: str
-    note: str
+class ResultTable(TopicTable):
+    """A table of results: `cells` has what the page says of each, by row without its label."""
+
+    unit: str = ""
+    cells: tuple[tuple[PageCell | None, ...], ...] = ()
 
     @property
     def has_peaks(self) -> bool:
         """Whether any value can be shown as percentage of a peak."""
-        return any(cell is not None and cell.percent != NO_PEAK for _, row in self.rows for cell in row)
+        return any(cell is not None and cell.percent != NO_PEAK for row in self.cells for cell in row)
 
 
-def page_grid(grid: Grid) -> PageGrid:
+def result_table(grid: Grid) -> ResultTable:
     """Formats a grid; cells within one device are not shaded next to cells over links."""
     over_links = [cell for cell in grid.members() if cell.source.device != cell.destination.device]
     shaded = over_links if over_links and grid.quantity == "bandwidth" else grid.members()
     greatest = max((cell.value for cell in shaded), default=1.0)
     chosen = {cell.record.case_id for cell in shaded}
     notes = [note for note in (peaks_of(grid) if grid.quantity == "bandwidth" else "", grid.note) if note]
-    return PageGrid(
+    cells = tuple(
+        tuple(page_cell(cell, grid.quantity) if cell else None for cell in row.cells) for row in grid.rows
+    )
+    return ResultTable(
         grid.heading(),
-        grid.corner,
-        grid.columns,
+        (grid.corner, *grid.columns),
+        tuple(
+            (row.label, *(cell.absolute if cell else "" for cell in shown))
+            for row, shown in zip(grid.rows, cells, strict=True)
+        ),
+        tuple(range(1, len(grid.columns) + 1)),
+        "; ".join(notes),
         tuple(
             (
-                row.label,
-                tuple(
-                    page_cell(cell, grid.quantity, greatest if cell.record.case_id in chosen else None)
-                    if cell
-                    else None
+                None,
+                *(
+                    cell.value / greatest if cell and cell.record.case_id in chosen else None
                     for cell in row.cells
                 ),
             )
             for row in grid.rows
         ),
-        METRIC_UNITS[grid.quantity],
-        ". ".join(notes),
+        unit=METRIC_UNITS[grid.quantity],
+        cells=cells,
     )
 
 
-def page_cell(cell: Result, quantity: str, greatest: float | None) -> PageCell:
-    """Formats a value with its shade relative to `greatest` (None: unshaded)."""
-    shade = 0
-    if greatest:
-        shade = round(100 * min(cell.value / greatest, 1.0))
+def page_cell(cell: Result, quantity: str) -> PageCell:
+    """Formats a value."""
     fraction = cell.fraction if quantity == "bandwidth" else None
     return PageCell(
         cell_number(cell, quantity),
         percent_number(fraction) if fraction is not None else NO_PEAK,
-        shade if shade >= FAINTEST else 0,
         _details(cell, quantity),
         bool(cell.warning_ids),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,8 +14,8 @@ from byteways.explain.best.wording_rankings import tied_interfaces
 from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import rate
 from byteways.explain.display import curves
-from byteways.explain.display.picture import Chip
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.chart import Chart
+from byteways.explain.display.topic import Topic
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
@@ -28,17 +28,14 @@ from byteways.explain.tables import Tables, tables
 from byteways.explain.topics import topics
 from byteways.record.simulation_mark import mark_of, relabel_as_simulated, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
-from byteways.report import charts
 from byteways.report.about import devices, facts, method
-from byteways.report.charts import Chart
 from byteways.report.evidence import Evidence, cases_of, evidence, places
 from byteways.report.explore import Explorer, explorer
-from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
+from byteways.report.figures import PageCell, page_cell, result_table
 from byteways.report.node.drawing import NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
 from byteways.report.numbers import bandwidth_number, moment
-from byteways.report.pictures import of_picture
 from byteways.report.views import VIEWS
 from byteways.units import format_size
 
@@ -79,44 +76,6 @@ class PageLead:
 
 
 @dataclass(frozen=True)
-class PageExhibit:
-    """A figure of a publication, with its charts and their indices on the page."""
-
-    anchor: str
-    title: str
-    chips: tuple[Chip, ...]
-    charts: tuple[tuple[Chart, int], ...]
-    matrices: tuple[TopicTable, ...]
-    values: tuple[TopicTable, ...]
-
-
-@dataclass(frozen=True)
-class PageTopic:
-    """A topic with its plots as charts; `first_chart` is the index of the first one on the page.
-
-    `tables` are those that no exhibit shows; `charts` are all, those of the exhibits last.
-    """
-
-    anchor: str
-    title: str
-    lead: str
-    tables: tuple[TopicTable, ...]
-    charts: tuple[Chart, ...]
-    first_chart: int
-    plots: int  # number of charts that belong to no exhibit
-    exhibits: tuple[PageExhibit, ...]
-    chips: tuple[Chip, ...]
-
-
-@dataclass(frozen=True)
-class PageView:
-    """Charts above the tables of a section; `first_chart` is the index of the first one on the page."""
-
-    charts: tuple[Chart, ...]
-    first_chart: int
-
-
-@dataclass(frozen=True)
 class Page:
     """Everything the template places."""
 
@@ -135,17 +94,12 @@ class Page:
     explorer: Explorer | None
     devices: tuple[tuple[str, ...], ...]
     topology_notes: tuple[str, ...]
-    curves: tuple[Chart, ...]
+    parts: Mapping[str, Topic]  # by anchor
     best_sizes: tuple[str, ...]
     best: tuple[tuple[str, tuple[PageBest | None, ...]], ...]
-    first_touch: tuple[PageGrid, ...]
-    scaling: tuple[Chart, ...]
     patterns: tuple[PagePattern, ...]
-    topics: tuple[PageTopic, ...]
-    latency: tuple[PageGrid, ...]
-    latency_chart: Chart | None
-    routes: tuple[PageGrid, ...]
-    views: Mapping[str, PageView]  # by the anchor of their section
+    topics: tuple[Topic, ...]
+    views: Mapping[str, Sequence[Chart]]  # by the anchor of their section
     warnings: tuple[WarningGroup, ...]
     not_measured: tuple[Reason, ...]
     method: tuple[tuple[str, str], ...]
@@ -154,14 +108,6 @@ class Page:
     @property
     def simulated(self) -> bool:
         return bool(self.mark)
-
-    @property
-    def charts(self) -> tuple[Chart, ...]:
-        """All charts in page order; the template refers to them by index."""
-        of_topics = tuple(chart for topic in self.topics for chart in topic.charts)
-        latency = (self.latency_chart,) if self.latency_chart else ()
-        of_views = tuple(chart for view in self.views.values() for chart in view.charts)
-        return self.curves + self.scaling + of_topics + of_views + latency
 
 
 #: Findings beside the picture of the node.
@@ -189,12 +135,10 @@ def _worded(value: Any) -> Any:
         return tuple(_worded(item) for item in value)
     if isinstance(value, dict):
         return {name: _worded(item) for name, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, (type, Chart)):
+    if isinstance(value, Chart):  # its points are worded where they are made
+        return replace(value, title=_worded(value.title), caption=_worded(value.caption))
+    if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{item.name: _worded(getattr(value, item.name)) for item in fields(value)})
-    if isinstance(value, Chart):
-        return Chart(
-            relabel_as_simulated(value.title, True), relabel_as_simulated(value.caption, True), value.figure
-        )
     return value
 
 
@@ -203,12 +147,7 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
     run.beside = beside
     manifest, found = run.manifest, run.cells
     all_tables = tables(run)
-    walked = curves.over_working_set(found, run.topology, gpu_caches(run))
-    over_size = tuple(charts.over_size(family) for family in curves.over_size(found, run.topology))
-    over_flows = tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items())
     best, first = all_tables.best, headline(run)
-    of_topics = _topics(run, found, len(over_size) + len(over_flows))
-    before = len(over_size) + len(over_flows) + sum(len(topic.charts) for topic in of_topics)
     found_out = findings(run)
     return Page(
         title=_title(run),
@@ -230,11 +169,9 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
         explorer=explorer(run, partial(relabel_as_simulated, simulated=run.simulated)),
         devices=devices(run),
         topology_notes=run.topology.notes,
-        curves=over_size,
+        parts={part.anchor: part for part in _parts(run, all_tables) if part.tables or part.charts},
         best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
         best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
-        first_touch=tuple(page_grid(grid) for grid in all_tables.first_touch),
-        scaling=over_flows,
         patterns=tuple(
             PagePattern(
                 row.cell.record.pattern,
@@ -242,23 +179,51 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
                 row.cell.record.access,
                 row.cell.record.path,
                 format_size(row.cell.record.size_bytes),
-                page_cell(row.cell, "bandwidth", row.cell.peak or row.cell.value),
+                page_cell(row.cell, "bandwidth"),
                 ", ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
                 bandwidth_number(row.whole) if row.whole else "",
                 bandwidth_number(row.beside) if row.beside else "",
             )
             for row in all_tables.patterns
         ),
-        topics=of_topics,
-        latency=tuple(page_grid(grid) for grid in all_tables.latency),
-        latency_chart=charts.over_working_set(*walked) if walked else None,
-        routes=tuple(page_grid(grid) for grid in route_tables(found)),
-        views=_views(run, before),
+        topics=tuple(topics(run, found)),
+        views={anchor: tuple(view(run)) for anchor, view in VIEWS.items()},
         warnings=tuple(all_tables.warnings),
         not_measured=tuple(all_tables.not_measured),
         method=method(run, found),
         manifest=manifest,
     )
+
+
+def _parts(run: Index, all_tables: Tables) -> Iterator[Topic]:
+    """Yields the parts of charts and tables that any run may have."""
+    lead = (
+        "What to see: where a curve turns flat, the link or the engine is the limit; below, a fixed cost. "
+        "One chart per kind of pair and link class, both axes logarithmic: medians over equal pairs with "
+        "their 95 % intervals, and the nominal peak per direction as a dotted line."
+    )
+    over_size = tuple(curves.over_size(run.cells, run.topology))
+    yield Topic("curves", "Bandwidth vs size", lead, charts=over_size)
+    lead = (
+        "The device that first writes a page decides where it is placed. Rows: memory kind; columns: the "
+        "device that touched first."
+    )
+    yield Topic("first-touch", "First touch", lead, tuple(map(result_table, all_tables.first_touch)))
+    lead = "How the sum of concurrent flows grows with the number of devices."
+    yield Topic("scaling", "Scaling", lead, charts=tuple(curves.over_flows(run.cells)))
+    lead = (
+        "One transfer split over several paths: one part takes the direct path; each relay (another GPU) "
+        "forwards a part in pieces through its own memory. The split makes all paths finish together; the "
+        "details of a cell list the parts."
+    )
+    yield Topic("routes", "Routes", lead, tuple(map(result_table, route_tables(run.cells))))
+    lead = (
+        "Time of one dependent load (each address comes from the previous load), for the working set in each "
+        "title. Darker is slower."
+    )
+    walked = curves.over_working_set(run.cells, run.topology, gpu_caches(run))
+    drawn = (walked,) if walked else ()
+    yield Topic("latency", "Latency", lead, tuple(map(result_table, all_tables.latency)), drawn)
 
 
 def _first_evidence(
@@ -281,51 +246,6 @@ def _about(run: Index) -> str:
         moment(str(run.manifest.get("started_at") or "")),
     )
     return ", ".join(part for part in told if part)
-
-
-def _topics(run: RecordedRun, found: Sequence[Result], first: int) -> tuple[PageTopic, ...]:
-    """The topics of a run; `first` is the index of their first chart."""
-    pages: list[PageTopic] = []
-    for topic in topics(run, found):
-        drawn = [charts.of_plot(plot) for plot in topic.plots]
-        plots, exhibits = len(drawn), []
-        for exhibit in topic.exhibits:
-            own = [of_picture(picture) for picture in exhibit.pictures]
-            placed = tuple((chart, first + len(drawn) + number) for number, chart in enumerate(own))
-            drawn += own
-            exhibits.append(
-                PageExhibit(
-                    exhibit.anchor, exhibit.title, exhibit.chips, placed, exhibit.matrices, exhibit.values
-                )
-            )
-        inside = {table.title for exhibit in topic.exhibits for table in exhibit.tables}
-        rest = tuple(table for table in topic.tables if table.title not in inside)
-        pages.append(
-            PageTopic(
-                topic.anchor,
-                topic.title,
-                topic.lead,
-                rest,
-                tuple(drawn),
-                first,
-                plots,
-                tuple(exhibits),
-                topic.chips,
-            )
-        )
-        first += len(drawn)
-    return tuple(pages)
-
-
-def _views(index: Index, first: int) -> dict[str, PageView]:
-    """The views of a run by section; `first` is the index of their first chart."""
-    found: dict[str, PageView] = {}
-    for anchor, view in VIEWS.items():
-        drawn = tuple(view(index))
-        if drawn:
-            found[anchor] = PageView(drawn, first)
-            first += len(drawn)
-    return found
 
 
 def _best(entry: Ranking | None) -> PageBest | None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from byteways.explain.best.representative import RULE
+from byteways.explain.display.chart import Chart
 from byteways.explain.results.summary import RecordedRun, shown
 from byteways.explain.two_runs.wording_comparison import HEADINGS
 from byteways.plan.interfaces import INTERFACES
-from byteways.report.charts import Chart
 from byteways.report.compared import ComparedPage
-from byteways.report.packing import packed, packed_text
+from byteways.report.packing import packed
 from byteways.report.page import Page
 from byteways.report.record_data import record_data
 from byteways.text import visible, visible_data
@@ -37,19 +37,33 @@ def script_json(value: Any) -> str:
     return text
 
 
-class DeferredTexts:
-    """Texts that the page unpacks after its first view, each once: details of cells, and large tables."""
+class Deferred:
+    """What the page unpacks after its first view, each once: details of cells, large tables, and charts."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, int] = {}
+        self._items: dict[str | Chart, int] = {}
 
-    def number(self, text: str) -> int:
-        """Returns the place of a text in `packed`."""
-        return self._texts.setdefault(str(text), len(self._texts))
+    def number(self, item: str | Chart) -> int:
+        """Returns the place of an item in `packed`."""
+        return self._items.setdefault(item if isinstance(item, Chart) else str(item), len(self._items))
 
     def packed(self) -> str:
-        """Returns all texts so far, compressed; '' without any."""
-        return packed(visible_data(list(self._texts))) if self._texts else ""
+        """Returns all items so far, compressed; '' without any."""
+        return packed([_without_defaults(item) for item in self._items]) if self._items else ""
+
+
+def _without_defaults(value: Any) -> Any:
+    """Returns a text, or a chart without what it leaves to the page, as JSON with five significant digits."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, tuple):
+        return [_without_defaults(item) for item in value]
+    if is_dataclass(value):
+        items = ((item.name, getattr(value, item.name), item.default) for item in fields(value))
+        return {name: _without_defaults(own) for name, own, default in items if own != default}
+    return value
 
 
 def packed_records(run: RecordedRun) -> str:
@@ -57,13 +71,12 @@ def packed_records(run: RecordedRun) -> str:
     return packed(record_data(run.manifest, list(map(shown, run.records))))
 
 
-def render(page: Page, records: str, library: str | None = None) -> str:
+def render(page: Page, records: str) -> str:
     """Returns the HTML text.
 
     Args:
         page: What is on it.
         records: From `packed_records`.
-        library: From `packed_library`; None: it is packed here if the page needs it.
     """
     environment = _environment()
     template = environment.get_template("report.html.j2")
@@ -73,17 +86,17 @@ def render(page: Page, records: str, library: str | None = None) -> str:
         rule=RULE,
         style=_asset("page.css"),
         script=_asset("page.js"),
-        curve=_asset("curve.js"),
+        axes=_asset("axes.js"),
+        chart=_asset("chart.js"),
         parts=_asset("parts.js"),
         explore=_asset("explore.js"),
         explorer_json=script_json(page.explorer.data) if page.explorer else "",
-        plotly_packed=(library or packed_library()) if _needs_library(page.charts) else "",
-        charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
         save=_asset("save.js"),
         records=_asset("records.js"),
         records_packed=records,
-        tips=DeferredTexts(),
-        later=DeferredTexts(),
+        tips=Deferred(),
+        later=Deferred(),
+        charts=Deferred(),
     )
 
 
@@ -98,13 +111,12 @@ def render_compared(page: ComparedPage) -> str:
             style=_asset("page.css"),
             own_style=_asset("compared.css"),
             script=_asset("page.js"),
-            curve=_asset("curve.js"),
+            axes=_asset("axes.js"),
+            chart=_asset("chart.js"),
             parts=_asset("parts.js"),
             own_script=_asset("compared.js"),
-            two_runs=_asset("two_runs.js"),
             save=_asset("save.js"),
-            plotly_packed=packed_library() if _needs_library(page.charts) else "",
-            charts_packed=packed([visible_data(chart.figure) for chart in page.charts]),
+            charts=Deferred(),
             map_json=script_json(page.map),
         )
     )
@@ -141,20 +153,3 @@ def _asset(name: str) -> str:
     """Returns an asset; a script without its lines of comment, which no reader of a page needs."""
     text = (resources.files("byteways.report") / "assets" / name).read_text(encoding="utf-8")
     return _COMMENT_LINE.sub("", text) if name.endswith(".js") else text
-
-
-def _needs_library(charts: Sequence[Chart]) -> bool:
-    """Whether the page does not draw all of these charts itself."""
-    return not all("lines" in chart.figure for chart in charts)
-
-
-def packed_library() -> str:
-    """Returns Plotly's script, packed: 1.8 instead of 4.8 MB.
-
-    The page unpacks it when a chart needs it. It is read from the installed package: importing takes 0.3 s.
-    """
-    from importlib.metadata import distribution
-
-    files = distribution("plotly").files or []
-    entry = next(file for file in files if file.name == "plotly.min.js")
-    return packed_text(entry.read_text())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
+from byteways.explain.display.chart import SOFT, TRANSFER_SIZES, Axis, Chart, Point, ReferenceLine, Series
 from byteways.explain.results.selection import (
     PAIR_KINDS,
     WITH_OWN_TABLES,
@@ -14,48 +16,26 @@ from byteways.explain.results.selection import (
     unidirectional,
     variant,
 )
-from byteways.explain.results.summary import Result, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.topology.model import Device, Topology
+from byteways.units import format_bandwidth, format_size
+
+#: A peak this many times the greatest value is not drawn: it would flatten all curves.
+FAR_PEAK = 4.0
+#: Lines of a small chart that are named at their ends, and the most lines of a larger one.
+MOST_DIRECT, MOST_HUBS = 4, 8
+#: What hubs are called together.
+HUBS = {"gpu": "one GPU", "cpu": "one NUMA domain"}
+#: Ratio of bandwidths from which on their axis is logarithmic.
+LOGARITHMIC_FROM = 100.0
 
 
-@dataclass(frozen=True)
-class Point:
-    x: float  # size in bytes, or number of flows
-    value: float
-    low: float
-    high: float
-    cells: int  # number of pooled cells
-
-
-@dataclass(frozen=True)
-class CurveSeries:
-    label: str
-    points: tuple[Point, ...]
-
-
-@dataclass(frozen=True)
-class Family:
-    """Curves of one chart; `peak` in bytes/s if they share one."""
-
-    title: str
-    series: tuple[CurveSeries, ...]
-    peak: float | None = None
-
-
-@dataclass(frozen=True)
-class CacheMark:
-    """A cache size, marked in charts of latency over working set."""
-
-    label: str
-    size_bytes: int
-
-
-def over_size(found: Sequence[Result], topology: Topology) -> list[Family]:
+def over_size(found: Sequence[Result], topology: Topology) -> list[Chart]:
     """Returns a chart per kind of pair and link class, one more for warm caches, and one for options; only
-    series with at least two sizes.
+    series with at least two sizes, and of many those that are fastest at their largest.
     """
-    families = []
+    drawn = []
     grouped = group_by(
         [cell for cell in unidirectional(found) if cell.record.interface not in WITH_OWN_TABLES],
         lambda cell: (
@@ -69,42 +49,79 @@ def over_size(found: Sequence[Result], topology: Topology) -> list[Family]:
     for (name, class_name, warm, options), members in sorted(
         grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2:])
     ):
-        series = tuple(
-            CurveSeries(same.label(), points)
+        series = [
+            Series(same.label(), points)
             for same, some in sorted(group_by(members, variant).items())
-            if len(points := _points(some)) > 1
-        )
+            if len(points := _points(some, 1e9)) > 1
+        ]
         if series:
             peaks = {cell.peak for cell in members if cell.peak}
             parts = PAIR_KINDS[name], class_name, "warm caches" * warm, "with options" * options
             title = ", ".join(part for part in parts if part)
-            families.append(Family(title, series, peaks.pop() if len(peaks) == 1 else None))
-    return families
+            drawn.append(over_size_chart(title, series, peaks.pop() if len(peaks) == 1 else None))
+    return drawn
 
 
-def _points(members: Sequence[Result]) -> tuple[Point, ...]:
+def over_size_chart(title: str, series: Sequence[Series], peak: float | None) -> Chart:
+    """Returns the chart of some interfaces; `peak` in bytes/s if they share one."""
+    fastest = sorted(series, key=lambda one: -one.points[-1].y)[:MOST_DIRECT]
+    chosen = tuple(one for one in series if one in fastest)
+    caption, levels = [], []
+    if peak:
+        greatest = max(point.y for one in series for point in one.points)
+        if peak <= FAR_PEAK * greatest * 1e9:
+            levels.append(ReferenceLine(f"peak {format_bandwidth(peak)}", peak / 1e9))
+        else:
+            caption.append(f"The nominal peak, {format_bandwidth(peak)} per direction, is far above.")
+    if len(chosen) < len(series):
+        caption.append(f"{len(chosen)} of {len(series)} ways, chosen by their figure at the largest size.")
+    return Chart(title, " ".join(caption), TRANSFER_SIZES, Axis("GB/s", "log"), chosen, tuple(levels))
+
+
+def _points(members: Sequence[Result], scale: float) -> tuple[Point, ...]:
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
-    pooled = [(size, pool(some)) for size, some in sorted(by_size.items())]
-    return tuple(Point(size, group.value, group.low, group.high, len(group.cells)) for size, group in pooled)
+    return tuple(result_point(size, pool(some), scale) for size, some in sorted(by_size.items()))
+
+
+def result_point(x: float, result: Result | ResultGroup, scale: float = 1e9) -> Point:
+    """Returns the point of a result with its interval, by default in GB/s."""
+    return Point(x, result.value / scale, result.low / scale, result.high / scale)
+
+
+def rates_over_size(title: str, caption: str, lines: Sequence[Series], unit: str = "GB/s") -> Chart:
+    """Charts bandwidths over size; their axis is logarithmic where a linear one would flatten small ones."""
+    values = [point.y for line in lines for point in line.points]
+    wide = max(values) > LOGARITHMIC_FROM * min(values)
+    return Chart(title, caption, TRANSFER_SIZES, Axis(unit, "log" if wide else "linear"), tuple(lines))
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """Sums over 1 … n flows of the same kind, with the multiples of a single flow."""
+class Fans:
+    """Sums over 1 … n flows of the same kind, in GB/s; the first may be a single flow."""
 
-    title: str
+    hub: str
+    name: str  # with {} for the hub
     size_bytes: int
     points: tuple[Point, ...]
 
+    def series(self) -> Series:
+        return Series(self.name.format(self.hub), self.points)
 
-def over_flows(found: Sequence[Result]) -> dict[str, list[Scaling]]:
-    """Returns fans of growing width at their largest size, by kind of hub; only those with two widths."""
+
+def over_flows(found: Sequence[Result]) -> list[Chart]:
+    """Returns a chart for each kind of hub: fans of growing width at their largest size, of two widths at
+    least.
+    """
+    hubs = group_by(_fans(found), lambda one: "GPUs" if one.hub.startswith("gpu") else "the host")
+    return [over_flows_chart(hub, some) for hub, some in hubs.items()]
+
+
+def _fans(found: Sequence[Result]) -> Iterator[Fans]:
     fans = [cell for cell in found if cell.record.pattern in ("fan-in", "fan-out")]
     singles = group_by(
         [cell for cell in unidirectional(found) if cell.record.cache == "cold"],
         lambda cell: (cell.variant, cell.record.size_bytes),
     )
-    chosen: dict[str, list[Scaling]] = {}
     for (pattern, hub, other, same), members in group_by(fans, _fan_key).items():
         size = max(cell.record.size_bytes for cell in members)
         widths = group_by(
@@ -117,18 +134,50 @@ def over_flows(found: Sequence[Result]) -> dict[str, list[Scaling]]:
             points[1] = pool(alone)
         if len(points) < 2:
             continue
-        ends = f"{_plural(other)} to {hub}" if pattern == "fan-in" else f"{hub} to {_plural(other)}"
-        chosen.setdefault("GPUs" if hub.startswith("gpu") else "the host", []).append(
-            Scaling(
-                f"{ends}: {same.label()}",
-                size,
-                tuple(
-                    Point(width, group.value, group.low, group.high, len(group.cells))
-                    for width, group in sorted(points.items())
-                ),
+        ends = f"{_plural(other)} to {{}}" if pattern == "fan-in" else f"{{}} to {_plural(other)}"
+        made = tuple(result_point(width, group) for width, group in sorted(points.items()))
+        yield Fans(hub, f"{ends}: {same.label()}", size, made)
+
+
+def over_flows_chart(hub: str, fans: Sequence[Fans]) -> Chart:
+    """Charts sums over the number of concurrent flows, with the multiple of one flow for comparison."""
+    shown = fans if len(fans) <= MOST_HUBS else _over_hubs(fans)
+    series = [one.series() for one in shown]
+    widest = max(point.x for one in fans for point in one.points)
+    single = [one.points[0].y for one in fans if one.points[0].x == 1]
+    if single:
+        ends = Point(1, max(single)), Point(widest, max(single) * widest)
+        label = "multiples of one flow alone"
+        series.append(Series(label, ends, colour=SOFT, dash="dotted", symbol="none"))
+    sizes = sorted({one.size_bytes for one in fans})
+    caption = (
+        f"Sum over all flows in their common window, {', '.join(map(format_size, sizes))} each. A line "
+        "that falls below the dotted one has reached a shared bottleneck."
+    )
+    if shown != fans:
+        caption += " A line is the median over its hubs, its band their range."
+    title = f"Sum over the number of flows, to and from {hub}"
+    return Chart(title, caption, Axis("concurrent flows", unit="count"), Axis("GB/s in total"), tuple(series))
+
+
+def _over_hubs(fans: Sequence[Fans]) -> list[Fans]:
+    """Returns one line for all hubs of a kind: medians, over the range of their intervals."""
+    alike = group_by(fans, lambda one: (one.name, HUBS[one.hub[:3]], one.size_bytes))
+    pooled = []
+    for (name, hub, size), members in sorted(alike.items()):
+        at = [{point.x: point for point in one.points} for one in members]
+        shared = [[one[x] for one in at] for x in sorted(at[0]) if all(x in one for one in at)]
+        medians = tuple(
+            Point(
+                points[0].x,
+                median(point.y for point in points),
+                min(point.low or point.y for point in points),
+                max(point.high or point.y for point in points),
             )
+            for points in shared
         )
-    return chosen
+        pooled += [Fans(hub, name, size, medians)] if medians else []
+    return pooled
 
 
 def _plural(stem: str) -> str:
@@ -150,7 +199,7 @@ def _one_of(cell: Result, pattern: str, hub: str, other: str) -> bool:
 
 def over_working_set(
     found: Sequence[Result], topology: Topology, gpu_caches: Mapping[str, int]
-) -> tuple[Family, tuple[CacheMark, ...]] | None:
+) -> Chart | None:
     """Returns the latency of a dependent load, a series per executor and memory; None without two sizes.
 
     Args:
@@ -161,17 +210,26 @@ def over_working_set(
     both = len({cell.record.cache for cell in chases(found)}) > 1
     by_place = group_by(chases(found), lambda cell: _place(cell, both))
     series = tuple(
-        CurveSeries(label, points) for label, some in by_place.items() if len(points := _points(some)) > 1
+        Series(label, points) for label, some in by_place.items() if len(points := _points(some, 1)) > 1
     )
     if not series:
         return None
     walked = {cell.record.executor for cell in chases(found)}
-    return Family("Load latency vs working set", series), cache_marks(
-        [device for device in topology.devices if device.name in walked], gpu_caches
+    sizes = [point.x for one in series for point in one.points]
+    caches = cache_marks([device for device in topology.devices if device.name in walked], gpu_caches)
+    inside = tuple(
+        replace(mark, label=f"{mark.label} {format_size(round(mark.at))}")
+        for mark in caches
+        if min(sizes) < mark.at < max(sizes)
     )
+    caption = "One dependent load along a random cycle; the band is the 95 % interval."
+    if inside:
+        caption += " Dotted lines: cache sizes of the executors."
+    x, y = replace(TRANSFER_SIZES, label="working set"), Axis("time of a load", "log", "ns")
+    return Chart("Load latency vs working set", caption, x, y, series, marks=inside)
 
 
-def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tuple[CacheMark, ...]:
+def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tuple[ReferenceLine, ...]:
     """Returns the caches of these devices by size; equal ones of several devices once."""
     owners: dict[tuple[str, int], list[str]] = {}
     for device in walkers:
@@ -185,8 +243,8 @@ def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tup
     marks = []
     for (name, size_bytes), names in owners.items():
         stem = names[0].rstrip("0123456789").upper()
-        marks.append(CacheMark(f"{names[0] if len(names) == 1 else stem} {name}", size_bytes))
-    return tuple(sorted(marks, key=lambda mark: mark.size_bytes))
+        marks.append(ReferenceLine(f"{names[0] if len(names) == 1 else stem} {name}", size_bytes))
+    return tuple(sorted(marks, key=lambda mark: mark.at))
 
 
 def _place(cell: Result, named: bool) -> str:

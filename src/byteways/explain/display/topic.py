@@ -1,4 +1,4 @@
-"""A topic: tables and plots on one question, a section of the report and of `byteways show`, as data.
+"""A topic: tables and charts on one question, a section of the report and of `byteways show`, as data.
 
 A function in explain/subjects builds each topic from the records. Report and terminal render all topics
 alike, so a new topic needs neither template nor printer. A topic without data is not shown.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from byteways.explain.display.picture import Chip, Picture
+from byteways.explain.display.chart import Chart
 from byteways.explain.results.summary import RecordedRun, Result
 
 
@@ -36,57 +36,24 @@ class TopicTable:
 
 
 @dataclass(frozen=True)
-class PlotPoint:
-    """`low`..`high`: the 95 % interval of `y`, or the range over rounds. `text` is the tooltip."""
+class Chip:
+    """A verdict on a claim that rests on values of a figure; `kind` and `sign` tell verdicts apart."""
 
-    x: float
-    y: float
-    low: float
-    high: float
-    text: str
-
-
-@dataclass(frozen=True)
-class PlotLine:
-    """`published`: values of a source, drawn as markers without a line; not measured by this run."""
-
-    label: str
-    points: tuple[PlotPoint, ...]
-    published: bool = False
-
-
-@dataclass(frozen=True)
-class ReferenceLine:
-    """A reference line: a peak, or the size of a cache."""
-
-    label: str
-    at: float
-
-
-@dataclass(frozen=True)
-class Plot:
-    """Lines on common axes, in the units of their labels. `x_sizes`: x is in bytes."""
-
-    title: str
-    caption: str
-    x_label: str
-    y_label: str
-    lines: tuple[PlotLine, ...]
-    x_sizes: bool = False
-    x_log: bool = False
-    y_log: bool = False
-    levels: tuple[ReferenceLine, ...] = ()  # of y
-    places: tuple[ReferenceLine, ...] = ()  # of x
+    verdict: str
+    kind: str  # good, bad or open
+    sign: str
+    claim: str
+    details: str
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A figure of a publication: its verdicts, its pictures or matrices, and its values as tables."""
+    """A figure of a publication: its verdicts, its charts or matrices, and its values as tables."""
 
     anchor: str
     title: str
     chips: tuple[Chip, ...]
-    pictures: tuple[Picture, ...]
+    charts: tuple[Chart, ...]
     matrices: tuple[TopicTable, ...]
     values: tuple[TopicTable, ...]  # shown folded
     tables: tuple[
@@ -102,10 +69,16 @@ class Topic:
     title: str
     lead: str
     tables: tuple[TopicTable, ...] = ()
-    plots: tuple[Plot, ...] = ()
+    charts: tuple[Chart, ...] = ()
     #: On a page these show some of the tables, which a terminal prints in their place.
     exhibits: tuple[Exhibit, ...] = ()
     chips: tuple[Chip, ...] = ()
+
+    @property
+    def other_tables(self) -> tuple[TopicTable, ...]:
+        """The tables that no exhibit shows."""
+        shown = {table.title for exhibit in self.exhibits for table in exhibit.tables}
+        return tuple(table for table in self.tables if table.title not in shown)
 
 
 #: Builds a topic from a run and its cells; returns None if the run has no data for it.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from byteways.explain.display.picture import BAND
 from byteways.explain.display.topic import TopicTable
 from byteways.explain.studies.outcome import FigureOutcome
+from byteways.explain.studies.pictures import BAND
 from byteways.explain.studies.references import listed
 from byteways.explain.studies.rows import ValueRow
 from byteways.units import format_size

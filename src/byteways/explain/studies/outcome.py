@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from byteways.errors import BytewaysError
+from byteways.explain.display.chart import ReferenceLine
 from byteways.explain.display.curves import cache_marks
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, gpu_caches
@@ -67,7 +68,7 @@ class StudyOutcome:
     figures: tuple[FigureOutcome, ...]
     verdicts: tuple[Verdict, ...]
     fitted: str  # how many numbers of the machine model are fitted to this work; '' if none
-    caches: tuple[tuple[str, int], ...] = ()  # of this machine, by name, in bytes
+    caches: tuple[ReferenceLine, ...] = ()  # of this machine
 
     @property
     def counts(self) -> dict[str, int]:
@@ -119,7 +120,6 @@ def compare(study: Study, run: RecordedRun, beside: RecordedRun | None = None) -
     fitting = fitting_of(study, run.manifest)
     alone = Sheet(study, run)
     verdicts = tuple(judge(claim, alone, fitting) for claim in study.claims)
-    marks = cache_marks(run.topology.devices, gpu_caches(run))
     return StudyOutcome(
         study,
         subject(run.manifest),
@@ -129,7 +129,7 @@ def compare(study: Study, run: RecordedRun, beside: RecordedRun | None = None) -
         ),
         verdicts,
         fitting.words if fitting else "",
-        tuple((mark.label, mark.size_bytes) for mark in marks),
+        cache_marks(run.topology.devices, gpu_caches(run)),
     )
 
 

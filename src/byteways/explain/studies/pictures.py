@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from byteways.explain.display.picture import Label, Panel, Picture, SeriesStroke, Spot
+from byteways.explain.display.chart import (
+    FILLED,
+    INK,
+    Axis,
+    Chart,
+    Panel,
+    Point,
+    ReferenceLine,
+    Series,
+    ratio_axis,
+)
 from byteways.explain.studies.numbers import number
 from byteways.explain.studies.outcome import FigureOutcome, StudyOutcome
 from byteways.explain.studies.rows import ValueRow
 from byteways.studies.drawing import Drawing, DrawnValue, Track, methods_of
 from byteways.units import format_size
 
-#: Part of a group's width that its bars take.
-FILLED = 0.8
-#: Words of the scales in axis titles.
-_SCALE = {"log": ", logarithmic", "linear": ""}
+#: Part by which a ratio may differ from 1 within the band that is drawn around it.
+BAND = 0.1
+#: Markers of published values, by system.
+PUBLISHED = ("circle", "diamond", "square", "triangle-up")
+#: Axes of ours over published go no further than this from 1, where most ratios are within.
+FARTHEST_RATIO = 2.0
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """The values of one series: ours, and the published ones by system. The colour belongs to the method."""
+
+    name: str
+    colour: int
+    dash: str
+    ours: tuple[Point, ...]
+    published: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
+    trend: tuple[Point, ...] = ()  # of a straight line through `ours`
 
 
 def colours_of(outcome: StudyOutcome) -> dict[str, int]:
@@ -23,8 +47,8 @@ def colours_of(outcome: StudyOutcome) -> dict[str, int]:
     return methods_of([figure.drawing for figure in outcome.study.figures])
 
 
-def pictures(one: FigureOutcome, outcome: StudyOutcome, colours: Mapping[str, int]) -> list[Picture]:
-    """Returns the pictures of a figure: one for each scale of y, and for groups of bars with their own axis.
+def charts_of(one: FigureOutcome, outcome: StudyOutcome, colours: Mapping[str, int]) -> list[Chart]:
+    """Returns the charts of a figure: one for each scale of y, and for groups of bars with their own axis.
 
     A figure without any value, and one that is a matrix, has none.
     """
@@ -33,38 +57,69 @@ def pictures(one: FigureOutcome, outcome: StudyOutcome, colours: Mapping[str, in
         return []
     words = "simulated" if outcome.mark else "measured"
     made = make(one, words, colours, outcome.caches)
-    return [picture for picture in made if any(stroke.ours or stroke.published for stroke in picture.strokes)]
+    return [chart for chart in made if any(series.points for series in chart.series)]
 
 
 def _lines(
-    one: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[tuple[str, int]]
-) -> Iterator[Picture]:
+    one: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[ReferenceLine]
+) -> Iterator[Chart]:
     """Yields the curves once for each scale of y."""
     drawing, unit = one.figure.drawing, one.figure.unit
     strokes = [_curve(track, one, words, colours) for track in drawing.tracks]
-    sizes = [spot.x for stroke in strokes for spot in _spots(stroke)]
-    marks = [Label(mark.label, mark.at) for mark in drawing.marks]
-    marks += [Label(f"{name} {format_size(size)}", size) for name, size in caches if drawing.caches]
-    marks = [mark for mark in marks if sizes and min(sizes) < mark.at < max(sizes)]
+    sizes = [point.x for stroke in strokes for point in _all_points(stroke)]
+    marks = [ReferenceLine(mark.label, mark.at) for mark in drawing.marks]
+    if drawing.caches:
+        marks += [replace(mark, label=f"{mark.label} {format_size(round(mark.at))}") for mark in caches]
+    systems = _systems(strokes)
     for scale in drawing.y:
         x_scale = drawing.x if len(drawing.y) == 1 else scale  # of several, each has one scale on both axes
-        yield Picture(
-            "lines",
+        yield Chart(
             _title(one) + (f", {scale}" if len(drawing.y) > 1 else ""),
             _caption(one, strokes, words),
-            "size",
-            f"{_unit(unit)}{_SCALE[scale]}",
-            x_scale,
-            scale,
-            tuple(_trend(stroke) for stroke in strokes) if drawing.trends else tuple(strokes),
-            tuple(_below(one, strokes, drawing, words)),
-            words,
-            levels=tuple(Label(level.label, level.at) for level in drawing.levels),
-            marks=tuple(marks),
+            Axis("size", x_scale, "bytes"),
+            Axis(_unit(unit), scale),
+            tuple(_series(map(_trend, strokes) if drawing.trends else strokes, systems)),
+            tuple(ReferenceLine(level.label, level.at) for level in drawing.levels),
+            tuple(mark for mark in marks if sizes and min(sizes) < mark.at < max(sizes)),
+            tuple(_below(one, strokes, drawing, systems)),
         )
 
 
-def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, int]) -> SeriesStroke:
+def _systems(strokes: Iterable[Stroke]) -> list[str]:
+    return list(dict.fromkeys(system for stroke in strokes for system in stroke.published))
+
+
+def _series(
+    strokes: Iterable[Stroke], systems: Sequence[str], kind: str = "", width: float = 0.0
+) -> Iterator[Series]:
+    """Yields ours, their trends, and the published values as open markers, named by system in the legend."""
+    for stroke in strokes:
+        if stroke.ours or stroke.published:
+            yield Series(stroke.name, stroke.ours, kind, stroke.colour, stroke.dash, width=width)
+        if stroke.trend:
+            yield Series("", stroke.trend, "", stroke.colour, "dashed", "none", stroke.name)
+        # On a bar of its own colour an open marker is drawn in the colour of the text.
+        yield from _marks(stroke, systems, INK if kind == "bars" else stroke.colour, is_open=True)
+    for system in systems:
+        yield Series(_published(system), (), "points", INK, symbol=_symbol(system, systems))
+
+
+def _marks(stroke: Stroke, systems: Sequence[str], colour: int, *, is_open: bool) -> Iterator[Series]:
+    for system, points in stroke.published.items():
+        shown = tuple(replace(point, open=is_open) for point in points)
+        label, symbol = _published(system), _symbol(system, systems)
+        yield Series(label, shown, "points", colour, symbol=symbol, group=stroke.name)
+
+
+def _published(system: str) -> str:
+    return f"published, {system}" if system else "published"
+
+
+def _symbol(system: str, systems: Sequence[str]) -> str:
+    return PUBLISHED[systems.index(system) % len(PUBLISHED)] if system in systems else PUBLISHED[0]
+
+
+def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, int]) -> Stroke:
     (cell,) = track.cells
     unit = one.figure.unit
     rows = _rows_of(cell, one)
@@ -80,53 +135,47 @@ def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, i
     )
     best = max((value for _, value in ours), default=0.0)
     peak = next((size for size, value in ours if value == best), None)
-    spots = tuple(
-        Spot(
+    points = tuple(
+        Point(
             size,
             value,
-            f"{format_size(size)}: {_said(value, unit)}, {words}",
+            text=f"{format_size(size)}: {_said(value, unit)}, {words}",
             label=number(value, unit) if one.figure.drawing.maxima and size == peak else "",
         )
         for size, value in ours
     )
-    return SeriesStroke(
+    return Stroke(
         track.name,
-        track.method,
         colours[track.method],
         track.dash,
-        spots,
+        points,
         _by_system(rows, unit, lambda row: float(row.size_bytes or 0)),
     )
 
 
 def _bars(
-    one: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[tuple[str, int]]
-) -> Iterator[Picture]:
-    """Yields the bars, and those of groups with an axis of their own in a picture beside it."""
+    one: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[ReferenceLine]
+) -> Iterator[Chart]:
+    """Yields the bars, and those of groups with an axis of their own in a chart beside it."""
     drawing = one.figure.drawing
     beside = tuple(group for group in drawing.groups if group not in drawing.apart)
     for groups in (beside, *((group,) for group in drawing.apart)):
         strokes, width = _grouped(one, groups, words, colours)
-        yield Picture(
-            "bars",
+        systems = _systems(strokes)
+        yield Chart(
             _title(one) + (f", {groups[0]}" if drawing.apart and groups is not beside else ""),
             _caption(one, strokes, words),
-            "",
-            f"{_unit_of(one)}{_SCALE[drawing.y[0]]}",
-            "linear",
-            drawing.y[0],
-            tuple(strokes),
-            tuple(_below(one, strokes, drawing, words)),
-            words,
-            groups=groups,
-            levels=tuple(Label(level.label, level.at) for level in drawing.levels),
-            width=width,
+            Axis(names=groups),
+            Axis(_unit_of(one), drawing.y[0]),
+            tuple(_series(strokes, systems, "bars", width)),
+            tuple(ReferenceLine(level.label, level.at) for level in drawing.levels),
+            below=tuple(_below(one, strokes, drawing, systems)),
         )
 
 
 def _grouped(
     one: FigureOutcome, groups: Sequence[str], words: str, colours: Mapping[str, int]
-) -> tuple[list[SeriesStroke], float]:
+) -> tuple[list[Stroke], float]:
     """Returns the bars of some groups, side by side around whole numbers, and their width."""
     drawing, unit = one.figure.drawing, _unit_of(one)
     count = 1 if drawing.alone else len(drawing.tracks)
@@ -134,8 +183,8 @@ def _grouped(
     first: dict[str, float] = {}  # ours of the first series by group
     strokes = []
     for index, track in enumerate(drawing.tracks):
-        ours: list[Spot] = []
-        published: dict[str, tuple[Spot, ...]] = {}
+        ours: list[Point] = []
+        published: dict[str, tuple[Point, ...]] = {}
         for at, group in enumerate(groups):
             if drawing.alone and group != track.name:
                 continue
@@ -148,12 +197,10 @@ def _grouped(
                 name = f"{group}, {track.name}" if count > 1 else group
                 text = f"{name}: {_said(found.ours, unit)}, {_words(words, rows)}"
                 label = _label(found, first.setdefault(group, found.ours), drawing, index)
-                ours.append(Spot(x, found.ours, text, label=label))
-            for system, spots in _by_system(rows, unit, lambda _, x=x: x).items():  # type: ignore[misc]
-                published[system] = (*published.get(system, ()), *spots)
-        strokes.append(
-            SeriesStroke(track.name, track.method, colours[track.method], track.dash, tuple(ours), published)
-        )
+                ours.append(Point(x, found.ours, text=text, label=label))
+            for system, points in _by_system(rows, unit, lambda _, x=x: x).items():  # type: ignore[misc]
+                published[system] = (*published.get(system, ()), *points)
+        strokes.append(Stroke(track.name, colours[track.method], track.dash, tuple(ours), published))
     return strokes, width
 
 
@@ -166,13 +213,13 @@ def _label(row: ValueRow, first: float, drawing: Drawing, index: int) -> str:
 
 
 def _tiles(
-    one: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[tuple[str, int]]
-) -> Iterator[Picture]:
+    one: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[ReferenceLine]
+) -> Iterator[Chart]:
     """Yields the map of the best methods: a square at every size, several where methods are alike."""
     drawing = one.figure.drawing
     groups = tuple(contest.name for contest in one.figure.contests)
     units = {contest.name: contest.unit for contest in one.figure.contests}
-    spots: dict[str, list[Spot]] = {track.name: [] for track in drawing.tracks}
+    points: dict[str, list[Point]] = {track.name: [] for track in drawing.tracks}
     track_of = {cell.line: track.name for track in drawing.tracks for cell in track.cells}
     for row in one.rows:
         if row.ours is None or row.size_bytes is None:
@@ -183,17 +230,17 @@ def _tiles(
             alike = f" ({len(known)} alike)" if len(known) > 1 else ""
             said = f"{format_size(row.size_bytes)}, {row.group}: {name}{alike}"
             text = f"{said}, {_said(row.ours, units[row.group])}, {words}"
-            spots[track_of[name]].append(Spot(row.size_bytes, groups.index(row.group) + offset, text))
-    strokes = tuple(
-        SeriesStroke(track.name, track.method, colours[track.method], track.dash, tuple(spots[track.name]))
+            points[track_of[name]].append(Point(row.size_bytes, groups.index(row.group) + offset, text=text))
+    series = tuple(
+        Series(track.name, tuple(points[track.name]), "points", colours[track.method], symbol="square")
         for track in drawing.tracks
-        if spots[track.name]
+        if points[track.name]
     )
     caption = (
         f"Each square is the method that is the best at its size, {words}; squares above each other are "
         "methods whose intervals overlap. Published as a drawing without numbers."
     )
-    yield Picture("tiles", _title(one), caption, "size", "", "log", "linear", strokes, (), words, groups)
+    yield Chart(_title(one), caption, Axis("size", "log", "bytes"), Axis(names=groups), series)
 
 
 def _tied(joined: str, names: Mapping[str, object]) -> list[str]:
@@ -224,9 +271,9 @@ def _rows_of(cell: DrawnValue, one: FigureOutcome) -> list[ValueRow]:
 
 def _by_system(
     rows: Sequence[ValueRow], unit: str, x: Callable[[ValueRow], float]
-) -> dict[str, tuple[Spot, ...]]:
+) -> dict[str, tuple[Point, ...]]:
     """Returns the published values by the system that they were measured on."""
-    found: dict[str, list[Spot]] = {}
+    found: dict[str, list[Point]] = {}
     for row in rows:
         if row.published is None or (unit != "×" and row.size_bytes is None):
             continue
@@ -234,83 +281,96 @@ def _by_system(
         low, high = row.published_range or (None, None)
         told = f"{about}{_said(row.published, unit)}, published{f', {row.system}' if row.system else ''}"
         text = f"{format_size(row.size_bytes)}: {told}" if row.size_bytes else told
-        found.setdefault(row.system, []).append(Spot(x(row), row.published, text, low, high))
-    return {system: tuple(spots) for system, spots in found.items()}
+        found.setdefault(row.system, []).append(Point(x(row), row.published, low, high, text))
+    return {system: tuple(points) for system, points in found.items()}
 
 
 def _below(
-    one: FigureOutcome, strokes: Sequence[SeriesStroke], drawing: Drawing, words: str
+    one: FigureOutcome, strokes: Sequence[Stroke], drawing: Drawing, systems: Sequence[str]
 ) -> Iterator[Panel]:
     """Yields the panels below: ours over published, and the quotients that the source draws."""
-    ratios = [made for stroke in strokes if (made := _ratio(stroke, words)).published]
-    if ratios:
-        yield Panel("ratio", tuple(ratios), band=True)
-    named = {stroke.name: stroke for stroke in strokes}
-    quotients = [
-        made
-        for against in drawing.against
-        if (made := _quotient(against.name, named[against.of], named[against.to])).ours or made.published
+    ratios = [
+        series
+        for stroke in strokes
+        for series in _marks(_ratio(stroke), systems, stroke.colour, is_open=False)
     ]
-    if quotients:
-        yield Panel(quotients[0].name if len(quotients) == 1 else "ratio", tuple(quotients), band=False)
+    at_one = (ReferenceLine("", 1.0),)
+    if ratios:
+        band = round(1 - BAND, 3), round(1 + BAND, 3)
+        yield Panel(ratio_axis("ratio", ratios, FARTHEST_RATIO), tuple(ratios), at_one, band)
+    named = {stroke.name: stroke for stroke in strokes}
+    quotients = [_quotient(each.name, named[each.of], named[each.to]) for each in drawing.against]
+    made = [series for each in quotients for series in _quotient_series(each)]
+    if made:
+        names = [each.name for each in quotients if each.ours or each.published]
+        label = names[0] if len(names) == 1 else "ratio"
+        yield Panel(ratio_axis(label, made), tuple(made), at_one)
 
 
-def _ratio(stroke: SeriesStroke, words: str) -> SeriesStroke:
+def _quotient_series(quotient: Stroke) -> Iterator[Series]:
+    if quotient.ours:
+        group = quotient.name
+        yield Series("", quotient.ours, "", quotient.colour, quotient.dash, group=group)
+    yield from _marks(quotient, (), quotient.colour, is_open=True)
+
+
+def _ratio(stroke: Stroke) -> Stroke:
     """Returns ours over published at every published value; over the nearer end of a range."""
-    mine = {spot.x: spot.y for spot in stroke.ours}
-    found: dict[str, tuple[Spot, ...]] = {}
-    for system, spots in stroke.published.items():
+    mine = {point.x: point.y for point in stroke.ours}
+    found: dict[str, tuple[Point, ...]] = {}
+    for system, points in stroke.published.items():
         made = []
-        for spot in spots:
-            ours = mine.get(spot.x)
-            beside = spot.y
-            if ours is not None and spot.low is not None and spot.high is not None:
-                beside = min(max(ours, spot.low), spot.high)
+        for point in points:
+            ours = mine.get(point.x)
+            beside = point.y
+            if ours is not None and point.low is not None and point.high is not None:
+                beside = min(max(ours, point.low), point.high)
             if ours is not None and beside:
-                text = f"{stroke.name}: {ours / beside:.3g} × published; {spot.text}"
-                made.append(Spot(spot.x, ours / beside, text))
+                text = f"{ours / beside:.3g} × published; {point.text}"
+                made.append(Point(point.x, ours / beside, text=text))
         if made:
             found[system] = tuple(made)
     return replace(stroke, ours=(), published=found, trend=())
 
 
-def _quotient(name: str, above: SeriesStroke, below: SeriesStroke) -> SeriesStroke:
+def _quotient(name: str, above: Stroke, below: Stroke) -> Stroke:
     """Returns the quotient of two curves at the sizes of both: ours, and of values published at one size."""
-    lower = {spot.x: spot.y for spot in below.ours}
-    ours = tuple(_over(name, spot, lower[spot.x]) for spot in above.ours if lower.get(spot.x))
-    under = {spot.x: spot.y for spots in below.published.values() for spot in spots}
+    lower = {point.x: point.y for point in below.ours}
+    ours = tuple(_over(point, lower[point.x]) for point in above.ours if lower.get(point.x))
+    under = {point.x: point.y for points in below.published.values() for point in points}
     told = tuple(
-        _over(f"{name}, published", spot, under[spot.x])
-        for spots in above.published.values()
-        for spot in spots
-        if under.get(spot.x)
+        _over(point, under[point.x], ", published")
+        for points in above.published.values()
+        for point in points
+        if under.get(point.x)
     )
-    return SeriesStroke(name, name, above.colour, "solid", ours, {"": told} if told else {})
+    return Stroke(name, above.colour, "solid", ours, {"": told} if told else {})
 
 
-def _over(name: str, spot: Spot, under: float) -> Spot:
-    return Spot(spot.x, spot.y / under, f"{format_size(round(spot.x))}: {name} {spot.y / under:.3f}")
+def _over(point: Point, under: float, words: str = "") -> Point:
+    text = f"{format_size(round(point.x))}: {point.y / under:.3f}{words}"
+    return Point(point.x, point.y / under, text=text)
 
 
-def _trend(stroke: SeriesStroke) -> SeriesStroke:
+def _trend(stroke: Stroke) -> Stroke:
     """Adds the straight line, time = a + b × size, that minimizes the squares of relative deviations."""
     if len(stroke.ours) < 3:
         return stroke
-    weights = [1 / spot.y**2 for spot in stroke.ours]
-    xs, ys = [spot.x for spot in stroke.ours], [spot.y for spot in stroke.ours]
+    weights = [1 / point.y**2 for point in stroke.ours]
+    xs, ys = [point.x for point in stroke.ours], [point.y for point in stroke.ours]
     total = sum(weights)
     x_mean = sum(w * x for w, x in zip(weights, xs, strict=True)) / total
     y_mean = sum(w * y for w, y in zip(weights, ys, strict=True)) / total
     spread = sum(w * (x - x_mean) ** 2 for w, x in zip(weights, xs, strict=True))
     slope = sum(w * (x - x_mean) * (y - y_mean) for w, x, y in zip(weights, xs, ys, strict=True)) / spread
-    line = [(x, y_mean + slope * (x - x_mean)) for x in xs]
-    return replace(stroke, trend=tuple((x, y) for x, y in line if y > 0))
+    line = (Point(x, y_mean + slope * (x - x_mean)) for x in xs)
+    return replace(stroke, trend=tuple(point for point in line if point.y > 0))
 
 
-def _spots(stroke: SeriesStroke) -> Iterator[Spot]:
+def _all_points(stroke: Stroke) -> Iterator[Point]:
     yield from stroke.ours
-    for spots in stroke.published.values():
-        yield from spots
+    for points in stroke.published.values():
+        yield from points
 
 
 def _title(one: FigureOutcome) -> str:
@@ -329,7 +389,7 @@ def _said(value: float, unit: str) -> str:
     return f"{number(value, unit)} {'×' if unit == '×' else _unit(unit)}"
 
 
-def _caption(one: FigureOutcome, strokes: Sequence[SeriesStroke], words: str) -> str:
+def _caption(one: FigureOutcome, strokes: Sequence[Stroke], words: str) -> str:
     """Says what lines and markers are, and where the source has no numbers."""
     plot = "Bars" if one.figure.drawing.plot == "bars" else "Lines"
     told = any(stroke.published for stroke in strokes)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from byteways.explain.display.picture import Chip, Picture
-from byteways.explain.display.topic import Exhibit, Topic, TopicTable
+from byteways.explain.display.chart import Chart
+from byteways.explain.display.topic import Chip, Exhibit, Topic, TopicTable
 from byteways.explain.studies.claims import Verdict
 from byteways.explain.studies.matrices import matrices
 from byteways.explain.studies.numbers import number, size_of
 from byteways.explain.studies.outcome import FigureOutcome, StudyOutcome
-from byteways.explain.studies.pictures import colours_of, pictures
+from byteways.explain.studies.pictures import charts_of, colours_of
 from byteways.explain.studies.rows import ValueRow
 from byteways.explain.studies.scaled import in_drawn_unit
 from byteways.explain.studies.verdicts import BUILT_IN, SHOWN
@@ -32,7 +32,7 @@ def topic_of(outcome: StudyOutcome) -> Topic:
         f"Our values are {statistic_of(study)}, as in the source. {study.timing}.",
         (_claims(outcome), *(table for some in tables for table in some), *_about(study)),
         exhibits=tuple(
-            _exhibit(one, some, pictures(one, outcome, colours))
+            _exhibit(one, some, charts_of(one, outcome, colours))
             for one, some in zip(map(in_drawn_unit, outcome.figures), tables, strict=True)
             if some
         ),
@@ -40,8 +40,8 @@ def topic_of(outcome: StudyOutcome) -> Topic:
     )
 
 
-def _exhibit(one: FigureOutcome, tables: Sequence[TopicTable], drawn: Sequence[Picture]) -> Exhibit:
-    """Returns a figure as its source draws it: its pictures, or its matrices side by side."""
+def _exhibit(one: FigureOutcome, tables: Sequence[TopicTable], drawn: Sequence[Chart]) -> Exhibit:
+    """Returns a figure as its source draws it: its charts, or its matrices side by side."""
     grids: Sequence[TopicTable] = ()
     if one.figure.drawing.plot == "matrix":
         grids = tables if one.figure.kind == "hops" else matrices(one, "", drawn=True)

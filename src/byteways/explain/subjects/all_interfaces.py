@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from byteways.explain.display.topic import Plot, PlotLine, Topic
+from byteways.explain.display.chart import Chart, Series
+from byteways.explain.display.curves import rates_over_size, result_point
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, between_ranks, kind, uses_ipc
 from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
-from byteways.explain.subjects.ranks import is_wide, library, point
+from byteways.explain.subjects.ranks import library
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.plan.options import STAGING
 from byteways.plan.pitched_rows import moves_rows
@@ -31,12 +33,12 @@ _OPTIONS = (STAGING.name,)
 def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     """Returns the topic; None unless a process and ranks moved the same bytes."""
     index = Index.of(run)
-    plots = [
-        _plot(index, some)
+    charts = [
+        _chart(index, some)
         for some in group_by(filter(_is_plain, found), lambda cell: _bytes_moved(index, cell)).values()
         if len({between_ranks(cell) for cell in some}) > 1
     ]
-    drawn = sorted(filter(None, plots), key=lambda plot: plot.title)
+    drawn = sorted(filter(None, charts), key=lambda chart: chart.title)
     return (
         Topic("all-interfaces", "All interfaces by pattern", INTRODUCTION, (), tuple(drawn))
         if drawn
@@ -69,24 +71,22 @@ def _memory(name: str) -> str:
     return "device" if name == "ipc" else name
 
 
-def _plot(index: Index, cells: Sequence[Result]) -> Plot | None:
+def _chart(index: Index, cells: Sequence[Result]) -> Chart | None:
     """Returns bandwidth over size, a line per interface with two sizes; None unless both sides have one."""
-    lines: list[PlotLine] = []
+    lines: list[Series] = []
     sides: set[bool] = set()
     for label, some in sorted(group_by(cells, _label).items(), key=lambda entry: _order(entry[1][0])):
         sizes = group_by(some, lambda cell: cell.record.size_bytes)
         if len(sizes) > 1:
-            lines.append(
-                PlotLine(label, tuple(point(pool(same), size) for size, same in sorted(sizes.items())))
-            )
+            points = tuple(result_point(size, pool(same)) for size, same in sorted(sizes.items()))
+            lines.append(Series(label, points))
             sides.add(between_ranks(some[0]))
     if len(sides) < 2:
         return None
-    wide = is_wide(each for line in lines for each in line.points)
     title = _title(index, cells[0])
     both = " Rates are the sum of both directions." if cells[0].record.pattern == "bidirectional" else ""
     caption = f"Medians with their 95 % intervals.{both}"
-    return Plot(title, caption, "size", "GB/s", tuple(lines), x_sizes=True, y_log=wide)
+    return rates_over_size(title, caption, lines)
 
 
 def _title(index: Index, cell: Result) -> str:

@@ -12,12 +12,13 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import largest, longer_by
-from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
+from byteways.explain.display.chart import Axis, Chart, Point, Series
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class
 from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
 from byteways.plan.interfaces import metric_of
-from byteways.units import format_size, format_time, short_time
+from byteways.units import format_size, short_time
 
 #: Copies up to this size are "small": launch overhead dominates their time.
 SMALL_COPY_BYTES = 64 << 10
@@ -65,7 +66,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         "trip from call to "
         "completion, by the host's clock.",
         tuple(tables),
-        _plots(small),
+        _charts(small),
     )
 
 
@@ -176,26 +177,21 @@ def _row(cost: CallCost) -> tuple[str, ...]:
     return (cost.label, *cost.texts())
 
 
-def _plots(small: Sequence[CallCost]) -> tuple[Plot, ...]:
-    """Plots time over size, isolated and back-to-back transfers together."""
-    lines: list[PlotLine] = []
+def _charts(small: Sequence[CallCost]) -> tuple[Chart, ...]:
+    """Draws time over size, isolated and back-to-back transfers together."""
+    lines: list[Series] = []
     for label, some in group_by(small, lambda cost: cost.label).items():
         for name, value in (("back to back", "behind_ns"), ("one at a time", "waited_ns")):
             points = tuple(
-                _point(cost.size_bytes, getattr(cost, value)) for cost in some if getattr(cost, value)
+                Point(cost.size_bytes, getattr(cost, value)) for cost in some if getattr(cost, value)
             )
             if len(points) > 1:
-                lines.append(PlotLine(f"{label}, {name}", points))
+                lines.append(Series(f"{label}, {name}", points))
     if not lines:
         return ()
     caption = "Time per copy: back to back in the device's queue, and from call to completion."
-    plot = Plot("Small copies", caption, "copy size", "µs", tuple(lines[:MOST_CALL_LINES]), x_sizes=True)
-    return (plot,)
-
-
-def _point(size_bytes: int, time_ns: float) -> PlotPoint:
-    value = time_ns / 1e3
-    return PlotPoint(size_bytes, value, value, value, f"{format_size(size_bytes)}: {format_time(time_ns)}")
+    x, y = Axis("copy size", "log", "bytes"), Axis("time of a copy", unit="ns")
+    return (Chart("Small copies", caption, x, y, tuple(lines[:MOST_CALL_LINES])),)
 
 
 def launches(index: Index) -> Iterator[Finding]:

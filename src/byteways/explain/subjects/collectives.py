@@ -8,7 +8,9 @@ from statistics import median
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
-from byteways.explain.display.topic import Plot, PlotLine, Topic, TopicTable
+from byteways.explain.display.chart import Chart, Series
+from byteways.explain.display.curves import rates_over_size, result_point
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import label_order
 from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
@@ -16,12 +18,10 @@ from byteways.explain.subjects import collective_ways
 from byteways.explain.subjects.ranks import (
     MARK,
     gb_figure,
-    is_wide,
     library,
     memory,
     note_of,
     plain_us,
-    point,
     settings,
     time_said,
     us_figure,
@@ -113,19 +113,19 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     if not moving and not waiting:
         return None
     tables: list[TopicTable] = collective_ways.tables(moving)
-    plots: list[Plot] = []
+    charts: list[Chart] = []
     groups = group_by(moving, _alike)
     for alike in sorted(groups, key=_order):
         members = groups[alike]
         title = ", ".join(part for part in alike if part)
         waited = waiting.get(_waits_alike(members[0]), [])
         tables += [*_tables(title, members, waited), *_choices(title, members)]
-        plots += _plot(title, members)
-    plots += _comparisons(moving)
+        charts += _charts(title, members)
+    charts += _comparisons(moving)
     beside = {_waits_alike(cell) for cell in moving}
     if alone := [cell for key, cells in waiting.items() if key not in beside for cell in cells]:
         tables.append(_barriers(alone))
-    return Topic("collectives", "Collectives", INTRODUCTION, tuple(tables), tuple(plots))
+    return Topic("collectives", "Collectives", INTRODUCTION, tuple(tables), tuple(charts))
 
 
 def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> list[TopicTable]:
@@ -241,8 +241,8 @@ def _barriers(waited: Sequence[Result]) -> TopicTable:
     return TopicTable("Barrier", headings, tuple(rows), (3,), note_of(rows))
 
 
-def _plot(title: str, members: Sequence[Result]) -> list[Plot]:
-    """Plots bus bandwidth over size, a line for each pattern with at least two sizes."""
+def _charts(title: str, members: Sequence[Result]) -> list[Chart]:
+    """Draws bus bandwidth over size, a line for each pattern with at least two sizes."""
     by_pattern = group_by(members, lambda cell: cell.record.pattern)
     lines = [
         _line(pattern, by_pattern[pattern]) for pattern in COLLECTIVES if len(by_pattern.get(pattern, [])) > 1
@@ -250,17 +250,17 @@ def _plot(title: str, members: Sequence[Result]) -> list[Plot]:
     return [_drawn(title, lines)] if lines else []
 
 
-def _comparisons(moving: Sequence[Result]) -> list[Plot]:
-    """Plots each operation that several libraries carry out among as many ranks, one line per library."""
-    plots = []
+def _comparisons(moving: Sequence[Result]) -> list[Chart]:
+    """Draws each operation that several libraries carry out among as many ranks, one line per library."""
+    charts = []
     alike = group_by(moving, lambda cell: (cell.record.pattern, ranks_of(cell), timing(cell)))
     for (pattern, ranks, how), some in alike.items():
         groups = group_by(some, _alike)
         groups = {key: cells for key, cells in groups.items() if len(cells) > 1}
         if len({name for name, *_ in groups}) > 1:
             lines = [_line(_worked_on(key, groups), groups[key]) for key in sorted(groups, key=_order)]
-            plots.append(_drawn(f"{pattern} of {ranks} ranks, {how}", lines))
-    return plots
+            charts.append(_drawn(f"{pattern} of {ranks} ranks, {how}", lines))
+    return charts
 
 
 def _worked_on(alike: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> str:
@@ -271,14 +271,13 @@ def _worked_on(alike: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> str
     return ", ".join(part for part in (name, ranks * (len(same) > 1), where, settings_) if part)
 
 
-def _line(label: str, members: Sequence[Result]) -> PlotLine:
-    return PlotLine(label, tuple(point(cell, cell.record.size_bytes) for cell in _by_size(members)))
+def _line(label: str, members: Sequence[Result]) -> Series:
+    return Series(label, tuple(result_point(cell.record.size_bytes, cell) for cell in _by_size(members)))
 
 
-def _drawn(title: str, lines: Sequence[PlotLine]) -> Plot:
+def _drawn(title: str, lines: Sequence[Series]) -> Chart:
     caption = "Bus bandwidth as nccl-tests defines it, with its 95 % interval."
-    wide = is_wide(each for line in lines for each in line.points)
-    return Plot(title, caption, "size", "bus bandwidth, GB/s", tuple(lines), x_sizes=True, y_log=wide)
+    return rates_over_size(title, caption, lines, "GB/s, bus bandwidth")
 
 
 def _by_size(cells: Sequence[Result]) -> list[Result]:

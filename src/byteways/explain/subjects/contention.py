@@ -11,7 +11,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, percent, rate
 from byteways.explain.claims.wording import all_as_predicted
-from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
+from byteways.explain.display.chart import Axis, Chart, Point, Series
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, Result, group_by
@@ -44,7 +45,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         return None
     explained = index.once(_explanations)
     tables = [table for table in (_bottlenecks(explained), _cases(index, predicted, explained)) if table.rows]
-    drawn = plots(run.topology, predicted.cases)
+    drawn = charts(run.topology, predicted.cases)
     return Topic("together", "Contention", INTRODUCTION, tuple(tables), drawn)
 
 
@@ -173,18 +174,22 @@ LEAST_POINTS = 2
 PREDICTIONS_EQUAL_WITHIN = 0.01
 
 
-def plots(topology: Topology, cases: Sequence[Together]) -> tuple[Plot, ...]:
-    """Returns a plot per direction, at the largest size of each interface."""
+def charts(topology: Topology, cases: Sequence[Together]) -> tuple[Chart, ...]:
+    """Returns a chart per direction, at the largest size of each interface."""
     found = []
     for pattern, title in TITLES.items():
         fans = [case for case in cases if case.cell.record.pattern == pattern and _gpus(case)]
-        lines: list[PlotLine] = []
+        lines: list[Series] = []
         for interface, same in group_by(fans, lambda case: case.cell.record.interface).items():
             size = max(case.cell.record.size_bytes for case in same)
             of_size = [case for case in same if case.cell.record.size_bytes == size]
             lines += _lines(topology, f"{interface}, {format_size(size)}", of_size)
         if lines:
-            found.append(Plot(title, CAPTION, "concurrent GPUs", "GB/s in total", tuple(lines)))
+            found.append(
+                Chart(
+                    title, CAPTION, Axis("concurrent GPUs", unit="count"), Axis("GB/s in total"), tuple(lines)
+                )
+            )
     return tuple(found)
 
 
@@ -197,7 +202,7 @@ def _gpus(case: Together) -> frozenset[str]:
     return frozenset().union(*gpus)
 
 
-def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[PlotLine]:
+def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Series]:
     """Returns measured lines in both orders of GPUs (merged if they select the same GPUs) and predictions."""
     by_gpus = {_gpus(case): case for case in cases}
     orders = {"packed": packed(topology), "spread": spread(topology)}
@@ -213,26 +218,26 @@ def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Pl
         if len(same) < LEAST_POINTS:
             continue
         order = f", {name}" if len(chosen) > 1 else ""
-        lines.append(PlotLine(f"{label}{order}", tuple(_measured(case) for case in same)))
+        lines.append(Series(f"{label}{order}", tuple(_measured(case) for case in same)))
         even = [case.even for case in same]
         if not foreseen or any(
             abs(a / b - 1) > PREDICTIONS_EQUAL_WITHIN for a, b in zip(even, foreseen, strict=False)
         ):
-            lines.append(PlotLine(f"{label}{order}, predicted", tuple(_predicted(case) for case in same)))
+            lines.append(Series(f"{label}{order}, predicted", tuple(_predicted(case) for case in same)))
         foreseen = foreseen or even
     return lines
 
 
-def _measured(case: Together) -> PlotPoint:
+def _measured(case: Together) -> Point:
     cell = case.cell
     text = f"{cell.record.path}: {gb(cell.value)} GB/s"
-    return PlotPoint(len(_gpus(case)), cell.value / 1e9, cell.low / 1e9, cell.high / 1e9, text)
+    return Point(len(_gpus(case)), cell.value / 1e9, cell.low / 1e9, cell.high / 1e9, text)
 
 
-def _predicted(case: Together) -> PlotPoint:
+def _predicted(case: Together) -> Point:
     even = case.even / 1e9
     text = f"{case.cell.record.path}: {gb(case.even)} GB/s predicted"
-    return PlotPoint(len(_gpus(case)), even, even, even, text)
+    return Point(len(_gpus(case)), even, text=text)
 
 
 #: Minimum number of cases for the finding that all match their predictions.

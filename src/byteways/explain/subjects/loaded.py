@@ -12,7 +12,9 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import largest, multiple
-from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
+from byteways.explain.display.chart import Axis, Chart, Series
+from byteways.explain.display.curves import result_point
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases
@@ -165,9 +167,9 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     if not curves:
         return None
     walks = group_by((curve for curve in curves if curve.points), lambda curve: curve.walk)
-    plots = tuple(_plot(walk, some) for walk, some in walks.items())
+    charts = tuple(_chart(walk, some) for walk, some in walks.items())
     lead = INTRODUCTION + (NO_QUEUES if is_simulated(run.manifest) else "")
-    return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), plots)
+    return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), charts)
 
 
 def _table(curves: Sequence[LoadCurve]) -> TopicTable:
@@ -208,26 +210,20 @@ def _table(curves: Sequence[LoadCurve]) -> TopicTable:
     return TopicTable("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
 
 
-def _plot(walk: Walk, curves: Sequence[LoadCurve]) -> Plot:
+def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:
     lines = []
     for curve in curves:
-        points = [_point(point.load_bytes_per_s, point.cell) for point in curve.points]
+        points = [result_point(point.load_bytes_per_s / 1e9, point.cell, 1) for point in curve.points]
         if curve.idle is not None:
-            points.insert(0, _point(0.0, curve.idle))
-        lines.append(PlotLine(curve.load, tuple(points)))
-    return Plot(
+            points.insert(0, result_point(0.0, curve.idle, 1))
+        lines.append(Series(curve.load, tuple(points)))
+    return Chart(
         walk.label.replace(": ", " loads from ", 1),
         "The point at 0 is the idle latency. Interval: 95 % of the median.",
-        "concurrent load, GB/s",
-        "ns a load",
+        Axis("GB/s of concurrent load"),
+        Axis("time of a load", unit="ns"),
         tuple(lines),
     )
-
-
-def _point(load_bytes_per_s: float, cell: Result) -> PlotPoint:
-    load = load_bytes_per_s / 1e9
-    said = f"{cell.value:.4g} ns at {three_digits(load)} GB/s"
-    return PlotPoint(load, cell.value, cell.low, cell.high, said)
 
 
 def loaded_latency(index: Index) -> Iterator[Finding]:

@@ -12,13 +12,15 @@ from byteways.explain.claims.compare import compare, summed
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import no_difference, slower_copies
-from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
+from byteways.explain.display.chart import Axis, Chart, Series
+from byteways.explain.display.curves import result_point
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.plan.interfaces import is_memory_step
 from byteways.plan.memory import is_plain
-from byteways.units import format_size, format_time, short_time
+from byteways.units import format_size, short_time
 
 GIB = 2**30
 #: Label of a pay-off without a significant difference between the copies.
@@ -180,7 +182,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         return None
     paid = pay_offs(found)
     tables = [_table(steps), *([_payoff_table(paid)] if paid else [])]
-    return Topic("memory-cost", "Allocation cost", _INTRODUCTION, tuple(tables), tuple(_plots(steps)))
+    return Topic("memory-cost", "Allocation cost", _INTRODUCTION, tuple(tables), tuple(_charts(steps)))
 
 
 def _table(steps: Sequence[StepCost]) -> TopicTable:
@@ -233,40 +235,22 @@ def _payoff_table(paid: Sequence[PayOff]) -> TopicTable:
     return TopicTable("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
 
 
-def _plots(steps: Sequence[StepCost]) -> list[Plot]:
-    plots = []
+def _charts(steps: Sequence[StepCost]) -> list[Chart]:
+    charts = []
     for interface, some in group_by(steps, lambda cost: cost.step.interface).items():
         lines = tuple(
-            PlotLine(
+            Series(
                 ", ".join(part for part in (cost.step.memory, cost.step.devices, cost.step.options) if part),
-                tuple(
-                    PlotPoint(
-                        cell.record.size_bytes,
-                        cell.value / 1e3,
-                        cell.low / 1e3,
-                        cell.high / 1e3,
-                        f"{format_size(cell.record.size_bytes)}: {format_time(cell.value)}",
-                    )
-                    for cell in cost.cells
-                ),
+                tuple(result_point(cell.record.size_bytes, cell, 1) for cell in cost.cells),
             )
             for cost in some
             if len(cost.cells) > 1
         )
         if lines:
-            plots.append(
-                Plot(
-                    f"{interface} vs size",
-                    "Time per call; the band is the 95 % interval.",
-                    "size",
-                    "µs",
-                    lines,
-                    x_sizes=True,
-                    x_log=True,
-                    y_log=True,
-                )
-            )
-    return plots
+            caption = "Time per call; the band is the 95 % interval."
+            x, y = Axis("size", "log", "bytes"), Axis("time of a call", "log", "ns")
+            charts.append(Chart(f"{interface} vs size", caption, x, y, lines))
+    return charts
 
 
 def registering(index: Index) -> Iterator[Finding]:

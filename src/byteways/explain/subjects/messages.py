@@ -10,7 +10,9 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, sentence, span
 from byteways.explain.claims.wording import difference, tie
-from byteways.explain.display.topic import Plot, PlotLine, Topic, TopicTable
+from byteways.explain.display.chart import Chart, Series
+from byteways.explain.display.curves import rates_over_size, result_point
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
@@ -26,11 +28,9 @@ from byteways.explain.subjects.ranks import (
     AS_OSU,
     as_osu,
     gb_figure,
-    is_wide,
     library,
     memory,
     note_of,
-    point,
     settings,
     time_said,
     us_figure,
@@ -104,7 +104,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     if not cells:
         return None
     tables: list[TopicTable] = []
-    plots: list[Plot] = []
+    charts: list[Chart] = []
     places = _places(index, cells)
     for members in places:
         named = f"{library(members[0])}, {_title(index, members)}"
@@ -113,8 +113,8 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     tables += rank_memories.matrices(cells)
     for title, some in group_by(places, lambda members: _title(index, members)).items():
         members = [cell for place in some for cell in place]
-        plots += _plot(title, members, [*_plain(found, members), *_by_ipc(found, members)])
-    return Topic("messages", "Messages between ranks", INTRODUCTION, tuple(tables), tuple(plots))
+        charts += _charts(title, members, [*_plain(found, members), *_by_ipc(found, members)])
+    return Topic("messages", "Messages between ranks", INTRODUCTION, tuple(tables), tuple(charts))
 
 
 def _places(index: Index, cells: Sequence[Result]) -> list[list[Result]]:
@@ -194,15 +194,15 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Topic
     return TopicTable(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
 
 
-def _plot(title: str, members: Sequence[Result], plain: Sequence[Result]) -> list[Plot]:
-    """Plots bandwidth over size of messages and of copies within one process."""
+def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> list[Chart]:
+    """Draws bandwidth over size of messages and of copies within one process."""
     rates = [cell for cell in members if not is_latency(cell)]
     lines = []
     rates.sort(key=lambda cell: (cell.record.pattern != "unidirectional", WINDOW.name in cell.record.options))
     for label, some in group_by([*rates, *plain], _label).items():
         sizes = group_by(some, lambda cell: cell.record.size_bytes)
-        points = tuple(point(pool(same), size) for size, same in sorted(sizes.items()))
-        lines += [PlotLine(label, points)] if len(points) > 1 else []
+        points = tuple(result_point(size, pool(same)) for size, same in sorted(sizes.items()))
+        lines += [Series(label, points)] if len(points) > 1 else []
     if not any(between_ranks(cell) for cell in members) or not lines:
         return []
     caption = "Medians with their 95 % intervals."
@@ -210,8 +210,7 @@ def _plot(title: str, members: Sequence[Result], plain: Sequence[Result]) -> lis
         names = dict.fromkeys(cell.record.interface for cell in some)
         lead = "Into memory of another process (IPC)" if opened else "Within one process"
         caption += f" {lead} the same bytes are moved by {listed([*names])}."
-    wide = is_wide(each for line in lines for each in line.points)
-    return [Plot(title, caption, "size", "GB/s", tuple(lines), x_sizes=True, y_log=wide)]
+    return [rates_over_size(title, caption, lines)]
 
 
 def _label(cell: Result) -> str:

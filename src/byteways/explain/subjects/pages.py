@@ -11,7 +11,9 @@ from byteways.explain.claims.finding import Finding, finding, notice
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, way
 from byteways.explain.claims.wording import fastest_by_size, longer
-from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
+from byteways.explain.display.chart import Axis, Chart, Series
+from byteways.explain.display.curves import result_point
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, link_class, unidirectional
@@ -135,7 +137,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         "(zero-copy), compared with the best explicit copy between memories that do not migrate. "
         "Residency was queried from the system, not assumed.",
         tuple(_table(sizes) for sizes in places),
-        tuple(_plot(sizes) for sizes in places if len(sizes) > 1),
+        tuple(_chart(sizes) for sizes in places if len(sizes) > 1),
     )
 
 
@@ -201,27 +203,22 @@ def _moved(one: Compared) -> str:
     return UNKNOWN_METHOD if None in told else format_size(max(value or 0 for value in told))
 
 
-def _plot(sizes: Sequence[Compared]) -> Plot:
+def _chart(sizes: Sequence[Compared]) -> Chart:
     lines = []
     for name in (*MIGRATION_METHODS, EXPLICIT):
         points = []
         for one in sizes:
             group = one.explicit if name == EXPLICIT else one.ways.get(name)
             if group is not None:
-                said = f"{name}, {format_size(one.size_bytes)}: {_said(group)}"
-                scaled = (group.value / 1e9, group.low / 1e9, group.high / 1e9)
-                points.append(PlotPoint(one.size_bytes, *scaled, said))
+                points.append(result_point(one.size_bytes, group))
         if points:
-            lines.append(PlotLine(name, tuple(points)))
-    return Plot(
+            lines.append(Series(name, tuple(points)))
+    return Chart(
         _title(sizes[0]),
         "Bandwidth of one operation; each size uses separate regions.",
-        "bytes of one operation",
-        "GB/s",
+        Axis("bytes of one operation", "log", "bytes"),
+        Axis("GB/s", "log"),
         tuple(lines),
-        x_sizes=True,
-        x_log=True,
-        y_log=True,
     )
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from byteways.explain.claims.phrases import supported
-from byteways.explain.display.topic import PlotPoint
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
 from byteways.explain.results.summary import Part, Result, ResultGroup
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU
-from byteways.units import format_bandwidth, format_size
 
 #: Beginning of a sentence about two ranks, by kind of pair (selection.KINDS).
 SENTENCE_STARTS = {
@@ -34,8 +32,6 @@ BETWEEN_HOSTS = {
 MPI, UNKNOWN_LIBRARY = "MPI", "NCCL or RCCL"
 #: Our own kernels and copies over peer memory.
 DIRECT_INTERFACE = "direct"
-#: Bandwidths that differ by more want a logarithmic axis.
-LOGARITHMIC_FROM = 100.0
 #: Suffix of a value with a warning, and the table note on it.
 MARK, MARKED = "*", "* has a warning (listed below)"
 #: Table note on messages that are timed as OSU's programs do.
@@ -121,15 +117,3 @@ def note_of(rows: Iterable[Sequence[str]], *notes: str) -> str:
     """Returns the notes of a table, including the meaning of the mark if a value has it."""
     marked = any(text.endswith(MARK) for row in rows for text in row)
     return "; ".join(note for note in (*notes, MARKED * marked) if note)
-
-
-def point(result: Result | ResultGroup, size_bytes: int) -> PlotPoint:
-    """Returns a plot point of bandwidth over size."""
-    text = f"{format_size(size_bytes)}: {format_bandwidth(result.value)}"
-    return PlotPoint(size_bytes, result.value / 1e9, result.low / 1e9, result.high / 1e9, text)
-
-
-def is_wide(points: Iterable[PlotPoint]) -> bool:
-    """Whether bandwidths differ so much that a linear axis would flatten small ones."""
-    values = [each.y for each in points]
-    return max(values) > LOGARITHMIC_FROM * min(values)

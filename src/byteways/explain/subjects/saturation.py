@@ -10,7 +10,9 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import percent, rate
 from byteways.explain.claims.wording import fills
-from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
+from byteways.explain.display.chart import Axis, Chart, Series
+from byteways.explain.display.curves import result_point
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, variant
@@ -18,7 +20,7 @@ from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.topology.model import Topology, compute_units_name
-from byteways.units import format_bandwidth, format_size
+from byteways.units import format_size
 
 #: Values within this fraction of the best count as saturated.
 NEAR_BEST = 0.05
@@ -138,7 +140,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         "share of a GPU that a transfer occupies. A block occupies one multiprocessor (SM or CU); several "
         "blocks may share one.",
         (_table(curves),),
-        tuple(_plot(path, size, counted, some) for (path, size, counted), some in alike.items()),
+        tuple(_chart(path, size, counted, some) for (path, size, counted), some in alike.items()),
     )
 
 
@@ -173,31 +175,17 @@ def _row(curve: Saturation) -> tuple[str, ...]:
     )
 
 
-def _plot(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturation]) -> Plot:
-    lines = tuple(
-        PlotLine(
-            curve.variant.label(),
-            tuple(
-                PlotPoint(
-                    blocks,
-                    cell.value / 1e9,
-                    cell.low / 1e9,
-                    cell.high / 1e9,
-                    f"{blocks} blocks: {format_bandwidth(cell.value)}",
-                )
-                for blocks, cell in curve.points
-            ),
-        )
-        for curve in curves
-    )
+def _chart(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturation]) -> Chart:
     counted = ", read + write counted" * read_write
-    return Plot(
+    return Chart(
         f"{path}, {format_size(size_bytes)}{counted}",
         "One point per number of blocks, with its 95 % interval.",
-        "blocks",
-        f"GB/s, {COUNT_NAMES[read_write]}",
-        lines,
-        x_log=True,
+        Axis("blocks", "log", "count"),
+        Axis(f"GB/s, {COUNT_NAMES[read_write]}"),
+        tuple(
+            Series(curve.variant.label(), tuple(result_point(*one) for one in curve.points))
+            for curve in curves
+        ),
     )
 
 

@@ -11,7 +11,8 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import moved
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, Topic, TopicTable
+from byteways.explain.display.chart import Axis, Chart, Point, Series
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
@@ -92,7 +93,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         "rounds differs from the first by at least 1 % and by more than neighbouring rounds do, corrected"
         " for the number of cases.",
         tuple(tables),
-        tuple(plot for unit in ("bandwidth", "latency") if (plot := _plot(series, unit))),
+        tuple(plot for unit in ("bandwidth", "latency") if (plot := _chart(series, unit))),
     )
 
 
@@ -140,13 +141,14 @@ def _table(series: Sequence[ChangeOverRounds]) -> TopicTable | None:
     return TopicTable("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
 
 
-def _plot(series: Sequence[ChangeOverRounds], unit: str) -> Plot | None:
+def _chart(series: Sequence[ChangeOverRounds], unit: str) -> Chart | None:
     chosen = [change for change in series if _unit(change.cell) == unit][:MOST_SERIES_LINES]
     if not chosen:
         return None
     scale, label = (1e9, "GB/s") if unit == "bandwidth" else (1.0, "ns")
+    values = Axis(label) if unit == "bandwidth" else Axis("time", unit="ns")
     lines = tuple(
-        PlotLine(
+        Series(
             f"{_named(change.cell.record)}, {format_size(change.cell.record.size_bytes)}",
             tuple(
                 _point(time_s / 60, record, scale, change.cell)
@@ -156,14 +158,14 @@ def _plot(series: Sequence[ChangeOverRounds], unit: str) -> Plot | None:
         for change in chosen
     )
     caption = f"The {len(lines)} largest changes. Each point is one round, with its 95 % interval."
-    return Plot(f"Change over time, {label}", caption, "minutes since the start", label, lines)
+    return Chart(f"Change over time, {label}", caption, Axis("minutes since the start"), values, lines)
 
 
-def _point(minutes: float, record: Record, scale: float, cell: Result) -> PlotPoint:
+def _point(minutes: float, record: Record, scale: float, cell: Result) -> Point:
     low, high = interval(record)
     value = figure(record) or 0.0
     said = f"round {record.round + 1}, {minutes:.1f} min: {_said(cell, value)}"
-    return PlotPoint(minutes, value / scale, low / scale, high / scale, said)
+    return Point(minutes, value / scale, low / scale, high / scale, said)
 
 
 def _health(records: Sequence[Record]) -> TopicTable | None:

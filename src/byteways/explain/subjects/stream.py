@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, of_peak, rate
-from byteways.explain.display.topic import Plot, PlotLine, PlotPoint, ReferenceLine, Topic, TopicTable
+from byteways.explain.display.chart import Axis, Chart, ReferenceLine, Series
+from byteways.explain.display.curves import result_point
+from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, Result, group_by
@@ -139,11 +141,11 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     tables = [_both_counts(made)] if made else []
     for each in maps:
         tables += [_map(each, relative=False), _map(each, relative=True)]
-    plots = []
+    charts = []
     for name, some in group_by(made, lambda scan: scan.place).items():
         drawn = [scan for scan in some if len(scan.cells) >= LEAST_SCAN_SIZES]
         if drawn:
-            plots += [_plot(name, drawn, logarithmic=False), _plot(name, drawn, logarithmic=True)]
+            charts += [_chart(name, drawn, logarithmic=False), _chart(name, drawn, logarithmic=True)]
     return Topic(
         "stream",
         "STREAM",
@@ -152,7 +154,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         "as well: bytes that arrive if all arrays belong to the executor, otherwise bytes exchanged with "
         "other devices. Sizes are per array.",
         tuple(tables),
-        tuple(plots),
+        tuple(charts),
     )
 
 
@@ -219,36 +221,22 @@ def _shade(part: float, least: float) -> float:
     return 1.0 if least >= 1 else (part - least) / (1 - least)
 
 
-def _plot(name: str, made: Sequence[Scan], *, logarithmic: bool) -> Plot:
+def _chart(name: str, made: Sequence[Scan], *, logarithmic: bool) -> Chart:
     lines = tuple(
-        PlotLine(
-            scan.interface,
-            tuple(
-                PlotPoint(
-                    cell.record.size_bytes,
-                    cell.value / 1e9,
-                    cell.low / 1e9,
-                    cell.high / 1e9,
-                    f"{format_size(cell.record.size_bytes)}: {format_bandwidth(cell.value)}",
-                )
-                for cell in scan.cells
-            ),
-        )
+        Series(scan.interface, tuple(result_point(cell.record.size_bytes, cell) for cell in scan.cells))
         for scan in made
     )
     first = max(made, key=lambda scan: scan.best.value)
     greatest = f"{first.interface}, {format_bandwidth(first.best.value)}"
     kind = "logarithmic" if logarithmic else "linear"
-    return Plot(
+    return Chart(
         f"STREAM: {name}, {kind}",
         f"The dotted lines mark the maximum: {greatest} at {format_size(first.best.record.size_bytes)}.",
-        "size of one array",
-        "GB/s, read + write",
+        Axis("size of one array", "log", "bytes"),
+        Axis("GB/s, read + write", "log" if logarithmic else "linear"),
         lines,
-        x_sizes=True,
-        y_log=logarithmic,
         levels=(ReferenceLine(f"maximum {greatest}", first.best.value / 1e9),),
-        places=(ReferenceLine("maximum", first.best.record.size_bytes),),
+        marks=(ReferenceLine("maximum", first.best.record.size_bytes),),
     )
 
 

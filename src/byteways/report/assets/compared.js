@@ -6,7 +6,7 @@
   if (!source) return;
   const data = /** @type {ComparedData} */ (JSON.parse(source.textContent || "")), cells = data.cells;
   const parts = window.byteways.parts, { make, heading } = parts;
-  const SHOWN = 8, CURVES = 3;
+  const SHOWN = 8, CURVES = 3, LEAST_REACH = 1.3; // cases and curves; least reach of the axis of speeds
   /** @template {keyof ComparedElements} Id @param {Id} id */
   const at = (id) => /** @type {ComparedElements[Id]} */ (document.getElementById("map-" + id));
   const state = { pair: data.pair, way: -1, size: data.size, both: 0 };
@@ -90,12 +90,19 @@
     const drawn = lines.filter((some) => some.length > 1).sort((a, b) => cells.rates[b[b.length - 1]][0] - cells.rates[a[a.length - 1]][0]).slice(0, CURVES);
     at("curve").hidden = drawn.length === 0;
     if (at("curve").hidden) return;
-    const column = (/** @type {number[]} */ some, /** @type {number} */ place) => some.map((n) => cells.rates[n][place]);
-    window.byteways.compact(at("curve"), drawn.map((some) => ({
-      label: data.ways[cells.way[some[0]]], x: some.map((n) => data.bytes[cells.size[n]]), y: column(some, 0), low: column(some, 1), high: column(some, 2),
-      second: { y: column(some, 3), low: column(some, 4), high: column(some, 5) }, speed: some.map((n) => cells.speed[n]), differ: some.map((n) => cells.differ[n]),
-      told: some.map((n) => data.sizes[cells.size[n]] + ": " + cells.first[n] + " and " + cells.second[n] + ", " + (cells.differ[n] ? cells.change[n] + " %" : alike(n)) + " (" + cells.interval[n] + ")"),
-    })), data.bytes, data.sizes);
+    // As views/curve_changes.py draws two runs.
+    const text = (/** @type {number} */ n) => data.sizes[cells.size[n]] + ": " + cells.first[n] + " and " + cells.second[n] + ", " + (cells.differ[n] ? cells.change[n] + " %" : alike(n)) + " (" + cells.interval[n] + ")";
+    const label = (/** @type {number[]} */ some) => data.ways[cells.way[some[0]]], speeds = drawn.flat().map((n) => cells.speed[n]).filter((speed) => speed > 0);
+    const points = (/** @type {number[]} */ some, /** @type {number} */ first, open = false) => some.map((n) => ({ x: data.bytes[cells.size[n]], y: cells.rates[n][first], low: cells.rates[n][first + 1], high: cells.rates[n][first + 2], text: text(n), open }));
+    window.byteways.place(at("curve"), {
+      title: "", x: { label: "size of the transfer", scale: "log", unit: "bytes" }, y: { label: "GB/s", scale: "log" },
+      series: drawn.flatMap((some, colour) => [
+        { label: label(some), points: points(some, 0), colour, dash: "solid" }, { label: "second run", points: points(some, 3, true), colour, dash: "dashed", group: label(some) }]),
+      below: [{
+        y: { label: "speed", scale: "log", reach: Math.max(LEAST_REACH, ...speeds.map((speed) => Math.max(speed, 1 / speed))) }, levels: [{ label: "", at: 1 }],
+        series: drawn.map((some, colour) => ({ label: "speed", points: some.map((n) => ({ x: data.bytes[cells.size[n]], y: cells.speed[n], text: text(n), open: !cells.differ[n] })), colour, dash: "dashed", group: label(some) })),
+      }],
+    });
   }
 
   function drawAll() {

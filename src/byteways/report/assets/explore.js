@@ -165,10 +165,10 @@
     const drawn = ways.map((way) => ({ label: data.ways[way], points: series(from, to, way) })).filter(({ points }) => points.length > 1).slice(0, CURVES);
     at("curve").hidden = drawn.length === 0;
     if (at("curve").hidden) return;
-    window.byteways.compact(at("curve"), drawn.map(({ label, points }) => ({
-      label, x: points.map((n) => data.sizes[cells.size[n]]), y: points.map((n) => cells.rate[n]),
-      low: points.map((n) => cells.low[n]), high: points.map((n) => cells.high[n]),
-    })), data.sizes, data.sizeNames);
+    window.byteways.place(at("curve"), {
+      title: "", x: { label: "size of the transfer", scale: "log", unit: "bytes" }, y: { label: "GB/s", scale: "log" },
+      series: drawn.map(({ label, points }) => ({ label, points: points.map((n) => ({ x: data.sizes[cells.size[n]], y: cells.rate[n], low: cells.low[n], high: cells.high[n] })) })),
+    });
   }
 
   // The picture of the node shows the links of the pair, and selects one.

@@ -7,9 +7,8 @@ interface Byteways {
   // page.js
   all: (selector: string) => HTMLElement[];
   within: (event: Event, selector: string) => HTMLElement | SVGElement | null;
-  compact: (place: HTMLElement, lines: Line[], sizes: number[], names: string[]) => unknown;
+  place: (place: HTMLElement, chart: Chart) => unknown;
   unpacked: () => Promise<void>;
-  ready: () => Promise<void>;
   draw: (place: HTMLElement) => unknown;
   drawAll: () => Promise<number>;
   drawn: Set<HTMLElement>;
@@ -18,9 +17,9 @@ interface Byteways {
   text: (id: string) => Promise<string>;
   fromBase64: (letters: string) => Uint8Array;
   readonly filled: Promise<void>;
-  // curve.js, two_runs.js
-  curve: CurveTools;
-  second: SecondRun;
+  // axes.js, chart.js
+  axes: AxisTools;
+  chart: ChartTools;
   // save.js
   pictures: { title: () => string; make: MakePicture }[];
   // parts.js
@@ -32,71 +31,70 @@ interface Byteways {
   download: (kind: string) => Promise<string>;
   records: RecordTable;
 }
-interface Window {
-  byteways: Byteways;
-  Plotly: {
-    react: (place: HTMLElement, data: object[], layout: object, options: object) => Promise<unknown>;
-    toImage: (figure: object, options: object) => Promise<string>;
-  };
-}
+interface Window { byteways: Byteways }
 type MakePicture = (kind: string) => Promise<Blob | null>;
 
-// Charts: report/charts.py, report/views, report/pictures.py.
+// Charts: explain/display/chart.py. What is left out has its default there.
 
-/** Values in GB/s over sizes in bytes, with the ends of their intervals. */
-interface Values { y: number[]; low: number[]; high: number[] }
-interface Line extends Values {
+interface Axis { label?: string; scale?: string; unit?: string; names?: string[]; reach?: number }
+interface Point { x: number; y: number; low?: number; high?: number; text?: string; label?: string; open?: boolean }
+interface Series {
   label: string;
-  x: number[];
-  second?: Values; // of a second run
-  told?: string[]; // tips of the marks
+  points: Point[];
+  kind?: string;
+  colour?: number;
+  dash?: string;
+  symbol?: string;
+  group?: string;
+  width?: number;
 }
-/** Of two runs: report/views/curve_changes.py and compared.js. */
-interface TwoRunLine extends Line { second: Values; speed: number[]; differ: number[]; told: string[] }
-interface Level { at: number; name: string }
-interface Curves { lines: Line[]; sizes: number[]; names: string[]; levels?: Level[] }
-/** What Plotly takes, and what the page adds to it. */
-interface Trace {
-  name?: string;
-  type?: string;
-  colour: number;
-  palette?: number;
-  band?: boolean;
-  showlegend?: boolean;
-  line?: object;
-  marker?: { line?: object };
-  error_x?: object;
+interface ReferenceLine { label: string; at: number }
+interface Panel { y: Axis; series: Series[]; levels?: ReferenceLine[]; band?: number[] }
+interface Chart {
+  title: string;
+  caption?: string;
+  x: Axis;
+  y: Axis;
+  series: Series[];
+  levels?: ReferenceLine[];
+  marks?: ReferenceLine[];
+  below?: Panel[];
 }
-interface Axis { title?: object; tickvals?: number[]; ticktext?: string[] }
-interface Layout {
-  xaxis: Axis;
-  yaxis: Axis;
-  panels?: number;
-  shapes?: { line?: object; filled?: boolean }[];
-  annotations?: { boxed?: boolean; colour?: number }[];
-}
-interface PlotlyFigure { data: Trace[]; layout: Layout; rows?: number }
-type Figure = Curves | PlotlyFigure;
-/** A place that Plotly has drawn in. */
-interface Plotted extends HTMLElement { data: object[]; layout: { margin: object } }
 
-type Scale = (value: number) => number;
-type Attributes = Record<string, string | number>;
-interface CurveTools {
-  draw: (place: HTMLElement, curves: Curves, room: { width: number; height: number }) => void;
-  scale: (low: number, high: number, from: number, to: number) => Scale;
-  path: (x: number[], y: number[]) => string;
-  band: (parent: Element, x: number[], low: number[], high: number[]) => void;
-  marks: (parent: Element, x: number[], y: number[], index: number, told: string[], open?: (n: number) => boolean) => void;
-  tick: (parent: Element, text: string, x: number, y: number, anchor: string) => void;
-  rule: (parent: Element, name: string, x1: number, y1: number, x2: number, y2: number) => void;
-  add: (parent: Element, name: string, attributes: Attributes, text?: string) => SVGElement;
+interface Scale {
+  low: number; high: number; from: number; to: number; pixels: number;
+  at: (value: number) => number;
+  of: (pixel: number) => number;
 }
-interface Frame { across: Scale; up: Scale; end: number; bottom: number; left: number; right: number }
-interface SecondRun {
-  HEIGHT: number;
-  add: (svg: SVGElement, lines: TwoRunLine[], groups: SVGElement[], frame: Frame) => void;
-  end: (top: number, bottom: number) => number;
+/** Where a panel draws; `flat`: values go to the right. */
+interface Frame { across: Scale; up: Scale; flat: boolean; clip: string }
+/** Panels with their axes, what is shown of them, and pixels. `markRows`: the row of each mark's name. */
+interface Layout {
+  panels: Panel[]; ofY: Axis[]; shown: Series[][]; flat: boolean; entries: [Series, number][]; direct: boolean;
+  names: string[][]; room: number; marks: ReferenceLine[]; markRows: Map<ReferenceLine, number>;
+  ups: Scale[]; rules: number[][]; across: Scale; xs: number[];
+  left: number; right: number; top: number; bottom: number;
+}
+/** What a user has done with a chart, and where its main panel is. */
+interface View {
+  chart: Chart;
+  hidden: Set<string>;
+  zoom: { x?: number[]; y?: number[] } | null;
+  frame: { across: Scale; up: Scale; left: number; right: number; top: number; bottom: number; fixed: boolean } | null;
+  printing: boolean;
+}
+type Attributes = Record<string, string | number>;
+/** axes.js */
+interface AxisTools {
+  written: (value: number, unit?: string) => string;
+  ticksOf: (axis: Axis, scale: Scale, apart: number, values: number[]) => number[];
+  scaleOf: (axis: Axis, range: number[], from: number, to: number) => Scale;
+  rangeOf: (axis: Axis, values: number[], zero: boolean) => number[];
+}
+interface ChartTools {
+  draw: (place: HTMLElement, chart: Chart, printing: boolean) => void;
+  toggle: (place: HTMLElement, label: string, alone: boolean) => void;
+  zoom: (place: HTMLElement, x?: number[], y?: number[]) => void;
 }
 
 // Maps of pairs.

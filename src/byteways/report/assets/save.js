@@ -4,29 +4,13 @@
   const root = document.documentElement, mark = document.body.dataset.mark || "";
   const SCALE = 2, WIDE = 1000; // pixels of PNG per pixel of the page; least width of a picture in the file
   const tone = (/** @type {string} */ name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const escaped = (/** @type {string} */ text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const named = (/** @type {string} */ text) => text.toLowerCase().replace(/[^\w]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
-  /** @param {string} address */
-  function blob(address) {
-    const [head, body] = [address.slice(0, address.indexOf(",")), address.slice(address.indexOf(",") + 1)];
-    const text = head.includes("base64") ? atob(body) : decodeURIComponent(body);
-    if (!head.includes("base64")) return new Blob([text], { type: "image/svg+xml" });
-    return new Blob([Uint8Array.from(text, (letter) => letter.charCodeAt(0))], { type: head.slice(5, head.indexOf(";")) });
-  }
-
   /** @param {HTMLElement} place @param {string} title @param {string} kind */
   async function plot(place, title, kind) {
     if (place.hidden) return null; // a pair without a curve: nothing was drawn, or that of another pair
     await window.byteways.draw(place);
-    const curve = place.querySelector("svg.lines"), plotted = /** @type {Plotted} */ (place);
-    if (curve) return picture(curve, title, kind);
-    const layout = Object.assign({}, plotted.layout, {
-      paper_bgcolor: tone("--card"), plot_bgcolor: tone("--card"),
-      title: { text: escaped(title) + (mark ? "<br><sup>" + escaped(mark) + "</sup>" : ""), x: 0.01, xanchor: "left", font: { size: 15 } },
-      margin: Object.assign({}, plotted.layout.margin, { t: mark ? 76 : 56 }),
-    });
-    const size = { width: Math.max(WIDE, place.clientWidth), height: place.clientHeight + (mark ? 64 : 44) };
-    return blob(await window.Plotly.toImage({ data: plotted.data, layout }, Object.assign({ format: kind, scale: kind === "png" ? SCALE : 1 }, size)));
+    const chart = place.querySelector("svg.lines");
+    return chart && picture(chart, title, kind);
   }
 
   // Of an SVG of the page with its own look: a file has no style sheet.
@@ -40,7 +24,7 @@
       made[n].setAttribute("style", LOOK.map((name) => name + ":" + style.getPropertyValue(name)).join(";"));
       ["tabindex", "role", "data-details", "data-link"].forEach((name) => made[n].removeAttribute(name));
     });
-    copy.querySelectorAll(".reach").forEach((path) => path.remove());
+    copy.querySelectorAll(".reach, .reset").forEach((path) => path.remove());
     made.forEach((element) => element.removeAttribute("class")); // the room for the pointer, and what is selected
     const lines = [title, mark].filter(Boolean), tall = height + 26 * lines.length + 10, zoom = Math.max(1, WIDE / width);
     const shape = (/** @type {string} */ name, /** @type {Attributes} */ all) => {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from byteways.explain.display.chart import Chart
 from byteways.explain.results.index import Index
-from byteways.report.charts import Chart
 from byteways.report.views import applications, best_way, contention, first_touch, hierarchy
 
 #: What a section shows first, by its anchor.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from byteways.explain.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.applications import (
@@ -15,8 +16,6 @@ from byteways.explain.subjects.applications import (
     timed_of,
     title_of,
 )
-from byteways.report.charts import Chart
-from byteways.report.views.bars import Bar, Bars, of_bars
 from byteways.units import short_time
 
 CAPTION = (
@@ -37,7 +36,7 @@ def _chart(members: Sequence[Result]) -> Chart:
     timed = {way: {timed_of(cell): cell for cell in some} for way, some in ways.items()}
     order = sorted(timed, key=lambda way: min(cell.value for cell in timed[way].values()))[:MOST_DRAWN]
     series = [
-        Bars(name, tuple(_bar(timed[way].get(name)) for way in order))
+        Series(name, of_rows([_bar(timed[way].get(name)) for way in order]), "bars")
         for name in (ITERATION, EXCHANGE)
         if any(name in timed[way] for way in order)
     ]
@@ -45,11 +44,11 @@ def _chart(members: Sequence[Result]) -> Chart:
         ", ".join(part for part in (choice.transport, choice.data, choice.messages, environment) if part)
         for choice, environment in order
     ]
-    return of_bars(title_of(members[0]), CAPTION, "µs", rows, series)
+    return in_rows(title_of(members[0]), CAPTION, Axis("time", unit="ns"), rows, series)
 
 
-def _bar(cell: Result | None) -> Bar | None:
+def _bar(cell: Result | None) -> Point | None:
     if cell is None:
         return None
     details = f"{short_time(cell.value)} ({short_time(cell.low)}–{short_time(cell.high)})"
-    return Bar(cell.value / 1e3, cell.low / 1e3, cell.high / 1e3, short_time(cell.value), details)
+    return Point(cell.value, 0, cell.low, cell.high, details, short_time(cell.value))

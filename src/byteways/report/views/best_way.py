@@ -5,16 +5,14 @@ As Figure 17 of schieffer2025 has it for one machine.
 
 from __future__ import annotations
 
-from textwrap import wrap
-
 from byteways.explain.best.best_interfaces import map_by_memory
 from byteways.explain.best.ranking import Ranking
 from byteways.explain.best.wording_rankings import margin, tied_interfaces
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import NO_DIFFERENCE
+from byteways.explain.display.chart import Axis, Chart, Point, Series
 from byteways.explain.results.index import Index
 from byteways.plan.interfaces import INTERFACES
-from byteways.report.charts import Chart, plain
 from byteways.units import format_size
 
 CAPTION = (
@@ -22,8 +20,6 @@ CAPTION = (
     "Cold caches, one direction, each interface with its best settings; ≈ means "
     f"{NO_DIFFERENCE} from others. The kind of host memory follows the pair."
 )
-#: Pixels of a row, letters of a line of its label and of a cell.
-ROW_HEIGHT, ROW_LABEL_LETTERS, CELL_LETTERS = 38, 34, 11
 #: Fewer sizes than that show no change.
 LEAST_SIZES_DRAWN = 2
 
@@ -31,61 +27,25 @@ LEAST_SIZES_DRAWN = 2
 def charts(index: Index) -> list[Chart]:
     """Returns the map; none without a pair where interfaces can be compared."""
     found = map_by_memory(index)
-    rows = [
-        (label, rankings)
+    places = {
+        label: by_size
         for label, rankings in (found.rows if found else ())
-        if sum(one is not None for one in rankings) >= LEAST_SIZES_DRAWN
-    ]
-    sizes = [
-        size
-        for column, size in enumerate(found.sizes if found else ())
-        if any(rankings[column] for _, rankings in rows)
-    ]
-    if not found or not rows:
-        return []
-    places = [label for label, _ in rows]
-    ranked = [[rankings[found.sizes.index(size)] for size in sizes] for _, rankings in rows]
-    order = [
-        name
-        for name in INTERFACES
-        if any(one and one.variant.interface == name for row in ranked for one in row)
-    ]
-    data = [
-        {
-            "type": "heatmap",
-            "x": [format_size(size) for size in sizes],
-            "y": ["<br>".join(map(plain, wrap(name, ROW_LABEL_LETTERS))) + " " for name in places],
-            "z": [[order.index(one.variant.interface) if one else None for one in row] for row in ranked],
-            "text": [
-                ["<br>".join(map(plain, wrap(_short(one), CELL_LETTERS))) if one else "" for one in row]
-                for row in ranked
-            ],
-            "texttemplate": "%{text}",
-            "hovertext": [[plain(_details(one)) if one else "" for one in row] for row in ranked],
-            "hovertemplate": "%{y}%{x}: %{hovertext}<extra></extra>",
-            "hoverongaps": False,
-            "showscale": False,
-            "xgap": 3,
-            "ygap": 3,
-            "palette": len(order),
-        }
-    ]
-    layout = {
-        "xaxis": {
-            "type": "category",
-            "title": {"text": "size of the transfer"},
-            "showgrid": False,
-            "tickangle": 0,
-        },
-        "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
+        if len(by_size := {size: one for size, one in zip(found.sizes, rankings, strict=True) if one})
+        >= LEAST_SIZES_DRAWN
     }
-    return [
-        Chart(
-            "Best interface by size, pair and memory",
-            CAPTION,
-            {"data": data, "layout": layout, "rows": ROW_HEIGHT * len(places)},
-        )
-    ]
+    sizes = sorted({size for by_size in places.values() for size in by_size})
+    if not places:
+        return []
+    cells: dict[str, list[Point]] = {}
+    for row, (place, by_size) in enumerate(places.items()):
+        for size, one in by_size.items():
+            text = f"{place}, {format_size(size)}: {_details(one)}"
+            point = Point(sizes.index(size), row, text=text, label=_short(one))
+            cells.setdefault(one.variant.interface, []).append(point)
+    series = [Series(name, tuple(cells[name]), "cells") for name in INTERFACES if name in cells]
+    x = Axis("size of the transfer", names=tuple(map(format_size, sizes)))
+    y = Axis(names=tuple(places))
+    return [Chart("Best interface by size, pair and memory", CAPTION, x, y, tuple(series))]
 
 
 def _short(ranking: Ranking) -> str:

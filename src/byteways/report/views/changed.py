@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from byteways.explain.claims.wording import alike
+from byteways.explain.display.chart import Chart
 from byteways.explain.two_runs.paired_cases import PairedCase
 from byteways.explain.two_runs.wording_comparison import change, interval, values
-from byteways.report.charts import Chart
 
 #: What the series of both runs are called.
 FIRST_RUN, SECOND_RUN = "first run", "second run"

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from byteways.explain.bottlenecks.prediction import Together, predictions
 from byteways.explain.claims.phrases import gb, percent
 from byteways.explain.claims.wording import NO_DIFFERENCE, UNDECIDED
+from byteways.explain.display.chart import INK, Axis, Chart, Point, Series, in_rows, of_rows
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import group_by
 from byteways.explain.subjects.contention import shortened
 from byteways.explain.two_runs.paired_cases import PairedCase, most_changed
 from byteways.plan.case import PATTERNS
-from byteways.report.charts import Chart
-from byteways.report.views.bars import Bar, Bars, of_bars
 from byteways.report.views.changed import FIRST_RUN, SECOND_RUN, Changed, counted, details, said
 from byteways.units import format_size
 
@@ -39,13 +38,14 @@ def charts(index: Index) -> list[Chart]:
     if not classes:
         return []
     worst = [(min(same, key=lambda case: case.kept), len(same)) for same in classes]
-    measured = tuple(_measured(case) for case, _ in worst)
-    foreseen = tuple(_foreseen(case) for case, _ in worst)
     rows = [_label(case, several) for case, several in worst]
-    series = [Bars("reached", measured), Bars("predicted", foreseen, foreseen=True)]
+    series = [
+        Series("reached", of_rows([_measured(case) for case, _ in worst]), "bars"),
+        Series("predicted", of_rows([_foreseen(case) for case, _ in worst]), "points", INK, symbol="tick"),
+    ]
     sizes = sorted({case.cell.record.size_bytes for case, _ in worst})
     title = f"Predicted and reached sums, {', '.join(map(format_size, sizes))}"
-    return [of_bars(title, CAPTION, "GB/s in total", rows, series)]
+    return [in_rows(title, CAPTION, Axis("GB/s in total"), rows, series)]
 
 
 def changes(first: Index, second: Index, pairs: Sequence[PairedCase]) -> list[Changed]:
@@ -73,24 +73,25 @@ def changes(first: Index, second: Index, pairs: Sequence[PairedCase]) -> list[Ch
     if not rows:
         return []
     series = [
-        Bars(FIRST_RUN, tuple(one for one, _ in sides)),
-        Bars(SECOND_RUN, tuple(two for _, two in sides), hatched=True),
+        Series(FIRST_RUN, of_rows([one for one, _ in sides]), "bars"),
+        Series(SECOND_RUN, of_rows([two for _, two in sides]), "bars", dash="dashed"),
     ]
     sizes = sorted({pair.first.record.size_bytes for pair in shown})
     title = f"Sums of concurrent flows, {', '.join(map(format_size, sizes))}"
-    return [counted(of_bars(title, CAPTION_OF_TWO_RUNS, "GB/s in total", rows, series), shown)]
+    return [counted(in_rows(title, CAPTION_OF_TWO_RUNS, Axis("GB/s in total"), rows, series), shown)]
 
 
-def _side(pair: PairedCase, case: Together, run: str) -> Bar:
+def _side(pair: PairedCase, case: Together, run: str) -> Point:
     cell = case.cell
     told = f"{said(pair)}; " if run == SECOND_RUN else ""
     kept = f"{run}: {gb(cell.value)} of {gb(case.even)} GB/s predicted ({percent(case.kept)})"
-    return Bar(
+    return Point(
         cell.value / 1e9,
+        0,
         cell.low / 1e9,
         cell.high / 1e9,
-        f"{told}{percent(case.kept)} of predicted",
         f"{kept}. {details(pair)}",
+        f"{told}{percent(case.kept)} of predicted",
     )
 
 
@@ -123,15 +124,15 @@ def _label(case: Together, several: int) -> str:
     return f"{told} ({several} cases)" if several > 1 else told
 
 
-def _measured(case: Together) -> Bar:
+def _measured(case: Together) -> Point:
     cell = case.cell
     details = (
         f"{shortened(cell.record.path)}: {gb(cell.value)} GB/s ({gb(cell.low)}–{gb(cell.high)}), "
         f"predicted {gb(case.even)}"
     )
-    return Bar(cell.value / 1e9, cell.low / 1e9, cell.high / 1e9, percent(case.kept), details)
+    return Point(cell.value / 1e9, 0, cell.low / 1e9, cell.high / 1e9, details, percent(case.kept))
 
 
-def _foreseen(case: Together) -> Bar:
-    even = case.even / 1e9
-    return Bar(even, even, even, "", f"{shortened(case.cell.record.path)}: {gb(case.even)} GB/s predicted")
+def _foreseen(case: Together) -> Point:
+    text = f"{shortened(case.cell.record.path)}: {gb(case.even)} GB/s predicted"
+    return Point(case.even / 1e9, 0, text=text)

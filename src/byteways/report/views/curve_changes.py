@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
+from byteways.explain.display.chart import (
+    TRANSFER_SIZES,
+    Axis,
+    Chart,
+    Panel,
+    Point,
+    ReferenceLine,
+    Series,
+    ratio_axis,
+)
+from byteways.explain.display.curves import result_point
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, unidirectional
-from byteways.explain.results.summary import group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.explain.two_runs.paired_cases import PairedCase, most_changed, moved
-from byteways.report.charts import Chart, short
-from byteways.report.views.changed import Changed, counted, details, said
-from byteways.units import format_size
+from byteways.report.views.changed import SECOND_RUN, Changed, counted, details
 
 #: Ways in one chart: each has a line for either run.
 MOST_WAYS = 3
@@ -55,7 +64,7 @@ def _charts(first: Index, pairs: Sequence[PairedCase]) -> Iterator[tuple[PairedC
         between = link_class or PAIR_KINDS[order[place]]
         title = f"{path}, {between}{', warm caches' * warm}"
         own = [pair for some in lines.values() for pair in some]
-        yield most, counted(Chart(title, "", figure(lines)), own)
+        yield most, counted(both_runs(title, lines), own)
 
 
 def _warm(pair: PairedCase) -> bool:
@@ -83,35 +92,33 @@ def _fastest(ways: Mapping[Variant, Mapping[str, Sequence[PairedCase]]]) -> list
     return sorted(ways, key=reach, reverse=True)[:MOST_WAYS]
 
 
-def figure(lines: Mapping[str, Sequence[PairedCase]]) -> dict[str, Any]:
-    """Returns the data of a chart that the page draws itself (two_runs.js), rates in GB/s.
+def both_runs(title: str, lines: Mapping[str, Sequence[PairedCase]]) -> Chart:
+    """Charts the first run, the second one dashed, and its speed relative to the first below.
 
     Args:
+        title: Of the chart.
         lines: Cases in the order of size, by the label of their way.
     """
-    sizes = sorted({pair.first.record.size_bytes for some in lines.values() for pair in some})
-    return {
-        "lines": [_line(label, some) for label, some in lines.items()],
-        "sizes": sizes,
-        "names": [format_size(size) for size in sizes],
-    }
+    above: list[Series] = []
+    below: list[Series] = []
+    for colour, (label, pairs) in enumerate(lines.items()):
+        first, second = ((pair.first for pair in pairs), (pair.second for pair in pairs))
+        above.append(Series(label, _points(pairs, first), "", colour, "solid"))
+        again = _points(pairs, second, is_open=True)
+        above.append(Series(SECOND_RUN, again, "", colour, "dashed", group=label))
+        speeds = tuple(
+            Point(pair.first.record.size_bytes, pair.speed, text=details(pair), open=not pair.claim.differ)
+            for pair in pairs
+        )
+        below.append(Series("speed", speeds, "", colour, "dashed", group=label))
+    speed = Panel(ratio_axis("speed", below), tuple(below), (ReferenceLine("", 1.0),))
+    return Chart(title, "", TRANSFER_SIZES, Axis("GB/s", "log"), tuple(above), below=(speed,))
 
 
-def _line(label: str, pairs: Sequence[PairedCase]) -> dict[str, Any]:
-    firsts, seconds = [pair.first for pair in pairs], [pair.second for pair in pairs]
-    return {
-        "label": label,
-        "x": [pair.first.record.size_bytes for pair in pairs],
-        "y": [short(cell.value / 1e9) for cell in firsts],
-        "low": [short(cell.low / 1e9) for cell in firsts],
-        "high": [short(cell.high / 1e9) for cell in firsts],
-        "second": {
-            "y": [short(cell.value / 1e9) for cell in seconds],
-            "low": [short(cell.low / 1e9) for cell in seconds],
-            "high": [short(cell.high / 1e9) for cell in seconds],
-        },
-        "speed": [short(pair.speed) for pair in pairs],
-        "said": [said(pair) for pair in pairs],
-        "told": [details(pair) for pair in pairs],
-        "differ": [int(pair.claim.differ) for pair in pairs],
-    }
+def _points(
+    pairs: Sequence[PairedCase], cells: Iterable[Result], *, is_open: bool = False
+) -> tuple[Point, ...]:
+    return tuple(
+        replace(result_point(cell.record.size_bytes, cell), text=details(pair), open=is_open)
+        for pair, cell in zip(pairs, cells, strict=True)
+    )

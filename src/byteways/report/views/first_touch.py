@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from byteways.explain.claims.phrases import gb
+from byteways.explain.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
 from byteways.explain.display.grids import Grid, first_touch_tables
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, group_by
-from byteways.report.charts import Chart
-from byteways.report.views.bars import Bar, Bars, of_bars
 from byteways.units import format_size
 
 CAPTION = (
@@ -24,12 +23,12 @@ def charts(index: Index) -> list[Chart]:
         if not rows:
             continue
         series = [
-            Bars(f"first touch by {name}", tuple(_bar(row.cells[place]) for _, row in rows))
+            Series(f"first touch by {name}", of_rows([_bar(row.cells[place]) for _, row in rows]), "bars")
             for place, name in enumerate(touchers)
         ]
         labels = [_label(grid, row.label) for grid, row in rows]
         title = f"Memory and first touch by {', '.join(touchers)}"
-        drawn.append(of_bars(title, CAPTION, "GB/s", labels, series))
+        drawn.append(in_rows(title, CAPTION, Axis("GB/s"), labels, series))
     return drawn
 
 
@@ -38,8 +37,8 @@ def _label(grid: Grid, memory: str) -> str:
     return f"{grid.title}{size}, {memory}"
 
 
-def _bar(cell: Result | None) -> Bar | None:
+def _bar(cell: Result | None) -> Point | None:
     if cell is None:
         return None
     details = f"{cell.record.path}: {gb(cell.value)} GB/s ({gb(cell.low)}–{gb(cell.high)})"
-    return Bar(cell.value / 1e9, cell.low / 1e9, cell.high / 1e9, gb(cell.value), details)
+    return Point(cell.value / 1e9, 0, cell.low / 1e9, cell.high / 1e9, details, gb(cell.value))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from byteways.explain.claims.wording import NO_DIFFERENCE, UNDECIDED
+from byteways.explain.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, ResultGroup
 from byteways.explain.subjects.latency import levels_of_cpu, levels_of_gpus
 from byteways.explain.two_runs.paired_cases import PairedCase, most_changed
-from byteways.report.charts import Chart
-from byteways.report.views.bars import Bar, Bars, of_dots
 from byteways.report.views.changed import FIRST_RUN, SECOND_RUN, Changed, counted, details, said
 from byteways.units import short_time
 
+TITLE = "Latency hierarchy"
+LOAD_TIMES = Axis("time of a load", "log", "ns")
 CAPTION = (
     "What to see: the factor from each level to the next, which is a distance on this axis. One dependent "
     "load along a random cycle; the whisker is the repeatability interval."
@@ -33,10 +34,11 @@ def charts(index: Index) -> list[Chart]:
         return []
     series = []
     if gpus:
-        series.append(Bars("by a GPU", (*(_dot(group) for _, group in gpus), *(None for _ in cpu))))
+        series.append(Series("by a GPU", of_rows([_dot(group) for _, group in gpus]), "points"))
     if cpu:
-        series.append(Bars(f"by {executor}", (*(None for _ in gpus), *(_dot(group) for _, group in cpu))))
-    return [of_dots("Latency hierarchy", CAPTION, "ns per load", [name for name, _ in rows], series)]
+        places = [*(None for _ in gpus), *(_dot(group) for _, group in cpu)]
+        series.append(Series(f"by {executor}", of_rows(places), "points"))
+    return [in_rows(TITLE, CAPTION, LOAD_TIMES, [name for name, _ in rows], series)]
 
 
 def changes(first: Index, pairs: Sequence[PairedCase]) -> list[Changed]:
@@ -56,12 +58,10 @@ def changes(first: Index, pairs: Sequence[PairedCase]) -> list[Changed]:
     if not rows:
         return []
     series = [
-        Bars(FIRST_RUN, tuple(_mark(pair, pair.first, "") for _, pair in rows)),
-        Bars(SECOND_RUN, tuple(_mark(pair, pair.second, said(pair)) for _, pair in rows)),
+        Series(FIRST_RUN, of_rows([_mark(pair, pair.first, "") for _, pair in rows]), "points"),
+        Series(SECOND_RUN, of_rows([_mark(pair, pair.second, said(pair)) for _, pair in rows]), "points"),
     ]
-    chart = of_dots(
-        "Latency hierarchy", CAPTION_OF_TWO_RUNS, "ns per load", [name for name, _ in rows], series
-    )
+    chart = in_rows(TITLE, CAPTION_OF_TWO_RUNS, LOAD_TIMES, [name for name, _ in rows], series)
     return [counted(chart, [pair for _, pair in rows])]
 
 
@@ -72,12 +72,12 @@ def _levels(index: Index) -> tuple[str, list[tuple[str, ResultGroup]], list[tupl
     return executor, gpus, [(f"{executor}: {name}", group) for name, group in of_cpu]
 
 
-def _mark(pair: PairedCase, cell: Result, change: str) -> Bar:
+def _mark(pair: PairedCase, cell: Result, change: str) -> Point:
     text = f"{short_time(cell.value)}, {change}" if change else ""
-    return Bar(cell.value, cell.low, cell.high, text, details(pair))
+    return Point(cell.value, 0, cell.low, cell.high, details(pair), text)
 
 
-def _dot(group: ResultGroup) -> Bar:
+def _dot(group: ResultGroup) -> Point:
     told = short_time(group.value)
     details = f"{told} ({short_time(group.low)}–{short_time(group.high)}), median of {len(group.cells)}"
-    return Bar(group.value, group.low, group.high, told, details)
+    return Point(group.value, 0, group.low, group.high, details, told)
