@@ -1,6 +1,6 @@
 // The empty kernel on the simulated machine.
 #include "interfaces/api_overhead/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {

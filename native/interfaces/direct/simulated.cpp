@@ -17,9 +17,9 @@
 
 #include "interfaces/direct/arguments.hpp"
 #include "runtimes/mpi/table.hpp"
-#include "simulator/kernels.hpp"
-#include "simulator/mpi_bytes.hpp"
-#include "simulator/mpi_scratch.hpp"
+#include "simulator/machine/kernels.hpp"
+#include "simulator/mpi/bytes.hpp"
+#include "simulator/mpi/scratch.hpp"
 
 namespace byteways::sim {
 namespace {

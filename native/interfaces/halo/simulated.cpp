@@ -1,10 +1,10 @@
 // The kernels of the halo exchange on the simulated machine. Large fields are symbolic: a tile of the lattice
-// with four sides, each of which a message or the boundary has written (simulator/tile.hpp).
+// with four sides, each of which a message or the boundary has written (simulator/memory/tile.hpp).
 #include <algorithm>
 #include <optional>
 
 #include "interfaces/halo/loops.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {

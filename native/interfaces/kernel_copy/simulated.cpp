@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interfaces/kernel_copy/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {

@@ -1,7 +1,7 @@
 // The read-only kernel on the simulated machine.
 #include "interfaces/load/arguments.hpp"
 #include "interfaces/pattern_xor.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "interfaces/particles/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {

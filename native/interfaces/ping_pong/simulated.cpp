@@ -2,7 +2,7 @@
 #include <map>
 
 #include "interfaces/ping_pong/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <any>
 
 #include "interfaces/pointer_chase/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 

@@ -5,7 +5,7 @@
 
 #include "interfaces/pattern_xor.hpp"
 #include "interfaces/random_access/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {

@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "interfaces/service/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interfaces/store/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {

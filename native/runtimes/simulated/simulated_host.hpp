@@ -1,5 +1,6 @@
-// The host of a simulated machine: its CPUs, pages and clock are the simulator's (simulator/host.def), loaded
-// as the vendors' libraries are. It has the same name as the real host, and the same kernel names.
+// The host of a simulated machine: its CPUs, pages and clock are the simulator's
+// (simulator/vendors/host.def), loaded as the vendors' libraries are. It has the same name as the real host,
+// and the same kernel names.
 #pragma once
 #include <map>
 #include <memory>
@@ -14,7 +15,7 @@ namespace byteways::simulated {
 
 struct HostTable {
 #define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
-#include "simulator/host.def"
+#include "simulator/vendors/host.def"
 #undef BYTEWAYS_FUNCTION
   void bind(const Library& library, LibraryReport& report);
   // Throws the error of a function that failed. `device`: the device of the call.
