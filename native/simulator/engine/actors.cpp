@@ -6,7 +6,7 @@
 
 #include "simulator/engine/thread_state.hpp"
 #include "simulator/engine/timeline.hpp"
-#include "simulator/machine/world.hpp"
+#include "simulator/machine/common.hpp"
 
 namespace byteways::sim {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "simulator/machine/world.hpp"
+#include "simulator/machine/common.hpp"
 
 // The Itanium C++ ABI (2.2.2, caught exceptions of a thread); libc++'s header does not declare it.
 namespace __cxxabiv1 {

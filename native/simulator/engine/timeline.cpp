@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simulator/machine/world.hpp"
+#include "simulator/machine/common.hpp"
 
 namespace byteways::sim {
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "interfaces/device/geometry.hpp"
+#include "simulator/machine/common.hpp"
 #include "simulator/machine/index.hpp"
-#include "simulator/machine/world.hpp"
 #include "simulator/memory/memory.hpp"
 
 namespace byteways::sim {

@@ -83,8 +83,8 @@ void Devices::count_moved(Place from, Place to, std::uint64_t bytes) {
   devices_.at(at(to.index)).health.received_bytes += bytes;
 }
 
-World::Health Devices::health(int gpu) const {
-  World::Health health = devices_.at(at(gpu)).health;
+Health Devices::health(int gpu) const {
+  Health health = devices_.at(at(gpu)).health;
   health.throttled = faults_->find(Fault::Kind::throttle, "gpu" + std::to_string(gpu)) != nullptr;
   return health;
 }

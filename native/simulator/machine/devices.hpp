@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/machine/common.hpp"
 #include "simulator/machine/costs.hpp"
 #include "simulator/machine/faults.hpp"
-#include "simulator/machine/world.hpp"
 #include "simulator/memory/accounting.hpp"
 #include "simulator/memory/memory.hpp"
 
@@ -35,7 +35,7 @@ class Devices {
   std::string barrier(Place who, const Block& block) const;
 
   void count_moved(Place from, Place to, std::uint64_t bytes);
-  World::Health health(int gpu) const;
+  Health health(int gpu) const;
 
   bool pageable_access;  // kernels reach plain host memory
 
@@ -43,7 +43,7 @@ class Devices {
   struct Device {
     std::uint64_t operations = 0;
     std::optional<Failure> failure;
-    World::Health health;
+    Health health;
   };
   const Model* model_;
   const Faults* faults_;

@@ -12,9 +12,9 @@
 #include <typeindex>
 
 #include "simulator/engine/engine.hpp"
+#include "simulator/machine/common.hpp"
 #include "simulator/machine/costs.hpp"
 #include "simulator/machine/devices.hpp"
-#include "simulator/machine/world.hpp"
 #include "simulator/memory/memory.hpp"
 
 namespace byteways::sim {

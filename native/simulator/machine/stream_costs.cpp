@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "interfaces/device/geometry.hpp"
+#include "simulator/machine/common.hpp"
 #include "simulator/machine/costs.hpp"
-#include "simulator/machine/world.hpp"
 
 namespace byteways::sim {
 namespace {

@@ -10,9 +10,9 @@
 #include "simulator/engine/engine.hpp"
 #include "simulator/engine/noise.hpp"
 #include "simulator/engine/timeline.hpp"
+#include "simulator/machine/common.hpp"
 #include "simulator/machine/devices.hpp"
 #include "simulator/machine/hardware_queues.hpp"
-#include "simulator/machine/world.hpp"
 
 namespace byteways::sim {
 

@@ -1,11 +1,11 @@
-// The simulated machine's memory: allocation cost, location, and access. See simulated_world.hpp.
+// The simulated machine's memory: allocation cost, location, and access. See world.hpp.
 #include <algorithm>
 
-#include "simulator/machine/simulated_world.hpp"
+#include "simulator/machine/world.hpp"
 
 namespace byteways::sim {
 
-void* SimulatedWorld::allocate(Place owner, Kind kind, std::uint64_t bytes) {
+void* World::allocate(Place owner, Kind kind, std::uint64_t bytes) {
   Lock lock = enter(model_.calls.enqueue_ns);
   if (bytes == 0) throw Failure(Code::invalid, "a block of 0 bytes was asked for");
   devices_.check(owner);
@@ -21,7 +21,7 @@ void* SimulatedWorld::allocate(Place owner, Kind kind, std::uint64_t bytes) {
   return block.data;
 }
 
-void SimulatedWorld::release(void* data) {
+void World::release(void* data) {
   Lock lock(mutex_);
   devices_.check(known(data).owner);
   wait_for_all(lock);
@@ -40,7 +40,7 @@ void SimulatedWorld::release(void* data) {
   if (kind != Kind::vmm && given > 0) time_.enter(lock, allocation_cost_.free_ns(kind, given, touched));
 }
 
-void SimulatedWorld::set_kind(void* data, Kind kind) {
+void World::set_kind(void* data, Kind kind) {
   Lock lock(mutex_);
   Block& block = known(data);
   if (kind == Kind::registered && block.kind != Kind::registered) {
@@ -52,18 +52,18 @@ void SimulatedWorld::set_kind(void* data, Kind kind) {
   known(data).kind = kind;
 }
 
-Kind SimulatedWorld::kind_of(const void* data) {
+Kind World::kind_of(const void* data) {
   const std::lock_guard lock(mutex_);
   return known(data).kind;
 }
 
-Place SimulatedWorld::owner_of(const void* data) {
+Place World::owner_of(const void* data) {
   const std::lock_guard lock(mutex_);
   Block& block = known(data);
   return place_of(block, static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - block.data));
 }
 
-std::map<int, std::uint64_t> SimulatedWorld::placement(const void* data, std::uint64_t bytes) {
+std::map<int, std::uint64_t> World::placement(const void* data, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const Block& block = known(data);
   if (!block.touched) return {};
@@ -80,32 +80,32 @@ std::map<int, std::uint64_t> SimulatedWorld::placement(const void* data, std::ui
   return pages;
 }
 
-std::optional<Place> SimulatedWorld::last_prefetch(const void* data, std::uint64_t bytes) {
+std::optional<Place> World::last_prefetch(const void* data, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const Range range = range_of_call(data, bytes);
   if (!is_managed(range.block->kind)) throw Failure(Code::invalid, "only managed memory is prefetched");
   return sim::last_prefetch(*range.block, range.begin * kWordBytes, range.end_byte());
 }
 
-void SimulatedWorld::hold(const void* data, bool hold) {
+void World::hold(const void* data, bool hold) {
   const std::lock_guard lock(mutex_);
   Block& block = known(data);
   if (!is_managed(block.kind)) throw Failure(Code::invalid, "only managed memory takes advice");
   block.held = hold;
 }
 
-std::uint64_t SimulatedWorld::free_bytes(Place place) {
+std::uint64_t World::free_bytes(Place place) {
   const std::lock_guard lock(mutex_);
   devices_.check(place);
   return accounting_.free_at(place);
 }
 
-void SimulatedWorld::leave_to_first_touch(void* data) {
+void World::leave_to_first_touch(void* data) {
   const std::lock_guard lock(mutex_);
   known(data).touched = false;
 }
 
-void SimulatedWorld::touch(void* data, std::uint64_t bytes, Place by) {
+void World::touch(void* data, std::uint64_t bytes, Place by) {
   Lock lock(mutex_);
   Block& block = known(data);
   if (block.touched) return;
@@ -114,42 +114,42 @@ void SimulatedWorld::touch(void* data, std::uint64_t bytes, Place by) {
   time_.enter(lock, allocation_cost_.touch_ns(block.kind, bytes));
 }
 
-bool SimulatedWorld::can_access_peer(int gpu, int peer) {
+bool World::can_access_peer(int gpu, int peer) {
   const std::lock_guard lock(mutex_);
   devices_.check(gpu_place(gpu));
   return devices_.linked(gpu, peer);
 }
 
-void SimulatedWorld::enable_peer(int gpu, int peer) {
+void World::enable_peer(int gpu, int peer) {
   Lock lock = enter(model_.calls.enqueue_ns);
   devices_.check(gpu_place(gpu));
   devices_.enable_peer(gpu, peer);
   time_.enter(lock, allocation_cost_.open_ns(accounting_.used_at(gpu_place(peer))));
 }
 
-void SimulatedWorld::disable_peer(int gpu, int peer) {
+void World::disable_peer(int gpu, int peer) {
   const Lock lock = enter(model_.calls.enqueue_ns);
   devices_.disable_peer(gpu, peer);
 }
 
-void SimulatedWorld::open_pool(int owner, int gpu, bool open) {
+void World::open_pool(int owner, int gpu, bool open) {
   Lock lock = enter(model_.calls.enqueue_ns);
   require_link(owner, gpu);
   accounting_.open_pool(owner, gpu, open);
   if (open) time_.enter(lock, allocation_cost_.open_ns(accounting_.used_at(gpu_place(owner))));
 }
 
-void SimulatedWorld::set_pool_threshold(int owner, std::uint64_t bytes) {
+void World::set_pool_threshold(int owner, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   accounting_.set_pool_threshold(owner, bytes);
 }
 
-void SimulatedWorld::trim_pool(int owner, std::uint64_t keep) {
+void World::trim_pool(int owner, std::uint64_t keep) {
   const std::lock_guard lock(mutex_);
   accounting_.trim_pool(owner, keep);
 }
 
-void SimulatedWorld::release_to_pool(void* data) {
+void World::release_to_pool(void* data) {
   const Lock lock = enter(model_.calls.enqueue_ns);
   const Block& block = known(data);
   devices_.check(block.owner);
@@ -162,7 +162,7 @@ void SimulatedWorld::release_to_pool(void* data) {
   released_to_pool_.emplace(gpu, data);
 }
 
-void SimulatedWorld::settle_pool(Lock& lock, int gpu) {
+void World::settle_pool(Lock& lock, int gpu) {
   const auto [first, end] = released_to_pool_.equal_range(gpu);
   if (first == end) return;
   std::for_each(first, end, [this](const auto& one) { memory_.release(one.second); });
@@ -171,24 +171,24 @@ void SimulatedWorld::settle_pool(Lock& lock, int gpu) {
     time_.enter(lock, allocation_cost_.free_ns(Kind::pool, given, true));
 }
 
-std::uint64_t SimulatedWorld::create_physical(int gpu, std::uint64_t bytes) {
+std::uint64_t World::create_physical(int gpu, std::uint64_t bytes) {
   Lock lock = enter(model_.calls.enqueue_ns);
   devices_.check(gpu_place(gpu));
   time_.enter(lock, allocation_cost_.allocate_ns(Kind::vmm, bytes));
   return accounting_.create_physical(gpu_place(gpu), bytes);
 }
 
-void SimulatedWorld::release_physical(std::uint64_t number) {
+void World::release_physical(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   accounting_.drop_physical(number);
 }
 
-void* SimulatedWorld::reserve(std::uint64_t bytes) {
+void* World::reserve(std::uint64_t bytes) {
   const Lock lock = enter(model_.calls.enqueue_ns);
   return memory_.allocate(gpu_place(0), Kind::vmm, bytes).data;
 }
 
-void SimulatedWorld::map(void* data, std::uint64_t bytes, std::uint64_t number) {
+void World::map(void* data, std::uint64_t bytes, std::uint64_t number) {
   const Lock lock = enter(model_.calls.enqueue_ns);
   Block& block = known(data);
   if (block.kind != Kind::vmm || block.data != data || block.bytes != bytes || block.physical != 0)
@@ -199,7 +199,7 @@ void SimulatedWorld::map(void* data, std::uint64_t bytes, std::uint64_t number) 
   block.pages = {{0, physical.owner}};
 }
 
-void SimulatedWorld::unmap(void* data) {
+void World::unmap(void* data) {
   Lock lock = enter(model_.calls.enqueue_ns);
   wait_for_all(lock);
   Block& block = known(data);
@@ -209,7 +209,7 @@ void SimulatedWorld::unmap(void* data) {
   block.open_to.clear();
 }
 
-void SimulatedWorld::open_mapping(void* data, int gpu, bool open) {
+void World::open_mapping(void* data, int gpu, bool open) {
   Lock lock = enter(model_.calls.enqueue_ns);
   Block& block = known(data);
   if (block.physical == 0) throw Failure(Code::invalid, "nothing is mapped there");
@@ -221,7 +221,7 @@ void SimulatedWorld::open_mapping(void* data, int gpu, bool open) {
     block.open_to.erase(gpu);
 }
 
-void* SimulatedWorld::open_shared(void* data, int gpu) {
+void* World::open_shared(void* data, int gpu) {
   Lock lock = enter(model_.calls.enqueue_ns);
   const Block& block = known(data);
   const bool whole = block.data == data && is_device(block.kind);
@@ -234,7 +234,7 @@ void* SimulatedWorld::open_shared(void* data, int gpu) {
   return data;
 }
 
-void SimulatedWorld::require_link(int owner, int gpu) {
+void World::require_link(int owner, int gpu) {
   if (owner != gpu && !devices_.linked(gpu, owner))
     throw Failure(Code::no_peer_access,
                   "no link leads from " + name_of(gpu_place(gpu)) + " to " + name_of(gpu_place(owner)));

@@ -1,5 +1,5 @@
-// The simulated machine's queues: streams, events, enqueued work and graphs. See simulated_world.hpp.
-#include "simulator/machine/simulated_world.hpp"
+// The simulated machine's queues: streams, events, enqueued work and graphs. See world.hpp.
+#include "simulator/machine/world.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -15,41 +15,41 @@ bool by_engine(Place from, Place to, std::uint64_t bytes, const CopyPolicy& poli
 
 }  // namespace
 
-void SimulatedWorld::synchronize_device(int gpu) {
+void World::synchronize_device(int gpu) {
   Lock lock = enter(model_.calls.synchronize_ns);
   devices_.check(gpu_place(gpu));
   wait_for_all(lock);
   settle_pool(lock, gpu);
 }
 
-Stream* SimulatedWorld::create_stream(Place place) {
+Stream* World::create_stream(Place place) {
   const Lock lock = enter(model_.calls.enqueue_ns);
   return streams_.make(place);
 }
 
-Stream* SimulatedWorld::default_stream(int gpu) {
+Stream* World::default_stream(int gpu) {
   const std::lock_guard lock(mutex_);
   return streams_.default_of(gpu);
 }
 
-void SimulatedWorld::destroy(Stream* stream) {
+void World::destroy(Stream* stream) {
   Lock lock = enter(model_.calls.enqueue_ns);
   time_.wait_until(
       lock, {[stream] { return stream->idle(); }, [&] { return "a stream of " + name_of(stream->place); }});
   streams_.destroy(stream);
 }
 
-Event* SimulatedWorld::create_event(Place place) {
+Event* World::create_event(Place place) {
   const std::lock_guard lock(mutex_);
   return streams_.make_event(place);
 }
 
-void SimulatedWorld::destroy(Event* event) {
+void World::destroy(Event* event) {
   const std::lock_guard lock(mutex_);
   streams_.destroy(event);
 }
 
-void SimulatedWorld::record(Event* event, Stream* stream) {
+void World::record(Event* event, Stream* stream) {
   Lock lock = enter(model_.calls.enqueue_ns);
   auto operation = std::make_unique<Operation>();
   operation->mark = event->mark = std::make_shared<Mark>();
@@ -57,7 +57,7 @@ void SimulatedWorld::record(Event* event, Stream* stream) {
   streams_.submit(lock, *stream, std::move(operation), false);
 }
 
-void SimulatedWorld::wait(Stream* stream, Event* event) {
+void World::wait(Stream* stream, Event* event) {
   Lock lock = enter(model_.calls.enqueue_ns);
   devices_.check(stream->place);
   if (event->mark == nullptr) return;
@@ -66,8 +66,8 @@ void SimulatedWorld::wait(Stream* stream, Event* event) {
   streams_.submit(lock, *stream, std::move(operation), false);
 }
 
-void SimulatedWorld::copy(void* destination, const void* source, std::uint64_t bytes, Stream* stream,
-                          const CopyPolicy& policy) {
+void World::copy(void* destination, const void* source, std::uint64_t bytes, Stream* stream,
+                 const CopyPolicy& policy) {
   Lock lock = enter(model_.calls.enqueue_ns);
   Graphs::perform(lock, stream, [=, this](Lock& held, Stream* on) {
     const Range to = range_of_call(destination, bytes), from = range_of_call(source, bytes);
@@ -77,7 +77,7 @@ void SimulatedWorld::copy(void* destination, const void* source, std::uint64_t b
   });
 }
 
-void SimulatedWorld::copy_batch(const std::vector<Piece>& pieces, Stream* stream, const CopyPolicy& policy) {
+void World::copy_batch(const std::vector<Piece>& pieces, Stream* stream, const CopyPolicy& policy) {
   Lock lock = enter(model_.calls.enqueue_ns);
   const Place executor = stream->place;
   for (const Piece& piece : pieces) {
@@ -88,36 +88,36 @@ void SimulatedWorld::copy_batch(const std::vector<Piece>& pieces, Stream* stream
   }
 }
 
-void SimulatedWorld::begin_recording(Stream* stream) {
+void World::begin_recording(Stream* stream) {
   const Lock lock = enter(model_.calls.enqueue_ns);
   Graphs::begin(*stream);
 }
 
-Graph* SimulatedWorld::end_recording(Stream* stream) {
+Graph* World::end_recording(Stream* stream) {
   const Lock lock = enter(model_.calls.enqueue_ns);
   return graphs_.end(*stream);
 }
 
-Graph* SimulatedWorld::copy_of(Graph* graph) {
+Graph* World::copy_of(Graph* graph) {
   const Lock lock = enter(model_.calls.enqueue_ns);
   return graphs_.copy_of(graph);
 }
 
-void SimulatedWorld::launch(Graph* graph, Stream* stream) {
+void World::launch(Graph* graph, Stream* stream) {
   Lock lock = enter(model_.calls.enqueue_ns);
   devices_.check(stream->place);
   graphs_.play(lock, graph, stream);
 }
 
-void SimulatedWorld::destroy(Graph* graph) {
+void World::destroy(Graph* graph) {
   const std::lock_guard lock(mutex_);
   time_.catch_up();
   graphs_.destroy(graph);
 }
 
-void SimulatedWorld::copy_rows(void* destination, std::uint64_t destination_pitch, const void* source,
-                               std::uint64_t source_pitch, std::uint64_t width_bytes, std::uint64_t rows,
-                               Stream* stream, const CopyPolicy& policy) {
+void World::copy_rows(void* destination, std::uint64_t destination_pitch, const void* source,
+                      std::uint64_t source_pitch, std::uint64_t width_bytes, std::uint64_t rows,
+                      Stream* stream, const CopyPolicy& policy) {
   Lock lock = enter(model_.calls.enqueue_ns);
   if (width_bytes == 0 || rows == 0 || destination_pitch < width_bytes || source_pitch < width_bytes ||
       (width_bytes | source_pitch | destination_pitch) % kWordBytes != 0)
@@ -134,7 +134,7 @@ void SimulatedWorld::copy_rows(void* destination, std::uint64_t destination_pitc
   });
 }
 
-void SimulatedWorld::prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream) {
+void World::prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream) {
   Lock lock = enter(model_.calls.enqueue_ns);
   const Range range = range_of_call(data, bytes);
   if (!is_managed(range.block->kind)) throw Failure(Code::invalid, "only managed memory can be prefetched");
@@ -150,8 +150,8 @@ void SimulatedWorld::prefetch(void* data, std::uint64_t bytes, Place to, Stream*
   streams_.submit(lock, *stream, std::move(operation), true);
 }
 
-void SimulatedWorld::launch(std::string_view kernel, const Shape& shape, const void* arguments,
-                            std::size_t bytes, Stream* stream) {
+void World::launch(std::string_view kernel, const Shape& shape, const void* arguments, std::size_t bytes,
+                   Stream* stream) {
   Lock lock = enter(model_.calls.enqueue_ns);
   devices_.check(stream->place);
   const auto* first = static_cast<const std::byte*>(arguments);
@@ -162,14 +162,14 @@ void SimulatedWorld::launch(std::string_view kernel, const Shape& shape, const v
   });
 }
 
-bool SimulatedWorld::finished(Event* event) {
+bool World::finished(Event* event) {
   const Lock lock = enter(model_.calls.query_ns);
   devices_.check(event->place);
   time_.catch_up();
   return event->mark == nullptr || event->mark->done();
 }
 
-void SimulatedWorld::synchronize(Event* event) {
+void World::synchronize(Event* event) {
   Lock lock = enter(model_.calls.synchronize_ns);
   devices_.check(event->place);
   const std::shared_ptr<Mark> mark = event->mark;
@@ -178,7 +178,7 @@ void SimulatedWorld::synchronize(Event* event) {
         lock, {[&mark] { return mark->done(); }, [&] { return "an event of " + name_of(event->place); }});
 }
 
-void SimulatedWorld::synchronize(Stream* stream) {
+void World::synchronize(Stream* stream) {
   Lock lock = enter(model_.calls.synchronize_ns);
   devices_.check(stream->place);
   time_.wait_until(
@@ -186,7 +186,7 @@ void SimulatedWorld::synchronize(Stream* stream) {
   if (stream->place.kind == Place::Kind::gpu) settle_pool(lock, stream->place.index);
 }
 
-double SimulatedWorld::elapsed_ns(Event* begin, Event* end) {
+double World::elapsed_ns(Event* begin, Event* end) {
   const std::lock_guard lock(mutex_);
   devices_.check(begin->place);
   if (begin->mark == nullptr || end->mark == nullptr || !begin->mark->done() || !end->mark->done())
@@ -194,8 +194,8 @@ double SimulatedWorld::elapsed_ns(Event* begin, Event* end) {
   return static_cast<double>(end->mark->time - begin->mark->time) / 1000;
 }
 
-void SimulatedWorld::launch_now(Lock& lock, std::string_view kernel, const Shape& shape,
-                                const std::byte* arguments, std::size_t bytes, Stream* stream) {
+void World::launch_now(Lock& lock, std::string_view kernel, const Shape& shape, const std::byte* arguments,
+                       std::size_t bytes, Stream* stream) {
   try {
     streams_.submit(lock, *stream, kernels_.launch(kernel, shape, arguments, bytes, stream->place), true);
   } catch (const Failure& failure) {
@@ -204,8 +204,8 @@ void SimulatedWorld::launch_now(Lock& lock, std::string_view kernel, const Shape
   }
 }
 
-void SimulatedWorld::submit_copy(Lock& lock, const Range& to, const Range& from, double bytes, Stream* stream,
-                                 const CopyPolicy& policy, std::function<void()> effect) {
+void World::submit_copy(Lock& lock, const Range& to, const Range& from, double bytes, Stream* stream,
+                        const CopyPolicy& policy, std::function<void()> effect) {
   const Place executor = stream->place;
   auto operation = std::make_unique<Operation>();
   const Place there = kernels_.reach_by_copy(*operation, to, executor);

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "simulator/machine/common.hpp"
 #include "simulator/machine/costs.hpp"
 #include "simulator/machine/faults.hpp"
-#include "simulator/machine/world.hpp"
 #include "simulator/memory/memory.hpp"
 
 namespace byteways::sim {

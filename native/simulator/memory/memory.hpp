@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/machine/world.hpp"
+#include "simulator/machine/common.hpp"
 #include "simulator/memory/content.hpp"
 
 namespace byteways::sim {
@@ -18,13 +18,6 @@ inline constexpr std::uint64_t kWordBytes = sizeof(Word);
 inline constexpr std::uint64_t kPageBytes = 4096;
 // Smaller blocks are real memory, which the program may access.
 inline constexpr std::uint64_t kRealBelowBytes = 1 << 20;
-
-inline bool is_plain(Kind kind) { return kind == Kind::pageable || kind == Kind::hugepage; }
-inline bool is_device(Kind kind) {
-  return kind == Kind::device || kind == Kind::device_fine || kind == Kind::device_uncached ||
-         kind == Kind::pool || kind == Kind::vmm;
-}
-inline bool is_managed(Kind kind) { return kind == Kind::managed || kind == Kind::managed_coarse; }
 
 // Pages of the system: not those of a GPU's allocator.
 inline bool has_system_pages(Kind kind) { return !is_device(kind); }

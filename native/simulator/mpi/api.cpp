@@ -6,13 +6,13 @@
 #include <cstdlib>
 
 #include "runtimes/mpi/table.hpp"
-#include "simulator/machine/simulated_world.hpp"
+#include "simulator/machine/world.hpp"
 #include "simulator/mpi/collectives.hpp"
 
 namespace byteways::sim::mpi {
 
 Rank rank_of_thread() {
-  const int domains = SimulatedWorld::get().model().cpu.domains;
+  const int domains = World::get().model().cpu.domains;
   const int domain = std::clamp(thread_domain(), 0, domains - 1);
   return {std::max(0, Timeline::actor()), {Place::Kind::cpu, domain}};
 }
@@ -85,7 +85,7 @@ int describe(int error, char* text, int room) {
 
 int device_support(const char* vendor, int* support) {
   return local("device_support", [&](Call&) {
-    const Model& model = SimulatedWorld::get().model();
+    const Model& model = World::get().model();
     const std::string_view runtime = model.vendor == "amd" ? "hip" : "cuda";
     *support = model.mpi.gpu_aware && vendor == runtime ? kYes : kNo;
   });

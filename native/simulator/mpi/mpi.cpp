@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "simulator/engine/thread_state.hpp"
-#include "simulator/machine/simulated_world.hpp"
+#include "simulator/machine/world.hpp"
 
 namespace byteways::sim::mpi {
 namespace {
@@ -14,7 +14,7 @@ constexpr int kFirstError = 1000;  // above the error classes of MPI
 
 }  // namespace
 
-Transfers& Call::transfers() { return SimulatedWorld::get().transfers(); }
+Transfers& Call::transfers() { return World::get().transfers(); }
 
 Mpi& Mpi::of_process() {
   static Mpi* const mpi = new Mpi;  // never destroyed, like the timeline
@@ -64,7 +64,7 @@ void Mpi::forget_team() {
 
 void Mpi::hit_by_faults(Call& call) {
   Timeline& time = Timeline::of_process();
-  SimulatedWorld& world = SimulatedWorld::get();
+  World& world = World::get();
   const Faults& faults = world.faults();
   const std::uint64_t number = world.transfers().count_call(call.me.number);
   if (!faults.any()) return;
@@ -87,7 +87,7 @@ void Mpi::hit_by_faults(Call& call) {
 }
 
 void Mpi::return_late(Call& call) {
-  const Faults& faults = SimulatedWorld::get().faults();
+  const Faults& faults = World::get().faults();
   if (!faults.any()) return;
   if (const Fault* fault = faults.find(Fault::Kind::rank_late, std::to_string(call.me.number)))
     Timeline::of_process().enter(call.lock, static_cast<double>(fault->number));
@@ -133,7 +133,7 @@ void Mpi::check(const Call& call, const void* data, std::uint64_t bytes) {
   if (!end.device) return;
   if (!call.transfers().model().mpi.gpu_aware)
     throw Failure(Code::not_supported, "this MPI takes no device memory");
-  SimulatedWorld::get().check(end.place);
+  World::get().check(end.place);
 }
 
 std::shared_ptr<Request> Mpi::start_send(Call& call, const Route& route, const void* data,

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simulator/machine/simulated_world.hpp"
+#include "simulator/machine/world.hpp"
 #include "simulator/memory/memory.hpp"
 
 namespace byteways::sim::mpi {
@@ -14,7 +14,7 @@ class Scratch {
   // As much as `bytes` where `like` is; none for 0 bytes.
   Scratch(const void* like, std::uint64_t bytes) {
     if (bytes == 0) return;
-    const Block* block = SimulatedWorld::get().memory().find(like);
+    const Block* block = World::get().memory().find(like);
     if (block == nullptr) {
       plain_.resize(bytes);
       data_ = plain_.data();
@@ -23,11 +23,11 @@ class Scratch {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(like) - block->data);
     const Place place = place_of(*block, offset);
     const Kind kind = place.kind == Place::Kind::gpu ? Kind::device : Kind::pinned;
-    data_ = SimulatedWorld::get().transfers().take_buffer(place, kind, bytes, block->real());
+    data_ = World::get().transfers().take_buffer(place, kind, bytes, block->real());
     in_block_ = true;
   }
   ~Scratch() {
-    if (in_block_) SimulatedWorld::get().transfers().give_back(data_);
+    if (in_block_) World::get().transfers().give_back(data_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

@@ -175,7 +175,7 @@ int not_supported(Device device) {
 
 int clock_of(Device device, int which, unsigned* megahertz) {
   return tell([&] {
-    const World::Health health = world().health(gpu_of(device));
+    const Health health = world().health(gpu_of(device));
     require(which == NvmlTypes::kClockSm || which == NvmlTypes::kClockMemory, kNotSupported);
     const std::int64_t clock = which == NvmlTypes::kClockSm ? health.clock_mhz : health.memory_clock_mhz;
     require(clock > 0, kNotSupported);

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "simulator/machine/simulated_world.hpp"
+#include "simulator/machine/world.hpp"
 #include "simulator/vendors/api.hpp"
 #include "simulator/vendors/kernels.hpp"
 
@@ -106,7 +106,7 @@ class QueueCalls {
   static int load(ModuleHandle* module, const void* image) {
     return answer([&] {
       const std::string gpu = "gpu" + std::to_string(Vendor::current_gpu());
-      const bool refused = SimulatedWorld::get().faults().find(Fault::Kind::no_kernels, gpu) != nullptr;
+      const bool refused = World::get().faults().find(Fault::Kind::no_kernels, gpu) != nullptr;
       KernelModule* loaded = refused ? nullptr : load_image(static_cast<const char*>(image));
       require(loaded != nullptr, code::kInvalidImage);
       give(module, reinterpret_cast<ModuleHandle>(loaded));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtimes/xccl/table.hpp"
-#include "simulator/machine/simulated_world.hpp"
+#include "simulator/machine/world.hpp"
 #include "simulator/vendors/cuda.hpp"
 #undef BYTEWAYS_ENTRY_TABLE  // each of these headers names its own
 #include "simulator/vendors/hip.hpp"
@@ -46,7 +46,7 @@ std::string& last_error() {
 template <class Body>
 int call(Body body) {
   try {
-    SimulatedWorld& world = SimulatedWorld::get();
+    World& world = World::get();
     Lock lock(Timeline::of_process().mutex());
     Timeline::of_process().enter(lock, world.model().calls.clock_ns);
     body(lock, world.for_xccl());
@@ -65,7 +65,7 @@ int call(Body body) {
 template <class Body>
 int memory_call(Body body) {
   try {
-    body(SimulatedWorld::get());
+    body(World::get());
     return byteways::xccl::kSuccess;
   } catch (const Failure& failure) {
     last_error() = failure.what();
@@ -87,7 +87,7 @@ Stream* stream_of(Table::Stream stream) {
 
 // RCCL fails in its own code where XNACK is off and a buffer's pages migrate (schieffer2025, section 7.2).
 void require_reach(const void* data, int rank) {
-  const SimulatedWorld& world = SimulatedWorld::get();
+  const World& world = World::get();
   if (data == nullptr || world.settings().retry_faults) return;
   const Block* const block = world.memory().find(data);
   if (block == nullptr || !is_managed(block->kind)) return;
@@ -126,8 +126,7 @@ int message(bool sends, const void* data, std::size_t count, int type, int peer,
 }
 
 int current_gpu() {
-  return SimulatedWorld::get().model().vendor == "amd" ? hip_api::Hip::current_gpu()
-                                                       : cuda_api::Cuda::current_gpu();
+  return World::get().model().vendor == "amd" ? hip_api::Hip::current_gpu() : cuda_api::Cuda::current_gpu();
 }
 
 }  // namespace
@@ -224,23 +223,23 @@ int ncclRecv(void* data, std::size_t count, int type, int peer, Comm comm, Strea
 }
 
 int ncclMemAlloc(void** data, std::size_t bytes) {
-  return memory_call([&](SimulatedWorld& world) {
+  return memory_call([&](World& world) {
     *data = world.allocate({Place::Kind::gpu, current_gpu()}, sim::Kind::device, bytes);
   });
 }
 int ncclMemFree(void* data) {
-  return memory_call([&](SimulatedWorld& world) { world.release(data); });
+  return memory_call([&](World& world) { world.release(data); });
 }
 // Registration saves the library a copy through its own buffers, which is not simulated.
 int ncclCommRegister(Comm comm, void* data, std::size_t, void** handle) {
-  return memory_call([&](SimulatedWorld& world) {
+  return memory_call([&](World& world) {
     of(comm);
     world.owner_of(data);  // throws for what is no memory
     *handle = data;
   });
 }
 int ncclCommDeregister(Comm comm, void*) {
-  return memory_call([&](SimulatedWorld&) { of(comm); });
+  return memory_call([&](World&) { of(comm); });
 }
 
 int ncclGroupStart() {
