@@ -7,6 +7,7 @@
 #include "interfaces/device/data_pattern.hpp"
 #include "interfaces/device/geometry.hpp"
 #include "interfaces/flow.hpp"
+#include "interfaces/mover.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways {
@@ -37,6 +38,10 @@ CheckResult check(Session& session, Device& by, void* data, std::uint64_t words,
 // Compares every `stride`-th word with sums of patterns, as reductions leave them.
 CheckResult check_sum(Session& session, Device& by, void* data, std::uint64_t words, const PatternSum& sum,
                       std::uint64_t stride);
+
+// Copies one word from memory of the device and compares it; `checked_bytes` is what the word proves.
+Verification compare_word(Session& session, Device& by, const void* word, std::uint64_t expected,
+                          std::uint64_t checked_bytes);
 
 // Runs a check kernel and waits for its result. `launch` enqueues it on the device's service stream and
 // passes it the address for the result.

@@ -359,12 +359,16 @@ Session::Service& Session::service(Device& device) {
 }
 
 Stream& Session::service_stream(Device& device) { return *service(device).stream; }
-std::byte* Session::own_scratch(Device& device) { return service(device).own->data(); }
-std::byte* Session::shared_scratch(Device& device) { return service(device).shared->data(); }
+ScratchPage& Session::own_scratch(Device& device) {
+  return *reinterpret_cast<ScratchPage*>(service(device).own->data());
+}
+ScratchPage& Session::shared_scratch(Device& device) {
+  return *reinterpret_cast<ScratchPage*>(service(device).shared->data());
+}
 
 unsigned int* Session::gate_word(Device& device) {
   for (const auto& first : devices_)
-    if (first->runtime == device.runtime) return reinterpret_cast<unsigned int*>(shared_scratch(*first));
+    if (first->runtime == device.runtime) return reinterpret_cast<unsigned int*>(&shared_scratch(*first));
   throw Error("gate", "device", "the device belongs to another session", device.name());
 }
 

@@ -52,7 +52,7 @@ void conclude_window(Measurement& m, const Evidence& found) {
   for (std::size_t k = 0; k < found.runners.size(); ++k) {
     FlowResult& flow = m.flows[k];
     flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
-    if (found.runners[k].mover->traits().bytes_per_operation == 0) continue;  // its rates count operations
+    if (found.runners[k].mover->traits().time_is_result()) continue;  // its rates count operations
     flow.bytes_per_s = over_samples([k](const WindowSample& s) { return s.rates[k]; });
     flow.end_to_end_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
     together += flow.end_to_end_bytes_per_s;
@@ -70,9 +70,8 @@ void add_warnings(Measurement& m, const Evidence& found) {
   if (found.window == nullptr) doubt_clocks(m);
   const FlowRunner& first = found.runners.front();
   // The host's wait is what is timed; a gate would only delay it.
-  const bool meant =
-      first.completion == Completion::awaited ||
-      (first.completion == Completion::synchronous && first.mover->traits().bytes_per_operation == 0);
+  const bool meant = first.completion == Completion::awaited ||
+                     (first.completion == Completion::synchronous && first.mover->traits().time_is_result());
   if (found.sampler.held_ns() > 0)
     m.warnings.push_back({"gate-slows", found.sampler.held_ns(), m.time_ns.median, "ns"});
   else if (found.options.gate && !m.gated && !meant)
