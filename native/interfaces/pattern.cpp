@@ -44,6 +44,8 @@ LaunchShape resident_shape(const Flow& flow, const KernelInfo& info, std::uint64
 KernelChoice choose_kernel(const Flow& flow, const KernelForms& forms, std::uint64_t accesses,
                            unsigned per_thread, unsigned usual_threads) {
   Device& executor = *flow.executor;
+  if (executor.is_host())
+    return {require_kernel(flow, executor, forms.host != nullptr ? forms.host : forms.single), team_of(flow)};
   const char* covering = per_thread > 1 ? forms.tiled : forms.single;
   const bool fences = forms.stores && must_fence(executor, flow.destination->device());
   if (has_limited_grid(flow) || fences || accesses > kMostGridThreads - kMostTile) {
@@ -55,10 +57,6 @@ KernelChoice choose_kernel(const Flow& flow, const KernelForms& forms, std::uint
   const std::uint64_t tile = std::uint64_t{threads} * per_thread;
   const std::uint64_t blocks = std::max<std::uint64_t>(1, (accesses + tile - 1) / tile);
   return {kernel, {static_cast<unsigned>(blocks), threads, 0}};
-}
-
-KernelChoice team_choice(const Flow& flow, const char* kernel) {
-  return {require_kernel(flow, *flow.executor, kernel), team_of(flow)};
 }
 
 LaunchShape team_of(const Flow& flow) {

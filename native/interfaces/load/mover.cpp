@@ -30,7 +30,7 @@ class Load final : public CopyingMover {
  public:
   Load(Session& session, const Flow& flow) : CopyingMover(session, from_buffer(flow)) {
     require_access(session, flow);
-    choice_ = executor().is_host() ? team_choice(flow, "load") : grid();
+    choice_ = grid();
     const Memory own = executor().is_host() ? Memory::pageable : Memory::device;
     sum_ = session.allocate(executor(), own, kSumBytes, executor());
     arguments_ = {.data = flow.destination->data(),
@@ -79,7 +79,7 @@ class Load final : public CopyingMover {
  private:
   // As measured on H100 (docs/reference/peers.md): larger blocks where the buffers exceed the L2.
   KernelChoice grid() const {
-    const KernelForms forms{.tiled = "load", .resident = "load_resident", .stores = false};
+    const KernelForms forms{.tiled = "load", .resident = "load_resident", .stores = false, .host = "load"};
     return choose_kernel(flow_, forms, flow_.size_bytes / kAccessBytes, kTileAccesses,
                          flow_.size_bytes >= 64 << 20 ? kBlockThreads : kCoverThreads);
   }

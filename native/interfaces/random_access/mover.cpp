@@ -107,11 +107,10 @@ class RandomAccess : public CopyingMover {
                   .slots = slots_.count,
                   .stride = slots_.stride_bytes};
     const unsigned piece = std::min(access_bytes, kAccessBytes);
-    choice_ = executor().is_host()
-                  ? team_choice(flow, kernels.on_host)
-                  : choose_kernel(flow, kernels.of_piece[std::countr_zero(piece) - 2],
-                                  flow.size_bytes / piece, kernels.several(flow) ? kRandomInFlight : 1,
-                                  kernels.several(flow) ? kernels.several_threads : kCoverThreads);
+    KernelForms forms = kernels.of_piece[std::countr_zero(piece) - 2];
+    forms.host = kernels.on_host;
+    choice_ = choose_kernel(flow, forms, flow.size_bytes / piece, kernels.several(flow) ? kRandomInFlight : 1,
+                            kernels.several(flow) ? kernels.several_threads : kCoverThreads);
     use_own_kernel(choice_.shape);
   }
 

@@ -25,7 +25,7 @@ class Store final : public CopyingMover {
  public:
   Store(Session& session, const Flow& flow) : CopyingMover(session, into_buffer(flow)) {
     require_access(session, flow);
-    choice_ = executor().is_host() ? team_choice(flow, "store") : grid();
+    choice_ = grid();
     arguments_ = {.data = flow.destination->data(),
                   .bytes = flow.size_bytes,
                   .fence = must_fence(executor(), flow.destination->device()) ? 1u : 0u,

@@ -210,9 +210,9 @@ void Costs::add_cores(Operation& operation, const Transfer& transfer) {
                 : streams ? cores.core_stream_bytes_per_s
                           : cores.core_copy_bytes_per_s;
   bool cached = false;
-  for (std::size_t level = cores.cache_bytes.size(); level-- > 0 && transfer.cached_bytes > 0 && !streams;)
-    if (transfer.cached_bytes <= static_cast<double>(cores.cache_bytes[level])) {
-      each = std::max(each, cores.cache_copy_bytes_per_s[level]);
+  for (std::size_t level = cores.caches.size(); level-- > 0 && transfer.cached_bytes > 0 && !streams;)
+    if (transfer.cached_bytes <= static_cast<double>(cores.caches[level].bytes)) {
+      each = std::max(each, cores.caches[level].copy_bytes_per_s);
       cached = true;
     }
   if (remote && !cached) each *= transfer.part;
@@ -276,8 +276,8 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
   }
   const CpuModel& cores = model_->cpu;
   double latency = memory == here ? cores.memory_latency_ns : cores.remote_latency_ns;
-  for (std::size_t level = cores.cache_bytes.size(); level-- > 0;)
-    latency = step(static_cast<double>(cores.cache_bytes[level]), cores.cache_latency_ns[level], latency);
+  for (std::size_t level = cores.caches.size(); level-- > 0;)
+    latency = step(static_cast<double>(cores.caches[level].bytes), cores.caches[level].latency_ns, latency);
   return latency;
 }
 
@@ -286,10 +286,7 @@ void Costs::add_walk(Operation& operation, Place executor, Place owner, double b
   const Place memory = memory_of(owner);
   const bool host = memory.kind == cpu;
   const double wait_ns = host ? model_->cpu.memory_wait_ns : model_->gpu.memory_wait_ns;
-  const auto& caches = model_->cpu.cache_bytes;
-  const std::uint64_t cache_bytes = !host            ? model_->gpu.cache_bytes
-                                    : caches.empty() ? std::uint64_t{0}
-                                                     : caches.back();
+  const std::uint64_t cache_bytes = host ? model_->cpu.last_cache_bytes() : model_->gpu.cache_bytes;
   if (wait_ns == 0 || bytes <= static_cast<double>(cache_bytes)) {
     operation.fixed += picoseconds(step_ns * steps);
     return;
@@ -308,7 +305,7 @@ double Costs::word_latency_ns(Place executor, Place owner, Place other) {
   const bool near = memory_of(owner) == memory_of(executor) &&
                     (other.kind == gpu || memory_of(other) == memory_of(executor));
   if (!near) return cores.remote_latency_ns;
-  return cores.cache_latency_ns.empty() ? cores.memory_latency_ns : cores.cache_latency_ns.back();
+  return cores.caches.empty() ? cores.memory_latency_ns : cores.caches.back().latency_ns;
 }
 
 // A store travels one way, a load both ways. On average, the poll that finds the word started half a poll

@@ -83,11 +83,6 @@ std::set<std::string> ModelParser::names(const std::string& prefix) const {
   return found;
 }
 
-void ModelParser::ignore(const std::string& prefix) {
-  for (const auto& [key, value] : values_)
-    if (key.starts_with(prefix + ".")) read_.insert(key);
-}
-
 void ModelParser::refuse_unread() const {
   for (const auto& [key, value] : values_)
     if (!read_.contains(key)) refuse(key, "nothing reads it");

@@ -24,8 +24,6 @@ class ModelParser {
   int count(const std::string& prefix) const;
   // The next parts of keys that begin with `prefix.`, each once.
   std::set<std::string> names(const std::string& prefix) const;
-  // Ignores all keys below a prefix, which another reader uses.
-  void ignore(const std::string& prefix);
   void refuse_unread() const;
 
  private:

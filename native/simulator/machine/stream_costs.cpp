@@ -78,9 +78,9 @@ void Costs::add_pass_of_cores(Operation& operation, const Pass& pass) {
       std::any_of(arrays.begin(), arrays.end(), [&](Place there) { return !(there == here); });
   double each = remote ? cores.core_remote_bytes_per_s : cores.core_copy_bytes_per_s;
   bool cached = false;
-  for (std::size_t level = cores.cache_bytes.size(); level-- > 0 && pass.cached_bytes > 0;)
-    if (pass.cached_bytes <= static_cast<double>(cores.cache_bytes[level])) {
-      each = std::max(each, cores.cache_copy_bytes_per_s[level]);
+  for (std::size_t level = cores.caches.size(); level-- > 0 && pass.cached_bytes > 0;)
+    if (pass.cached_bytes <= static_cast<double>(cores.caches[level].bytes)) {
+      each = std::max(each, cores.caches[level].copy_bytes_per_s);
       cached = true;
     }
   operation.bytes += pass.bytes;

@@ -135,10 +135,7 @@ std::uint64_t bwsim_memory_bytes() {
   return ask(std::uint64_t{0}, [](World& world) { return world.model().cpu.memory_bytes; });
 }
 std::uint64_t bwsim_cache_bytes() {
-  return ask(std::uint64_t{0}, [](World& world) {
-    const auto& caches = world.model().cpu.cache_bytes;
-    return caches.empty() ? std::uint64_t{0} : caches.back();
-  });
+  return ask(std::uint64_t{0}, [](World& world) { return world.model().cpu.last_cache_bytes(); });
 }
 
 int bwsim_allocate(int domain, int kind, std::uint64_t bytes, void** data) {
