@@ -99,12 +99,6 @@ class SimulatedPlacement {
 
 }  // namespace
 
-void HostTable::bind(const Library& library, LibraryReport& report) {
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "simulator/vendors/host.def"
-#undef BYTEWAYS_FUNCTION
-}
-
 void HostTable::check(const char* call, int answer, const std::string& device) const {
   // simulator/machine/world.hpp numbers its codes in this order, and returns the number + 1.
   constexpr const char* kNames[] = {"invalid",        "out of memory",   "no device",

@@ -14,10 +14,8 @@
 namespace byteways::simulated {
 
 struct HostTable {
-#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
-#include "simulator/vendors/host.def"
-#undef BYTEWAYS_FUNCTION
-  void bind(const Library& library, LibraryReport& report);
+#define BYTEWAYS_TABLE "simulator/vendors/host.def"
+#include "runtimes/gpu/function_table.inc"
   // Throws the error of a function that failed. `device`: the device of the call.
   void check(const char* call, int answer, const std::string& device = {}) const;
 };
