@@ -89,6 +89,10 @@ void write_text(std::string_view text, char* to, std::size_t room);
 // Returns the machine if its GPUs are this vendor's. Throws Refusal (no device).
 World& world_of(std::string_view vendor);
 
+// The rate of a GPU's memory is the product of clock and width; the model has the rate only. With 100 bytes a
+// transfer every rate that is a multiple of 200 kB/s makes a whole number of kHz.
+inline constexpr int kMemoryBusBytes = 100;
+
 // Returns a unique 64-bit number of the GPU, the same in every process.
 std::uint64_t unique_id(const Model& model, int gpu);
 // As nvidia-smi prints it: "GPU-" and five groups.

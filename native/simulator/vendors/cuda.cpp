@@ -1,7 +1,7 @@
 // The CUDA driver's entry points on the simulated machine: every row of runtimes/cuda/cuda.def.
 //
-// A device is its ordinal among the visible ones; a context is an opaque pointer. Memory:
-// cuda_memory.cpp; queues: cuda_queue.cpp.
+// A device is its ordinal among the visible ones; a context is an opaque pointer. What both vendors have in
+// common: gpu_twins.inc.
 #include "simulator/vendors/cuda.hpp"
 
 #include <algorithm>
@@ -11,10 +11,13 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
+#include "runtimes/gpu/memory_types.hpp"
 #include "simulator/engine/thread_state.hpp"
+#include "simulator/engine/timeline.hpp"
 #include "simulator/vendors/api.hpp"
-#include "simulator/vendors/devices.hpp"
+#include "simulator/vendors/kernels.hpp"
 
 namespace byteways::sim::cuda_api {
 
@@ -57,8 +60,6 @@ int gpu_of(Context context) {
   require(std::find(gpus.begin(), gpus.end(), gpu) != gpus.end(), code::kInvalidContext);
   return gpu;
 }
-
-using Devices = DeviceCalls<Cuda>;
 
 // 90 for "sm_90".
 int capability(const Model& model) {
@@ -117,9 +118,37 @@ int Cuda::gpu_of(int device) {
   return cuda_api::gpu_of(device);
 }
 
-extern "C" {
+using Vendor = Cuda;
+#define BYTEWAYS_TWIN(cuda, hip) cuda
+#include "simulator/vendors/gpu_twins.inc"
 
-#include "simulator/vendors/entry_points_declared.inc"
+namespace {
+
+// Only whether kernels access pages remotely matters here: with preferred location and accessor, pages stay.
+int advise(const void* data, int advice) {
+  return answer([&] {
+    require(data != nullptr && advice >= Table::kPreferredLocation && advice <= Table::kNotAccessedBy,
+            code::kInvalidValue);
+    world().hold(data, advice == Table::kPreferredLocation || advice == Table::kAccessedBy);
+  });
+}
+
+Place place_of(const Location& location) {
+  if (location.type == Table::kLocationDevice) return gpu_place(Vendor::gpu_of(Device{location.id}));
+  if (location.type == Table::kLocationHost) return host_place();
+  require(location.type == Table::kLocationHostDomain && location.id >= 0 &&
+              location.id < world().model().cpu.domains,
+          code::kInvalidValue);
+  return {Place::Kind::cpu, location.id};
+}
+
+void prefetch(void* data, std::size_t bytes, Place to, Stream stream) {
+  world().prefetch(data, bytes, to, stream_of(stream));
+}
+
+}  // namespace
+
+extern "C" {
 
 int cuInit(unsigned flags) {
   return answer([&] {
@@ -165,8 +194,6 @@ int cuDeviceGet(Device* device, int ordinal) {
   });
 }
 
-int cuDeviceGetName(char* name, int room, Device device) { return Devices::name(name, room, device); }
-
 int cuDeviceGetUuid(Uuid* uuid, Device device) {
   return answer([&] {
     const sim::Uuid found = nvidia_uuid(world().model(), gpu_of(device));
@@ -201,12 +228,6 @@ int cuDeviceGetAttribute(int* value, int attribute, Device device) {
   });
 }
 
-int cuDeviceTotalMem_v2(std::size_t* bytes, Device device) { return Devices::memory(bytes, device); }
-
-int cuDeviceCanAccessPeer(int* possible, Device device, Device peer) {
-  return Devices::can_access_peer(possible, device, peer);
-}
-
 int cuDevicePrimaryCtxRetain(Context* context, Device device) {
   return answer([&] {
     world();
@@ -230,6 +251,91 @@ int cuCtxEnablePeerAccess(Context peer, unsigned flags) {
 
 int cuCtxDisablePeerAccess(Context peer) {
   return answer([&] { world().disable_peer(current_gpu(), gpu_of(peer)); });
+}
+
+// --- memory
+
+int cuMemHostAlloc(void** data, std::size_t bytes, unsigned flags) {
+  return answer([&] {
+    require(data != nullptr && bytes != 0, code::kInvalidValue);
+    const bool combined = (flags & Table::kHostWriteCombined) != 0;
+    *data = world().allocate(host_place(), combined ? Kind::write_combined : Kind::pinned, bytes);
+  });
+}
+
+int cuMemFreeHost(void* data) {
+  return data == nullptr ? forget_sentence(code::kInvalidValue) : free_memory(data);
+}
+
+int cuMemPrefetchAsync(void* data, std::size_t bytes, Device device, Stream stream) {
+  return answer([&] {
+    prefetch(data, bytes, device == Table::kHostDevice ? host_place() : gpu_place(Vendor::gpu_of(device)),
+             stream);
+  });
+}
+
+int cuMemPrefetchAsync_v2(void* data, std::size_t bytes, Location to, unsigned flags, Stream stream) {
+  return answer([&] {
+    require(flags == 0, code::kInvalidValue);
+    prefetch(data, bytes, place_of(to), stream);
+  });
+}
+
+int cuMemAdvise(void* data, std::size_t, int advice, Device) { return advise(data, advice); }
+
+int cuMemAdvise_v2(void* data, std::size_t, int advice, Location) { return advise(data, advice); }
+
+// Another process simulates a separate machine, so handles work only between ranks of this one.
+int cuIpcOpenMemHandle_v2(void** data, Handle handle, unsigned flags) {
+  if (flags != Table::kOpenWithPeerAccess) return code::kInvalidValue;
+  return open_handle(data, handle);
+}
+
+// --- copies and kernels
+
+int cuMemcpyAsync(void* destination, const void* source, std::size_t bytes, Stream stream) {
+  return answer([&] {
+    require(destination != nullptr && source != nullptr, code::kInvalidValue);
+    if (bytes != 0) world().copy(destination, source, bytes, stream_of(stream), CopyPolicy{});
+  });
+}
+
+int cuMemcpy2DAsync_v2(const Table::RowsCopy* rows, Stream stream) {
+  return answer([&] {
+    require(rows != nullptr, code::kInvalidValue);
+    const auto address = [](const Table::RowsSide& side) {
+      require(side.x == 0 && side.y == 0 && side.array == nullptr, code::kNotSupported);
+      require(side.kind == Table::kMemoryHost || side.kind == Table::kMemoryUnified, code::kInvalidValue);
+      const void* data = side.kind == Table::kMemoryHost ? side.host : side.device;
+      require(data != nullptr, code::kInvalidValue);
+      return data;
+    };
+    world().copy_rows(const_cast<void*>(address(rows->destination)), rows->destination.pitch,
+                      address(rows->source), rows->source.pitch, rows->width_bytes, rows->rows,
+                      stream_of(stream), CopyPolicy{});
+  });
+}
+
+int cuMemcpyBatchAsync_v2(void** to, const void** from, const std::size_t* sizes, std::size_t count,
+                          BatchAttributes*, std::size_t*, std::size_t, Stream stream) {
+  return copy_batch(to, from, sizes, count, stream, CopyPolicy{});
+}
+
+int cuMemcpyBatchAsync(void** to, const void** from, const std::size_t* sizes, std::size_t count,
+                       BatchAttributes*, std::size_t*, std::size_t, std::size_t*, Stream stream) {
+  return copy_batch(to, from, sizes, count, stream, CopyPolicy{});
+}
+
+int cuFuncLoad(Kernel kernel) {
+  return answer([&] { kernel_of(kernel); });
+}
+
+int cuFuncSetAttribute(Kernel kernel, int attribute, int value) {
+  return answer([&] {
+    kernel_of(kernel);
+    require(attribute == Table::kKernelMaxDynamicSharedBytes && value >= 0 && value <= Cuda::kSharedBytes,
+            code::kInvalidValue);
+  });
 }
 
 }  // extern "C"

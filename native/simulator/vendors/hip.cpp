@@ -1,7 +1,7 @@
 // The HIP runtime's entry points on the simulated machine: every row of runtimes/hip/hip.def.
 //
-// Like the real runtime, it needs no initialisation and reads the environment only at its first call. Memory:
-// hip_memory.cpp; queues: hip_queue.cpp.
+// Like the real runtime, it needs no initialisation and reads the environment only at its first call. What
+// both vendors have in common: gpu_twins.inc.
 #include "simulator/vendors/hip.hpp"
 
 #include <algorithm>
@@ -9,11 +9,14 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
+#include "runtimes/gpu/memory_types.hpp"
 #include "simulator/engine/thread_state.hpp"
+#include "simulator/engine/timeline.hpp"
 #include "simulator/machine/environment.hpp"
 #include "simulator/vendors/api.hpp"
-#include "simulator/vendors/devices.hpp"
+#include "simulator/vendors/kernels.hpp"
 
 namespace byteways::sim::hip_api {
 
@@ -77,8 +80,6 @@ int gpu_of(Device device) {
 }
 int current_gpu() { return gpu_of(this_thread().hip_device); }
 
-using Devices = DeviceCalls<Hip>;
-
 // "gfx90a:sramecc+:xnack-", with the retry mode of this process.
 std::string architecture() {
   const Environment& process = environment();
@@ -137,9 +138,21 @@ int Hip::gpu_of(int device) {
   return hip_api::gpu_of(device);
 }
 
-extern "C" {
+using Vendor = Hip;
+#define BYTEWAYS_TWIN(cuda, hip) hip
+#include "simulator/vendors/gpu_twins.inc"
 
-#include "simulator/vendors/entry_points_declared.inc"
+namespace {
+
+constexpr int kUnsetCoarseGrain = 101;  // hipMemAdviseUnsetCoarseGrain
+
+Place near_place() { return {Place::Kind::cpu, domain_of(world().model(), current_gpu())}; }
+
+constexpr int kCopyWithoutKernel = 1024;  // hipMemcpyDeviceToDeviceNoCU
+
+}  // namespace
+
+extern "C" {
 
 int hipInit(unsigned flags) {
   return answer([&] {
@@ -166,8 +179,6 @@ int hipGetDeviceCount(int* count) {
   return answer([&] { give(count, static_cast<int>(environment().gpus.size())); });
 }
 
-int hipDeviceGetName(char* name, int room, Device device) { return Devices::name(name, room, device); }
-
 int hipDeviceGetUuid(Uuid* uuid, Device device) {
   return answer([&] {
     const std::string text = amd_uuid_text(world().model(), gpu_of(device));
@@ -190,18 +201,12 @@ int hipDeviceGetAttribute(int* value, int attribute, Device device) {
   });
 }
 
-int hipDeviceTotalMem(std::size_t* bytes, Device device) { return Devices::memory(bytes, device); }
-
 int hipGetDevicePropertiesR0600(Properties* properties, Device device) {
   return answer([&] { write_properties(properties, device, kNewProperties, kNewArchitecture); });
 }
 
 int hipGetDeviceProperties(Properties* properties, Device device) {
   return answer([&] { write_properties(properties, device, kOldProperties, kOldArchitecture); });
-}
-
-int hipDeviceCanAccessPeer(int* possible, Device device, Device peer) {
-  return Devices::can_access_peer(possible, device, peer);
 }
 
 int hipSetDevice(Device device) {
@@ -220,6 +225,100 @@ int hipDeviceEnablePeerAccess(Device peer, unsigned flags) {
 
 int hipDeviceDisablePeerAccess(Device peer) {
   return answer([&] { world().disable_peer(current_gpu(), gpu_of(peer)); });
+}
+
+// --- memory
+
+int hipExtMallocWithFlags(void** data, std::size_t bytes, unsigned flags) {
+  switch (flags) {
+    case 0:
+      return allocate(data, bytes, Kind::device);
+    case Table::kDeviceFineGrained:
+      return allocate(data, bytes, Kind::device_fine);
+    case Table::kDeviceUncached:
+      return allocate(data, bytes, Kind::device_uncached);
+    default:
+      return forget_sentence(code::kInvalidValue);
+  }
+}
+
+int hipMemAdvise(const void* data, std::size_t, int advice, Device) {
+  return answer([&] {
+    require(data != nullptr && (advice == Table::kAdviseCoarseGrain || advice == kUnsetCoarseGrain),
+            code::kInvalidValue);
+    world().set_kind(const_cast<void*>(data),
+                     advice == Table::kAdviseCoarseGrain ? Kind::managed_coarse : Kind::managed);
+  });
+}
+
+int hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
+  return answer([&] {
+    require(data != nullptr && bytes != 0, code::kInvalidValue);
+    // Near the current device, unless the caller requests its own placement.
+    const Place place = (flags & Table::kHostNumaUser) != 0 ? host_place() : near_place();
+    const bool cached = (flags & Table::kHostNonCoherent) != 0;
+    const bool combined = (flags & Table::kHostWriteCombined) != 0;
+    *data = world().allocate(place,
+                             cached     ? Kind::pinned_noncoherent
+                             : combined ? Kind::write_combined
+                                        : Kind::pinned,
+                             bytes);
+  });
+}
+
+int hipHostFree(void* data) { return free_memory(data); }
+
+int hipHostGetDevicePointer(void** device_data, void* data, unsigned flags) {
+  return answer([&] {
+    require(data != nullptr && flags == 0, code::kInvalidValue);
+    world();
+    give(device_data, data);
+  });
+}
+
+int hipMemPrefetchAsync(const void* data, std::size_t bytes, Device device, Stream stream) {
+  return answer([&] {
+    world().prefetch(const_cast<void*>(data), bytes,
+                     device == Table::kHostDevice ? near_place() : gpu_place(gpu_of(device)),
+                     stream_of(stream));
+  });
+}
+
+// Another process simulates a separate machine, so handles work only between ranks of this one.
+int hipIpcOpenMemHandle(void** data, Handle handle, unsigned flags) {
+  // hipIpcMemLazyEnablePeerAccess of the version, which takes no other flag.
+  const unsigned known = world_of("amd").model().runtime_version < 60'000'000 ? 0 : 1;
+  if (flags != known) return code::kInvalidValue;
+  return open_handle(data, handle);
+}
+
+// --- copies and kernels
+
+int hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
+                     std::size_t source_pitch, std::size_t width, std::size_t rows, int kind, Stream stream) {
+  return answer([&] {
+    require(destination != nullptr && source != nullptr && kind == Table::kCopyDefault, code::kInvalidValue);
+    world().copy_rows(destination, destination_pitch, source, source_pitch, width, rows, stream_of(stream),
+                      Hip::copies());
+  });
+}
+
+int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int kind, Stream stream) {
+  return answer([&] {
+    require(destination != nullptr && source != nullptr, code::kInvalidValue);
+    require((kind >= 0 && kind <= Table::kCopyDefault) || kind == kCopyWithoutKernel, code::kInvalidValue);
+    CopyPolicy policy = Hip::copies();
+    if (kind == kCopyWithoutKernel) {
+      policy.engines = policy.peer_engines = true;
+      policy.blit_peer_up_to_bytes = policy.blit_host_up_to_bytes = 0;
+    }
+    if (bytes != 0) world().copy(destination, source, bytes, stream_of(stream), policy);
+  });
+}
+
+int hipMemcpyBatchAsync(void** to, const void** from, std::size_t* sizes, std::size_t count, void*,
+                        std::size_t*, std::size_t, std::size_t*, Stream stream) {
+  return copy_batch(to, from, sizes, count, stream, Hip::copies());
 }
 
 }  // extern "C"
