@@ -17,7 +17,7 @@ void empty(Kernels& kernels, Operation& operation, const EmptyArguments& argumen
   };
 }
 
-const RegisterSimulatedKernel<empty> kEmpty("empty");
+const RegisterSimulatedKernel<empty> kEmpty{"empty"};
 
 }  // namespace
 }  // namespace byteways::sim

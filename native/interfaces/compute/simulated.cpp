@@ -26,7 +26,7 @@ void compute(Kernels& kernels, Operation& operation, const ComputeArguments& arg
   };
 }
 
-const RegisterSimulatedKernel<compute> kCompute("compute");
+const RegisterSimulatedKernel<compute> kCompute{"compute"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -310,11 +310,11 @@ void direct(Kernels& kernels, Operation& operation, const DirectArguments& a, co
   operation.processors = kernels.costs().processors(launch.executor.index);
 }
 
-const RegisterSimulatedKernel<direct<Play::flagged>> kDirectFlagged("direct_flagged");
-const RegisterSimulatedKernel<direct<Play::pull>> kDirectPull("direct_pull");
-const RegisterSimulatedKernel<direct<Play::pull_in_place>> kDirectPullInPlace("direct_pull_in_place");
-const RegisterSimulatedKernel<direct<Play::two_shot>> kDirectTwoShot("direct_two_shot");
-const RegisterSimulatedKernel<direct<Play::barrier>> kDirectBarrier("direct_barrier");
+const RegisterSimulatedKernel<direct<Play::flagged>> kDirectFlagged{"direct_flagged"};
+const RegisterSimulatedKernel<direct<Play::pull>> kDirectPull{"direct_pull"};
+const RegisterSimulatedKernel<direct<Play::pull_in_place>> kDirectPullInPlace{"direct_pull_in_place"};
+const RegisterSimulatedKernel<direct<Play::two_shot>> kDirectTwoShot{"direct_two_shot"};
+const RegisterSimulatedKernel<direct<Play::barrier>> kDirectBarrier{"direct_barrier"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -47,7 +47,7 @@ void ping_pong(Kernels& kernels, Operation& operation, const PingPongArguments& 
   };
 }
 
-const RegisterSimulatedKernel<ping_pong> kPingPong("ping_pong");
+const RegisterSimulatedKernel<ping_pong> kPingPong{"ping_pong"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -13,9 +13,7 @@ void store(Kernels& kernels, Operation& operation, const StoreArguments& argumen
   const Slots slots = kernels.slots(arguments.data, arguments.slots, arguments.stride, arguments.bytes);
   const Kernels::Reach reached = kernels.reach(operation, launch.executor, slots.at(first));
   const auto bytes = static_cast<double>(arguments.bytes);
-  if (!launch.on_gpu())
-    operation.fixed +=
-        picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks) * static_cast<double>(operations));
+  kernels.begin_on_cores(operation, launch, operations);
   const double cached = !launch.on_gpu() && slots.count == 1 ? bytes : 0;
   kernels.costs().add(operation,
                       {launch.mechanism(), launch.executor, launch.executor, reached.place,
@@ -32,9 +30,7 @@ void store(Kernels& kernels, Operation& operation, const StoreArguments& argumen
   };
 }
 
-const RegisterSimulatedKernel<store> kStore("store");
-const RegisterSimulatedKernel<store> kStoreTiled("store_tiled");
-const RegisterSimulatedKernel<store> kStoreResident("store_resident");
+const RegisterSimulatedKernel<store> kStore{"store", "store_tiled", "store_resident"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -72,6 +73,12 @@ class Kernels {
   // Prepares a range for the runtime's copy call: managed pages migrate to the copying GPU, as for its
   // kernels, unless they are held. Returns the place where the range then begins.
   Place reach_by_copy(Operation& operation, const Range& range, Place executor);
+  // Adds what cores take to begin each of the operations of a launch; nothing on a GPU.
+  void begin_on_cores(Operation& operation, const KernelLaunch& launch, Word operations) const {
+    if (!launch.on_gpu())
+      operation.fixed +=
+          picoseconds(model_->cpu.begin_ns(launch.shape.blocks) * static_cast<double>(operations));
+  }
   // Returns whether a fault hangs operations between these places.
   bool hangs(Place from, Place to) const;
 
@@ -142,11 +149,13 @@ const SimulatedKernel* find_simulated_kernel(std::string_view name);
 void register_simulated_kernel(std::string_view name, const SimulatedKernel& kernel);
 
 // Define at namespace scope: `function(Kernels&, Operation&, const Arguments&, const KernelLaunch&)`
-// simulates the kernel of that name.
+// simulates the kernels of these names.
 template <auto function>
 class RegisterSimulatedKernel {
  public:
-  explicit RegisterSimulatedKernel(std::string_view name) { add(name, function); }
+  RegisterSimulatedKernel(std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) add(name, function);
+  }
 
  private:
   template <class Arguments>
