@@ -345,6 +345,16 @@ Availability Session::open_to(Device& executor, Buffer& buffer) {
              : proved;
 }
 
+Device& Session::host_beside(const Device& gpu) const {
+  Device* first = nullptr;
+  for (const auto& device : devices_) {
+    if (!device->is_host()) continue;
+    if (device->info.numa_domain == gpu.info.numa_domain) return *device;
+    if (first == nullptr) first = device.get();
+  }
+  return *first;
+}
+
 Session::Service& Session::service(Device& device) {
   const auto known = services_.find(&device);
   if (known != services_.end()) return known->second;

@@ -160,6 +160,10 @@ class Session {
   // once per memory kind, and granted per buffer if its kind requires it.
   Availability open_to(Device& executor, Buffer& buffer);
 
+  // The NUMA domain of a GPU, where memory of the host is best allocated for it; the first if its own is
+  // unknown.
+  Device& host_beside(const Device& gpu) const;
+
   // Resources of measurements other than buffers, created once per device.
   Stream& service_stream(Device& device);  // fills, checks, anything that is not timed
   // Pages in the device's own memory, and in host memory that it can read and write

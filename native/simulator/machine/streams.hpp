@@ -12,7 +12,6 @@
 #include "simulator/engine/timeline.hpp"
 #include "simulator/machine/common.hpp"
 #include "simulator/machine/devices.hpp"
-#include "simulator/machine/hardware_queues.hpp"
 
 namespace byteways::sim {
 
@@ -41,6 +40,30 @@ struct Stream {
 struct Event {
   Place place;
   std::shared_ptr<Mark> mark;  // of the latest record, null before
+};
+
+// Hardware queues of GPUs: streams beyond their number share a queue and are serialised there.
+class HardwareQueues {
+ public:
+  HardwareQueues(Engine& engine, int gpus, int most) : engine_(&engine), most_(most) {
+    queues_.resize(static_cast<std::size_t>(gpus));
+  }
+  void set_most(int most) { most_ = most; }
+
+  // Returns an unused queue if there is one or another may be created, else the queue with the fewest
+  // streams. `alone`: the GPU has a single queue.
+  Engine::Queue* take(int gpu, bool alone);
+  void give_back(int gpu, const Engine::Queue* queue);
+
+ private:
+  struct Shared {
+    Engine::Queue* queue;
+    int streams;
+  };
+
+  Engine* engine_;
+  int most_;
+  std::vector<std::vector<Shared>> queues_;  // [gpu]
 };
 
 class Streams {

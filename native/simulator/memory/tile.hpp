@@ -1,6 +1,7 @@
 // Symbolic words of a lattice (interfaces/lattice/arguments.hpp): rows of a field, perhaps with a halo whose
 // four sides were written by others.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -33,5 +34,31 @@ struct Tile {
   Tile times(Word factor) const;
   bool operator==(const Tile&) const = default;
 };
+
+inline const TileRegion& Tile::region(Word x, Word y) const {
+  if (depth == 0) return inner;
+  if (y < depth) return sides[2];
+  if (y >= height - depth) return sides[3];
+  if (x < depth) return sides[0];
+  return x >= width - depth ? sides[1] : inner;
+}
+
+inline Word Tile::at(Word index) const {
+  const Word x = (index - origin) % width, y = (index - origin) / width;
+  return region(x, y).at(x, y);
+}
+
+inline Word Tile::factor() const {
+  const bool equal =
+      depth == 0 || std::all_of(sides.begin(), sides.end(), [&](const auto& side) { return side == inner; });
+  return equal && inner.lattice ? inner.factor : 0;
+}
+
+inline Tile Tile::times(Word factor) const {
+  Tile made = *this;
+  made.inner.factor *= factor;
+  for (TileRegion& side : made.sides) side.factor *= factor;
+  return made;
+}
 
 }  // namespace byteways::sim

@@ -2,16 +2,42 @@
 #include "simulator/xccl/xccl.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "runtimes/mpi/table.hpp"
 #include "simulator/engine/timeline.hpp"
 #include "simulator/mpi/scratch.hpp"
-#include "simulator/xccl/log.hpp"
 #include "simulator/xccl/rings.hpp"
 
 namespace byteways::sim::xccl {
 namespace {
+
+// What it chose for a collective, in the words of NCCL's own log.
+struct Choice {
+  std::string_view function;   // "AllReduce"
+  std::uint64_t bytes;         // of a rank's call
+  std::string_view algorithm;  // "RING"
+  std::string_view protocol;   // "LL", "SIMPLE"
+  unsigned channels;
+};
+
+// Appends a line to the file that NCCL_DEBUG_FILE names if NCCL_DEBUG is INFO, once for equal choices. Called
+// by one thread at a time, which holds the machine's mutex.
+void log_choice(const Choice& choice) {
+  const char *const level = std::getenv("NCCL_DEBUG"), *const file = std::getenv("NCCL_DEBUG_FILE");
+  if (level == nullptr || file == nullptr || std::string_view(level) != "INFO") return;
+  const std::string line = "NCCL INFO " + std::string(choice.function) + ": " + std::to_string(choice.bytes) +
+                           " Bytes -> Algo " + std::string(choice.algorithm) + " proto " +
+                           std::string(choice.protocol) + " channel{Lo..Hi}={0.." +
+                           std::to_string(choice.channels - 1) + "}\n";
+  static std::set<std::string> written;
+  if (written.insert(file + line).second) std::ofstream(file, std::ios::app) << line;
+}
 
 constexpr double kThreadsPerChannel = 512;  // NCCL_NTHREADS at its default
 
