@@ -7,6 +7,7 @@
 namespace byteways::sim {
 namespace {
 
+template <bool constant>
 void store(Kernels& kernels, Operation& operation, const StoreArguments& arguments,
            const KernelLaunch& launch) {
   const Word operations = launch.on_gpu() ? 1 : arguments.operations, first = arguments.first_operation;
@@ -24,13 +25,18 @@ void store(Kernels& kernels, Operation& operation, const StoreArguments& argumen
     for (Word k = first + operations - different; k < first + operations; ++k) {
       const Range to = slots.at(k);
       kernels.devices().count_moved(launch.executor, place, arguments.bytes);
-      kernels.deliver(to, launch.executor, launch.executor,
-                      [&] { kernels.memory().fill(to, arguments.key, to.begin - slots.first.begin, 1); });
+      kernels.deliver(to, launch.executor, launch.executor, [&] {
+        if (constant)
+          kernels.memory().poison(to, 0x0101010101010101ull * (arguments.key & 0xFF), 1);
+        else
+          kernels.memory().fill(to, arguments.key, to.begin - slots.first.begin, 1);
+      });
     }
   };
 }
 
-const RegisterSimulatedKernel<store> kStore{"store", "store_tiled", "store_resident"};
+const RegisterSimulatedKernel<store<false>> kStore{"store", "store_tiled", "store_resident"};
+const RegisterSimulatedKernel<store<true>> kMemset{"memset"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -108,6 +108,16 @@ class GpuRuntime : public Runtime {
     }
   }
 
+  void set_series(const CopySeries& slots, unsigned char value, Stream& stream) override {
+    const auto& queue = of<Vendor>(stream);
+    queue.enter();
+    for (std::uint64_t k = slots.first; k < slots.first + slots.count; ++k)
+      driver_->call(queue.device(), driver_->set_bytes,
+                    static_cast<void*>(static_cast<std::byte*>(slots.destination) +
+                                       k % slots.slots * slots.stride_bytes),
+                    value, slots.bytes, queue.handle());
+  }
+
   bool finished(Event& event) override {
     const auto& marker = of<Vendor>(event);
     marker.enter();

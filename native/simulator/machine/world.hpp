@@ -127,6 +127,8 @@ class World {
   void copy_rows(void* destination, std::uint64_t destination_pitch, const void* source,
                  std::uint64_t source_pitch, std::uint64_t width_bytes, std::uint64_t rows, Stream* stream,
                  const CopyPolicy& policy);
+  void fill(void* data, unsigned char value, std::uint64_t bytes,
+            Stream* stream);  // by a kernel of the runtime
   void prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream);
   // `kernel` and `arguments` as in interfaces/*/arguments.hpp and the host's kernels of the same names.
   void launch(std::string_view kernel, const Shape& shape, const void* arguments, std::size_t bytes,
@@ -184,6 +186,7 @@ class World {
   // A copy call of `bytes` from place to place; `effect` is what it leaves in memory.
   void submit_copy(Lock& lock, const Range& to, const Range& from, double bytes, Stream* stream,
                    const CopyPolicy& policy, std::function<void()> effect);
+  void require_known_memory(const Range& range) const;
   Block& known(const void* data) const;
   // A call is refused for an address with which a kernel would have broken its GPU.
   Range range_of_call(const void* data, std::uint64_t bytes) const;

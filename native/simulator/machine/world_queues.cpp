@@ -4,6 +4,9 @@
 namespace byteways::sim {
 namespace {
 
+// Threads that a multiprocessor holds (CUDA C++ programming guide, technical specifications; CDNA).
+constexpr double kResidentThreads = 2048;
+
 // Whether an engine or the runtime's own kernel copies: the rules of ROCm's clr.
 bool by_engine(Place from, Place to, std::uint64_t bytes, const CopyPolicy& policy) {
   if (!policy.engines || from == to) return false;
@@ -134,6 +137,24 @@ void World::copy_rows(void* destination, std::uint64_t destination_pitch, const 
   });
 }
 
+void World::fill(void* data, unsigned char value, std::uint64_t bytes, Stream* stream) {
+  Lock lock = enter(model_.calls.enqueue_ns);
+  const Place executor = stream->place;
+  const Range to = range_of_call(data, bytes);
+  require_known_memory(to);
+  auto operation = std::make_unique<Operation>();
+  const Kernels::Reach reached = kernels_.reach(*operation, executor, to);
+  const double threads = static_cast<double>(model_.gpu.multiprocessors) * kResidentThreads;
+  costs_.add(*operation, {Mechanism::kernel, executor, executor, reached.place, static_cast<double>(bytes), 1,
+                          threads, 0, reached.part});
+  operation->never_ends = kernels_.hangs(executor, reached.place);
+  operation->on_end = [=, this, place = reached.place] {
+    devices_.count_moved(executor, place, bytes);
+    kernels_.deliver(to, executor, executor, [&] { memory_.poison(to, 0x0101010101010101ull * value, 1); });
+  };
+  streams_.submit(lock, *stream, std::move(operation), true);
+}
+
 void World::prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream) {
   Lock lock = enter(model_.calls.enqueue_ns);
   const Range range = range_of_call(data, bytes);
@@ -204,6 +225,13 @@ void World::launch_now(Lock& lock, std::string_view kernel, const Shape& shape, 
   }
 }
 
+// HIP of ROCm 6.2.1 on MI300A (Schieffer et al., arXiv:2508.11298, Section 4.1.2); elsewhere HIP and CUDA
+// stage copies of such memory.
+void World::require_known_memory(const Range& range) const {
+  if (is_plain(range.block->kind) && model_.host_access && model_.vendor == "amd")
+    throw Failure(Code::invalid, "the runtime neither allocated nor registered this memory");
+}
+
 void World::submit_copy(Lock& lock, const Range& to, const Range& from, double bytes, Stream* stream,
                         const CopyPolicy& policy, std::function<void()> effect) {
   const Place executor = stream->place;
@@ -212,10 +240,7 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
   const Place here = kernels_.reach_by_copy(*operation, from, executor);
   const bool both_host = here.kind == Place::Kind::cpu && there.kind == Place::Kind::cpu;
   const bool plain = is_plain(from.block->kind) || is_plain(to.block->kind);
-  // HIP of ROCm 6.2.1 on MI300A (Schieffer et al., arXiv:2508.11298, Section 4.1.2); elsewhere HIP and CUDA
-  // stage such copies.
-  if (plain && model_.host_access && model_.vendor == "amd")
-    throw Failure(Code::invalid, "the runtime neither allocated nor registered this memory");
+  for (const Range& end : {from, to}) require_known_memory(end);
   const bool staged = both_host || plain;
   const bool early = staged && here.kind == Place::Kind::cpu &&
                      faults_.find(Fault::Kind::early_return, name_of(here), name_of(there)) != nullptr;
