@@ -1,4 +1,4 @@
-// The text of the device sources, embedded at build time (kernels/embed.cmake).
+// The text of the device sources, embedded at build time (interfaces/device/embed.cmake).
 #pragma once
 #include <map>
 #include <string>

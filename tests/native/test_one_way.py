@@ -96,3 +96,27 @@ def test_other_shapes_are_refused(interface: str) -> None:
     ):
         with pytest.raises(_core.UnsupportedError, match=words):
             session.measure([case], _core.MeasureOptions())
+
+
+@pytest.mark.parametrize("memory", ["device", "managed"])
+def test_memset_by_hip(memory: str) -> None:
+    """Catches a call whose value, of another type than CUDA's, or whose order in the queue is lost."""
+
+    def scene(session: _core.Session) -> Any:
+        measured = session.measure([flow(session, "memset", f"gpu0:{memory}", "gpu0", SIZE)], toy.options())
+        return measured.verified, measured.engine, measured.flows[0].verification.checked_bytes
+
+    right, engine, checked = toy.play(toy.amd(), scene)
+    assert right and engine == "kernel" and checked >= SIZE
+
+
+def test_memset_of_memory_that_the_runtime_does_not_know() -> None:
+    """Catches a runtime of an APU that sets what it refuses to copy (schieffer2025, Section 4.1.2)."""
+
+    def scene(session: _core.Session) -> str:
+        with pytest.raises(_core.Error) as caught:
+            session.measure([flow(session, "memset", "cpu0:pageable", "gpu0", SIZE)], toy.options())
+        return caught.value.code
+
+    sheet = toy.amd(features__host_access=1, features__pageable_access=1)
+    assert toy.play(sheet, scene, {"HSA_XNACK": "1"}) == "hipErrorInvalidValue"
