@@ -1,8 +1,8 @@
 """The simulator's entry points by ctypes: HIP or CUDA for GPUs, the simulator's own for the host.
 
 Nothing of byteways is between: they are called as the programs behind the published values call real ones.
-Declarations: native/runtimes/*/*.def and native/simulator/host.def; numbers of the vendors' enumerations:
-native/runtimes/{hip,cuda}/driver.hpp.
+Declarations: native/runtimes/*/*.def and native/simulator/vendors/host.def; numbers of the vendors'
+enumerations: native/runtimes/{hip,cuda}/driver.hpp.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COPY_DEFAULT = 4  # hipMemcpyDefault
 _THREADS = 1024
 _CHUNK_BYTES, _STAGES = 16384, 13  # of a bulk copy
 _KERNELS = ("gate", "fill", "poison", "check", "copy", "copy_bulk", "chase_build", "chase")
-#: What the simulator takes for a compiled module (native/simulator/api_kernels.cpp).
+#: What the simulator takes for a compiled module (native/simulator/vendors/kernels.cpp).
 _IMAGE = "byteways simulated kernels\n" + "".join(f"{_THREADS} {name}\n" for name in _KERNELS)
 
 

@@ -1,6 +1,8 @@
 // See mover.hpp and flow.hpp.
 #include "interfaces/mover.hpp"
 
+#include <algorithm>
+
 namespace byteways {
 
 std::int64_t Flow::number(std::string_view option, std::int64_t otherwise) const {
@@ -71,6 +73,22 @@ std::unique_ptr<Stream> create_stream_for(Session& session, Device& device, std:
   if (!device.is_host())
     throw Unsupported("stream", "core", "only a CPU has cores to choose from", device.name());
   return session.host().create_stream_on(device.ordinal, core);
+}
+
+// Read in the sources of OSU Micro-Benchmarks 7.3: c/mpi/pt2pt/standard and c/mpi/collective/blocking.
+FixedLoop osu_loop(const Flow& flow) {
+  FixedLoop loop;
+  if (flow.word("timing") != "osu") return loop;
+  loop.skipped = static_cast<std::uint64_t>(std::max<std::int64_t>(0, flow.number("skipped")));
+  loop.iterations = flow.count("iterations", 1);
+  const std::string operation = flow.word("operation");
+  if (operation == "multi-pair") {
+    loop.meet = Meet::before_each_iteration;  // osu_mbw_mr
+  } else if (operation != "unidirectional" && operation != "bidirectional") {
+    loop.mean_of_ranks = true;
+    if (operation != "barrier") loop.meet = Meet::after_each_iteration;
+  }
+  return loop;
 }
 
 }  // namespace byteways

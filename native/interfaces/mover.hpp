@@ -45,8 +45,9 @@ struct SideResidency {
 
 // Properties of a mover's operations. The constructor sets them, and nothing changes them afterwards.
 struct Traits {
-  // Bytes that an operation moves in its direction; 0 if its time is the result (chase step, API call).
-  std::uint64_t bytes_per_operation = 0;
+  std::uint64_t bytes_per_operation = 0;  // that an operation moves in its direction
+  // The time of an operation is the result (chase step, API call), not a rate of bytes.
+  bool time_is_result() const { return bytes_per_operation == 0; }
   bool walks = false;  // an operation is a step of a pointer chase: those enqueued together are one launch
   // Queue entries that a batch uses: per operation, and in addition per batch.
   std::uint64_t entries_per_operation = 1, entries_per_batch = 0;

@@ -2,16 +2,14 @@
 #include "interfaces/pattern.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "interfaces/device/geometry.hpp"
-#include "interfaces/mover.hpp"
+#include "interfaces/scratch_page.hpp"
 #include "interfaces/service/arguments.hpp"
 
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scratch pages
 constexpr unsigned kServiceThreads = 512;
 constexpr std::uint64_t kMostGridThreads = 0xFFFFFFFF;  // HIP counts the threads of a grid in 32 bits
 constexpr std::uint64_t kMostTile = 1024 * kTileAccesses;
@@ -46,6 +44,8 @@ LaunchShape resident_shape(const Flow& flow, const KernelInfo& info, std::uint64
 KernelChoice choose_kernel(const Flow& flow, const KernelForms& forms, std::uint64_t accesses,
                            unsigned per_thread, unsigned usual_threads) {
   Device& executor = *flow.executor;
+  if (executor.is_host())
+    return {require_kernel(flow, executor, forms.host != nullptr ? forms.host : forms.single), team_of(flow)};
   const char* covering = per_thread > 1 ? forms.tiled : forms.single;
   const bool fences = forms.stores && must_fence(executor, flow.destination->device());
   if (has_limited_grid(flow) || fences || accesses > kMostGridThreads - kMostTile) {
@@ -57,10 +57,6 @@ KernelChoice choose_kernel(const Flow& flow, const KernelForms& forms, std::uint
   const std::uint64_t tile = std::uint64_t{threads} * per_thread;
   const std::uint64_t blocks = std::max<std::uint64_t>(1, (accesses + tile - 1) / tile);
   return {kernel, {static_cast<unsigned>(blocks), threads, 0}};
-}
-
-KernelChoice team_choice(const Flow& flow, const char* kernel) {
-  return {require_kernel(flow, *flow.executor, kernel), team_of(flow)};
 }
 
 LaunchShape team_of(const Flow& flow) {
@@ -99,16 +95,28 @@ void poison(Session& session, Device& by, void* data, std::uint64_t words, std::
 
 CheckResult found_by(Session& session, Device& by, const std::function<void(CheckResult*)>& launch) {
   Stream& stream = session.service_stream(by);
-  std::byte* shared = session.shared_scratch(by) + kResultOffset;
-  std::byte* own = session.own_scratch(by) + kResultOffset;
-  CheckResult result{0, ~0ull, 0, 0};
-  std::memcpy(shared, &result, sizeof result);
-  by.runtime->copy(own, shared, sizeof result, stream);
-  launch(reinterpret_cast<CheckResult*>(own));
-  by.runtime->copy(shared, own, sizeof result, stream);
+  CheckResult& shared = session.shared_scratch(by).result;
+  CheckResult* own = &session.own_scratch(by).result;
+  shared = {0, ~0ull, 0, 0};
+  by.runtime->copy(own, &shared, sizeof shared, stream);
+  launch(own);
+  by.runtime->copy(&shared, own, sizeof shared, stream);
   by.runtime->synchronize(stream);
-  std::memcpy(&result, shared, sizeof result);
-  return result;
+  return shared;
+}
+
+Verification compare_word(Session& session, Device& by, const void* word, std::uint64_t expected,
+                          std::uint64_t checked_bytes) {
+  unsigned long long& shared = session.shared_scratch(by).word;
+  by.runtime->copy(&shared, word, sizeof shared, session.service_stream(by));
+  by.runtime->synchronize(session.service_stream(by));
+  Verification verification;
+  verification.expected = expected;
+  verification.got = shared;
+  verification.checked_bytes = checked_bytes;
+  verification.ok = verification.got == expected;
+  verification.bad_count = verification.ok ? 0 : 1;
+  return verification;
 }
 
 CheckResult check(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key,

@@ -7,6 +7,7 @@
 #include "interfaces/device/data_pattern.hpp"
 #include "interfaces/device/geometry.hpp"
 #include "interfaces/flow.hpp"
+#include "interfaces/mover.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways {
@@ -38,18 +39,24 @@ CheckResult check(Session& session, Device& by, void* data, std::uint64_t words,
 CheckResult check_sum(Session& session, Device& by, void* data, std::uint64_t words, const PatternSum& sum,
                       std::uint64_t stride);
 
+// Copies one word from memory of the device and compares it; `checked_bytes` is what the word proves.
+Verification compare_word(Session& session, Device& by, const void* word, std::uint64_t expected,
+                          std::uint64_t checked_bytes);
+
 // Runs a check kernel and waits for its result. `launch` enqueues it on the device's service stream and
 // passes it the address for the result.
 CheckResult found_by(Session& session, Device& by, const std::function<void(CheckResult*)>& launch);
 
 // Names of the forms of one kernel: a thread for each access, a thread for each tile of kTileAccesses, a loop
 // in a grid of any size. nullptr: there is no such form. `stores`: whether it writes to the flow's
-// destination.
+// destination. `host`: the kernel of CPUs, where it is not named
+// as the first.
 struct KernelForms {
   const char* single = nullptr;
   const char* tiled = nullptr;
   const char* resident = nullptr;
   bool stores = true;
+  const char* host = nullptr;
 };
 struct KernelChoice {
   PreparedKernel kernel;
@@ -59,11 +66,9 @@ struct KernelChoice {
 // `threads` of the flow. A resident grid is no larger than the executor runs at a time. It serves if the
 // option `blocks` or other flows of the executor limit the grid, if every block ends by a fence, and if
 // 32 bits cannot count the accesses, as HIP counts the threads of a grid. Throws Unsupported if the kernel is
-// not available.
+// not available. On a CPU: its kernel, with the shape of team_of().
 KernelChoice choose_kernel(const Flow& flow, const KernelForms& forms, std::uint64_t accesses,
                            unsigned per_thread = 1, unsigned usual_threads = kCoverThreads);
-// Returns a kernel of a CPU with the shape of team_of().
-KernelChoice team_choice(const Flow& flow, const char* kernel);
 
 // Returns the shape of a CPU team: the option `threads` of the flow, or all cores. Throws Unsupported for
 // `blocks`.

@@ -2,50 +2,42 @@
 #include "memory/kinds.hpp"
 
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 
 namespace byteways {
+namespace {
+
+constexpr std::pair<Memory, std::string_view> kNames[] = {
+    {Memory::pageable, "pageable"},
+    {Memory::hugepage, "hugepage"},
+    {Memory::pinned, "pinned"},
+    {Memory::pinned_noncoherent, "pinned-noncoherent"},
+    {Memory::write_combined, "write-combined"},
+    {Memory::registered, "registered"},
+    {Memory::managed, "managed"},
+    {Memory::managed_coarse, "managed-coarse"},
+    {Memory::device, "device"},
+    {Memory::device_fine, "device-fine"},
+    {Memory::device_uncached, "device-uncached"},
+    {Memory::pool, "pool"},
+    {Memory::vmm, "vmm"},
+    {Memory::ipc, "ipc"},
+    {Memory::xccl, "xccl"},
+};
+
+}  // namespace
 
 std::string_view memory_name(Memory memory) {
-  switch (memory) {
-    case Memory::pageable:
-      return "pageable";
-    case Memory::hugepage:
-      return "hugepage";
-    case Memory::pinned:
-      return "pinned";
-    case Memory::pinned_noncoherent:
-      return "pinned-noncoherent";
-    case Memory::write_combined:
-      return "write-combined";
-    case Memory::registered:
-      return "registered";
-    case Memory::managed:
-      return "managed";
-    case Memory::managed_coarse:
-      return "managed-coarse";
-    case Memory::device:
-      return "device";
-    case Memory::device_fine:
-      return "device-fine";
-    case Memory::device_uncached:
-      return "device-uncached";
-    case Memory::pool:
-      return "pool";
-    case Memory::vmm:
-      return "vmm";
-    case Memory::ipc:
-      return "ipc";
-    case Memory::xccl:
-      return "xccl";
-  }
+  for (const auto& [value, name] : kNames)
+    if (value == memory) return name;
   return "unknown";
 }
 
 Memory memory_from_name(std::string_view name) {
-  for (Memory memory : kMemories)
-    if (memory_name(memory) == name) return memory;
+  for (const auto& [value, text] : kNames)
+    if (text == name) return value;
   throw Unsupported("memory", "unknown", "there is no memory named '" + std::string(name) + "'");
 }
 

@@ -1,4 +1,4 @@
-// How a buffer is allocated. Names in files and on the command line: memory_name().
+// How a buffer is allocated; the simulator's blocks have the same kinds.
 #pragma once
 #include <string_view>
 
@@ -21,24 +21,7 @@ enum class Memory {
   ipc,              // device memory of another process, opened by its IPC handle
   xccl,             // device memory from NCCL or RCCL, registered with its communicators
 };
-inline constexpr Memory kMemories[] = {
-    Memory::pageable,
-    Memory::hugepage,
-    Memory::pinned,
-    Memory::pinned_noncoherent,
-    Memory::write_combined,
-    Memory::registered,
-    Memory::managed,
-    Memory::managed_coarse,
-    Memory::device,
-    Memory::device_fine,
-    Memory::device_uncached,
-    Memory::pool,
-    Memory::vmm,
-    Memory::ipc,
-    Memory::xccl,
-};
-
+// In files and on the command line.
 std::string_view memory_name(Memory memory);
 Memory memory_from_name(std::string_view name);  // throws Unsupported
 

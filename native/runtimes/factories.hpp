@@ -15,7 +15,7 @@ struct SessionOptions {
   std::string kernel_cache;                      // folder for compiled kernels, empty: no cache
   bool gpus = true;                              // false: host only
   std::string simulator;                         // file of the simulator, empty on a real machine
-  std::string machine;                           // sheet of the simulated machine (simulator/model.hpp)
+  std::string machine;  // sheet of the simulated machine (simulator/machine/model.hpp)
 };
 
 // Factories, one per runtime. They append the libraries that they searched for to `reports`. Return nullptr

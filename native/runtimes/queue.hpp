@@ -86,6 +86,10 @@ class QueueInterface {
   virtual void wait(Stream& stream, Event& event) = 0;
   // One driver call per copy, and nothing between them.
   virtual void copy_series(const CopySeries& copies, Stream& stream) = 0;
+  // The same with calls that set each byte of the destination.
+  virtual void set_series(const CopySeries&, unsigned char, Stream&) {
+    throw Unsupported("memset", "unavailable", "this runtime has no call that sets bytes");
+  }
   // Loads (compiles, caches) the kernel before it is needed inside a timed region. Thread-safe. Throws
   // Unsupported if the kernel is not available.
   virtual PreparedKernel prepare(int device, std::string_view kernel) = 0;

@@ -345,6 +345,16 @@ Availability Session::open_to(Device& executor, Buffer& buffer) {
              : proved;
 }
 
+Device& Session::host_beside(const Device& gpu) const {
+  Device* first = nullptr;
+  for (const auto& device : devices_) {
+    if (!device->is_host()) continue;
+    if (device->info.numa_domain == gpu.info.numa_domain) return *device;
+    if (first == nullptr) first = device.get();
+  }
+  return *first;
+}
+
 Session::Service& Session::service(Device& device) {
   const auto known = services_.find(&device);
   if (known != services_.end()) return known->second;
@@ -359,12 +369,16 @@ Session::Service& Session::service(Device& device) {
 }
 
 Stream& Session::service_stream(Device& device) { return *service(device).stream; }
-std::byte* Session::own_scratch(Device& device) { return service(device).own->data(); }
-std::byte* Session::shared_scratch(Device& device) { return service(device).shared->data(); }
+ScratchPage& Session::own_scratch(Device& device) {
+  return *reinterpret_cast<ScratchPage*>(service(device).own->data());
+}
+ScratchPage& Session::shared_scratch(Device& device) {
+  return *reinterpret_cast<ScratchPage*>(service(device).shared->data());
+}
 
 unsigned int* Session::gate_word(Device& device) {
   for (const auto& first : devices_)
-    if (first->runtime == device.runtime) return reinterpret_cast<unsigned int*>(shared_scratch(*first));
+    if (first->runtime == device.runtime) return reinterpret_cast<unsigned int*>(&shared_scratch(*first));
   throw Error("gate", "device", "the device belongs to another session", device.name());
 }
 

@@ -24,6 +24,7 @@ struct Device {
 };
 
 class Session;
+struct ScratchPage;
 
 // Some words of a buffer, by their numbers in it.
 struct Words {
@@ -159,13 +160,17 @@ class Session {
   // once per memory kind, and granted per buffer if its kind requires it.
   Availability open_to(Device& executor, Buffer& buffer);
 
+  // The NUMA domain of a GPU, where memory of the host is best allocated for it; the first if its own is
+  // unknown.
+  Device& host_beside(const Device& gpu) const;
+
   // Resources of measurements other than buffers, created once per device.
   Stream& service_stream(Device& device);  // fills, checks, anything that is not timed
-  std::byte* own_scratch(Device& device);  // kScratchBytes of the device's own memory
-  std::byte* shared_scratch(
-      Device& device);  // kScratchBytes of host memory that the device can read and write
-  unsigned int* gate_word(
-      Device& device);  // in shared_scratch; every device of one runtime sees the same word
+  // Pages in the device's own memory, and in host memory that it can read and write
+  // (interfaces/scratch_page.hpp).
+  ScratchPage& own_scratch(Device& device);
+  ScratchPage& shared_scratch(Device& device);
+  unsigned int* gate_word(Device& device);  // in the latter; all devices of one runtime see the same word
   static constexpr std::uint64_t kScratchBytes = 4096;
   // Observed engines of the vendor's copy call: key of the observation -> engine and evidence
   // (timing/engine.cpp).

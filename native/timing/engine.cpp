@@ -5,12 +5,12 @@
 #include <atomic>
 
 #include "interfaces/registry.hpp"
+#include "interfaces/scratch_page.hpp"
 #include "interfaces/service/arguments.hpp"
 
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kWordOffset = 256, kRunningOffset = 512;  // in the shared scratch page
 constexpr double kStartLimitNs = 1e8;  // time limit for all blocks of the spinning kernel to start
 // With all multiprocessors spinning, an H200's engine copied this much in 3 to 15 ms, 20 times slower than
 // alone; a copy by a kernel did not progress at all.
@@ -29,8 +29,8 @@ class Occupation {
   Occupation(Session& session, Device& device)
       : device_(&device),
         stream_(device.runtime->create_stream(device.ordinal)),
-        word_(reinterpret_cast<unsigned int*>(session.shared_scratch(device) + kWordOffset)),
-        running_(reinterpret_cast<unsigned int*>(session.shared_scratch(device) + kRunningOffset)) {
+        word_(&session.shared_scratch(device).occupied),
+        running_(&session.shared_scratch(device).running) {
     const PreparedKernel kernel = device.runtime->prepare(device.ordinal, "occupy");
     const KernelInfo& info = kernel.info;
     blocks_ =

@@ -38,7 +38,7 @@ class CaseRun {
     if (!options.interference) share_executors(flows_);
     runners_ = make_runners(session, flows_);
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
-      if (runners_[k].mover->traits().bytes_per_operation == 0 && !(options.interference && k == 0))
+      if (runners_[k].mover->traits().time_is_result() && !(options.interference && k == 0))
         throw Unsupported(flows[k].interface, "pattern",
                           "it moves no bytes, so it is measured alone, or beside others that do");
     data_ = std::make_unique<CheckedData>(session, runners_, options.key, team);
@@ -120,7 +120,7 @@ class CaseRun {
     warming_.assign(runners_.size(), 0);
     if (has_loop()) return;  // it has iterations of its own that warm up
     for (std::size_t k = 0; k < runners_.size(); ++k) {
-      const bool moves_nothing = runners_[k].mover->traits().bytes_per_operation == 0;
+      const bool moves_nothing = runners_[k].mover->traits().time_is_result();
       if (flows_[k].cold || (moves_nothing && flows_[k].ranks == nullptr)) continue;
       warming_[k] =
           team_.agree_max("operations that warm the caches", warming_of(runners_[k], moves_nothing));
@@ -185,14 +185,14 @@ class CaseRun {
     }
     data_->prepare();
     // Data that is rewritten for each sample is cached again, but a chase under load must find cold memory.
-    if (runners_.front().mover->traits().bytes_per_operation == 0) return;
+    if (runners_.front().mover->traits().time_is_result()) return;
     measurement_.verified_every_sample = team_.agree_all(
         "verification of every sample", (verification_ns_ + data_->preparation_ns()) * kExpectedSamples <=
                                             kVerificationShare * options_.budget_s * 1e9);
   }
 
   bool alone_and_moves_nothing() const {
-    return runners_.size() == 1 && runners_.front().mover->traits().bytes_per_operation == 0;
+    return runners_.size() == 1 && runners_.front().mover->traits().time_is_result();
   }
 
   void make_data_ready() {

@@ -160,7 +160,7 @@ std::uint64_t SingleSampler::most_operations() const {
 }
 
 void SingleSampler::choose_batch() {
-  const bool chase = runner_->mover->traits().bytes_per_operation == 0;
+  const bool chase = runner_->mover->traits().time_is_result();
   // A batch of one operation includes its fixed cost, as in programs that time single operations.
   const bool single = options_->batch == 1;
   slope_ = chase || (runner_->mover->traits().bytes_per_operation < kSlopeBelowBytes && !single);
@@ -211,7 +211,7 @@ void SingleSampler::grow_batch(std::uint64_t most) {
     batch_ = std::min(most, static_cast<std::uint64_t>(grown) * least);
     time = time_of_sample();
   }
-  if (mover.traits().bytes_per_operation == 0 && time > kChaseSlopeBelowNs) slope_ = false;
+  if (mover.traits().time_is_result() && time > kChaseSlopeBelowNs) slope_ = false;
   runner_->operation_ns = time / static_cast<double>(batch_);
   const double ticks = kTicksPerSample * tick;
   if (time >= ticks || mover.traits().changes_residency) return;
@@ -221,7 +221,7 @@ void SingleSampler::grow_batch(std::uint64_t most) {
 
 // Whether a held queue may be slower on this rank than a running one.
 bool SingleSampler::gate_may_slow() const {
-  return !runner_->device().is_host() && runner_->mover->traits().bytes_per_operation != 0 &&
+  return !runner_->device().is_host() && !runner_->mover->traits().time_is_result() &&
          runner_->operation_ns <= kGateMattersBelowNs;
 }
 

@@ -327,6 +327,10 @@ int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int
   return cuda().copy_async(destination, source, bytes, as<CudaTable::Stream>(stream));
 }
 
+int hipMemsetAsync(void* data, int value, std::size_t bytes, Stream stream) {
+  return cuda().set_bytes(data, static_cast<unsigned char>(value), bytes, as<CudaTable::Stream>(stream));
+}
+
 int hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
                      std::size_t source_pitch, std::size_t width, std::size_t rows, int kind, Stream stream) {
   if (kind != HipTable::kCopyDefault) return kInvalidValue;

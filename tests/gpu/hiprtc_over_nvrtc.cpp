@@ -36,13 +36,6 @@ const void* const facade_compiler_functions[] = {
 #undef BYTEWAYS_FUNCTION
 };
 
-// nvrtc.cpp is not part of this library: it needs the embedded sources.
-void byteways::cuda::NvrtcTable::bind(const Library& library, LibraryReport& report) {
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "runtimes/cuda/nvrtc.def"
-#undef BYTEWAYS_FUNCTION
-}
-
 namespace {
 
 struct Nvrtc : NvrtcTable {

@@ -25,7 +25,7 @@ def flow(
     return _core.Flow(buffer, buffer, executor, interface, size, **more)
 
 
-@pytest.mark.parametrize("interface", ["store", "load"])
+@pytest.mark.parametrize("interface", ["store", "memset", "load"])
 #: test_host_loops.py has other sizes, for each instruction set.
 @pytest.mark.parametrize(("size", "threads"), [(16, 1), (MIB + 48, 3)])
 def test_the_host_s_loops_are_right(interface: str, size: int, threads: int) -> None:
@@ -46,10 +46,13 @@ def test_the_host_s_loops_are_right(interface: str, size: int, threads: int) -> 
     ("interface", "array", "rate"),
     [
         ("store", "gpu0:device", 2 * RATES["kernel-local"]),  # the model's is of a copy, which reads as well
+        ("memset", "gpu0:device", 2 * RATES["kernel-local"]),
         ("load", "gpu0:device", 2 * RATES["kernel-local"]),
         ("store", "gpu1:device", RATES["kernel-peer-write"]),
         ("load", "gpu1:device", RATES["kernel-peer-read"]),
+        ("memset", "gpu1:device", RATES["kernel-peer-write"]),
         ("store", "cpu0:pinned", RATES["kernel-host-write"]),
+        ("memset", "cpu0:pinned", RATES["kernel-host-write"]),
         ("load", "cpu0:pinned", RATES["kernel-host-read"]),
     ],
 )
@@ -65,7 +68,7 @@ def test_bytes_go_one_way(interface: str, array: str, rate: float) -> None:
     assert time_ns == pytest.approx(FIXED_NS["kernel"] + SIZE / rate * 1e9, rel=1e-3)
 
 
-@pytest.mark.parametrize("interface", ["store", "load"])
+@pytest.mark.parametrize("interface", ["store", "memset", "load"])
 @pytest.mark.parametrize("fault", ["corrupt:gpu0>gpu0:word=77", "skip:gpu0>gpu0"])
 @pytest.mark.parametrize("size", [64 * 1024, SIZE], ids=["real", "described"])
 def test_what_is_wrong_is_found(interface: str, fault: str, size: int) -> None:
@@ -81,7 +84,7 @@ def test_what_is_wrong_is_found(interface: str, fault: str, size: int) -> None:
     assert not toy.play(toy.nvidia(faults__0=fault), scene)
 
 
-@pytest.mark.parametrize("interface", ["store", "load"])
+@pytest.mark.parametrize("interface", ["store", "memset", "load"])
 def test_other_shapes_are_refused(interface: str) -> None:
     """Catches a second buffer, a part of 16 bytes and blocks of a CPU that are taken without a word."""
     session = _core.Session(gpus=False)
@@ -93,3 +96,27 @@ def test_other_shapes_are_refused(interface: str) -> None:
     ):
         with pytest.raises(_core.UnsupportedError, match=words):
             session.measure([case], _core.MeasureOptions())
+
+
+@pytest.mark.parametrize("memory", ["device", "managed"])
+def test_memset_by_hip(memory: str) -> None:
+    """Catches a call whose value, of another type than CUDA's, or whose order in the queue is lost."""
+
+    def scene(session: _core.Session) -> Any:
+        measured = session.measure([flow(session, "memset", f"gpu0:{memory}", "gpu0", SIZE)], toy.options())
+        return measured.verified, measured.engine, measured.flows[0].verification.checked_bytes
+
+    right, engine, checked = toy.play(toy.amd(), scene)
+    assert right and engine == "kernel" and checked >= SIZE
+
+
+def test_memset_of_memory_that_the_runtime_does_not_know() -> None:
+    """Catches a runtime of an APU that sets what it refuses to copy (schieffer2025, Section 4.1.2)."""
+
+    def scene(session: _core.Session) -> str:
+        with pytest.raises(_core.Error) as caught:
+            session.measure([flow(session, "memset", "cpu0:pageable", "gpu0", SIZE)], toy.options())
+        return caught.value.code
+
+    sheet = toy.amd(features__host_access=1, features__pageable_access=1)
+    assert toy.play(sheet, scene, {"HSA_XNACK": "1"}) == "hipErrorInvalidValue"

@@ -15,7 +15,7 @@ from byteways.run.shared.simulator import simulator_path
 from tests.native import simulated as toy
 
 NATIVE = Path(__file__).parents[2] / "native"
-TABLES = sorted([*NATIVE.glob("runtimes/*/*.def"), NATIVE / "simulator" / "host.def"])
+TABLES = sorted([*NATIVE.glob("runtimes/*/*.def"), NATIVE / "simulator/vendors/host.def"])
 
 NO_DEVICE = 100
 

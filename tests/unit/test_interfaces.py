@@ -36,7 +36,7 @@ def test_what_a_row_is_follows_from_its_fields(interface: str) -> None:
     copies = {"memcpy", "memcpy-mt", "memcpy-stream", "copy", "copy-2d", "memcpy-2d", "kernel-2d", "route"}
     copies |= {"torch-copy", "kernel", "kernel-bulk", "mpi", "xccl", "direct"}
     assert row.copies is (interface in copies)
-    on_teams = {"memcpy-mt", "store", "load"}
+    on_teams = {"memcpy-mt", "store", "memset", "load"}
     on_teams |= {name for name in INTERFACES if name.startswith(("stream-", "random-"))}
     assert row.team is (interface in on_teams)
     assert row.takes[-len(COMMON_OPTIONS) :] == tuple(option.name for option in COMMON_OPTIONS)

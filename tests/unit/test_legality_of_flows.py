@@ -46,3 +46,10 @@ def test_a_rule_that_does_not_concern_the_first_flow() -> None:
     assert "gpu9" in (legality.reason(replace(beside, flows=(*copy.flows, routed))) or "")
     copied = replace(ends, interface="copy", options={"submit": "batch"}, size_bytes=1 << 20)
     assert legality.reason(replace(beside, flows=(*copy.flows, copied))) is not None
+
+
+def test_threads_of_a_runtime_s_call() -> None:
+    """Catches an option that a case records and the vendor's call never sees."""
+    case = legality.case("memset", "gpu0:device", "gpu0:device", "gpu0")
+    assert legality.reason(case) is None
+    assert "takes no threads" in (legality.reason(replace(case, options={"threads": 64})) or "")

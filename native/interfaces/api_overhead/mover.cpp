@@ -1,7 +1,6 @@
 // Interfaces `launch`, `synchronize` and `event`: the cost of the calls themselves, without data. A flow's
 // buffer holds one word, in which a launch of each batch leaves a stamp: it proves that the enqueued work
 // ran, and in order.
-#include <cstring>
 
 #include "interfaces/api_overhead/arguments.hpp"
 #include "interfaces/pattern.hpp"
@@ -10,8 +9,6 @@
 
 namespace byteways {
 namespace {
-
-constexpr std::uint64_t kStampOffset = 3072;  // of the stamp's copy in the shared scratch page
 
 class Call : public Mover {
  public:
@@ -36,17 +33,8 @@ class Call : public Mover {
   }
 
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
-    Stream& stream = session_->service_stream(executor());
-    std::byte* shared = session_->shared_scratch(executor()) + kStampOffset;
-    executor().runtime->copy(shared, flow_.source->data(), sizeof(std::uint64_t), stream);
-    executor().runtime->synchronize(stream);
-    Verification verification;
-    std::memcpy(&verification.got, shared, sizeof verification.got);
-    verification.expected = pattern_word(key_, first_operation + count);
-    verification.checked_bytes = sizeof(std::uint64_t);
-    verification.ok = verification.got == verification.expected;
-    verification.bad_count = verification.ok ? 0 : 1;
-    return verification;
+    return compare_word(*session_, executor(), flow_.source->data(),
+                        pattern_word(key_, first_operation + count), sizeof(std::uint64_t));
   }
 
  protected:

@@ -1,6 +1,6 @@
 // The empty kernel on the simulated machine.
 #include "interfaces/api_overhead/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -17,7 +17,7 @@ void empty(Kernels& kernels, Operation& operation, const EmptyArguments& argumen
   };
 }
 
-const RegisterSimulatedKernel<empty> kEmpty("empty");
+const RegisterSimulatedKernel<empty> kEmpty{"empty"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interfaces/compute/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -26,7 +26,7 @@ void compute(Kernels& kernels, Operation& operation, const ComputeArguments& arg
   };
 }
 
-const RegisterSimulatedKernel<compute> kCompute("compute");
+const RegisterSimulatedKernel<compute> kCompute{"compute"};
 
 }  // namespace
 }  // namespace byteways::sim

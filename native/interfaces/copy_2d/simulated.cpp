@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interfaces/copy_2d/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -20,9 +20,7 @@ void copy_2d(Kernels& kernels, Operation& operation, const Copy2dArguments& argu
                                            arguments.rows * arguments.destination_pitch);
   const Kernels::Reach from = kernels.reach(operation, launch.executor, sources.at(first));
   const Kernels::Reach to = kernels.reach(operation, launch.executor, destinations.at(first));
-  if (cores)
-    operation.fixed +=
-        picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks) * static_cast<double>(operations));
+  kernels.begin_on_cores(operation, launch, operations);
   const double bytes = bytes_of_rows(rows) * static_cast<double>(operations);
   kernels.costs().add(
       operation,
@@ -57,11 +55,8 @@ void check_2d(Kernels& kernels, Operation& operation, const Check2dArguments& ar
   };
 }
 
-const RegisterSimulatedKernel<copy_2d> kCopy2d("copy_2d");
-const RegisterSimulatedKernel<copy_2d> kCopy2dTiled("copy_2d_tiled");
-const RegisterSimulatedKernel<copy_2d> kCopy2dResident("copy_2d_resident");
-const RegisterSimulatedKernel<copy_2d> kMemcpy2d("memcpy_2d");
-const RegisterSimulatedKernel<check_2d> kCheck2d("check_2d");
+const RegisterSimulatedKernel<copy_2d> kCopy2d{"copy_2d", "copy_2d_tiled", "copy_2d_resident", "memcpy_2d"};
+const RegisterSimulatedKernel<check_2d> kCheck2d{"check_2d"};
 
 }  // namespace
 }  // namespace byteways::sim

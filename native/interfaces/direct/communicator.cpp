@@ -9,7 +9,6 @@
 #include <sstream>
 #include <utility>
 
-#include "interfaces/host_beside.hpp"
 #include "interfaces/pattern.hpp"
 
 namespace byteways {
@@ -116,7 +115,7 @@ void PeerCommunicator::allocate_workspace() {
   if (obstacle_.empty()) {
     own_ = session_->allocate(*device_, memory_for_flags(*session_, *device_), bytes, *device_);
   } else {
-    Device& host = host_beside(*session_, *device_);
+    Device& host = session_->host_beside(*device_);
     own_ = session_->allocate(host, Memory::pinned, bytes, host, device_);
   }
   clear(*session_, *device_, own_->data(), words_in(bytes));

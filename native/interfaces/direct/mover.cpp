@@ -16,6 +16,7 @@
 #include "interfaces/rank_calls.hpp"
 #include "interfaces/rank_collective.hpp"
 #include "interfaces/registry.hpp"
+#include "interfaces/scratch_page.hpp"
 #include "interfaces/single_thread.hpp"
 #include "interfaces/submission.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
@@ -23,7 +24,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kFailureOffset = 3456;  // in the shared scratch page
 // Far longer than ranks start apart on a busy machine, shorter than the limit for a hanging worker
 // (run/conduct/conductor.py: at least 20 s).
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;
@@ -69,7 +69,7 @@ class DirectMover final : public CollectiveMover, public RankCalls {
       throw Unsupported(flow.interface, "submit", "copies are calls, and no part of a kernel");
     kernel_ = require_kernel(flow, executor(), kernel_of(way_));
     make_lanes();
-    failure_ = reinterpret_cast<DirectFailure*>(session.shared_scratch(executor()) + kFailureOffset);
+    failure_ = &session.shared_scratch(executor()).failure;
     arguments_ = arguments(name);
     traits_.shape = shape();
     traits_.synchronous = false;

@@ -17,9 +17,9 @@
 
 #include "interfaces/direct/arguments.hpp"
 #include "runtimes/mpi/table.hpp"
-#include "simulator/kernels.hpp"
-#include "simulator/mpi_bytes.hpp"
-#include "simulator/mpi_scratch.hpp"
+#include "simulator/machine/kernels.hpp"
+#include "simulator/mpi/bytes.hpp"
+#include "simulator/mpi/scratch.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -310,11 +310,11 @@ void direct(Kernels& kernels, Operation& operation, const DirectArguments& a, co
   operation.processors = kernels.costs().processors(launch.executor.index);
 }
 
-const RegisterSimulatedKernel<direct<Play::flagged>> kDirectFlagged("direct_flagged");
-const RegisterSimulatedKernel<direct<Play::pull>> kDirectPull("direct_pull");
-const RegisterSimulatedKernel<direct<Play::pull_in_place>> kDirectPullInPlace("direct_pull_in_place");
-const RegisterSimulatedKernel<direct<Play::two_shot>> kDirectTwoShot("direct_two_shot");
-const RegisterSimulatedKernel<direct<Play::barrier>> kDirectBarrier("direct_barrier");
+const RegisterSimulatedKernel<direct<Play::flagged>> kDirectFlagged{"direct_flagged"};
+const RegisterSimulatedKernel<direct<Play::pull>> kDirectPull{"direct_pull"};
+const RegisterSimulatedKernel<direct<Play::pull_in_place>> kDirectPullInPlace{"direct_pull_in_place"};
+const RegisterSimulatedKernel<direct<Play::two_shot>> kDirectTwoShot{"direct_two_shot"};
+const RegisterSimulatedKernel<direct<Play::barrier>> kDirectBarrier{"direct_barrier"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -1,8 +1,6 @@
 // See mpi.hpp.
 #include "interfaces/exchange/mpi.hpp"
 
-#include "interfaces/host_beside.hpp"
-
 namespace byteways {
 
 std::uint64_t sum_by_mpi(const Communicator& mpi, std::uint64_t mine) {
@@ -44,7 +42,7 @@ StagedTransport::StagedTransport(Session& session, const Flow& flow, const Buffe
     : MpiTransport(session, flow), messages_(&messages) {
   if (device().is_host())
     throw Unsupported(flow.interface, "transport", "messages in host memory have nothing to stage");
-  Device& host = host_beside(session, device());
+  Device& host = session.host_beside(device());
   memory_ = session.allocate(host, Memory::pinned, messages.bytes(), host, &device());
   evidence_ += "; copied through page-locked host memory";
 }

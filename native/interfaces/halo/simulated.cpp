@@ -1,10 +1,10 @@
 // The kernels of the halo exchange on the simulated machine. Large fields are symbolic: a tile of the lattice
-// with four sides, each of which a message or the boundary has written (simulator/tile.hpp).
+// with four sides, each of which a message or the boundary has written (simulator/memory/tile.hpp).
 #include <algorithm>
 #include <optional>
 
 #include "interfaces/halo/loops.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -152,7 +152,7 @@ void halo(Kernels& kernels, Operation& operation, const HaloArguments& a, const 
       kernels.reach(operation, launch.executor, a.from, step == Step::unpack ? message : fields);
   const Kernels::Reach to =
       kernels.reach(operation, launch.executor, a.to, step == Step::pack ? message : fields);
-  if (!launch.on_gpu()) operation.fixed += picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks));
+  kernels.begin_on_cores(operation, launch, 1);
   if (step == Step::stencil) {
     Pass pass{launch.executor,
               {from.place},
@@ -179,10 +179,10 @@ void halo(Kernels& kernels, Operation& operation, const HaloArguments& a, const 
   };
 }
 
-const RegisterSimulatedKernel<halo<Step::stencil>> kHaloStencil("halo_stencil");
-const RegisterSimulatedKernel<halo<Step::pack>> kHaloPack("halo_pack");
-const RegisterSimulatedKernel<halo<Step::unpack>> kHaloUnpack("halo_unpack");
-const RegisterSimulatedKernel<halo<Step::boundary>> kHaloBoundary("halo_boundary");
+const RegisterSimulatedKernel<halo<Step::stencil>> kHaloStencil{"halo_stencil"};
+const RegisterSimulatedKernel<halo<Step::pack>> kHaloPack{"halo_pack"};
+const RegisterSimulatedKernel<halo<Step::unpack>> kHaloUnpack{"halo_unpack"};
+const RegisterSimulatedKernel<halo<Step::boundary>> kHaloBoundary{"halo_boundary"};
 
 }  // namespace
 }  // namespace byteways::sim

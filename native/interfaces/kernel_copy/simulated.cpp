@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interfaces/kernel_copy/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -25,9 +25,7 @@ void copy(Kernels& kernels, Operation& operation, const CopyArguments& arguments
   for (Word k = first + 1; k < first + different; ++k)
     for (const Slots* slots : {&sources, &destinations})
       kernels.reach(operation, launch.executor, slots->at(k));
-  if (cores)
-    operation.fixed +=
-        picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks) * static_cast<double>(operations));
+  kernels.begin_on_cores(operation, launch, operations);
   kernels.costs().add(operation,
                       {mechanism, launch.executor, from.place, to.place,
                        static_cast<double>(arguments.bytes) * static_cast<double>(operations), 2,
@@ -43,12 +41,10 @@ void copy(Kernels& kernels, Operation& operation, const CopyArguments& arguments
   };
 }
 
-const RegisterSimulatedKernel<copy<Mechanism::kernel>> kCopy("copy");
-const RegisterSimulatedKernel<copy<Mechanism::kernel>> kCopyTiled("copy_tiled");
-const RegisterSimulatedKernel<copy<Mechanism::kernel>> kCopyResident("copy_resident");
-const RegisterSimulatedKernel<copy<Mechanism::bulk>> kBulk("copy_bulk");
-const RegisterSimulatedKernel<copy<Mechanism::core>> kMemcpy("memcpy");
-const RegisterSimulatedKernel<copy<Mechanism::streaming_core>> kMemcpyStream("memcpy_stream");
+const RegisterSimulatedKernel<copy<Mechanism::kernel>> kCopy{"copy", "copy_tiled", "copy_resident"};
+const RegisterSimulatedKernel<copy<Mechanism::bulk>> kBulk{"copy_bulk"};
+const RegisterSimulatedKernel<copy<Mechanism::core>> kMemcpy{"memcpy"};
+const RegisterSimulatedKernel<copy<Mechanism::streaming_core>> kMemcpyStream{"memcpy_stream"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interfaces/lattice/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -103,8 +103,8 @@ void lattice_check(Kernels& kernels, Operation& operation, const LatticeArgument
   };
 }
 
-const RegisterSimulatedKernel<lattice_fill> kLatticeFill("lattice_fill");
-const RegisterSimulatedKernel<lattice_check> kLatticeCheck("lattice_check");
+const RegisterSimulatedKernel<lattice_fill> kLatticeFill{"lattice_fill"};
+const RegisterSimulatedKernel<lattice_check> kLatticeCheck{"lattice_check"};
 
 }  // namespace
 }  // namespace byteways::sim

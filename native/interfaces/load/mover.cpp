@@ -1,7 +1,6 @@
 // Interface `load`: the executor's own loads, without stores, from one buffer that holds the pattern. The sum
 // of what was read since its last reset proves that every operation read every word.
 #include <algorithm>
-#include <cstring>
 
 #include "interfaces/copying_mover.hpp"
 #include "interfaces/host_sum.hpp"
@@ -14,7 +13,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kSumOffset = 2560;  // of the sum's copy in the shared scratch page
 constexpr std::uint64_t kSumBytes = 4096;
 static_assert(kHostSumWords * kWord <= kSumBytes && kHostSumStart == kPoison);
 
@@ -32,7 +30,7 @@ class Load final : public CopyingMover {
  public:
   Load(Session& session, const Flow& flow) : CopyingMover(session, from_buffer(flow)) {
     require_access(session, flow);
-    choice_ = executor().is_host() ? team_choice(flow, "load") : grid();
+    choice_ = grid();
     const Memory own = executor().is_host() ? Memory::pageable : Memory::device;
     sum_ = session.allocate(executor(), own, kSumBytes, executor());
     arguments_ = {.data = flow.destination->data(),
@@ -68,19 +66,10 @@ class Load final : public CopyingMover {
   }
 
   Verification verify(std::uint64_t, std::uint64_t) override {
-    Verification verification;
-    verification.expected = kPoison;  // initial value of the sum
+    std::uint64_t wanted = kPoison;  // initial value of the sum
     for (std::uint64_t k = 0; k < std::min(read_.count, slots_.count); ++k)
-      verification.expected += times_used(read_, slots_, k) * expected((read_.first + k) % slots_.count);
-    Stream& stream = session_->service_stream(executor());
-    std::byte* shared = session_->shared_scratch(executor()) + kSumOffset;
-    executor().runtime->copy(shared, sum_->data(), kWord, stream);
-    executor().runtime->synchronize(stream);
-    std::memcpy(&verification.got, shared, kWord);
-    verification.checked_bytes = read_.count * flow_.size_bytes;
-    verification.ok = verification.got == verification.expected;
-    verification.bad_count = verification.ok ? 0 : 1;
-    return verification;
+      wanted += times_used(read_, slots_, k) * expected((read_.first + k) % slots_.count);
+    return compare_word(*session_, executor(), sum_->data(), wanted, read_.count * flow_.size_bytes);
   }
 
   Verification spot_check(std::uint64_t first_operation, std::uint64_t count) override {
@@ -90,7 +79,7 @@ class Load final : public CopyingMover {
  private:
   // As measured on H100 (docs/reference/peers.md): larger blocks where the buffers exceed the L2.
   KernelChoice grid() const {
-    const KernelForms forms{.tiled = "load", .resident = "load_resident", .stores = false};
+    const KernelForms forms{.tiled = "load", .resident = "load_resident", .stores = false, .host = "load"};
     return choose_kernel(flow_, forms, flow_.size_bytes / kAccessBytes, kTileAccesses,
                          flow_.size_bytes >= 64 << 20 ? kBlockThreads : kCoverThreads);
   }

@@ -1,7 +1,7 @@
 // The read-only kernel on the simulated machine.
 #include "interfaces/load/arguments.hpp"
 #include "interfaces/pattern_xor.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -13,9 +13,7 @@ void load(Kernels& kernels, Operation& operation, const LoadArguments& arguments
   const Kernels::Reach reached = kernels.reach(operation, launch.executor, slots.at(first));
   const Range sum = kernels.memory().range(arguments.sum, kWordBytes);
   const auto bytes = static_cast<double>(arguments.bytes);
-  if (!launch.on_gpu())
-    operation.fixed +=
-        picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks) * static_cast<double>(operations));
+  kernels.begin_on_cores(operation, launch, operations);
   const double cached = !launch.on_gpu() && slots.count == 1 ? bytes : 0;
   kernels.costs().add(operation,
                       {launch.mechanism(), launch.executor, reached.place, launch.executor,
@@ -37,8 +35,7 @@ void load(Kernels& kernels, Operation& operation, const LoadArguments& arguments
   };
 }
 
-const RegisterSimulatedKernel<load> kLoad("load");
-const RegisterSimulatedKernel<load> kLoadResident("load_resident");
+const RegisterSimulatedKernel<load> kLoad{"load", "load_resident"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -2,15 +2,65 @@
 // `mpi-ping-pong`.
 #include <algorithm>
 
+#include "core/rounding.hpp"
 #include "interfaces/message_role.hpp"
 #include "interfaces/mpi/collectives.hpp"
 #include "interfaces/mpi/ranks.hpp"
-#include "interfaces/mpi/staging.hpp"
+#include "interfaces/pattern.hpp"
 #include "interfaces/rank_mover.hpp"
 #include "interfaces/registry.hpp"
 
 namespace byteways {
 namespace {
+
+// Messages of device memory through page-locked host memory, as a program sends them whose MPI takes none: a
+// copy by the vendor's call before a send and after a receive, each waited for.
+class Staging {
+ public:
+  // For up to `messages` at once. Throws OutOfMemory.
+  Staging(Session& session, Device& gpu, std::uint64_t message_bytes, std::uint64_t messages);
+
+  // Host memory that message k is sent from: `source` has been copied there.
+  std::byte* filled(std::uint64_t k, const std::byte* source);
+  // Host memory that message k is received into.
+  std::byte* slot(std::uint64_t k) const;
+  // Copies what has been received to `destination`; done when finish() returns.
+  void empty(std::uint64_t k, std::byte* destination);
+  void finish();
+
+ private:
+  Device* gpu_;
+  std::uint64_t message_bytes_, messages_;
+  std::unique_ptr<Buffer> memory_;
+  std::unique_ptr<Stream> stream_;
+};
+
+// The word of the option `staging`.
+constexpr const char* kPinnedStaging = "pinned";
+
+Staging::Staging(Session& session, Device& gpu, std::uint64_t message_bytes, std::uint64_t messages)
+    : gpu_(&gpu), message_bytes_(message_bytes), messages_(messages) {
+  Device& host = session.host_beside(gpu);
+  const std::uint64_t bytes = messages * round_up(message_bytes, kSlotAlignment);
+  memory_ = session.allocate(host, Memory::pinned, bytes, host, &gpu);
+  stream_ = gpu.runtime->create_stream(gpu.ordinal);
+}
+
+std::byte* Staging::slot(std::uint64_t k) const {
+  return memory_->data() + k % messages_ * round_up(message_bytes_, kSlotAlignment);
+}
+
+std::byte* Staging::filled(std::uint64_t k, const std::byte* source) {
+  gpu_->runtime->copy(slot(k), source, message_bytes_, *stream_);
+  finish();
+  return slot(k);
+}
+
+void Staging::empty(std::uint64_t k, std::byte* destination) {
+  gpu_->runtime->copy(destination, slot(k), message_bytes_, *stream_);
+}
+
+void Staging::finish() { gpu_->runtime->synchronize(*stream_); }
 
 constexpr int kData = 1, kAcknowledged = 2;  // tags
 // As OSU's bandwidth tests have them; fewer where they would be more bytes than this, so that a batch of the

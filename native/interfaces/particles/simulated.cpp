@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "interfaces/particles/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -25,7 +25,7 @@ void particles_track(Kernels& kernels, Operation& operation, const TrackArgument
                      const KernelLaunch& launch) {
   const Kernels::Reach reached = kernels.reach(operation, launch.executor, a.words, a.count * kWordBytes);
   const auto bytes = static_cast<double>(a.count * kWordBytes);
-  if (!launch.on_gpu()) operation.fixed += picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks));
+  kernels.begin_on_cores(operation, launch, 1);
   Pass pass{launch.executor, {reached.place}, reached.place, bytes, launch.threads()};
   if (!launch.on_gpu()) pass.cached_bytes = bytes;
   pass.part = reached.part;
@@ -59,7 +59,7 @@ void particles_move(Kernels& kernels, Operation& operation, const SegmentsArgume
     ends.push_back({stored.range, sent.range});
     words += segment.words;
   }
-  if (!launch.on_gpu()) operation.fixed += picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks));
+  kernels.begin_on_cores(operation, launch, 1);
   const Place from = packs ? stored.place : sent.place, to = packs ? sent.place : stored.place;
   kernels.costs().add(operation, Transfer{launch.mechanism(), launch.executor, from, to,
                                           static_cast<double>(words * kWordBytes), 2, launch.threads(), 0,
@@ -73,9 +73,9 @@ void particles_move(Kernels& kernels, Operation& operation, const SegmentsArgume
   };
 }
 
-const RegisterSimulatedKernel<particles_track> kParticlesTrack("particles_track");
-const RegisterSimulatedKernel<particles_move<true>> kParticlesPack("particles_pack");
-const RegisterSimulatedKernel<particles_move<false>> kParticlesUnpack("particles_unpack");
+const RegisterSimulatedKernel<particles_track> kParticlesTrack{"particles_track"};
+const RegisterSimulatedKernel<particles_move<true>> kParticlesPack{"particles_pack"};
+const RegisterSimulatedKernel<particles_move<false>> kParticlesUnpack{"particles_unpack"};
 
 }  // namespace
 }  // namespace byteways::sim

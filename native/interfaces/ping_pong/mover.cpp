@@ -3,27 +3,21 @@
 // one round trip; all operations of a batch are one launch on either side.
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "interfaces/pattern.hpp"
 #include "interfaces/ping_pong/arguments.hpp"
 #include "interfaces/registry.hpp"
+#include "interfaces/scratch_page.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
 
 namespace byteways {
 namespace {
 
-// Offsets in the shared scratch pages: the progress of each side, and copies of both flags.
-constexpr std::uint64_t kExecutorDone = 3200, kPartnerDone = 3264, kFlag = 3328;
 constexpr std::uint64_t kNotDone = ~0ull;
 constexpr std::uint64_t kLeastRounds = 500;
 // Time limit of polling: far longer than any delay by the gate or a busy machine's scheduler, shorter than
 // the limit for a hanging worker (run/conduct/conductor.py: at least 20 s).
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;
-
-std::uint64_t* word_at(std::byte* page, std::uint64_t offset) {
-  return reinterpret_cast<std::uint64_t*>(page + offset);
-}
 
 class PingPong final : public Mover {
  public:
@@ -44,8 +38,8 @@ class PingPong final : public Mover {
     require_access(session, answering);
     kernel_ = require_kernel(flow, executor(), "ping_pong");
     answer_ = require_kernel(flow, *flow.partner, "ping_pong");
-    done_ = word_at(session.shared_scratch(executor()), kExecutorDone);
-    partner_done_ = word_at(session.shared_scratch(*flow.partner), kPartnerDone);
+    done_ = &session.shared_scratch(executor()).executor_done;
+    partner_done_ = &session.shared_scratch(*flow.partner).partner_done;
     partner_stream_ = create_stream_for(session, *flow.partner, other);
     traits_.entries_per_operation = 0;
     traits_.entries_per_batch = 1;
@@ -69,15 +63,12 @@ class PingPong final : public Mover {
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     if (rounds_ != 0) require_answers();
     rounds_ = count;
-    for (std::uint64_t* done : {done_, partner_done_}) std::atomic_ref(*done).store(kNotDone);
+    for (unsigned long long* done : {done_, partner_done_}) std::atomic_ref(*done).store(kNotDone);
     auto* ours = reinterpret_cast<unsigned long long*>(flow_.source->data());
     auto* theirs = reinterpret_cast<unsigned long long*>(flow_.destination->data());
     launch(*flow_.partner, answer_, *partner_stream_,
-           {theirs, ours, first_operation, count, kPatienceNs, 0,
-            reinterpret_cast<unsigned long long*>(partner_done_)});
-    launch(
-        executor(), kernel_, stream,
-        {ours, theirs, first_operation, count, kPatienceNs, 1, reinterpret_cast<unsigned long long*>(done_)});
+           {theirs, ours, first_operation, count, kPatienceNs, 0, partner_done_});
+    launch(executor(), kernel_, stream, {ours, theirs, first_operation, count, kPatienceNs, 1, done_});
   }
 
   void prepare(std::uint64_t) override { spoil(0, 0); }
@@ -94,22 +85,13 @@ class PingPong final : public Mover {
   // Both sides completed every round, and both flags hold the last round's number.
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
     require_answers();
-    Verification verification;
-    verification.expected = first_operation + count;
-    for (Buffer* flag : {flow_.source, flow_.destination}) {
-      Device& owner = flag->device();
-      std::byte* shared = session_->shared_scratch(owner) + kFlag;
-      owner.runtime->copy(shared, flag->data(), sizeof(std::uint64_t), session_->service_stream(owner));
-      owner.runtime->synchronize(session_->service_stream(owner));
-      std::memcpy(&verification.got, shared, sizeof verification.got);
-      verification.checked_bytes += sizeof(std::uint64_t);
-      verification.ok = verification.got == verification.expected;
-      if (!verification.ok) {
-        verification.bad_count = 1;
-        break;
-      }
-    }
-    return verification;
+    std::uint64_t checked_bytes = 0;
+    const auto look = [&](Buffer* flag) {
+      checked_bytes += sizeof(std::uint64_t);
+      return compare_word(*session_, flag->device(), flag->data(), first_operation + count, checked_bytes);
+    };
+    const Verification own = look(flow_.source);
+    return own.ok ? look(flow_.destination) : own;
   }
 
  private:
@@ -138,8 +120,7 @@ class PingPong final : public Mover {
   Flow flow_;
   PreparedKernel kernel_, answer_;
   std::unique_ptr<Stream> partner_stream_;
-  std::uint64_t* done_ = nullptr;
-  std::uint64_t* partner_done_ = nullptr;
+  unsigned long long *done_ = nullptr, *partner_done_ = nullptr;
   std::uint64_t rounds_ = 0;  // of the latest batch
 };
 

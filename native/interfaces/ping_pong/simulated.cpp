@@ -2,7 +2,7 @@
 #include <map>
 
 #include "interfaces/ping_pong/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -47,7 +47,7 @@ void ping_pong(Kernels& kernels, Operation& operation, const PingPongArguments& 
   };
 }
 
-const RegisterSimulatedKernel<ping_pong> kPingPong("ping_pong");
+const RegisterSimulatedKernel<ping_pong> kPingPong{"ping_pong"};
 
 }  // namespace
 }  // namespace byteways::sim

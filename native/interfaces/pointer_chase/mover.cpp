@@ -2,11 +2,11 @@
 // step waits for the previous one, so the time per step is the load latency. Each batch continues where the
 // last one ended: a restarted chase would find lines that are still cached.
 #include <algorithm>
-#include <cstring>
 
 #include "interfaces/pattern.hpp"
 #include "interfaces/pointer_chase/arguments.hpp"
 #include "interfaces/registry.hpp"
+#include "interfaces/scratch_page.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
 
 namespace byteways {
@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint64_t kHostLineBytes = 64;
 constexpr std::uint64_t kDeviceLineBytes = 128;
-constexpr std::uint64_t kEndOffset = 2048;   // of the end word in both scratch pages
 constexpr std::uint64_t kLeastSteps = 5000;  // 20 samples give the 10^5 steps that a result needs
 // On a host a working set that may be as large as a core's own cache is walked once round by every batch.
 // What runs between batches evicts some of it, which a chase finds once: the slope of two chases is free of
@@ -55,7 +54,7 @@ class Chase final : public Mover {
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     arguments_.start = chase_line(first_operation % lines_, lines_, arguments_.key);
     arguments_.steps = count;
-    arguments_.end = reinterpret_cast<unsigned long long*>(session_->own_scratch(executor()) + kEndOffset);
+    arguments_.end = &session_->own_scratch(executor()).chase_end;
     executor().runtime->launch(executor().ordinal, chase_, {1, 1, 0}, &arguments_, sizeof arguments_, stream);
   }
 
@@ -76,23 +75,14 @@ class Chase final : public Mover {
   // Otherwise the previous end word would be accepted if the chase goes round the cycle a whole number of
   // times.
   void spoil(std::uint64_t, std::uint64_t) override {
-    poison(*session_, executor(), session_->own_scratch(executor()) + kEndOffset, 1, 1);
+    poison(*session_, executor(), &session_->own_scratch(executor()).chase_end, 1, 1);
     executor().runtime->synchronize(session_->service_stream(executor()));
   }
 
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
-    Stream& stream = session_->service_stream(executor());
-    std::byte* shared = session_->shared_scratch(executor()) + kEndOffset;
-    executor().runtime->copy(shared, session_->own_scratch(executor()) + kEndOffset, sizeof(std::uint64_t),
-                             stream);
-    executor().runtime->synchronize(stream);
-    Verification verification;
-    std::memcpy(&verification.got, shared, sizeof verification.got);
-    verification.expected = chase_line((first_operation + count) % lines_, lines_, arguments_.key);
-    verification.checked_bytes = count * arguments_.line_bytes;
-    verification.ok = verification.got == verification.expected;
-    verification.bad_count = verification.ok ? 0 : 1;
-    return verification;
+    return compare_word(*session_, executor(), &session_->own_scratch(executor()).chase_end,
+                        chase_line((first_operation + count) % lines_, lines_, arguments_.key),
+                        count * arguments_.line_bytes);
   }
 
  private:

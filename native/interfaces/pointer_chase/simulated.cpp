@@ -4,7 +4,7 @@
 #include <any>
 
 #include "interfaces/pointer_chase/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 
@@ -74,8 +74,8 @@ void chase(Kernels& kernels, Operation& operation, const ChaseArguments& argumen
   };
 }
 
-const RegisterSimulatedKernel<build_chase> kBuild("chase_build");
-const RegisterSimulatedKernel<chase> kChase("chase");
+const RegisterSimulatedKernel<build_chase> kBuild{"chase_build"};
+const RegisterSimulatedKernel<chase> kChase{"chase"};
 
 }  // namespace
 }  // namespace byteways::sim

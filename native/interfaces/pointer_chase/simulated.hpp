@@ -2,7 +2,7 @@
 // in one step.
 #pragma once
 
-#include "simulator/content.hpp"
+#include "simulator/memory/content.hpp"
 
 namespace byteways::sim {
 

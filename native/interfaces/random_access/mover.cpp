@@ -6,7 +6,6 @@
 // lost, where HPCC allows one percent.
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <numeric>
 
 #include "interfaces/copying_mover.hpp"
@@ -20,7 +19,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kCountOffset = 2816;  // of the count's copy in the shared scratch page
 constexpr std::uint64_t kCountBytes = 4096;
 static_assert(kHostSumWords * kWord <= kCountBytes && kHostSumStart == kPoison);
 constexpr std::uint64_t kLeastRandomBytes = 1024;
@@ -109,11 +107,10 @@ class RandomAccess : public CopyingMover {
                   .slots = slots_.count,
                   .stride = slots_.stride_bytes};
     const unsigned piece = std::min(access_bytes, kAccessBytes);
-    choice_ = executor().is_host()
-                  ? team_choice(flow, kernels.on_host)
-                  : choose_kernel(flow, kernels.of_piece[std::countr_zero(piece) - 2],
-                                  flow.size_bytes / piece, kernels.several(flow) ? kRandomInFlight : 1,
-                                  kernels.several(flow) ? kernels.several_threads : kCoverThreads);
+    KernelForms forms = kernels.of_piece[std::countr_zero(piece) - 2];
+    forms.host = kernels.on_host;
+    choice_ = choose_kernel(flow, forms, flow.size_bytes / piece, kernels.several(flow) ? kRandomInFlight : 1,
+                            kernels.several(flow) ? kernels.several_threads : kCoverThreads);
     use_own_kernel(choice_.shape);
   }
 
@@ -166,19 +163,10 @@ class RandomLoad final : public RandomAccess {
   }
 
   Verification verify(std::uint64_t, std::uint64_t) override {
-    Verification verification;
-    verification.expected = kPoison;  // the initial value
+    std::uint64_t wanted = kPoison;  // the initial value
     for (std::uint64_t k = 0; k < std::min(read_.count, slots_.count); ++k)
-      verification.expected += times_used(read_, slots_, k) * expected((read_.first + k) % slots_.count);
-    Stream& stream = session_->service_stream(executor());
-    std::byte* shared = session_->shared_scratch(executor()) + kCountOffset;
-    executor().runtime->copy(shared, count_->data(), kWord, stream);
-    executor().runtime->synchronize(stream);
-    std::memcpy(&verification.got, shared, kWord);
-    verification.checked_bytes = read_.count * flow_.size_bytes;
-    verification.ok = verification.got == verification.expected;
-    verification.bad_count = verification.ok ? 0 : 1;
-    return verification;
+      wanted += times_used(read_, slots_, k) * expected((read_.first + k) % slots_.count);
+    return compare_word(*session_, executor(), count_->data(), wanted, read_.count * flow_.size_bytes);
   }
 
   Verification spot_check(std::uint64_t first_operation, std::uint64_t count) override {

@@ -5,7 +5,7 @@
 
 #include "interfaces/pattern_xor.hpp"
 #include "interfaces/random_access/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -36,9 +36,7 @@ Accesses accesses_of(Kernels& kernels, Operation& operation, const RandomArgumen
                                                            : kRequestBytes;
   const double amplified = std::max(1.0, line / arguments.access_bytes);
   const auto bytes = static_cast<double>(arguments.bytes);
-  if (!launch.on_gpu())
-    operation.fixed +=
-        picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks) * static_cast<double>(operations));
+  kernels.begin_on_cores(operation, launch, operations);
   const double in_flight =
       kRandomInFlight * std::max(line, std::min(kAccessBytes, arguments.access_bytes) * 1.0);
   return {arguments.first_operation,
@@ -131,25 +129,15 @@ void random_update(Kernels& kernels, Operation& operation, const RandomArguments
   };
 }
 
-const RegisterSimulatedKernel<random_load> kRandomLoad("random_load");
-const RegisterSimulatedKernel<random_store> kRandomStore("random_store");
-const RegisterSimulatedKernel<random_update> kRandomUpdate("random_update");
-const RegisterSimulatedKernel<random_load> kRandomLoad4("random_load_4");
-const RegisterSimulatedKernel<random_load> kRandomLoad4Several("random_load_4_several");
-const RegisterSimulatedKernel<random_load> kRandomLoad8("random_load_8");
-const RegisterSimulatedKernel<random_load> kRandomLoad8Several("random_load_8_several");
-const RegisterSimulatedKernel<random_load> kRandomLoad16("random_load_16");
-const RegisterSimulatedKernel<random_load> kRandomLoad16Several("random_load_16_several");
-const RegisterSimulatedKernel<random_store> kRandomStore4("random_store_4");
-const RegisterSimulatedKernel<random_store> kRandomStore4Several("random_store_4_several");
-const RegisterSimulatedKernel<random_store> kRandomStore8("random_store_8");
-const RegisterSimulatedKernel<random_store> kRandomStore8Several("random_store_8_several");
-const RegisterSimulatedKernel<random_store> kRandomStore16("random_store_16");
-const RegisterSimulatedKernel<random_store> kRandomStore16Several("random_store_16_several");
-const RegisterSimulatedKernel<random_update> kRandomUpdate8("random_update_8");
-const RegisterSimulatedKernel<random_update> kRandomUpdate8Several("random_update_8_several");
-const RegisterSimulatedKernel<random_update> kRandomUpdate16("random_update_16");
-const RegisterSimulatedKernel<random_update> kRandomUpdate16Several("random_update_16_several");
+const RegisterSimulatedKernel<random_load> kRandomLoad{
+    "random_load",           "random_load_4",  "random_load_4_several", "random_load_8",
+    "random_load_8_several", "random_load_16", "random_load_16_several"};
+const RegisterSimulatedKernel<random_store> kRandomStore{
+    "random_store",           "random_store_4",  "random_store_4_several", "random_store_8",
+    "random_store_8_several", "random_store_16", "random_store_16_several"};
+const RegisterSimulatedKernel<random_update> kRandomUpdate{"random_update", "random_update_8",
+                                                           "random_update_8_several", "random_update_16",
+                                                           "random_update_16_several"};
 
 }  // namespace
 }  // namespace byteways::sim

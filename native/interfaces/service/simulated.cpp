@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "interfaces/service/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -69,12 +69,12 @@ void pattern(Kernels& kernels, Operation& operation, const PatternArguments& arg
   };
 }
 
-const RegisterSimulatedKernel<gate> kGate("gate");
-const RegisterSimulatedKernel<occupy> kOccupy("occupy");
-const RegisterSimulatedKernel<idle> kIdle("idle");
-const RegisterSimulatedKernel<pattern<Data::fill>> kFill("fill");
-const RegisterSimulatedKernel<pattern<Data::poison>> kPoison("poison");
-const RegisterSimulatedKernel<pattern<Data::check>> kCheck("check");
+const RegisterSimulatedKernel<gate> kGate{"gate"};
+const RegisterSimulatedKernel<occupy> kOccupy{"occupy"};
+const RegisterSimulatedKernel<idle> kIdle{"idle"};
+const RegisterSimulatedKernel<pattern<Data::fill>> kFill{"fill"};
+const RegisterSimulatedKernel<pattern<Data::poison>> kPoison{"poison"};
+const RegisterSimulatedKernel<pattern<Data::check>> kCheck{"check"};
 
 }  // namespace
 }  // namespace byteways::sim

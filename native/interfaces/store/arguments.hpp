@@ -6,8 +6,8 @@
 namespace byteways {
 
 // "store": runs `operations` one after another. Each writes the pattern of `key` into its slot of `bytes`;
-// word i of the whole buffer is pattern_word(key, i). A device kernel is launched once per operation; the
-// host loops inside one launch.
+// word i of the whole buffer is pattern_word(key, i). "memset", of a host alone, sets each byte to the lowest
+// one of `key` instead. A device kernel is launched once per operation; the host loops inside one launch.
 struct StoreArguments {
   void* data;
   unsigned long long bytes;

@@ -1,4 +1,6 @@
-// The host's stores: words generated in vector registers, written by regular stores.
+// The host's stores: words generated in vector registers, written by regular stores; and memset.
+#include <cstring>
+
 #include "interfaces/pattern_loops.hpp"
 #include "interfaces/store/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
@@ -35,7 +37,17 @@ void store_kernel(const StoreArguments& arguments, const TeamMember& member) {
   store_slots(arguments, member);
 }
 
+void memset_kernel(const StoreArguments& arguments, const TeamMember& member) {
+  const Share share = share_of(arguments.bytes, kLineBytes, member);
+  for (Word k = arguments.first_operation; k < arguments.first_operation + arguments.operations; ++k) {
+    auto* data = static_cast<std::byte*>(arguments.data) + k % arguments.slots * arguments.stride;
+    std::memset(data + share.begin, static_cast<unsigned char>(arguments.key), share.end - share.begin);
+    member.wait();  // an operation ends when all of its bytes are written
+  }
+}
+
 const RegisterHostKernel<store_kernel> kStore("store");
+const RegisterHostKernel<memset_kernel> kMemset("memset");
 
 }  // namespace
 }  // namespace byteways

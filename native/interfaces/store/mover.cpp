@@ -1,10 +1,11 @@
-// Interface `store`: the executor's own stores, without loads, into one buffer that each operation fills with
-// the pattern.
+// Interfaces that write one buffer and read nothing. `store`: the executor's own stores of the pattern.
+// `memset`: the vendor's call, or memset of a team, which sets each byte to one value.
 #include <algorithm>
 
 #include "interfaces/copying_mover.hpp"
 #include "interfaces/pattern.hpp"
 #include "interfaces/registry.hpp"
+#include "interfaces/service/arguments.hpp"
 #include "interfaces/store/arguments.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
 
@@ -25,7 +26,7 @@ class Store final : public CopyingMover {
  public:
   Store(Session& session, const Flow& flow) : CopyingMover(session, into_buffer(flow)) {
     require_access(session, flow);
-    choice_ = executor().is_host() ? team_choice(flow, "store") : grid();
+    choice_ = grid();
     arguments_ = {.data = flow.destination->data(),
                   .bytes = flow.size_bytes,
                   .fence = must_fence(executor(), flow.destination->device()) ? 1u : 0u,
@@ -60,9 +61,76 @@ class Store final : public CopyingMover {
   StoreArguments arguments_{};
 };
 
+// A byte that poison does not repeat eight times, so that no spoiled word is right.
+constexpr unsigned char kByte = 0xA7;
+constexpr std::uint64_t kBytes = 0x0101010101010101ull * kByte;
+
+// The vendor's call that sets bytes, in a GPU's queue. Vendors do not document which engine executes it, so
+// it must be observed (timing/engine.hpp). On a CPU, memset of a team.
+class Memset final : public CopyingMover {
+ public:
+  Memset(Session& session, const Flow& flow) : CopyingMover(session, into_buffer(flow)) {
+    require_access(session, flow);
+    set_payload(0, flow.size_bytes);
+    traits_.noun = "memset";
+    if (!executor().is_host()) return;
+    choice_ = choose_kernel(flow, {"memset"}, flow.size_bytes);
+    use_own_kernel(choice_.shape);
+  }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
+    std::byte* data = flow_.destination->data();
+    if (!executor().is_host())
+      return executor().runtime->set_series(
+          {data, nullptr, flow_.size_bytes, slots_.count, slots_.stride_bytes, first_operation, count}, kByte,
+          stream);
+    const StoreArguments arguments{.data = data,
+                                   .bytes = flow_.size_bytes,
+                                   .key = kByte,
+                                   .slots = slots_.count,
+                                   .stride = slots_.stride_bytes};
+    launch_operations(executor(), choice_.kernel, traits_.shape, arguments, first_operation, count, stream);
+  }
+
+ private:
+  void fill_sources(std::uint64_t) override {}
+
+  CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t) override {
+    CheckResult found = every(data, words, 2);
+    if (words < 2) return found;
+    const CheckResult odd = every(data + kWord, words - 1, 2);
+    const std::uint64_t bad = found.bad_count + odd.bad_count;
+    if (odd.bad_count != 0 && odd.first_bad + 1 < found.first_bad)
+      found = {0, odd.first_bad + 1, odd.expected, odd.got};
+    found.bad_count = bad;
+    return found;
+  }
+
+  CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t stride, std::uint64_t,
+                         std::uint64_t) override {
+    return stride > 1 ? every(data, words, stride) : check_words(data, words, 0);
+  }
+
+  // Compares every `stride`-th word, 2 or more: all bits are those of a constant, none those of a pattern.
+  CheckResult every(std::byte* data, std::uint64_t words, std::uint64_t stride) {
+    Device& owner = flow_.destination->service_device();
+    return found_by(*session_, owner, [&](CheckResult* result) {
+      const PatternArguments arguments{
+          reinterpret_cast<unsigned long long*>(data), words, 0, 0, stride, result, 0, kBytes};
+      owner.runtime->launch(owner.ordinal, owner.runtime->prepare(owner.ordinal, "check"),
+                            full_shape(owner, "check", words / stride), &arguments, sizeof arguments,
+                            session_->service_stream(owner));
+    });
+  }
+
+  KernelChoice choice_;
+};
+
 const gpu::RegisterKernels<StoreArguments> kStoreKernels("interfaces/store/kernel.cu",
                                                          {"store", "store_tiled", "store_resident"});
 const RegisterInterface kStore("store", make<Store>);
+const RegisterInterface kMemset("memset", make<Memset>);
 
 }  // namespace
 }  // namespace byteways

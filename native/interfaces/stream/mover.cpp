@@ -16,7 +16,6 @@ constexpr std::uint64_t kSpotCheckWords = 512;  // per piece checked after a sam
 constexpr std::uint64_t kSecondKey = std::uint64_t{1}
                                      << 61;  // offset between the patterns of the two sources
 
-// By operation; those of hosts are named as the first.
 constexpr KernelForms kStreamForms[] = {{"stream_copy", nullptr, "stream_copy_resident"},
                                         {"stream_scale", nullptr, "stream_scale_resident"},
                                         {"stream_add", nullptr, "stream_add_resident"},
@@ -32,9 +31,7 @@ class StreamMover final : public CopyingMover {
     if (flow.size_bytes % kAccessBytes != 0)
       throw Unsupported(flow.interface, "size", "arrays are multiples of 16 bytes");
     require_access(session, flow);
-    choice_ = executor().is_host()
-                  ? team_choice(flow, kStreamForms[operation].single)
-                  : choose_kernel(flow, kStreamForms[operation], flow.size_bytes / kAccessBytes);
+    choice_ = choose_kernel(flow, kStreamForms[operation], flow.size_bytes / kAccessBytes);
     for (const Buffer* source : {flow.source, flow.second_source})
       if (source != nullptr) require_kernel(flow, source->service_device(), "stream_fill");
     require_kernel(flow, flow.destination->service_device(), "stream_check");

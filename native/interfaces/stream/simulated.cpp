@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interfaces/stream/arguments.hpp"
-#include "simulator/kernels.hpp"
+#include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -29,9 +29,7 @@ void stream(Kernels& kernels, Operation& operation, const StreamArguments& argum
   const Slots to = array(arguments.destination, written);
   pass.write = written.front();
   if (cores && slots == 1) pass.cached_bytes = (two ? 3.0 : 2.0) * static_cast<double>(arguments.bytes);
-  if (cores)
-    operation.fixed +=
-        picoseconds(kernels.model().cpu.begin_ns(launch.shape.blocks) * static_cast<double>(operations));
+  kernels.begin_on_cores(operation, launch, operations);
   kernels.costs().add(operation, pass);
   for (const Place& place : pass.reads)
     operation.never_ends = operation.never_ends || kernels.hangs(place, pass.write);
@@ -71,16 +69,14 @@ void stream_pattern(Kernels& kernels, Operation& operation, const StreamPatternA
   };
 }
 
-const RegisterSimulatedKernel<stream<kStreamCopy>> kStreamCopyKernel("stream_copy");
-const RegisterSimulatedKernel<stream<kStreamCopy>> kStreamCopyResident("stream_copy_resident");
-const RegisterSimulatedKernel<stream<kStreamScale>> kStreamScaleKernel("stream_scale");
-const RegisterSimulatedKernel<stream<kStreamScale>> kStreamScaleResident("stream_scale_resident");
-const RegisterSimulatedKernel<stream<kStreamAdd>> kStreamAddKernel("stream_add");
-const RegisterSimulatedKernel<stream<kStreamAdd>> kStreamAddResident("stream_add_resident");
-const RegisterSimulatedKernel<stream<kStreamTriad>> kStreamTriadKernel("stream_triad");
-const RegisterSimulatedKernel<stream<kStreamTriad>> kStreamTriadResident("stream_triad_resident");
-const RegisterSimulatedKernel<stream_pattern<false>> kStreamFillKernel("stream_fill");
-const RegisterSimulatedKernel<stream_pattern<true>> kStreamCheckKernel("stream_check");
+const RegisterSimulatedKernel<stream<kStreamCopy>> kStreamCopyKernel{"stream_copy", "stream_copy_resident"};
+const RegisterSimulatedKernel<stream<kStreamScale>> kStreamScaleKernel{"stream_scale",
+                                                                       "stream_scale_resident"};
+const RegisterSimulatedKernel<stream<kStreamAdd>> kStreamAddKernel{"stream_add", "stream_add_resident"};
+const RegisterSimulatedKernel<stream<kStreamTriad>> kStreamTriadKernel{"stream_triad",
+                                                                       "stream_triad_resident"};
+const RegisterSimulatedKernel<stream_pattern<false>> kStreamFillKernel{"stream_fill"};
+const RegisterSimulatedKernel<stream_pattern<true>> kStreamCheckKernel{"stream_check"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -1,6 +1,5 @@
 // The CUDA runtime on the driver API: differences from other vendors (gpu/runtime.hpp has the common part),
 // discovery and opening.
-#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -43,38 +42,20 @@ std::string uuid_text(const CudaDriver& driver, int device) {
   return text;
 }
 
-std::string pci_address(const CudaDriver& driver, int device) {
-  char text[32] = {};
-  driver.call(device, driver.device_pci_address, text, static_cast<int>(sizeof text), driver.handle(device));
-  std::string address = text;
-  for (char& letter : address) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return address;
-}
-
 DeviceInfo describe(Host& host, const CudaDriver& driver, int device) {
   const auto attribute = [&](int which) { return driver.attribute(device, which); };
   const auto size = [&](int which) { return static_cast<std::uint64_t>(attribute(which)); };
-  DeviceInfo info;
-  char name[256] = {};
-  driver.call(device, driver.device_name, name, static_cast<int>(sizeof name), driver.handle(device));
-  info.model = name;
+  DeviceInfo info = gpu::describe(host, driver, device);
   info.uuid = uuid_text(driver, device);
-  info.pci_address = pci_address(driver, device);
   info.architecture = "sm_" + std::to_string(10 * attribute(CudaTable::kDeviceCapabilityMajor) +
                                              attribute(CudaTable::kDeviceCapabilityMinor));
-  info.numa_domain = host.numa_domain_of(info.pci_address);
   if (driver.attribute_or(device, CudaTable::kDeviceNumaConfig, 0) == CudaTable::kNumaNode)
     info.memory_domain = driver.attribute_or(device, CudaTable::kDeviceNumaId, -1);
-  info.multiprocessors = attribute(CudaTable::kDeviceMultiprocessors);
-  std::size_t bytes = 0;
-  driver.call(device, driver.device_memory, &bytes, driver.handle(device));
-  info.memory_bytes = bytes;
   info.last_level_cache_bytes = size(CudaTable::kDeviceL2Bytes);
   // Two transfers per clock over the whole bus width.
   info.memory_bytes_per_s =
       2 * 1000 * size(CudaTable::kDeviceMemoryClockKhz) * (size(CudaTable::kDeviceMemoryBusBits) / 8);
   info.copy_engines = attribute(CudaTable::kDeviceCopyEngines);
-  info.pageable_access = attribute(CudaTable::kDevicePageableAccess) != 0;
   return info;
 }
 
@@ -89,24 +70,19 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
   std::string version() const override { return version_; }
 
   Availability offers(Memory memory, int device) override {
+    if (const std::string lacks = gpu::lacking_of(*driver_, memory); !lacks.empty()) return {false, lacks};
     switch (memory) {
       case Memory::device:
+      case Memory::ipc:
       case Memory::pinned:
       case Memory::write_combined:
         return {true, {}};
       case Memory::pool:
-        if (const std::string lacks = gpu::lacking_of_pools(*driver_); !lacks.empty()) return {false, lacks};
         if (driver_->attribute_or(device, CudaTable::kDeviceHasPools, 0) != 0) return {true, {}};
         return {false, "the driver offers no memory pools on this GPU"};
       case Memory::vmm:
-        if (const std::string lacks = gpu::lacking_of_mappings(*driver_); !lacks.empty())
-          return {false, lacks};
         if (driver_->attribute_or(device, CudaTable::kDeviceMapsMemory, 0) != 0) return {true, {}};
         return {false, "the driver does not let a program map memory of this GPU"};
-      case Memory::ipc: {
-        const std::string lacks = gpu::lacking_of_handles(*driver_);
-        return {lacks.empty(), lacks};
-      }
       case Memory::registered:
         if (driver_->attribute(device, CudaTable::kDeviceHostPointerForRegistered) != 0) return {true, {}};
         return {false, "the GPU sees registered host memory at another address than the host"};

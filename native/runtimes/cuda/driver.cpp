@@ -4,12 +4,6 @@
 #include <algorithm>
 
 namespace byteways::cuda {
-void CudaTable::bind(const Library& library, LibraryReport& report){
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "runtimes/cuda/cuda.def"
-#undef BYTEWAYS_FUNCTION
-}
-
 std::string CudaTable::error_name(int code) const {
   const char* name = nullptr;
   if (get_error_name(code, &name) != 0 || name == nullptr) return "CUDA error " + std::to_string(code);

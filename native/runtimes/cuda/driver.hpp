@@ -85,11 +85,8 @@ struct CudaTable {
                        kDeviceNumaConfig = 130, kDeviceNumaId = 131;  // since CUDA 12.2
   static constexpr int kNumaNode = 1;                                 // CU_DEVICE_NUMA_CONFIG_NUMA_NODE
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
-#include "runtimes/cuda/cuda.def"
-#undef BYTEWAYS_FUNCTION
-
-  void bind(const Library& library, LibraryReport& report);
+#define BYTEWAYS_TABLE "runtimes/cuda/cuda.def"
+#include "runtimes/gpu/function_table.inc"
   std::string error_name(int code) const;
   std::string error_text(int code) const;
 };

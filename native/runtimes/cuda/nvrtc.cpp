@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtimes/kernel_source.hpp"
-
 namespace byteways::cuda {
 namespace {
 
@@ -33,31 +31,10 @@ int architecture_number(const std::string& architecture) {
   return std::stoi(architecture.substr(kPrefix));
 }
 
-// Destroys an NVRTC program, whether or not its compilation succeeded.
-class ProgramOwner {
- public:
-  explicit ProgramOwner(const NvrtcTable& table) : table_(table) {}
-  ~ProgramOwner() {
-    if (program != nullptr) table_.destroy_program(&program);
-  }
-  ProgramOwner(const ProgramOwner&) = delete;
-  ProgramOwner& operator=(const ProgramOwner&) = delete;
-  NvrtcTable::Program program = nullptr;
-
- private:
-  const NvrtcTable& table_;
-};
-
 }  // namespace
 
-void NvrtcTable::bind(const Library& library, LibraryReport& report){
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "runtimes/cuda/nvrtc.def"
-#undef BYTEWAYS_FUNCTION
-}
-
-Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major, const std::string& simulator) {
-  report_.library = "nvrtc";
+Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major, const std::string& simulator)
+    : RuntimeCompiler("nvrtc", "NVRTC") {
   const Library library =
       Library::open(sonames_for(driver_major), directories, "BYTEWAYS_LIBNVRTC", simulator, report_);
   if (!library) {
@@ -72,18 +49,12 @@ Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major, cons
   if (!report_.usable) report_.hint = kHint;
 }
 
-Availability Nvrtc::available() const {
-  if (report_.usable) return {true, {}};
-  return {false,
-          "kernels need NVRTC: " + report_.reason + (report_.hint.empty() ? "" : " (" + report_.hint + ")")};
-}
-
 std::vector<int> Nvrtc::architectures() const {
   int count = 0;
   if (!table_.count_architectures || !table_.list_architectures) return {};
-  check("nvrtcGetNumSupportedArchs", table_.count_architectures(&count));
+  check(table_.count_architectures.symbol(), table_.count_architectures(&count));
   std::vector<int> numbers(static_cast<std::size_t>(count));
-  if (count > 0) check("nvrtcGetSupportedArchs", table_.list_architectures(numbers.data()));
+  if (count > 0) check(table_.list_architectures.symbol(), table_.list_architectures(numbers.data()));
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
@@ -92,57 +63,31 @@ std::string Nvrtc::compile(const std::string& file, const std::string& architect
   const int wanted = architecture_number(architecture);
   const std::vector<int> known = architectures();
   if (known.empty() || std::binary_search(known.begin(), known.end(), wanted))
-    return build(file, architecture, table_.get_cubin_size, table_.get_cubin);
+    return compile_for(file, architecture, table_.get_cubin_size, table_.get_cubin);
   const auto later = std::upper_bound(known.begin(), known.end(), wanted);
   if (later == known.begin())
     throw Unsupported("NVRTC", architecture,
                       "NVRTC " + report_.version + " compiles for sm_" + std::to_string(known.front()) +
                           " and later, this GPU is " + architecture + "; an earlier NVRTC helps");
   // The device is newer than the compiler: its driver compiles the PTX of the nearest earlier architecture.
-  return build(file, "compute_" + std::to_string(*(later - 1)), table_.get_ptx_size, table_.get_ptx);
+  return compile_for(file, "compute_" + std::to_string(*(later - 1)), table_.get_ptx_size, table_.get_ptx);
 }
 
 std::string Nvrtc::ptx(const std::string& file, const std::string& architecture) {
-  return build(file, "compute_" + std::to_string(architecture_number(architecture)), table_.get_ptx_size,
-               table_.get_ptx);
+  return compile_for(file, "compute_" + std::to_string(architecture_number(architecture)),
+                     table_.get_ptx_size, table_.get_ptx);
 }
 
-std::string Nvrtc::build(const std::string& file, const std::string& target, const Size& size,
-                         const Get& get) const {
-  const KernelHeaders& headers = kernel_headers();
-  ProgramOwner owner(table_);
-  check("nvrtcCreateProgram", table_.create_program(&owner.program, embedded_kernels().at(file).c_str(),
-                                                    file.c_str(), static_cast<int>(headers.names.size()),
-                                                    headers.texts.data(), headers.names.data()));
+std::string Nvrtc::compile_for(const std::string& file, const std::string& target, const Size& size,
+                               const Get& get) const {
   const std::string architecture = "--gpu-architecture=" + target;
-  const char* const options[] = {architecture.c_str(), kNvrtcOption};
-  const int code = table_.compile_program(owner.program, 2, options);
-  if (code != 0) {
-    const std::string log = text_of(owner.program, table_.get_log_size, table_.get_log);
-    throw Unsupported(
-        "nvrtcCompileProgram", table_.get_error_string(code),
-        "NVRTC " + report_.version + " refuses " + file + " for " + target + ": " + log.c_str());
-  }
-  return text_of(owner.program, size, get);
-}
-
-std::string Nvrtc::text_of(NvrtcTable::Program program, const Size& size, const Get& get) const {
-  std::size_t bytes = 0;
-  check(size.symbol(), size(program, &bytes));
-  std::string text(bytes, '\0');
-  check(get.symbol(), get(program, text.data()));
-  return text;
-}
-
-void Nvrtc::check(const char* call, int code) const {
-  if (code != 0) throw Error(call, "NVRTC error " + std::to_string(code), table_.get_error_string(code));
+  return build(file, target, {architecture.c_str(), kNvrtcOption}, size, get);
 }
 
 std::map<std::string, std::string> compile_kernels(const std::string& architecture,
                                                    const std::vector<std::string>& library_directories) {
   Nvrtc compiler(library_directories, 0);
-  const Availability availability = compiler.available();
-  if (!availability.available) throw Unsupported("NVRTC", "unavailable", availability.reason);
+  gpu::require(compiler, "NVRTC");
   std::map<std::string, std::string> texts;
   for (const auto& source : embedded_kernels())
     if (source.first.ends_with(".cu"))

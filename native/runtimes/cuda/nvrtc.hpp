@@ -2,51 +2,37 @@
 // device, because a driver that is older than the compiler may reject its PTX.
 #pragma once
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "runtimes/gpu/compiler.hpp"
-#include "runtimes/gpu/function_table.hpp"
-#include "runtimes/library.hpp"
+#include "runtimes/gpu/runtime_compiler.hpp"
 
 namespace byteways::cuda {
 
 struct NvrtcTable {
   using Program = struct OpaqueProgram*;
-#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
-#include "runtimes/cuda/nvrtc.def"
-#undef BYTEWAYS_FUNCTION
-  void bind(const Library& library, LibraryReport& report);
+#define BYTEWAYS_TABLE "runtimes/cuda/nvrtc.def"
+#include "runtimes/gpu/function_table.inc"
 };
 
 // Option besides the architecture.
 inline constexpr const char* kNvrtcOption = "-std=c++17";
 
-class Nvrtc final : public gpu::KernelCompiler {
+class Nvrtc final : public gpu::RuntimeCompiler<NvrtcTable> {
  public:
   // `driver_major`: CUDA major version of the driver, 0 without one; compatible compilers are tried first.
   // `simulator`: file to load instead of any NVRTC; empty on a real machine.
   Nvrtc(const std::vector<std::string>& directories, int driver_major, const std::string& simulator = {});
 
-  const LibraryReport& report() const { return report_; }
-  Availability available() const override;
   std::string version() const override { return "nvrtc-" + report_.version + kNvrtcOption; }
   std::string compile(const std::string& file, const std::string& architecture) override;
   // PTX text, for inspection.
   std::string ptx(const std::string& file, const std::string& architecture);
 
  private:
-  using Size = gpu::Function<int(NvrtcTable::Program, std::size_t*)>;
-  using Get = gpu::Function<int(NvrtcTable::Program, char*)>;
   std::vector<int> architectures() const;  // supported ones, ascending; empty if unknown
-  std::string build(const std::string& file, const std::string& target, const Size& size,
-                    const Get& get) const;
-  std::string text_of(NvrtcTable::Program program, const Size& size, const Get& get) const;
-  void check(const char* call, int code) const;
-
-  NvrtcTable table_;
-  LibraryReport report_;
+  std::string compile_for(const std::string& file, const std::string& target, const Size& size,
+                          const Get& get) const;
 };
 
 // PTX of every embedded device source by file name, for `architecture` ("sm_90"). Throws Unsupported, with

@@ -182,20 +182,18 @@ std::string lacking(const Functions&... functions) {
   (look(functions), ...);
   return names.empty() ? std::string() : "the library that was found lacks " + names;
 }
+// The same for the functions that a kind of memory needs; empty for kinds that every runtime allocates.
 template <class Vendor>
-std::string lacking_of_pools(const Vendor& vendor) {
-  return lacking(vendor.default_pool, vendor.set_pool_access, vendor.allocate_from_pool, vendor.free_to_pool);
-}
-template <class Vendor>
-std::string lacking_of_mappings(const Vendor& vendor) {
-  return lacking(vendor.granularity, vendor.create_physical, vendor.release_physical,
-                 vendor.reserve_addresses, vendor.free_addresses, vendor.map_physical, vendor.unmap_physical,
-                 vendor.set_access);
-}
-
-template <class Vendor>
-std::string lacking_of_handles(const Vendor& vendor) {
-  return lacking(vendor.get_handle, vendor.open_handle, vendor.close_handle);
+std::string lacking_of(const Vendor& vendor, Memory memory) {
+  if (memory == Memory::pool)
+    return lacking(vendor.default_pool, vendor.set_pool_access, vendor.allocate_from_pool,
+                   vendor.free_to_pool);
+  if (memory == Memory::vmm)
+    return lacking(vendor.granularity, vendor.create_physical, vendor.release_physical,
+                   vendor.reserve_addresses, vendor.free_addresses, vendor.map_physical,
+                   vendor.unmap_physical, vendor.set_access);
+  if (memory == Memory::ipc) return lacking(vendor.get_handle, vendor.open_handle, vendor.close_handle);
+  return {};
 }
 
 // Another process's memory, opened by its handle.

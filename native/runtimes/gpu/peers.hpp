@@ -61,7 +61,7 @@ class VendorHandles final : public ProcessHandles {
  public:
   explicit VendorHandles(std::shared_ptr<Vendor> driver) : driver_(std::move(driver)) {}
 
-  std::string obstacle() const { return lacking_of_handles(*driver_); }
+  std::string obstacle() const { return lacking_of(*driver_, Memory::ipc); }
   std::string handle_of(Allocation& allocation) override {
     // A pool has handles where it was made for that, which the device's own was not; a mapping has a file
     // descriptor, which is no text.

@@ -3,6 +3,7 @@
 // copies, and which kernels a device can run.
 #pragma once
 #include <algorithm>
+#include <cctype>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +20,26 @@
 #include "runtimes/host.hpp"
 
 namespace byteways::gpu {
+
+// What both vendors say of a device by equal calls.
+template <class Vendor>
+DeviceInfo describe(Host& host, const Vendor& driver, int device) {
+  const auto handle = driver.handle(device);
+  DeviceInfo info;
+  char name[256] = {}, address[32] = {};
+  std::size_t bytes = 0;
+  driver.call(device, driver.device_name, name, static_cast<int>(sizeof name), handle);
+  driver.call(device, driver.device_pci_address, address, static_cast<int>(sizeof address), handle);
+  driver.call(device, driver.device_memory, &bytes, handle);
+  for (char& letter : address) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  info.model = name;
+  info.pci_address = address;
+  info.numa_domain = host.numa_domain_of(info.pci_address);
+  info.multiprocessors = driver.attribute(device, Vendor::kDeviceMultiprocessors);
+  info.memory_bytes = bytes;
+  info.pageable_access = driver.attribute(device, Vendor::kDevicePageableAccess) != 0;
+  return info;
+}
 
 template <class Vendor>
 class GpuRuntime : public Runtime {
@@ -106,6 +127,16 @@ class GpuRuntime : public Runtime {
       vendor.copy(queue.device(), static_cast<std::byte*>(copies.destination) + offset,
                   static_cast<const std::byte*>(copies.source) + offset, copies.bytes, queue.handle());
     }
+  }
+
+  void set_series(const CopySeries& slots, unsigned char value, Stream& stream) override {
+    const auto& queue = of<Vendor>(stream);
+    queue.enter();
+    for (std::uint64_t k = slots.first; k < slots.first + slots.count; ++k)
+      driver_->call(queue.device(), driver_->set_bytes,
+                    static_cast<void*>(static_cast<std::byte*>(slots.destination) +
+                                       k % slots.slots * slots.stride_bytes),
+                    value, slots.bytes, queue.handle());
   }
 
   bool finished(Event& event) override {

@@ -6,12 +6,6 @@
 
 namespace byteways::hip {
 
-void HipTable::bind(const Library& library, LibraryReport& report){
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "runtimes/hip/hip.def"
-#undef BYTEWAYS_FUNCTION
-}
-
 std::string HipTable::error_name(int code) const {
   const char* name = get_error_name(code);
   return name == nullptr ? "HIP error " + std::to_string(code) : name;

@@ -66,11 +66,8 @@ struct HipTable {
                        kDeviceMemoryClockKhz = 60, kDeviceMultiprocessors = 63, kDevicePageableAccess = 65,
                        kDeviceSharedBytes = 74;
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
-#include "runtimes/hip/hip.def"
-#undef BYTEWAYS_FUNCTION
-
-  void bind(const Library& library, LibraryReport& report);
+#define BYTEWAYS_TABLE "runtimes/hip/hip.def"
+#include "runtimes/gpu/function_table.inc"
   std::string error_name(int code) const;
   std::string error_text(int code) const;
 };

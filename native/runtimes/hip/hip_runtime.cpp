@@ -38,36 +38,18 @@ std::string uuid_text(const HipDriver& driver, int device) {
   return std::all_of(digits.begin(), digits.end(), is_digit) ? "GPU-" + digits : std::string();
 }
 
-std::string pci_address(const HipDriver& driver, int device) {
-  char text[32] = {};
-  driver.call(device, driver.device_pci_address, text, static_cast<int>(sizeof text), device);
-  std::string address = text;
-  for (char& letter : address) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return address;
-}
-
 DeviceInfo describe(Host& host, const HipDriver& driver, int device) {
   const auto attribute = [&](int which) { return driver.attribute(device, which); };
   const auto size = [&](int which) { return static_cast<std::uint64_t>(attribute(which)); };
-  DeviceInfo info;
-  char name[256] = {};
-  driver.call(device, driver.device_name, name, static_cast<int>(sizeof name), device);
-  info.model = name;
+  DeviceInfo info = gpu::describe(host, driver, device);
   info.uuid = uuid_text(driver, device);
-  info.pci_address = pci_address(driver, device);
   info.architecture = driver.architecture(device);
-  info.numa_domain = host.numa_domain_of(info.pci_address);
-  info.multiprocessors = attribute(HipTable::kDeviceMultiprocessors);
-  std::size_t bytes = 0;
-  driver.call(device, driver.device_memory, &bytes, device);
-  info.memory_bytes = bytes;
   info.last_level_cache_bytes =
       std::max(size(HipTable::kDeviceL2Bytes), memory_side_cache_bytes(info.architecture));
   info.memory_bytes_per_s = static_cast<std::uint64_t>(transfers_per_memory_clock(info.architecture)) * 1000 *
                             size(HipTable::kDeviceMemoryClockKhz) *
                             (size(HipTable::kDeviceMemoryBusBits) / 8);
   info.copy_engines = driver.attribute_or(device, HipTable::kDeviceCopyEngines, 0);  // unknown to HIP 5
-  info.pageable_access = attribute(HipTable::kDevicePageableAccess) != 0;
   // ROCm before 6.2 calls MI300A a discrete GPU, which its kernel driver does not.
   info.host_access =
       attribute(HipTable::kDeviceIntegrated) != 0 || shares_memory_with_cpu(host.sysfs(), info.pci_address);
@@ -130,23 +112,16 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
   std::string version() const override { return version_; }
 
   Availability offers(Memory memory, int device) override {
+    if (const std::string lacks = gpu::lacking_of(*driver_, memory); !lacks.empty()) return {false, lacks};
     switch (memory) {
       case Memory::device:
+      case Memory::ipc:
       case Memory::pinned:
       case Memory::pinned_noncoherent:
       case Memory::write_combined:
         return {true, {}};
       case Memory::pool:
-        if (const std::string lacks = gpu::lacking_of_pools(*driver_); !lacks.empty()) return {false, lacks};
-        return tried(memory, device);
       case Memory::vmm:
-        if (const std::string lacks = gpu::lacking_of_mappings(*driver_); !lacks.empty())
-          return {false, lacks};
-        return tried(memory, device);
-      case Memory::ipc: {
-        const std::string lacks = gpu::lacking_of_handles(*driver_);
-        return {lacks.empty(), lacks};
-      }
       case Memory::device_fine:
       case Memory::device_uncached:
       case Memory::registered:

@@ -5,7 +5,6 @@
 
 #include "runtimes/gpu/kernel_cache.hpp"
 #include "runtimes/hip/driver.hpp"
-#include "runtimes/kernel_source.hpp"
 
 namespace byteways::hip {
 namespace {
@@ -23,21 +22,6 @@ bool is_old_architecture(const std::string& architecture) {
   return name == "gfx90a" || name == "gfx908";
 }
 
-// Destroys a hipRTC program, whether or not its compilation succeeded.
-class ProgramOwner {
- public:
-  explicit ProgramOwner(const HiprtcTable& table) : table_(table) {}
-  ~ProgramOwner() {
-    if (program != nullptr) table_.destroy_program(&program);
-  }
-  ProgramOwner(const ProgramOwner&) = delete;
-  ProgramOwner& operator=(const ProgramOwner&) = delete;
-  HiprtcTable::Program program = nullptr;
-
- private:
-  const HiprtcTable& table_;
-};
-
 }  // namespace
 
 std::string version_text(int version) {
@@ -50,16 +34,9 @@ Library open_library(const std::vector<std::string>& directories, const std::str
                        directories, "BYTEWAYS_LIBHIP", simulator, report);
 }
 
-void HiprtcTable::bind(const Library& library, LibraryReport& report){
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "runtimes/hip/hiprtc.def"
-#undef BYTEWAYS_FUNCTION
-}
-
 Hiprtc::Hiprtc(const HipLibrary& hip, const std::vector<std::string>& directories, Place place,
                const std::string& simulator)
-    : place_(place) {
-  report_.library = "hiprtc";
+    : RuntimeCompiler("hiprtc", "hipRTC"), place_(place) {
   find(hip, directories, simulator);
   if (report_.path.empty()) {
     if (report_.hint.empty()) report_.hint = kHint;
@@ -92,12 +69,6 @@ void Hiprtc::find(const HipLibrary& hip, const std::vector<std::string>& directo
   if (library) table_.bind(library, report_);
 }
 
-Availability Hiprtc::available() const {
-  if (report_.usable) return {true, {}};
-  return {false,
-          "kernels need hipRTC: " + report_.reason + (report_.hint.empty() ? "" : " (" + report_.hint + ")")};
-}
-
 std::string Hiprtc::compile(const std::string& file, const std::string& architecture) {
   const int major = std::atoi(report_.version.c_str());
   if (place_ == Place::worker && major < kReportsUnknownArchitectures && !is_old_architecture(architecture))
@@ -106,33 +77,9 @@ std::string Hiprtc::compile(const std::string& file, const std::string& architec
                           " may end the process that asks it for " + architecture +
                           ", and no other process has compiled " + file +
                           " into the cache; ROCm 6 or later helps");
-  const KernelHeaders& headers = kernel_headers();
-  ProgramOwner owner(table_);
-  check("hiprtcCreateProgram", table_.create_program(&owner.program, embedded_kernels().at(file).c_str(),
-                                                     file.c_str(), static_cast<int>(headers.names.size()),
-                                                     headers.texts.data(), headers.names.data()));
   const std::string target = "--offload-arch=" + architecture;
-  const char* const options[] = {target.c_str(), kHiprtcOptions[0], kHiprtcOptions[1]};
-  const int code = table_.compile_program(owner.program, 3, options);
-  if (code != 0) {
-    const std::string log = text_of(owner.program, table_.get_log_size, table_.get_log);
-    throw Unsupported(
-        "hiprtcCompileProgram", table_.get_error_string(code),
-        "hipRTC " + report_.version + " refuses " + file + " for " + architecture + ": " + log.c_str());
-  }
-  return text_of(owner.program, table_.get_code_size, table_.get_code);
-}
-
-std::string Hiprtc::text_of(HiprtcTable::Program program, const Size& size, const Get& get) const {
-  std::size_t bytes = 0;
-  check(size.symbol(), size(program, &bytes));
-  std::string text(bytes, '\0');
-  check(get.symbol(), get(program, text.data()));
-  return text;
-}
-
-void Hiprtc::check(const char* call, int code) const {
-  if (code != 0) throw Error(call, "hipRTC error " + std::to_string(code), table_.get_error_string(code));
+  return build(file, architecture, {target.c_str(), kHiprtcOptions[0], kHiprtcOptions[1]},
+               table_.get_code_size, table_.get_code);
 }
 
 void compile_kernels(const std::string& architecture, const std::string& cache_folder,
@@ -145,8 +92,7 @@ void compile_kernels(const std::string& architecture, const std::string& cache_f
   runtime.bind(hip.library, report);
   if (runtime.runtime_version && runtime.runtime_version(&hip.version) != 0) hip.version = 0;
   Hiprtc compiler(hip, library_directories, Hiprtc::Place::own_process);
-  const Availability availability = compiler.available();
-  if (!availability.available) throw Unsupported("hipRTC", "unavailable", availability.reason);
+  gpu::require(compiler, "hipRTC");
   const gpu::KernelCache cache(cache_folder);
   for (const auto& source : embedded_kernels())
     if (source.first.ends_with(".cu")) cache.image(compiler, source.first, architecture);

@@ -4,18 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "runtimes/gpu/compiler.hpp"
-#include "runtimes/gpu/function_table.hpp"
-#include "runtimes/library.hpp"
+#include "runtimes/gpu/runtime_compiler.hpp"
 
 namespace byteways::hip {
 
 struct HiprtcTable {
   using Program = struct OpaqueProgram*;
-#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
-#include "runtimes/hip/hiprtc.def"
-#undef BYTEWAYS_FUNCTION
-  void bind(const Library& library, LibraryReport& report);
+#define BYTEWAYS_TABLE "runtimes/hip/hiprtc.def"
+#include "runtimes/gpu/function_table.inc"
 };
 
 // Path of the HIP runtime, and the result of hipRuntimeGetVersion (0: none).
@@ -31,7 +27,7 @@ std::string version_text(int version);
 // Options besides the architecture.
 inline constexpr const char* kHiprtcOptions[] = {"-O3", "-std=c++17"};
 
-class Hiprtc final : public gpu::KernelCompiler {
+class Hiprtc final : public gpu::RuntimeCompiler<HiprtcTable> {
  public:
   // hipRTC 5 terminates the process if it does not know an architecture (observed with 5.2.3 on gfx942). So
   // in a worker it compiles only what every version knows; a separate process may try all.
@@ -41,22 +37,14 @@ class Hiprtc final : public gpu::KernelCompiler {
   Hiprtc(const HipLibrary& hip, const std::vector<std::string>& directories, Place place,
          const std::string& simulator = {});
 
-  const LibraryReport& report() const { return report_; }
-  Availability available() const override;
   std::string version() const override {
     return "hiprtc-" + report_.version + kHiprtcOptions[0] + kHiprtcOptions[1];
   }
   std::string compile(const std::string& file, const std::string& architecture) override;
 
  private:
-  using Size = gpu::Function<int(HiprtcTable::Program, std::size_t*)>;
-  using Get = gpu::Function<int(HiprtcTable::Program, char*)>;
   void find(const HipLibrary& hip, const std::vector<std::string>& directories, const std::string& simulator);
-  std::string text_of(HiprtcTable::Program program, const Size& size, const Get& get) const;
-  void check(const char* call, int code) const;
 
-  HiprtcTable table_;
-  LibraryReport report_;
   Place place_;
 };
 

@@ -5,12 +5,6 @@
 
 namespace byteways::hip {
 
-void HsaTable::bind(const Library& library, LibraryReport& report){
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "runtimes/hip/hsa.def"
-#undef BYTEWAYS_FUNCTION
-}
-
 Hsa::Hsa(const std::vector<std::string>& directories, const std::string& simulator) {
   report_.library = "hsa";
   const Library library = Library::open({"libhsa-runtime64.so.1", "libhsa-runtime64.so"}, directories,

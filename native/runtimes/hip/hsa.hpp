@@ -33,10 +33,8 @@ struct HsaTable {
   static constexpr int kLessThan = 2;                                     // HSA_SIGNAL_CONDITION_LT
   static constexpr int kWaitActive = 1;                                   // HSA_WAIT_STATE_ACTIVE
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
-#include "runtimes/hip/hsa.def"
-#undef BYTEWAYS_FUNCTION
-  void bind(const Library& library, LibraryReport& report);
+#define BYTEWAYS_TABLE "runtimes/hip/hsa.def"
+#include "runtimes/gpu/function_table.inc"
 };
 
 // One end of a copy: a GPU by its PCI address, host memory without one.

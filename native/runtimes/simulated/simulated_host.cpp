@@ -99,14 +99,8 @@ class SimulatedPlacement {
 
 }  // namespace
 
-void HostTable::bind(const Library& library, LibraryReport& report) {
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "simulator/host.def"
-#undef BYTEWAYS_FUNCTION
-}
-
 void HostTable::check(const char* call, int answer, const std::string& device) const {
-  // simulator/world.hpp numbers its codes in this order, and returns the number + 1.
+  // simulator/machine/world.hpp numbers its codes in this order, and returns the number + 1.
   constexpr const char* kNames[] = {"invalid",        "out of memory",   "no device",
                                     "no peer access", "already enabled", "illegal address",
                                     "device lost",    "not supported",   "internal"};

@@ -1,5 +1,6 @@
-// The host of a simulated machine: its CPUs, pages and clock are the simulator's (simulator/host.def), loaded
-// as the vendors' libraries are. It has the same name as the real host, and the same kernel names.
+// The host of a simulated machine: its CPUs, pages and clock are the simulator's
+// (simulator/vendors/host.def), loaded as the vendors' libraries are. It has the same name as the real host,
+// and the same kernel names.
 #pragma once
 #include <map>
 #include <memory>
@@ -13,10 +14,8 @@
 namespace byteways::simulated {
 
 struct HostTable {
-#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
-#include "simulator/host.def"
-#undef BYTEWAYS_FUNCTION
-  void bind(const Library& library, LibraryReport& report);
+#define BYTEWAYS_TABLE "simulator/vendors/host.def"
+#include "runtimes/gpu/function_table.inc"
   // Throws the error of a function that failed. `device`: the device of the call.
   void check(const char* call, int answer, const std::string& device = {}) const;
 };

@@ -18,10 +18,8 @@ struct Table {
   struct UniqueId {
     char bytes[kUniqueIdBytes];
   };
-#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
-#include "runtimes/xccl/xccl.def"
-#undef BYTEWAYS_FUNCTION
-  void bind(const Library& library, LibraryReport& report);
+#define BYTEWAYS_TABLE "runtimes/xccl/xccl.def"
+#include "runtimes/gpu/function_table.inc"
 };
 
 }  // namespace byteways::xccl

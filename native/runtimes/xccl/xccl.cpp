@@ -40,12 +40,6 @@ bool open(const XcclOptions& options, xccl::Table& table, LibraryReport& report)
 
 }  // namespace
 
-void xccl::Table::bind(const Library& library, LibraryReport& report){
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "runtimes/xccl/xccl.def"
-#undef BYTEWAYS_FUNCTION
-}
-
 LibraryReport find_xccl(const XcclOptions& options) {
   xccl::Table table;
   LibraryReport report;

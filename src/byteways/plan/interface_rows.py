@@ -100,7 +100,7 @@ def one_way(
     return Interface(
         "direct access",
         meaning,
-        {"cpu": (kernel,), "gpu": on_gpus or (kernel,)},
+        {"cpu": (kernel,), "gpu": (kernel,) if on_gpus is None else on_gpus},
         (opt.BLOCKS, opt.THREADS, opt.STREAM),
         gpu_options=(opt.BLOCKS,),
         buffers="one",

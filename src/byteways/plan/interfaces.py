@@ -7,6 +7,7 @@ combinations are in legality/.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from byteways.plan import options as opt
 from byteways.plan.interface import READ_WRITE, Interface
@@ -272,6 +273,18 @@ INTERFACES: Mapping[str, Interface] = {
         sources=0,
         writes=True,
         on_gpus=("store", "store_tiled", "store_resident"),
+    ),
+    "memset": replace(
+        one_way(
+            "the vendor's asynchronous call that sets bytes; on a CPU, memset of all cores",
+            "memset",
+            sources=0,
+            writes=True,
+            on_gpus=(),
+        ),
+        category="explicit",
+        options=(opt.THREADS, opt.STREAM),
+        gpu_options=(),
     ),
     "load": one_way(
         "loads alone: one buffer is read", "load", sources=1, writes=False, on_gpus=("load", "load_resident")

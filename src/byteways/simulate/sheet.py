@@ -1,4 +1,4 @@
-"""The sheet of a machine model: the simulator's input (native/simulator/model.hpp), one number per line."""
+"""The sheet of a machine model: the input of the simulator (machine/model.hpp), one number per line."""
 
 from __future__ import annotations
 

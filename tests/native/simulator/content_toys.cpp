@@ -6,8 +6,8 @@
 
 #include "interfaces/pointer_chase/arguments.hpp"
 #include "interfaces/pointer_chase/simulated.hpp"
-#include "simulator/kernels.hpp"
-#include "simulator/memory.hpp"
+#include "simulator/machine/kernels.hpp"
+#include "simulator/memory/memory.hpp"
 #include "toys.hpp"
 
 namespace toys {

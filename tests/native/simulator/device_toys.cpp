@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "programs.hpp"
-#include "simulator/faults.hpp"
-#include "simulator/routes.hpp"
+#include "simulator/machine/faults.hpp"
+#include "simulator/machine/routes.hpp"
 
 namespace toys {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "simulator/engine.hpp"
+#include "simulator/engine/engine.hpp"
 #include "toys.hpp"
 
 namespace toys {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "interfaces/halo/loops.hpp"
-#include "simulator/memory.hpp"
+#include "simulator/memory/memory.hpp"
 #include "toys.hpp"
 
 namespace toys {

@@ -6,7 +6,7 @@
 #include "interfaces/kernel_copy/arguments.hpp"
 #include "interfaces/pointer_chase/arguments.hpp"
 #include "interfaces/service/arguments.hpp"
-#include "simulator/world.hpp"
+#include "simulator/machine/world.hpp"
 #include "toys.hpp"
 
 namespace toys {

@@ -5,7 +5,7 @@
 #include <iomanip>
 #include <sstream>
 
-#include "simulator/world.hpp"
+#include "simulator/machine/world.hpp"
 
 int main(int count, char** words) {
   toys::Toys toys;

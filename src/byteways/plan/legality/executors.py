@@ -119,6 +119,8 @@ def threads_refusal(question: LegalityContext) -> str | None:
     executor, options, interface = question.flow.executor, question.options, question.interface
     threads = int(options.get("threads", 1))
     if kind_of(executor) != "cpu":
+        if not INTERFACES[interface].kernels["gpu"]:
+            return f"{interface} on {executor} is a call of its runtime, which takes no threads"
         return too_many_threads(threads) if threads > MOST_BLOCK_THREADS else None
     if any(option.name in options for option in INTERFACES[interface].gpu_options):
         return f"{executor} has no blocks: on a CPU, {interface} takes only the option threads"

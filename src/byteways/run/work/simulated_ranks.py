@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from byteways._core import Communicator, Mpi, ProcessRanks, ThreadRanks
 
 
-#: Variables that the simulated MPI reads (native/simulator/mpi_settings.cpp); beside them those of ROCm.
+#: Variables that the simulated MPI reads (native/simulator/mpi/settings.hpp); beside them those of ROCm.
 MPI_READS = (
     "MPICH_GPU_ALLREDUCE_USE_KERNEL",
     "MPICH_GPU_IPC_CACHE_MAX_SIZE",

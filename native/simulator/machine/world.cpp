@@ -1,0 +1,120 @@
+// See world.hpp: time, health, and the one machine of the process.
+#include "simulator/machine/world.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace byteways::sim {
+
+void World::configure(const Settings& settings) {
+  const std::lock_guard lock(mutex_);
+  configure_first(settings);
+}
+
+void World::configure_first(const Settings& settings) {
+  settings_ = settings;
+  if (settings.hardware_queues > 0) streams_.set_hardware_queues(settings.hardware_queues);
+  if (!settings.retry_faults) kernels_.migrates = devices_.pageable_access = false;
+}
+
+std::int64_t World::now_ns() {
+  Lock lock = enter(model_.calls.clock_ns);
+  time_.catch_up();
+  return time_.now() / 1000;
+}
+
+void World::pass(std::int64_t nanoseconds) {
+  const Lock lock = enter(static_cast<double>(std::max<std::int64_t>(0, nanoseconds)));
+  time_.catch_up();
+}
+
+std::uint64_t World::start_timer(std::int64_t delay_ns, std::function<void()> action) {
+  const std::lock_guard lock(mutex_);
+  return time_.start_timer(delay_ns, std::move(action));
+}
+
+void World::cancel_timer(std::uint64_t ticket) {
+  Lock lock(mutex_);
+  time_.cancel_timer(lock, ticket);
+}
+
+Health World::health(int gpu) {
+  const std::lock_guard lock(mutex_);
+  devices_.check(gpu_place(gpu));
+  return devices_.health(gpu);
+}
+
+Lock World::enter(double cost_ns) {
+  Lock lock(mutex_);
+  time_.enter(lock, cost_ns);
+  return lock;
+}
+
+Block& World::known(const void* data) const {
+  Block* block = memory_.find(data);
+  if (block == nullptr) throw Failure(Code::invalid, "no block of memory is there");
+  return *block;
+}
+
+Range World::range_of_call(const void* data, std::uint64_t bytes) const {
+  try {
+    return memory_.range(data, bytes);
+  } catch (const Failure& failure) {
+    if (failure.code() == Code::illegal_address) throw Failure(Code::invalid, failure.what());
+    throw;
+  }
+}
+
+void World::wait_for_all(Lock& lock) {
+  const int actor = Timeline::actor();
+  if (engine_.idle(actor)) return;
+  time_.wait_until(lock,
+                   {[this, actor] { return engine_.idle(actor); }, [] { return "all that it enqueued"; }});
+}
+
+namespace {
+
+std::mutex load_mutex;
+// Never destroyed: vendors' libraries are called until the process exits.
+World* loaded = nullptr;
+
+}  // namespace
+
+void World::load(std::string_view sheet) {
+  const Lock held(Timeline::of_process().mutex());
+  const std::lock_guard lock(load_mutex);
+  if (loaded != nullptr) {
+    if (loaded->sheet() == sheet) return;
+    throw Failure(Code::internal, "this process plays another machine already: " + loaded->model().name);
+  }
+  try {
+    loaded = new World(sheet);
+    loaded->take_time();
+  } catch (const std::invalid_argument& error) {
+    throw Failure(Code::invalid, error.what());
+  }
+}
+
+void World::restart(std::uint64_t key) {
+  World& old = get();
+  Lock held(Timeline::of_process().mutex());
+  Timeline::of_process().wait_for_restart(held, [&old] { return old.in_use() || old.idle(); });
+  const std::lock_guard lock(load_mutex);
+  if (old.in_use())
+    throw Failure(Code::invalid,
+                  "the machine is still in use: a program has memory, streams or events there");
+  auto fresh = std::make_unique<World>(old.sheet(), key);
+  fresh->configure_first(old.settings());
+  fresh->take_time();
+  delete std::exchange(loaded, fresh.release());
+}
+
+World& World::get() {
+  const std::lock_guard lock(load_mutex);
+  if (loaded == nullptr) throw Failure(Code::internal, "no machine is loaded: bwsim_load() comes first");
+  return *loaded;
+}
+
+}  // namespace byteways::sim

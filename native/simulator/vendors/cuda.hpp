@@ -1,0 +1,43 @@
+// What the files of the simulated CUDA driver share: the machine, the current GPU, and GPUs by ordinal.
+// Functions throw Refusal.
+#pragma once
+#include <vector>
+
+#include "runtimes/cuda/driver.hpp"
+#include "simulator/machine/world.hpp"
+
+#define BYTEWAYS_ENTRY_TABLE "runtimes/cuda/cuda.def"
+
+namespace byteways::sim::cuda_api {
+
+struct Cuda {
+  using Table = cuda::CudaTable;
+  static World& world();
+  static int current_gpu();
+  static int gpu_of(int device);
+  static const std::vector<int>& gpus();  // the visible ones, by ordinal
+  // Dynamic shared memory that a block may opt in to (CUDA C++ programming guide, compute capability 9.0; 8.0
+  // has 163 KiB). Nothing that is simulated depends on it.
+  static constexpr int kSharedBytes = 227 << 10;
+};
+
+// The table's rows name their types so.
+using Access = Cuda::Table::Access;
+using BatchAttributes = Cuda::Table::BatchAttributes;
+using Context = Cuda::Table::Context;
+using Device = Cuda::Table::Device;
+using Event = Cuda::Table::Event;
+using Graph = Cuda::Table::Graph;
+using Handle = Cuda::Table::Handle;
+using Kernel = Cuda::Table::Kernel;
+using Launchable = Cuda::Table::Launchable;
+using Location = Cuda::Table::Location;
+using Module = Cuda::Table::Module;
+using Physical = Cuda::Table::Physical;
+using PhysicalProperties = Cuda::Table::PhysicalProperties;
+using Pool = Cuda::Table::Pool;
+using RowsCopy = Cuda::Table::RowsCopy;
+using Stream = Cuda::Table::Stream;
+using Uuid = Cuda::Table::Uuid;
+
+}  // namespace byteways::sim::cuda_api
