@@ -27,9 +27,11 @@ LEAST_SIZES_DRAWN = 2
 def charts(index: Index) -> list[Chart]:
     """Returns the map; none without a pair where interfaces can be compared."""
     found = map_by_memory(index)
+    if found is None:
+        return []
     places = {
         label: by_size
-        for label, rankings in (found.rows if found else ())
+        for label, rankings in found.rows
         if len(by_size := {size: one for size, one in zip(found.sizes, rankings, strict=True) if one})
         >= LEAST_SIZES_DRAWN
     }
