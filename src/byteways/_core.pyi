@@ -125,6 +125,14 @@ class Summary:
     variance_inflation: float
 
 class Verification:
+    def __init__(
+        self,
+        checked_bytes: int,
+        bad_count: int = 0,
+        first_offset_bytes: int = 0,
+        expected: int = 0,
+        got: int = 0,
+    ) -> None: ...
     ok: bool
     checked_bytes: int
     bad_count: int
@@ -537,6 +545,27 @@ def act_as_other_process(simulator: str, machine: str, other: bool) -> None:
 
 def leave_machine(simulator: str, machine: str) -> None:
     """Ends what join_machine() began."""
+
+def measure_calls(
+    options: MeasureOptions,
+    *,
+    time_ns: Callable[[int], float],
+    spoil: Callable[[int], None],
+    check: Callable[[], Verification],
+    gated: Callable[[], bool],
+    size_bytes: int,
+    most_operations: int,
+) -> Measurement:
+    """Measures operations that another library enqueues and times, by the rules of all other interfaces.
+
+    Args:
+        time_ns: Runs so many operations on the device and returns their time by the device's events.
+        spoil: Changes the data of the next so many operations, so that one left out shows.
+        check: Compares all that was moved.
+        gated: Whether all batches since the last call were enqueued before they ran.
+        size_bytes: Of an operation.
+        most_operations: Of a batch.
+    """
 
 def summarize(samples: Sequence[float], resolution: float = 0.0) -> Summary: ...
 def series_warnings(samples: Sequence[float], resolution: float = 0.0) -> list[Warning]:

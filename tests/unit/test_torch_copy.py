@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import plan
 from byteways.plan.suite import load
@@ -15,8 +14,8 @@ from byteways.run.work.failures import skipped
 from byteways.run.work.torch_measuring import (
     MOST_HOLD_NS,
     MOST_MISSES,
-    RESOLUTION_NS,
-    TICKS_PER_SAMPLE,
+    POISON,
+    WORD_MASK,
     TorchMeasurer,
 )
 from tests.unit import machines
@@ -35,7 +34,7 @@ def request(
 
 
 def outcome(torch: FakeTorch, **changes: Any) -> dict[str, Any]:
-    found, broken = TorchMeasurer(torch, _core).measure(request(**changes))  # type: ignore[arg-type]
+    found, broken = TorchMeasurer(torch).measure(request(**changes))  # type: ignore[arg-type]
     assert not broken
     return found
 
@@ -75,7 +74,7 @@ def test_the_fixed_cost_of_a_batch() -> None:
     small, large = (outcome(FakeTorch(fixed_ns=fixed_ns), size=size) for size in (4096, MIB))
     copy_ns = START_NS + 4096 / BYTES_PER_NS
     assert small["time_ns"]["median"] == pytest.approx(copy_ns, rel=1e-6)
-    assert small["batch"] * copy_ns >= TICKS_PER_SAMPLE * RESOLUTION_NS
+    assert small["batch"] * copy_ns >= 500 * small["timer_resolution_ns"]
     whole_ns = START_NS + MIB / BYTES_PER_NS + fixed_ns / large["batch"]
     assert large["time_ns"]["median"] == pytest.approx(whole_ns, rel=1e-6)
 
@@ -99,7 +98,8 @@ def test_a_copy_that_did_not_happen_is_corrupt(number: int) -> None:
     torch.left_out = set(range(number, 100_000))
     found = outcome(torch)
     assert found["status"] == "corrupt"
-    assert "wrong words, the first at byte 0 of slot" in found["reason"]
+    assert found["corruption"]["path"] == "gpu0>gpu1" and found["corruption"]["bad_words"]
+    assert found["corruption"]["got"] == f"0x{POISON & WORD_MASK:016x}" != found["corruption"]["expected"]
     assert "time_ns" not in found
 
 

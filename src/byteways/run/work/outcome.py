@@ -288,9 +288,10 @@ def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
 def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
     """Returns page sizes of the first flow's buffers, and the location of every host buffer's pages.
 
-    Empty for steps that allocate their own memory: their buffer only names the memory kind.
+    Empty for steps that allocate their own memory, whose buffer only names the memory kind, and for memory of
+    another library.
     """
-    if is_memory_step(case.interface):
+    if is_memory_step(case.interface) or not buffers:
         return {}
     pages = {"source": buffers[0][0].page_bytes, "destination": buffers[0][-1].page_bytes}
     placement: dict[str, dict[str, int]] = {}
