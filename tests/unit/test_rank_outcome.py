@@ -9,7 +9,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.record import RECORD_FIELDS
-from byteways.run.work.rank_outcome import outcome_of_ranks
+from byteways.run.work.outcome import outcome_of
 from byteways.run.work.simulated_ranks import SimulatedRanks, _without_effect
 from tests.unit.test_outcome import measurement
 
@@ -37,7 +37,7 @@ def outcome(case: Case, *, pages: tuple[int, ...] = (4096, 4096), **fields: Any)
     ends = [SimpleNamespace(page_bytes=bytes_) if bytes_ >= 0 else None for bytes_ in pages]
     ranks = [skew() for _ in case.ranks]
     measured = SimpleNamespace(**{**vars(measurement()), "ranks": ranks, **fields})
-    return outcome_of_ranks(case, measured, ends, NEW)  # type: ignore[arg-type]
+    return outcome_of(case, measured, [tuple(ends)], newness=NEW)  # type: ignore[arg-type]
 
 
 FIGURES = [

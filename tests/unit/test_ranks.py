@@ -20,8 +20,8 @@ from byteways.plan.suite import parse
 from byteways.run.conduct.process import process_state
 from byteways.run.shared.launchers import Job, Launcher, find_launcher
 from byteways.run.shared.rank_faults import blamed
+from byteways.run.work.figures import bus_factor
 from byteways.run.work.rank_ends import own_ends
-from byteways.run.work.rank_outcome import bus_factor
 from byteways.run.work.rank_worker import wrong_with
 from byteways.topology.model import Capabilities, Device, Offer, Topology
 

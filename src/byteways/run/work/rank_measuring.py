@@ -29,8 +29,8 @@ from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.device_caches import last_level_caches
 from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
+from byteways.run.work.outcome import outcome_of, warnings_of
 from byteways.run.work.rank_ends import RankEnds, device_of, own_ends
-from byteways.run.work.rank_outcome import outcome_of_ranks, warnings_of
 from byteways.run.work.rank_session import open_session
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ class RankMeasurer(MeasurerOfRanks):
             measurement = self._session.measure([flow], self._options(case, request, mine), team)
             if peers is not None or case.transport in OF_PEERS:
                 ranks.gather(b"")  # no rank frees buffers that another has still open
-            outcome = outcome_of_ranks(case, measurement, buffers, newness)
+            outcome = outcome_of(case, measurement, [buffers], newness=newness)
             fallback = measurement.evidence.fallback
             by_words = fell_back(fallback.from_, fallback.to, fallback.reason) if fallback.from_ else ""
             obstacle = peers.obstacle if peers is not None else by_words

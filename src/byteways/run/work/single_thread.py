@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
 from byteways.run.work.failures import failed_by, skipped
+from byteways.run.work.outcome import outcome_of, warnings_of
 from byteways.run.work.rank_ends import device_of, own_ends
 from byteways.run.work.rank_measuring import MeasurerOfRanks, is_direct
-from byteways.run.work.rank_outcome import outcome_of_ranks, warnings_of
 from byteways.run.work.rank_session import open_session
 
 if TYPE_CHECKING:
@@ -51,9 +51,8 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             others = [self._flow(case, *of_rank) for of_rank in of_ranks[1:]]
             flow = self._flow(case, *of_ranks[0], others=others)
             measurement = self._session.measure([flow], self._options(case, request, case.members[0]))
-            outcome = outcome_of_ranks(
-                case, measurement, buffers[0], self._newness(case, self._arena.all_new)
-            )
+            newness = self._newness(case, self._arena.all_new)
+            outcome = outcome_of(case, measurement, buffers[:1], newness=newness)
             outcome["warnings"] += warnings_of(peers[0].obstacle if peers[0] is not None else "")
             return outcome
         except self._core.Error as error:
