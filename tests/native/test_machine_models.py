@@ -26,13 +26,14 @@ from byteways.run.conduct.process import WorkerLost
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.shared.options import RunOptions
 from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.measuring import Measurer
+from byteways.run.work.measuring import NativeMeasurer
 from byteways.run.work.own_host import devices_of_own_host
 from byteways.simulate import load, names, sheet
 from byteways.simulate.model import MachineModel
 from byteways.simulate.topology import topology_of
 from byteways.topology.routes import route
 from scripts.unpack_examples import recorded
+from tests.asked import asked
 from tests.native.simulated import apart, play
 
 FIELDS = (
@@ -213,8 +214,8 @@ def test_a_domain_gives_no_more_than_its_memory_has(name: str) -> None:
     case = Case("copy", "fan-bidirectional", flows_of_all_gpus(model), 64 << 20)
 
     def measured() -> float:
-        measurer = Measurer.open(sheet(model))
-        answer = measurer.measure({"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1})[0]
+        measurer = NativeMeasurer.open(sheet(model))
+        answer = measurer.measure(asked(case)).outcome
         return float(answer["bandwidth_bytes_per_s"])
 
     most = max(model.number("cpu.read_bytes_per_s"), model.number("cpu.write_bytes_per_s"))
@@ -230,14 +231,13 @@ def test_pages_move_no_faster_than_links(name: str) -> None:
     ends = [(far, "gpu0"), ("gpu0", far), ("gpu0", topology.names("gpu")[-1])]
 
     def measured() -> list[Any]:
-        measurer = Measurer.open(sheet(model))
+        measurer = NativeMeasurer.open(sheet(model))
         answers = []
         for key, (source, destination) in enumerate(ends):
             flow = Flow(Buffer(source, "managed"), Buffer(destination, "managed"), "gpu0")
             case = Case("prefetch", "unidirectional", (flow,), 64 << 20)
             measurer.restart(key)
-            request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
-            answer = measurer.measure(request)[0]
+            answer = measurer.measure(asked(case)).outcome
             answers.append([answer["status"], answer["reason"], answer.get("bandwidth_bytes_per_s", 0.0)])
         return answers
 
@@ -253,8 +253,7 @@ def outcome(name: str, case: Case) -> dict[str, Any]:
     """Measures the case on a machine model in a separate process."""
 
     def measured() -> dict[str, Any]:
-        request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
-        return Measurer.open(sheet(load(name))).measure(request)[0]
+        return NativeMeasurer.open(sheet(load(name))).measure(asked(case)).outcome
 
     return dict(apart(measured))
 

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.shared.health_host import JUDGED_WINDOW_S, HostLoad, HostMonitor
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.worker import Worker
+from tests.asked import asked
 from tests.machines.synthetic import write
 
 
@@ -141,8 +144,12 @@ class Answering:
     def restart(self, key: int) -> None:
         """Each case begins a simulated machine anew."""
 
-    def measure(self, request: object) -> tuple[dict[str, Any], bool]:
-        return dict(self.outcome), False
+    def measure(self, request: object) -> WorkerAnswer:
+        return WorkerAnswer(dict(self.outcome))
+
+
+END = Buffer("cpu0", "pageable")
+MESSAGE = asked(Case("copy", "unidirectional", (Flow(END, END, "cpu0"),), 8)).to_json()
 
 
 @pytest.mark.parametrize("kind", ["native", "torch"])
@@ -153,8 +160,8 @@ def test_every_kind_of_worker_tells_the_load(kind: str, tmp_path: Path) -> None:
     worker._host = host.monitor()
     host.passes(1.0, others=150)
     outcome = {"status": "measured", "health": {"gpu0": {}}, "warnings": [{"id": "noisy"}]}
-    worker._measurer = worker._torch = Answering(outcome)  # type: ignore[assignment]
-    answer = worker._measure({"key": 1})["outcome"]
+    worker._native = worker._torch = Answering(outcome)  # type: ignore[assignment]
+    answer = worker._measure(MESSAGE)["outcome"]
     assert answer["health"]["gpu0"] == {} and answer["health"]["host"]["others"] == 0.75
     assert [warning["id"] for warning in answer["warnings"]] == ["noisy", "host-busy"]
 
@@ -162,5 +169,5 @@ def test_every_kind_of_worker_tells_the_load(kind: str, tmp_path: Path) -> None:
 def test_a_simulated_machine_has_no_load() -> None:
     """Catches a simulated run whose records depend on what runs beside it."""
     worker = Worker(SimpleNamespace(), machine="a sheet")  # type: ignore[arg-type]
-    worker._measurer = Answering({"status": "measured"})  # type: ignore[assignment]
-    assert worker._measure({"key": 1})["outcome"] == {"status": "measured"}
+    worker._native = Answering({"status": "measured"})  # type: ignore[assignment]
+    assert worker._measure(MESSAGE)["outcome"] == {"status": "measured"}

@@ -11,6 +11,7 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.record import RECORD_FIELDS
 from byteways.run.work.outcome import outcome_of
 from byteways.run.work.simulated_ranks import SimulatedRanks, _without_effect
+from tests.asked import asked
 from tests.unit.test_outcome import measurement
 
 SIZE = 1 << 20
@@ -215,8 +216,7 @@ def test_variables_without_effect_cost_no_worker() -> None:
     """Catches simulated ranks that leave their process because a case was skipped."""
     ends = (Buffer("cpu0", "pageable"), Buffer("cpu1", "pageable", rank=1))
     case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8, environment={"UCX_TLS": "sm"})
-    asked = {"case": case.identity()}
-    outcome, leaves = SimulatedRanks(None, "", "").measure(asked)  # type: ignore[arg-type]
+    outcome, leaves = SimulatedRanks("", "").measure(asked(case))
     assert (outcome["status"], leaves) == ("skipped", False)
 
 

@@ -23,7 +23,9 @@ from byteways.run.conduct import process
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.work import exporter, rank_measuring, rank_worker, simulated_ranks
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.rank_worker import RankChannel, RankWorker
+from tests.asked import asked
 
 
 def test_a_word_with_two_meanings_in_a_suite() -> None:
@@ -179,7 +181,9 @@ def test_an_error_of_one_rank_is_told_by_its_number(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         rank_measuring.RankMeasurer, "open", lambda *_: (_ for _ in ()).throw(KeyError("gpu9"))
     )
-    requests = iter([{"do": "measure", "ranks": [2, 1]}, {"do": "stop"}])
+    ends = (Buffer("cpu0", "pageable", rank=rank) for rank in (2, 1))
+    case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8)
+    requests = iter([asked(case).to_json(), {"do": "stop"}])
     sent: list[Any] = []
     made, world = ranks(SimpleNamespace(receive=lambda: next(requests), send=sent.append))
     made.serve()
@@ -200,18 +204,19 @@ def test_an_error_of_a_simulated_rank(monkeypatch: pytest.MonkeyPatch) -> None:
         join_machine=join,
         leave_machine=lambda *_: did.append("leave"),
     )
-    made = simulated_ranks.SimulatedRanks(core, "library", "sheet")
+    monkeypatch.setattr(simulated_ranks, "_core", core)
+    made = simulated_ranks.SimulatedRanks("library", "sheet")
 
-    def play(request: Any, kept: Any) -> dict[str, Any]:
+    def play(request: Any, kept: Any) -> WorkerAnswer:
         if sum(one.startswith("join") for one in did) == 2 and "failed" not in did:
             did.append("failed")
             raise ValueError("odd")
-        return {"status": "measured"}
+        return WorkerAnswer({"status": "measured"})
 
     monkeypatch.setattr(made, "_play", play)
     ends = (Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
     case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8)
-    request = {"case": case.identity(), "key": 9, "cores": [[0], [1]], "ranks": [0, 1]}
+    request = asked(case, key=9)
     outcome, leaves = made.measure(request)
     assert leaves and did[0] == "restart 9" and did.count("leave") == 2
     assert {"join 0 of 2", "join 1 of 2"} <= {*did}

@@ -9,6 +9,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import plan
 from byteways.plan.suite import load
+from byteways.run.shared.request import CaseRequest
 from byteways.run.work import capabilities
 from byteways.run.work.failures import skipped
 from byteways.run.work.torch_measuring import (
@@ -18,6 +19,7 @@ from byteways.run.work.torch_measuring import (
     WORD_MASK,
     TorchMeasurer,
 )
+from tests.asked import asked
 from tests.unit import machines
 from tests.unit.fake_torch import BYTES_PER_NS, START_NS, FakeTorch
 
@@ -27,10 +29,10 @@ UUIDS = {"gpu0": "GPU-AAAA-0", "gpu1": "GPU-aaaa-1"}
 
 def request(
     source: str = "gpu0:device", destination: str = "gpu1:device", size: int = MIB, cache: str = "cold"
-) -> dict[str, Any]:
+) -> CaseRequest:
     flow = Flow(Buffer.parse(source), Buffer.parse(destination), "gpu0")
     case = Case("torch-copy", "unidirectional", (flow,), size, cache)
-    return {"case": case.identity(), "budget_s": 0.2, "precision": 0.01, "key": 7, "uuids": UUIDS}
+    return asked(case, budget_s=0.2, precision=0.01, key=7, uuids=UUIDS)
 
 
 def outcome(torch: FakeTorch, **changes: Any) -> dict[str, Any]:

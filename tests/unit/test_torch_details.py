@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.unit.test_torch_copy import MIB, UUIDS, outcome, request
 
 
 def case(**changes: Any) -> Case:
-    return Case.from_json(request(**changes)["case"])
+    return request(**changes).case
 
 
 def slots(torch: Any = None, **changes: Any) -> list[tuple[Any, Any]]:
@@ -213,8 +214,8 @@ def test_the_core_ends_the_sampling(
     """Catches a rule of its own for PyTorch: samples, interval and warnings are those of the native core."""
     turns = itertools.cycle(times_ns)
     monkeypatch.setattr(_Copies, "time_ns", lambda *_: next(turns))
-    asked = {**request(cache="warm"), "budget_s": budget_s}
-    found, _ = TorchMeasurer(FakeTorch()).measure(asked)  # type: ignore[arg-type]
+    short = replace(request(cache="warm"), budget_s=budget_s)
+    found, _ = TorchMeasurer(FakeTorch()).measure(short)  # type: ignore[arg-type]
     assert (len(found["samples_ns"]) == 3) == (budget_s == 0) and found["batch"] == 1
     assert [one["id"] for one in found["warnings"] if one["id"] in ("noisy", "few-samples")] == warned
     assert found["time_ns"]["n"] == len(found["samples_ns"]) and found["timer_resolution_ns"] == 500

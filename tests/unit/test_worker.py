@@ -25,6 +25,7 @@ from byteways.run.shared.library_paths import library_directories
 from byteways.run.work.buffer_pool import BufferPool
 from byteways.settings import check_settings, gpus_wanted, isas_of, kernel_cache, worker_command
 from byteways.topology.model import Capabilities
+from tests.asked import asked
 
 CPU = Buffer("cpu0", "pageable")
 
@@ -36,15 +37,7 @@ def case(
 
 
 def request(what: Case, **fields: Any) -> dict[str, Any]:
-    asked = {
-        "do": "measure",
-        "case": what.identity(),
-        "budget_s": 0.05,
-        "precision": 0.05,
-        "key": 1,
-        "fresh": False,
-    }
-    return {**asked, **fields}
+    return {**asked(what, budget_s=0.05, precision=0.05).to_json(), **fields}
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ dies, hangs or breaks the protocol costs the current case; a new worker continue
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,9 +25,9 @@ from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
 from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed
 from byteways.run.conduct.library_memory_support import (
     TRIAL_LIMIT_S,
+    TRIAL_S,
     LibraryMemorySupport,
     failed_in_library,
-    trial,
 )
 from byteways.run.conduct.losses import GivenUp, Losses
 from byteways.run.conduct.oversubscription import Oversubscription
@@ -38,6 +37,7 @@ from byteways.run.conduct.recording import measured_record, record_without_value
 from byteways.run.shared.launchers import Job
 from byteways.run.shared.library_log import LibraryLog
 from byteways.run.shared.private_folder import private_folder
+from byteways.run.shared.request import CaseRequest
 from byteways.settings import worker_command
 from byteways.simulate.model import MachineModel
 from byteways.topology.model import Topology
@@ -69,15 +69,6 @@ def deadline_s(planned: PlannedCase, first: bool) -> float:
     moved = 2 * sum(planned.case.size_bytes for _ in planned.case.flows)
     sustained = EXTRA_ENERGY_S if planned.case.options.get("energy") else 0.0
     return 20.0 + 10.0 * planned.budget_s + moved / 100e6 + sustained + (60.0 if first else 0.0)
-
-
-def key_of(planned: PlannedCase) -> int:
-    """Returns a 40-bit seed for data patterns and simulated noise.
-
-    It depends only on the case and its round, so a resumed run gives the same values as an uninterrupted one.
-    """
-    text = f"{planned.case.case_id} {planned.round}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:5], "big")
 
 
 def _decided(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
@@ -219,26 +210,7 @@ class Conductor:
             worker = self._worker_for(planned)
             pid = worker.pid
             first = self._round is None
-            request = {
-                "do": "measure",
-                "case": planned.case.identity(),
-                "budget_s": budget_s,
-                "precision": planned.precision,
-                "rounds": planned.rounds,
-                "key": key_of(planned),
-                "fresh": not first and self._round != planned.round,
-            }
-            if planned.case.ranks and self._job is not None:
-                order = str(planned.case.options.get(RANK_ORDER.name, BY_DEVICE))
-                request["cores"] = [rank.cores for rank in self._job.layout(self._topology, order)]
-                request["ranks"] = planned.case.ranks
-                if self._topology.hosts:
-                    kinds = {kind: len(self._topology.names(kind)) for kind in ("cpu", "gpu")}
-                    request["devices_of_host"] = kinds
-            if planned.case.worker in ("torch", "ranks"):
-                request["uuids"] = {
-                    device.name: device.uuid for device in self._topology.devices if device.uuid is not None
-                }
+            request = self._request(planned, budget_s, fresh=not first and self._round != planned.round)
             self._round = planned.round
             if self._device_messages.untried(planned.case):
                 self._try(worker, planned, request)
@@ -247,7 +219,7 @@ class Conductor:
                 worker = self._worker_for(planned)
                 pid = worker.pid
             limit_s = self._deadline(planned, first) * self._oversubscription.factor(planned.case)
-            answer = worker.ask(request, limit_s, planned.case.devices_of_ranks)
+            answer = worker.ask(request.to_json(), limit_s, planned.case.devices_of_ranks)
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
                 outcome = answer["outcome"]
@@ -278,6 +250,19 @@ class Conductor:
             self._lose(planned, record.reason or "the worker exited", device=device)
         return entry
 
+    def _request(self, planned: PlannedCase, budget_s: float, fresh: bool) -> CaseRequest:
+        request = CaseRequest.of(planned, budget_s, fresh=fresh)
+        case, topology = planned.case, self._topology
+        if case.ranks and self._job is not None:
+            order = str(case.options.get(RANK_ORDER.name, BY_DEVICE))
+            cores = tuple(rank.cores for rank in self._job.layout(topology, order))
+            kinds = {kind: len(topology.names(kind)) for kind in ("cpu", "gpu")} if topology.hosts else {}
+            request = replace(request, cores=cores, devices_of_host=kinds)
+        if case.worker in ("torch", "ranks"):
+            uuids = {device.name: device.uuid for device in topology.devices if device.uuid is not None}
+            request = replace(request, uuids=uuids)
+        return request
+
     def _skipped(
         self, planned: PlannedCase, reason: str, code: str | None, device: str | None = None
     ) -> JournalEntry:
@@ -286,13 +271,15 @@ class Conductor:
             record_without_values(planned, self._method_version, "skipped", reason, self._model, **why)
         )
 
-    def _try(self, worker: WorkerProcess, planned: PlannedCase, request: dict[str, Any]) -> None:
+    def _try(self, worker: WorkerProcess, planned: PlannedCase, request: CaseRequest) -> None:
         """Finds out whether the library moves this memory. Ranks that die or hang are no loss of their
         devices.
         """
         reason: str | None = None
         try:
-            answer = worker.ask(trial(request), TRIAL_LIMIT_S, planned.case.devices_of_ranks)
+            answer = worker.ask(
+                request.trial(TRIAL_S).to_json(), TRIAL_LIMIT_S, planned.case.devices_of_ranks
+            )
             outcome = answer["outcome"]
             in_library = failed_in_library(planned.case, outcome["reason"] or "")
             if answer.get("leaving") or in_library:

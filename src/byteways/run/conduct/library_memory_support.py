@@ -5,7 +5,6 @@ that may die of it. MPI need not take memory of GPUs, nor NCCL and RCCL memory w
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import INTERFACES
@@ -66,11 +65,6 @@ def needs_trial(case: Case) -> bool:
 def failed_in_library(case: Case, reason: str) -> bool:
     """Whether a failure is the library's own; memory that cannot be allocated says nothing about it."""
     return INTERFACES[case.interface].between == "xccl" and _OF_XCCL.search(reason) is not None
-
-
-def trial(request: dict[str, Any]) -> dict[str, Any]:
-    """Returns the request for a trial of what is to be measured."""
-    return {**request, "budget_s": TRIAL_S, "rounds": 1, "precision": 1.0}
 
 
 def _kind(case: Case) -> Kind:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
@@ -20,14 +20,15 @@ from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import HostGroup, Meetings
 from byteways.plan.reasons import GIVEN_UP, HOST_LEFT_OUT, LIBRARY_MEMORY
 from byteways.record.record import Record
-from byteways.run.conduct.conductor import deadline_s, key_of
+from byteways.run.conduct.conductor import deadline_s
 from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
-from byteways.run.conduct.library_memory_support import TRIAL_LIMIT_S, LibraryMemorySupport, trial
+from byteways.run.conduct.library_memory_support import TRIAL_LIMIT_S, TRIAL_S, LibraryMemorySupport
 from byteways.run.conduct.process import WorkerLost
 from byteways.run.conduct.recording import record_without_values
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.recording import measured_between_hosts
 from byteways.run.shared.rank_faults import host_blamed
+from byteways.run.shared.request import CaseRequest
 
 #: Seconds between the ranks' patience with a pair and the conductor's with the ranks.
 MARGIN_S = 10.0
@@ -166,20 +167,16 @@ class HostsConductor:
         exchange_s = PATIENCE * self._plan.exchange_s(case.template)
         return (self._deadline(some, self._job.fresh) + exchange_s) * self._job.oversubscription
 
-    def _request(self, case: _Case, groups: Sequence[HostGroup], limit_s: float) -> dict[str, Any]:
+    def _request(
+        self, case: _Case, groups: Sequence[HostGroup], limit_s: float, budget_s: float | None = None
+    ) -> dict[str, Any]:
+        """Returns the message for some groups; `budget_s`: of a trial."""
         planned = case.groups[groups[0]]
-        return {
-            "do": "measure",
-            "case": case.template.case.identity(),
-            "groups": [list(self._ranks(case, group)) for group in groups],
-            "hosts": self._job.places,
-            "patience_s": limit_s,
-            "budget_s": planned.budget_s,
-            "precision": planned.precision,
-            "rounds": planned.rounds,
-            "key": key_of(planned),
-            "fresh": False,
-        }
+        request = replace(CaseRequest.of(planned, planned.budget_s), case=case.template.case)
+        if budget_s is not None:
+            request = request.trial(budget_s)
+        more = {"hosts": self._job.places, "patience_s": limit_s}
+        return {**request.to_json(), **more, "groups": [list(self._ranks(case, group)) for group in groups]}
 
     def _ranks(self, case: _Case, group: HostGroup) -> dict[int, str]:
         """Returns the ranks of a group that take part, in the order of the case, each with its device."""
@@ -198,7 +195,7 @@ class HostsConductor:
         template = case.template.case
         if self._device_messages.untried(template):
             first = list(case.groups)[:1]
-            request = trial(self._request(case, first, TRIAL_LIMIT_S))
+            request = self._request(case, first, TRIAL_LIMIT_S, TRIAL_S)
             reason: str | None
             try:
                 answer = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S, self._devices(case, first))

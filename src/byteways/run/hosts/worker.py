@@ -22,7 +22,7 @@ import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
@@ -34,7 +34,8 @@ from byteways.run.hosts.facts import cores_of_rank, number_on_host, on_kernel, o
 from byteways.run.hosts.measuring import HostMeasurer
 from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed
-from byteways.run.work.failures import failed_by
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import guarded, watched
 from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
 
 if TYPE_CHECKING:
@@ -134,19 +135,12 @@ class HostWorker:
 
     def _measure(self, request: Mapping[str, Any], mine: tuple[int, ...]) -> dict[str, Any]:
         """Returns the group's outcome, the same on all of its ranks."""
-        case = _case_of(request, mine, request["hosts"])
-        self._load.begin()
-        try:
-            outcome = self._opened().measure({**request, "case": case.identity()})
-        except Exception as error:  # on this rank only: the other learns of it through the team
-            here = request["hosts"][self._mpi.world.rank]
-            outcome = failed_by(error, f"{here}: {type(error).__name__}: {error}")
-        load = self._load.end()
-        if outcome["status"] != "skipped":
-            outcome["health"] = {"host": load.to_json()}
-            found = [asdict(one) for one in load.warnings()]
-            outcome["warnings"] = [*outcome.get("warnings", ()), *found]
-        return outcome
+        asked = CaseRequest.from_json(request)
+        asked = replace(asked, case=_case_of(asked.case, mine, request["hosts"]))
+        here = request["hosts"][self._mpi.world.rank]
+        # An error is of this rank only: the others learn of it through the team.
+        own = watched(self._load, lambda: guarded(lambda: self._opened().measure(asked), f"{here}: "))
+        return own.outcome
 
     def _opened(self) -> HostMeasurer:
         if self._measurer is None:
@@ -165,8 +159,8 @@ class HostWorker:
         return self._measurer
 
 
-def _case_of(request: Mapping[str, Any], group: Sequence[int], hosts: Sequence[str]) -> Case:
-    return of_group(Case.from_json(request["case"]), list(dict.fromkeys(hosts[rank] for rank in group)))
+def _case_of(case: Case, group: Sequence[int], hosts: Sequence[str]) -> Case:
+    return of_group(case, list(dict.fromkeys(hosts[rank] for rank in group)))
 
 
 def _fields(device: Any) -> dict[str, Any]:

@@ -17,14 +17,16 @@ import json
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.shared.rank_places import own_place
-from byteways.run.work.failures import failed_by
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import WorkerAnswer, guarded, watched
 from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
 
 if TYPE_CHECKING:
@@ -92,18 +94,9 @@ class RankWorker:
                 if self._channel is not None:
                     self._channel.send({"did": "places", "places": places})
                 continue
-            if self._host is not None:
-                self._host.begin()
-            outcome = self._shared(self._measure(request), request["ranks"])
-            if self._host is not None and outcome["status"] != "skipped":
-                load = self._host.end()
-                outcome["health"] = {"host": load.to_json()}
-                outcome["warnings"] = [
-                    *outcome.get("warnings", ()),
-                    *(asdict(one) for one in load.warnings()),
-                ]
+            answer = watched(self._host, partial(self._shared, CaseRequest.from_json(request)))
             if self._channel is not None:
-                self._channel.send({"did": "measure", "outcome": outcome})
+                self._channel.send(answer.to_json())
 
     def _places(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """Returns what every rank can use."""
@@ -121,26 +114,24 @@ class RankWorker:
         request: dict[str, Any] = json.loads(self._world.broadcast(text, 0))
         return request
 
-    def _shared(self, outcome: dict[str, Any], ranks: Sequence[int]) -> dict[str, Any]:
-        """Broadcasts the outcome of a participating rank: rank 0, which answers, may not participate."""
-        told = self._world.broadcast(json.dumps(outcome).encode(), min(ranks))
-        shared: dict[str, Any] = json.loads(told)
-        return shared
+    def _shared(self, request: CaseRequest) -> WorkerAnswer:
+        """Returns the answer of a participating rank: rank 0, which answers, may not participate."""
+        # An error is of this rank only: the others learn of it through the team.
+        own = guarded(lambda: self._opened().measure(request), f"rank {self._world.rank}: ")
+        told = self._world.broadcast(json.dumps(own.outcome).encode(), min(request.case.ranks))
+        return WorkerAnswer(json.loads(told))
 
-    def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _opened(self) -> RankMeasurer:
         from byteways.run.work.rank_measuring import RankMeasurer
 
-        try:
-            if self._measurer is None:
-                self._measurer = RankMeasurer.open(self._world, self._job.mpi)
-            return self._measurer.measure(request)
-        except Exception as error:  # on this rank only: the others learn of it through the team
-            return failed_by(error, f"rank {self._world.rank}: {type(error).__name__}: {error}")
+        if self._measurer is None:
+            self._measurer = RankMeasurer.open(self._world, self._job.mpi)
+        return self._measurer
 
 
 def gpus_seen() -> dict[str, str]:
     """Returns the UUID of each GPU that this process sees, by its name here."""
-    from byteways.run.work.rank_session import open_session
+    from byteways.run.work.measurer import open_session
 
     return {device.name: device.uuid for device in open_session().devices if device.runtime != "host"}
 

@@ -19,7 +19,10 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes, rotated_cache
 from byteways.plan.reasons import CALL_FAILED
 from byteways.run.shared.protocol import Unavailable
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import Outcome, WorkerAnswer
 from byteways.run.work.failures import failed_by, skipped
+from byteways.run.work.measurer import options_of
 from byteways.run.work.outcome import outcome_of
 
 #: Operations of a batch: a queue holds 1,024 entries, and a slope takes two batches.
@@ -66,28 +69,25 @@ class TorchMeasurer:
             raise Unavailable("PyTorch sees no GPU")
         return cls(torch)
 
-    def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Returns the outcome of a case, and whether PyTorch has become unusable."""
-        case = Case.from_json(request["case"])
+    def measure(self, request: CaseRequest) -> WorkerAnswer:
+        """Leaves once PyTorch has become unusable."""
         try:
-            return self._outcome(case, request), False
+            return WorkerAnswer(self._outcome(request))
         except Unavailable as reason:
-            return skipped(str(reason)), False
+            return WorkerAnswer(skipped(str(reason)))
         except self._torch.cuda.OutOfMemoryError as error:
             self._torch.cuda.empty_cache()
-            return failed_by(error, str(error).partition("\n")[0]), False
+            return WorkerAnswer(failed_by(error, str(error).partition("\n")[0]))
         except RuntimeError as error:  # PyTorch raises it for every runtime failure and does not recover
             outcome = failed_by(error, str(error).partition("\n")[0])
-            return {**outcome, "reason_code": CALL_FAILED}, True
+            return WorkerAnswer({**outcome, "reason_code": CALL_FAILED}, leaving=True)
 
-    def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
-        copies = _Copies(self._torch, case, self._slots(case, case.flows[0], request["uuids"]))
-        copies.fill(int(request["key"]))
-        options = _core.MeasureOptions()
-        options.rounds = int(request.get("rounds", 1))
-        options.budget_s, options.precision = request["budget_s"], request["precision"]
+    def _outcome(self, request: CaseRequest) -> Outcome:
+        case = request.case
+        copies = _Copies(self._torch, case, self._slots(case, case.flows[0], request.uuids))
+        copies.fill(request.key)
         measurement = _core.measure_calls(
-            options,
+            options_of(request),
             time_ns=copies.time_ns,
             spoil=copies.spoil,
             check=copies.check,
