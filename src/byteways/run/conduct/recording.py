@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from byteways.plan.case import PlannedCase
@@ -62,19 +62,20 @@ def record_without_values(
     )
 
 
-def measured_record(
+def answered_record(
     planned: PlannedCase,
     outcome: Mapping[str, Any],
     method_version: int,
-    topology: Topology,
+    peaks: Callable[[], Mapping[str, Any]],
     model: MachineModel | None = None,
     **happened: Any,
 ) -> tuple[Record, Samples | None]:
     """Returns the record of an answered case, and its samples, which are stored separately.
 
     Args:
+        peaks: Returns what a bandwidth is compared with, as record fields.
         model: The simulated machine; None: a real one.
-        happened: `started_at`, `wall_s`, `worker`.
+        happened: `started_at`, `wall_s` and other fields that the conductor knows.
 
     Raises:
         ValueError: The outcome is invalid (unknown field or status, or a value that is NaN or infinite).
@@ -85,12 +86,29 @@ def measured_record(
     told = {name: value for name, value in outcome.items() if name not in ("samples", "samples_ns")}
     if unknown := told.keys() - _FIELDS:
         raise ValueError(f"unknown field '{min(unknown)}'")
-    fields = {**told, **happened, **request_fields(planned, model), "method_version": method_version}
-    fields.setdefault("reason", None)
+    fields = {"reason": None, **told, **happened, **request_fields(planned, model)}
+    fields["method_version"] = method_version
     bandwidth = outcome.get("bandwidth_bytes_per_s")
     if bandwidth is not None:
+        fields |= peaks()
+        nominal = fields.get("peak_bytes_per_s")
+        fields["fraction_of_peak"] = bandwidth / nominal if nominal else None
+    return Record.from_json(fields), samples
+
+
+def measured_record(
+    planned: PlannedCase,
+    outcome: Mapping[str, Any],
+    method_version: int,
+    topology: Topology,
+    model: MachineModel | None = None,
+    **happened: Any,
+) -> tuple[Record, Samples | None]:
+    """Returns the record of a case within a host, see answered_record(); `topology`: source of peaks."""
+
+    def peaks() -> dict[str, Any]:
         nominal = peak(topology, planned.case)
-        fields["peak_bytes_per_s"] = nominal.bytes_per_s
-        fields["peak_source"] = nominal.source
-        fields["fraction_of_peak"] = bandwidth / nominal.bytes_per_s if nominal.bytes_per_s else None
-    return judged(Record.from_json(fields), planned.case, topology), samples
+        return {"peak_bytes_per_s": nominal.bytes_per_s, "peak_source": nominal.source}
+
+    record, samples = answered_record(planned, outcome, method_version, peaks, model, **happened)
+    return judged(record, planned.case, topology), samples
