@@ -11,6 +11,7 @@ class Error(RuntimeError):
     code: str
     text: str
     device: str
+    rank: int | None  # whose failure it is, in its team; None: this rank's, or unknown
 
 class OutOfMemoryError(Error): ...
 class UnsupportedError(Error): ...
@@ -241,6 +242,7 @@ class Vote:
     call: str
     code: str
     device: str
+    rank: int  # whose failure it is; -1: the sender's
     @overload
     def __init__(self) -> None: ...
     @overload
@@ -542,6 +544,9 @@ def act_as_other_process(simulator: str, machine: str, other: bool) -> None:
     """From now on this thread allocates and exports memory on the simulated machine as another process would,
     or as this one again.
     """
+
+def machine_at_fault(simulator: str, machine: str) -> tuple[int | None, str | None]:
+    """The rank and the GPU that the last deadlock of the ranks of a simulated machine is the fault of."""
 
 def leave_machine(simulator: str, machine: str) -> None:
     """Ends what join_machine() began."""

@@ -107,4 +107,5 @@ def test_ranks_out_of_step_give_up_the_process(monkeypatch: pytest.MonkeyPatch) 
         "status": "failed",
         "reason": "rank 1: RuntimeError: planted",
         "reason_code": "worker-error",
+        "blame": {"rank": 1},
     }

@@ -25,7 +25,6 @@ OLDER_VERSIONS = frozenset({"record/version1.py", "record/version2.py"})
 FOREIGN = {"explain/studies/fitting.py: _from": 1}
 #: Places that still look into a sentence, and how often. Mend one and remove it; add none.
 REMAINING: dict[str, int] = {
-    "explain/results/blamed_ranks.py: ranks_blamed": 2,
     "explain/results/obstacles.py: of_equal_devices": 1,
     "explain/results/obstacles.py: _but_for_device": 2,
     "explain/subjects/faults.py: _not_tried": 1,
@@ -34,10 +33,6 @@ REMAINING: dict[str, int] = {
     "report/evidence.py: _of_text": 1,
     "run/conduct/library_memory_support.py: failed_in_library": 1,
     "run/conduct/probe.py: lost_probe": 1,
-    "run/shared/rank_faults.py: of_rank": 1,
-    "run/shared/rank_faults.py: with_place": 1,
-    "run/shared/rank_faults.py: blamed_for": 1,
-    "run/shared/rank_faults.py: host_blamed": 5,
 }
 
 

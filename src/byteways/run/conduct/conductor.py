@@ -19,6 +19,7 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import BY_DEVICE
 from byteways.plan.reasons import GIVEN_UP, LIBRARY_MEMORY, OUT_OF_TIME
+from byteways.record.blame import FailureBlame
 from byteways.record.record import Record
 from byteways.record.run_folder import LOG
 from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
@@ -197,7 +198,7 @@ class Conductor:
         if planned.reason is not None:
             return self._skipped(planned, planned.reason, planned.reason_code)
         if given_up := self._given_up(planned):
-            return self._skipped(planned, given_up.reason, GIVEN_UP, given_up.device)
+            return self._skipped(planned, given_up.reason, GIVEN_UP, given_up.blame)
         if reason := self._device_messages.refusal(planned.case):
             return self._skipped(planned, reason, LIBRARY_MEMORY)
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
@@ -232,7 +233,7 @@ class Conductor:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
         except WorkerLost as loss:
-            self._lose(planned, loss.reason, loss.status, brief=loss.brief)
+            self._lose(planned, loss.reason, loss.status, brief=loss.brief, blame=loss.blame)
             wall_s = round(time.monotonic() - began, 6)
             lost = record_without_values(
                 planned,
@@ -243,11 +244,11 @@ class Conductor:
                 started_at=started_at,
                 wall_s=wall_s,
                 worker=pid,
+                blame=loss.blame,
             )
             return entry_of(lost)
         if answer.get("leaving"):
-            device = record.blame.device if record.blame else None
-            self._lose(planned, record.reason or "the worker exited", device=device)
+            self._lose(planned, record.reason or "the worker exited", blame=record.blame)
         return entry
 
     def _request(self, planned: PlannedCase, budget_s: float, fresh: bool) -> CaseRequest:
@@ -264,11 +265,11 @@ class Conductor:
         return request
 
     def _skipped(
-        self, planned: PlannedCase, reason: str, code: str | None, device: str | None = None
+        self, planned: PlannedCase, reason: str, code: str | None, blame: FailureBlame | None = None
     ) -> JournalEntry:
-        why: dict[str, Any] = {"reason_code": code, **({"blame": {"device": device}} if device else {})}
+        version, model = self._method_version, self._model
         return entry_of(
-            record_without_values(planned, self._method_version, "skipped", reason, self._model, **why)
+            record_without_values(planned, version, "skipped", reason, model, code=code, blame=blame)
         )
 
     def _try(self, worker: WorkerProcess, planned: PlannedCase, request: CaseRequest) -> None:
@@ -348,14 +349,14 @@ class Conductor:
         reason: str,
         status: str = "lost",
         *,
-        device: str | None = None,
+        blame: FailureBlame | None = None,
         brief: str = "",
     ) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
         if not self._oversubscription.is_late(planned.case, status, brief or reason):
-            self._losses.add(planned.case, reason, hung=status == "timeout", device=device)
+            self._losses.add(planned.case, reason, hung=status == "timeout", blame=blame)
 
     def _given_up(self, planned: PlannedCase) -> GivenUp | None:
         """Returns why the case is skipped: too many workers were lost in cases like it, or ranks that share

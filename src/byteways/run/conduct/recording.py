@@ -8,6 +8,7 @@ from typing import Any
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import peak
 from byteways.plan.reasons import NO_ANSWER, WORKER_LOST
+from byteways.record.blame import FailureBlame
 from byteways.record.physical import judged
 from byteways.record.record import RECORD_FIELDS, Record
 from byteways.record.samples import Samples, of_outcome
@@ -47,15 +48,26 @@ def record_without_values(
     status: str,
     reason: str,
     model: MachineModel | None = None,
+    *,
+    code: str | None = None,
+    blame: FailureBlame | None = None,
     **happened: Any,
 ) -> Record:
-    """Returns the record of a case without values: `skipped`, `timeout` or `lost`; `model` if simulated."""
+    """Returns the record of a case without values: `skipped`, `timeout` or `lost`.
+
+    Args:
+        model: The simulated machine; None: a real one.
+        code: Of the reason; None: that of the status.
+        blame: What the case blames.
+        happened: `started_at`, `wall_s`, `worker`.
+    """
     return Record.from_json(
         {
             **request_fields(planned, model),
             "status": status,
             "reason": reason,
-            "reason_code": _CODES.get(status),
+            "reason_code": code or _CODES.get(status),
+            "blame": blame,
             "method_version": method_version,
             **happened,
         }

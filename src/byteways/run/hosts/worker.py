@@ -139,7 +139,7 @@ class HostWorker:
         asked = replace(asked, case=_case_of(asked.case, mine, request["hosts"]))
         here = request["hosts"][self._mpi.world.rank]
         # An error is of this rank only: the others learn of it through the team.
-        own = watched(self._load, lambda: guarded(lambda: self._opened().measure(asked), f"{here}: "))
+        own = watched(self._load, lambda: guarded(lambda: self._opened().measure(asked), host=here))
         return own.outcome
 
     def _opened(self) -> HostMeasurer:

@@ -25,18 +25,18 @@ class WorkerAnswer(NamedTuple):
         return {**message, "leaving": True} if self.leaving else message
 
 
-def guarded(measure: Callable[[], WorkerAnswer], who: str = "") -> WorkerAnswer:
-    """Returns the answer, whatever happens: an error fails only this case.
-
-    Args:
-        who: `rank 1: `, `node7: `: before the words of an error.
-    """
+def guarded(
+    measure: Callable[[], WorkerAnswer], rank: int | None = None, host: str | None = None
+) -> WorkerAnswer:
+    """Returns the answer, whatever happens: an error fails only this case, and is the rank's or host's."""
     try:
         return measure()
-    except Unavailable as reason:
-        return WorkerAnswer(skipped(str(reason)))
+    except Unavailable as error:
+        return WorkerAnswer(skipped(str(error)))
     except Exception as error:
-        return WorkerAnswer(failed_by(error, f"{who}{type(error).__name__}: {error}"))
+        who = f"rank {rank}: " if rank is not None else f"{host}: " if host is not None else ""
+        reason = f"{who}{type(error).__name__}: {error}"
+        return WorkerAnswer(failed_by(error, reason, rank=rank, host=host))
 
 
 def watched(load: HostMonitor | None, measure: Callable[[], WorkerAnswer]) -> WorkerAnswer:

@@ -21,7 +21,6 @@ from byteways.plan.variables import unread_by
 from byteways.record import warnings
 from byteways.run.shared.library_paths import library_directories
 from byteways.run.shared.mpi_library import unloaded_reader
-from byteways.run.shared.rank_faults import of_rank
 from byteways.run.shared.rank_places import local_name
 from byteways.run.shared.request import CaseRequest
 from byteways.run.work.answer import Outcome, WorkerAnswer
@@ -261,7 +260,8 @@ class RankMeasurer(MeasurerOfRanks):
             lacking = [(at, json.loads(text)) for at, text in enumerate(told) if text not in (b"", _USED)]
             if lacking:
                 at, outcome = lacking[0]
-                return {**outcome, "reason": f"rank {case.ranks[at]}: {outcome['reason']}"}
+                blame = {**outcome.get("blame", {}), "rank": case.members[at]}
+                return {**outcome, "reason": f"rank {case.members[at]}: {outcome['reason']}", "blame": blame}
             if refused:
                 return skipped(refused)
             newness = self._newness(case, _USED not in told)
@@ -282,9 +282,11 @@ class RankMeasurer(MeasurerOfRanks):
                 outcome["warnings"].append(asdict(shared))
             return outcome
         except _core.UnsupportedError as error:  # others may have what this rank lacks
-            return failed_by(error, of_rank(mine, str(error)))
+            if error.rank is not None:
+                return failed_by(error, members=case.members)
+            return failed_by(error, f"rank {mine}: {error}", rank=mine)
         except _core.Error as error:
-            return failed_by(error)
+            return failed_by(error, members=case.members)
 
     def _group(self, case: Case) -> Communicator | ProcessRanks | ThreadRanks | None:
         """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""

@@ -74,7 +74,7 @@ class RankThreads:
                 answers[rank] = self._measurers[rank].measure(request)
             except Exception as error:
                 answers[rank] = WorkerAnswer(
-                    failed_by(error, f"rank {rank}: {type(error).__name__}: {error}"), True
+                    failed_by(error, f"rank {rank}: {type(error).__name__}: {error}", rank=rank), True
                 )
                 left.append(answers[rank])
                 self._world[rank].leave(answers[rank].outcome["reason"])

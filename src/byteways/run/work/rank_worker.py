@@ -117,7 +117,7 @@ class RankWorker:
     def _shared(self, request: CaseRequest) -> WorkerAnswer:
         """Returns the answer of a participating rank: rank 0, which answers, may not participate."""
         # An error is of this rank only: the others learn of it through the team.
-        own = guarded(lambda: self._opened().measure(request), f"rank {self._world.rank}: ")
+        own = guarded(lambda: self._opened().measure(request), self._world.rank)
         told = self._world.broadcast(json.dumps(own.outcome).encode(), min(request.case.ranks))
         return WorkerAnswer(json.loads(told))
 

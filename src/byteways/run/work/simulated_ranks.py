@@ -16,7 +16,7 @@ from byteways.record.library_choice import choice_of
 from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog, has_choice
 from byteways.run.shared.mpi_library import open_mpi
 from byteways.run.shared.request import CaseRequest
-from byteways.run.work.answer import WorkerAnswer, guarded
+from byteways.run.work.answer import Outcome, WorkerAnswer, guarded
 from byteways.run.work.failures import skipped
 from byteways.run.work.rank_ends import RankEnds
 from byteways.run.work.rank_measuring import MeasurerOfRanks, RankMeasurer
@@ -92,13 +92,20 @@ class SimulatedRanks:
                 _core.leave_machine(*self._machine)
 
         def play(rank: int) -> None:
-            answers[rank] = guarded(lambda: on_machine(rank), f"rank {rank}: ")
+            answers[rank] = guarded(lambda: on_machine(rank), rank)
 
         in_threads(size, play)
         kept.clear()
         gc.collect()
         failed = any(answer.outcome["status"] == "failed" for answer in answers.values())
-        return WorkerAnswer(answers[0 if single else min(request.case.ranks)].outcome, failed)
+        outcome = answers[0 if single else min(request.case.ranks)].outcome
+        return WorkerAnswer(self._with_culprit(outcome) if outcome["status"] == "failed" else outcome, failed)
+
+    def _with_culprit(self, outcome: Outcome) -> Outcome:
+        """Adds the rank or GPU that a deadlock is the fault of, which only the machine knows."""
+        found = dict(zip(("rank", "device"), _core.machine_at_fault(*self._machine), strict=True))
+        known = {name: value for name, value in found.items() if value is not None}
+        return {**outcome, "blame": {**outcome.get("blame", {}), **known}} if known else outcome
 
     def _play_all(self, request: CaseRequest, kept: list[MeasurerOfRanks | Mpi]) -> WorkerAnswer:
         measurer = SingleThreadMeasurer.open(*self._machine)

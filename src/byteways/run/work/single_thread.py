@@ -56,7 +56,7 @@ class SingleThreadMeasurer(MeasurerOfRanks):
             outcome["warnings"] += warnings_of(peers[0].obstacle if peers[0] is not None else "")
             return outcome
         except _core.Error as error:
-            return failed_by(error)
+            return failed_by(error, members=case.members)
 
     def _vendor_ranks(self, library: Xccl, devices: tuple[str, ...]) -> list[XcclCommunicator]:
         if not all(rank.usable for rank in self._vendors.get(devices, ())) or devices not in self._vendors:
