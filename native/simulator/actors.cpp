@@ -268,7 +268,7 @@ int Timeline::rank_at_fault() const {
 
 void Timeline::fail_all() {
   const std::string cause = broken_tells_ ? broken_tells_() : std::string();
-  at_fault_ = cause.empty() ? AtFault{rank_at_fault(), -1} : AtFault{-1, broken_gpu_()};
+  at_fault_ = cause.empty() ? AtFault{rank_at_fault(), -1, false} : broken_fault_();
   const std::string text =
       (cause.empty() ? "deadlock in the simulated program: " : cause + ", and so ") + who_waits();
   for (auto& [rank, actor] : actors_) {

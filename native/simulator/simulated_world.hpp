@@ -62,7 +62,7 @@ class SimulatedWorld final : public World {
           const std::string lost = devices_.failures();
           return lost.empty() ? xccl::Library::of_process().refusal() : lost;
         },
-        [this] { return devices_.first_failed(); });
+        [this] { return AtFault{-1, devices_.first_failed(), devices_.failures().empty()}; });
   }
   bool idle() const { return engine_.idle(); }
   bool in_use() const { return memory_.blocks() > transfers_.spare_buffers() || streams_.in_use(); }

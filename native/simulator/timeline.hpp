@@ -37,9 +37,11 @@ struct Wait {
   bool hopeless = false;              // for nothing that could ever happen
 };
 
-// What a deadlock is the fault of: a rank that does not come, or a GPU that has failed; -1: none.
+// What a deadlock is the fault of: a rank that does not come, or a GPU that has failed, -1: none; or NCCL or
+// RCCL, which refused a call of some rank.
 struct AtFault {
   int rank = -1, gpu = -1;
+  bool library = false;
 };
 
 class Timeline {
@@ -62,9 +64,9 @@ class Timeline {
   // What else a deadlock's message says of who waits for whom, and, before that, of its cause: in words,
   // empty for nothing. Kept for ever.
   void when_stuck(std::function<std::string()> tells) { stuck_tells_.push_back(std::move(tells)); }
-  void when_broken(std::function<std::string()> tells, std::function<int()> gpu) {
+  void when_broken(std::function<std::string()> tells, std::function<AtFault()> fault) {
     broken_tells_ = std::move(tells);
-    broken_gpu_ = std::move(gpu);
+    broken_fault_ = std::move(fault);
   }
   // Of the last deadlock of these actors.
   const AtFault& at_fault() const { return at_fault_; }
@@ -136,7 +138,7 @@ class Timeline {
   std::function<void(int)> gone_;
   std::vector<std::function<std::string()>> stuck_tells_;
   std::function<std::string()> broken_tells_;
-  std::function<int()> broken_gpu_;
+  std::function<AtFault()> broken_fault_;
   AtFault at_fault_;
   std::map<int, Actor> actors_;     // by rank; below 0: threads that wait and are no actors
   std::vector<Actor*> in_order_;    // of ranks: the same, to look at all of them

@@ -545,8 +545,13 @@ def act_as_other_process(simulator: str, machine: str, other: bool) -> None:
     or as this one again.
     """
 
-def machine_at_fault(simulator: str, machine: str) -> tuple[int | None, str | None]:
-    """The rank and the GPU that the last deadlock of the ranks of a simulated machine is the fault of."""
+class MachineAtFault:
+    rank: int | None  # that others wait for and that does not come
+    device: str  # that has failed; empty: none
+    library: bool  # NCCL or RCCL refused a call of some rank
+
+def machine_at_fault(simulator: str, machine: str) -> MachineAtFault:
+    """What the last deadlock of the ranks of a simulated machine is the fault of."""
 
 def leave_machine(simulator: str, machine: str) -> None:
     """Ends what join_machine() began."""

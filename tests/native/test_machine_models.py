@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,13 +22,14 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.suite import load as suite
 from byteways.record.run_folder import RunFolder
 from byteways.run.conduct.dry_run import dry_plan
-from byteways.run.conduct.probe import lost_probe
+from byteways.run.conduct.probe import lost_probe, probe_with
 from byteways.run.conduct.process import WorkerLost
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.shared.options import RunOptions
 from byteways.run.shared.simulator import simulator_path
 from byteways.run.work.measuring import NativeMeasurer
 from byteways.run.work.own_host import devices_of_own_host
+from byteways.run.work.worker import refused
 from byteways.simulate import load, names, sheet
 from byteways.simulate.model import MachineModel
 from byteways.simulate.topology import topology_of
@@ -193,8 +195,14 @@ def test_what_memory_costs_on_h200_is_near_what_was_measured(
 
 def test_a_missing_simulator_is_no_fault_of_the_model() -> None:
     """Would catch a hint to try another model where none could be played."""
-    lost = WorkerLost("Error: dlopen: simulator (the simulator is not there: /nosuch.so)")
-    assert lost_probe(lost, "crusher-mi250x").hint == "reinstall byteways: the simulator is part of it"
+    try:
+        _core.load_machine("/nosuch.so", "")
+    except _core.Error as error:
+        answer = {"did": "probe", **refused(error)}
+    worker: Any = SimpleNamespace(ask=lambda *_: answer)
+    with pytest.raises(WorkerLost) as lost:
+        probe_with(worker)
+    assert lost_probe(lost.value, "crusher-mi250x").hint == "reinstall byteways: the simulator is part of it"
     assert "another model" in (lost_probe(WorkerLost("it died"), "crusher-mi250x").hint or "")
 
 

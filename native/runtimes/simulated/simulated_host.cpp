@@ -385,10 +385,12 @@ void act_as_other_process(const std::string& simulator, const std::string& sheet
   simulated::open_machine(simulator, sheet, report)->act_as_other_process(other ? 1 : 0);
 }
 
-std::pair<int, int> at_fault(const std::string& simulator, const std::string& sheet) {
+MachineAtFault at_fault(const std::string& simulator, const std::string& sheet) {
   LibraryReport report;
-  std::pair<int, int> found{-1, -1};
-  simulated::open_machine(simulator, sheet, report)->at_fault(&found.first, &found.second);
+  MachineAtFault found;
+  int library = 0;
+  simulated::open_machine(simulator, sheet, report)->at_fault(&found.rank, &found.gpu, &library);
+  found.library = library != 0;
   return found;
 }
 

@@ -282,7 +282,7 @@ class Conductor:
                 request.trial(TRIAL_S).to_json(), TRIAL_LIMIT_S, planned.case.devices_of_ranks
             )
             outcome = answer["outcome"]
-            in_library = failed_in_library(planned.case, outcome["reason"] or "")
+            in_library = failed_in_library(planned.case, outcome)
             if answer.get("leaving") or in_library:
                 worker.kill()
                 self._worker = None

@@ -4,14 +4,14 @@ that may die of it. MPI need not take memory of GPUs, nor NCCL and RCCL memory w
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
+from typing import Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import is_managed
+from byteways.plan.reasons import LIBRARY_CALL
 
-#: A call of NCCL or RCCL that failed, as the native core tells it, and the simulator of other ranks' calls.
-_OF_XCCL = re.compile(r"\bnccl[A-Z]\w+: |\ba call of [NR]CCL ")
 #: Sampling time of a trial in seconds.
 TRIAL_S = 0.02
 #: Seconds after which the ranks of a trial count as hanging: they open runtimes first.
@@ -62,9 +62,10 @@ def needs_trial(case: Case) -> bool:
     return any(buffer.device.startswith("gpu") or is_managed(buffer.memory) for buffer in buffers)
 
 
-def failed_in_library(case: Case, reason: str) -> bool:
+def failed_in_library(case: Case, outcome: Mapping[str, Any]) -> bool:
     """Whether a failure is the library's own; memory that cannot be allocated says nothing about it."""
-    return INTERFACES[case.interface].between == "xccl" and _OF_XCCL.search(reason) is not None
+    call = (outcome.get("reason_fields") or {}).get("call", "")
+    return INTERFACES[case.interface].between == "xccl" and call.startswith(LIBRARY_CALL)
 
 
 def _kind(case: Case) -> Kind:

@@ -55,6 +55,7 @@ class WorkerLost(Exception):  # noqa: N818 - a state, not a mistake
         brief: The reason without ranks and what they printed; '': the whole reason.
         blame: The rank and the host that it is the fault of, if known.
         printed: The output of the worker, or of the launcher of ranks.
+        lacks: What is missing here: `simulator`.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class WorkerLost(Exception):  # noqa: N818 - a state, not a mistake
         brief: str = "",
         blame: FailureBlame | None = None,
         printed: str = "",
+        lacks: str = "",
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -73,6 +75,7 @@ class WorkerLost(Exception):  # noqa: N818 - a state, not a mistake
         self.brief = brief or reason
         self.blame = blame
         self.printed = printed
+        self.lacks = lacks
 
 
 def process_state(pid: int) -> str | None:

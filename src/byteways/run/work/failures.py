@@ -48,7 +48,13 @@ def failed_by(
         rank = members[place]
     told = {"device": device_at_fault(error) or None, "rank": rank, "host": host}
     blame = {name: value for name, value in told.items() if value is not None}
-    outcome = {"status": "failed", "reason": reason or str(error), "reason_code": code_of(error)}
+    outcome: dict[str, Any] = {
+        "status": "failed",
+        "reason": reason or str(error),
+        "reason_code": code_of(error),
+    }
+    if call := getattr(error, "call", ""):
+        outcome["reason_fields"] = {"call": call, "error": getattr(error, "code", "")}
     return {**outcome, "blame": blame} if blame else outcome
 
 

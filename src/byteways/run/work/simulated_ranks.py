@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from byteways import _core
 from byteways.plan.case import Buffer, Case
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.reasons import LIBRARY_CALL
 from byteways.plan.variables import reader_of
 from byteways.record.library_choice import choice_of
 from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog, has_choice
@@ -103,9 +104,11 @@ class SimulatedRanks:
 
     def _with_culprit(self, outcome: Outcome) -> Outcome:
         """Adds the rank or GPU that a deadlock is the fault of, which only the machine knows."""
-        found = dict(zip(("rank", "device"), _core.machine_at_fault(*self._machine), strict=True))
-        known = {name: value for name, value in found.items() if value is not None}
-        return {**outcome, "blame": {**outcome.get("blame", {}), **known}} if known else outcome
+        found = _core.machine_at_fault(*self._machine)
+        known = {"rank": found.rank, "device": found.device or None}
+        blame = {**outcome.get("blame", {}), **{name: one for name, one in known.items() if one is not None}}
+        library = {"reason_fields": {"call": LIBRARY_CALL}} if found.library else {}
+        return {**outcome, **({"blame": blame} if blame else {}), **library}
 
     def _play_all(self, request: CaseRequest, kept: list[MeasurerOfRanks | Mpi]) -> WorkerAnswer:
         measurer = SingleThreadMeasurer.open(*self._machine)

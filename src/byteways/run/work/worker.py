@@ -102,7 +102,7 @@ class Worker:
         try:
             return {"did": "devices", "devices": list_devices(self._open().devices)}
         except Exception as error:
-            return {"did": "devices", "error": f"{type(error).__name__}: {error}"}
+            return {"did": "devices", **refused(error)}
 
     def _probe(self, launcher: str | None, gpus: Sequence[str] | None) -> dict[str, Any]:
         from byteways.run.work.capabilities import describe
@@ -116,7 +116,7 @@ class Worker:
             leaving = {"leaving": True} if measurer.broken() else {}
             return {"did": "probe", **found, **leaving}
         except Exception as error:
-            return {"did": "probe", "error": f"{type(error).__name__}: {error}"}
+            return {"did": "probe", **refused(error)}
 
     def _measure(self, message: dict[str, Any]) -> dict[str, Any]:
         def measure() -> WorkerAnswer:
@@ -169,6 +169,12 @@ class Worker:
 
             self._native = NativeMeasurer.open(self._machine)
         return self._native
+
+
+def refused(error: Exception) -> dict[str, str]:
+    """Returns why a probe failed: in words, and what is missing here."""
+    lacks = {"lacks": "simulator"} if getattr(error, "code", "") == "simulator" else {}
+    return {"error": f"{type(error).__name__}: {error}", **lacks}
 
 
 def main() -> None:
