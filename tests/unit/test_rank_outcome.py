@@ -115,42 +115,16 @@ def test_samples_are_kept() -> None:
     ]
 
 
-def test_verification_is_told() -> None:
-    """Catches "every word" of a sample, or the other way round, and warnings without their figures."""
-    warned = [SimpleNamespace(id="noisy", observed=0.2, required=0.01)]
-    few, every = (
-        outcome(case("mpi", "unidirectional", TO), verified_every_sample=whole, warnings=warned)
-        for whole in (False, True)
-    )
-    assert few["verification"] != every["verification"]
-    assert "every" in every["verification"]
-    (warning,) = few["warnings"]
-    assert (warning["id"], warning["observed"], warning["required"]) == ("noisy", 0.2, 0.01)
-
-
-def test_corruption() -> None:
-    """Catches a wrong word that is measured as if it were right, and data that nobody looked at."""
+def test_corruption_is_of_all_ranks() -> None:
+    """Catches a wrong word on any rank that is measured as if it were right, and data that nobody looked at."""
     wrong = SimpleNamespace(
         ok=False, checked_bytes=65536, bad_count=3, first_offset_bytes=8, expected=10, got=11, guard_of=""
     )
-    flows = [SimpleNamespace(verification=wrong)]
-    found = outcome(case("mpi", "unidirectional", TO), flows=flows)
-    assert found["status"] == "corrupt"
-    assert found["reason"] == (
-        "0/cpu0>1/cpu0: 3 wrong words in 65536 bytes, the first at byte 8: expected 0x000000000000000a, got "
-        "0x000000000000000b"
-    )
-    assert found["corruption"] == {
-        "path": "0/cpu0>1/cpu0",
-        "first_offset_bytes": 8,
-        "expected": "0x000000000000000a",
-        "got": "0x000000000000000b",
-        "bad_words": 3,
-    }
-    for flows in ([], [SimpleNamespace(verification=None)]):
-        unseen = outcome(case("mpi", "unidirectional", TO), flows=flows, verified=False)
-        assert (unseen["status"], unseen["reason"]) == ("corrupt", "the data were not verified")
-        assert outcome(case("mpi", "unidirectional", TO), flows=flows)["status"] == "measured"
+    both = case("mpi", "bidirectional", TO, BACK)
+    found = outcome(both, flows=[SimpleNamespace(verification=wrong)])
+    assert found["status"] == "corrupt" and found["corruption"]["path"] == both.path
+    assert outcome(both, flows=[], verified=False)["status"] == "corrupt"
+    assert outcome(both, flows=[])["status"] == "measured"
 
 
 def test_when_each_rank_began_is_kept_by_its_number() -> None:

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from byteways.plan.case import PlannedCase
+from byteways.plan.case import Case, PlannedCase
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import BY_DEVICE
@@ -28,7 +29,6 @@ from byteways.run.conduct.library_memory_support import (
     TRIAL_LIMIT_S,
     TRIAL_S,
     LibraryMemorySupport,
-    failed_in_library,
 )
 from byteways.run.conduct.losses import GivenUp, Losses
 from byteways.run.conduct.oversubscription import Oversubscription
@@ -214,7 +214,7 @@ class Conductor:
             request = self._request(planned, budget_s, fresh=not first and self._round != planned.round)
             self._round = planned.round
             if self._device_messages.untried(planned.case):
-                self._try(worker, planned, request)
+                self._try(worker, planned.case, request)
                 if reason := self._device_messages.refusal(planned.case):
                     return self._skipped(planned, reason, LIBRARY_MEMORY)
                 worker = self._worker_for(planned)
@@ -272,33 +272,15 @@ class Conductor:
             record_without_values(planned, version, "skipped", reason, model, code=code, blame=blame)
         )
 
-    def _try(self, worker: WorkerProcess, planned: PlannedCase, request: CaseRequest) -> None:
-        """Finds out whether the library moves this memory. Ranks that die or hang are no loss of their
-        devices.
-        """
-        reason: str | None = None
-        try:
-            answer = worker.ask(
-                request.trial(TRIAL_S).to_json(), TRIAL_LIMIT_S, planned.case.devices_of_ranks
-            )
-            outcome = answer["outcome"]
-            in_library = failed_in_library(planned.case, outcome)
-            if answer.get("leaving") or in_library:
-                worker.kill()
-                self._worker = None
-            if outcome["status"] == "failed" and not in_library:
-                return  # for want of memory, for example: that says nothing of the library
-            reason = outcome["reason"]
-            said = outcome["status"] == "skipped"
-        except WorkerLost as loss:
+    def _try(self, worker: WorkerProcess, case: Case, request: CaseRequest) -> None:
+        """Finds out whether the library moves the memory of a case."""
+        message = request.trial(TRIAL_S).to_json()
+        of_mpi = INTERFACES[case.interface].between == "mpi"
+        library = worker.hello.get("mpi", {}).get("version", "MPI") if of_mpi else "the library"
+        ask = partial(worker.ask, message, TRIAL_LIMIT_S, case.devices_of_ranks)
+        if self._device_messages.try_out(case, ask, library):
             worker.kill()
             self._worker = None
-            reason, said = loss.reason, False
-        if reason and not said:
-            of_mpi = INTERFACES[planned.case.interface].between == "mpi"
-            library = worker.hello.get("mpi", {}).get("version", "MPI") if of_mpi else "the library"
-            reason = f"{library} does not move this memory: {reason}"
-        self._device_messages.tried(planned.case, reason)
 
     def _probe_choices(
         self, environment: Mapping[str, str], cases: list[dict[str, Any]], limit_s: float

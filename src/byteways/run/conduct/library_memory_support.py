@@ -4,13 +4,14 @@ that may die of it. MPI need not take memory of GPUs, nor NCCL and RCCL memory w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import is_managed
 from byteways.plan.reasons import LIBRARY_CALL
+from byteways.run.conduct.process import WorkerLost
 
 #: Sampling time of a trial in seconds.
 TRIAL_S = 0.02
@@ -47,9 +48,27 @@ class LibraryMemorySupport:
         library, _, memories, environment = own = _kind(case)
         return self._found.get((library, MESSAGE, memories, environment)) or self._found.get(own)
 
-    def tried(self, case: Case, reason: str | None) -> None:
-        """Records the result of a trial: why it failed; None if it moved the right bytes."""
-        self._found[_kind(case)] = reason
+    def try_out(self, case: Case, ask: Callable[[], Mapping[str, Any]], library: str) -> bool:
+        """Finds out whether the library moves the memory of a case.
+
+        Returns whether the ranks are to be ended, which is no loss of their devices.
+
+        Args:
+            ask: Measures for TRIAL_S and returns the worker's answer; raises WorkerLost.
+            library: Its name and version.
+        """
+        try:
+            answer = ask()
+        except WorkerLost as loss:
+            self._found[_kind(case)] = f"{library} does not move this memory: {loss.reason}"
+            return True
+        outcome = answer["outcome"]
+        in_library = failed_in_library(case, outcome)
+        if outcome["status"] != "failed" or in_library:  # want of memory, for example, says nothing of it
+            reason = outcome["reason"]
+            told = reason is None or outcome["status"] == "skipped"
+            self._found[_kind(case)] = reason if told else f"{library} does not move this memory: {reason}"
+        return in_library or bool(answer.get("leaving"))
 
 
 def needs_trial(case: Case) -> bool:

@@ -193,25 +193,17 @@ class HostsConductor:
 
     def _trial(self, case: _Case) -> str | None:
         """Returns why MPI does not move the memory of a case, which its first group tries; None: it does."""
-        template = case.template.case
-        if self._device_messages.untried(template):
-            first = list(case.groups)[:1]
+        template, first = case.template.case, list(case.groups)[:1]
+
+        def ask() -> dict[str, Any]:
             request = self._request(case, first, TRIAL_LIMIT_S, TRIAL_S)
-            reason: str | None
-            try:
-                answer = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S, self._devices(case, first))
-                outcome = answer["outcomes"][0]
-                if outcome is None:
-                    raise WorkerLost("the ranks of a trial did not answer")
-                if outcome["status"] == "failed":
-                    return None
-                reason = outcome["reason"]
-            except WorkerLost as loss:
-                self._job.kill()
-                reason = f"MPI does not move this memory: {loss.reason}"
-                self._device_messages.tried(template, reason)
-                return reason
-            self._device_messages.tried(template, reason)
+            answer = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S, self._devices(case, first))
+            if answer["outcomes"][0] is None:
+                raise WorkerLost("the ranks of a trial did not answer")
+            return {"outcome": answer["outcomes"][0]}
+
+        if self._device_messages.untried(template) and self._device_messages.try_out(template, ask, "MPI"):
+            self._job.kill()
         return self._device_messages.refusal(template)
 
     def _entry(

@@ -13,12 +13,8 @@ An outcome of null is of a group that did not answer in time: the ranks are of n
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import faulthandler
 import json
 import os
-import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -36,7 +32,7 @@ from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.shared.request import CaseRequest
 from byteways.run.work.answer import guarded, watched
-from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
+from byteways.run.work.worker import arguments_of, connected, die_with_parent, run_process
 
 if TYPE_CHECKING:
     from byteways._core import Communicator, Mpi
@@ -174,13 +170,10 @@ def _fields(device: Any) -> dict[str, Any]:
 
 def _connected(path: str) -> Channel | None:
     """Returns the connection to the conductor; None where it does not run."""
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.connect(path)
+        return connected(path)
     except OSError:
-        connection.close()
         return None
-    return Channel(connection)
 
 
 def _serve(path: str, per_host: int) -> None:
@@ -211,17 +204,11 @@ def _serve(path: str, per_host: int) -> None:
 
 def main() -> None:
     die_with_parent(os.getppid())
-    parser = argparse.ArgumentParser(description="Measures as one of several hosts for a byteways conductor.")
-    parser.add_argument("--socket", required=True, help="the conductor's socket")
-    parser.add_argument("--parent", help="the conductor's process id, which every worker is told")
+    parser = arguments_of("Measures as one of several hosts for a byteways conductor.")
     parser.add_argument("--ranks", required=True, type=int, help="how many the conductor asked for")
     parser.add_argument("--ranks-per-host", type=int, default=1, help="how many on each host")
     arguments = parser.parse_args()
-    offer_to_oom_killer()
-    faulthandler.enable()
-    with contextlib.suppress(ConnectionClosed):
-        _serve(arguments.socket, arguments.ranks_per_host)
-    os._exit(0)
+    run_process(lambda: _serve(arguments.socket, arguments.ranks_per_host))
 
 
 if __name__ == "__main__":

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import faulthandler
 import json
 import os
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +25,7 @@ from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.shared.rank_places import own_place
 from byteways.run.shared.request import CaseRequest
 from byteways.run.work.answer import WorkerAnswer, guarded, watched
-from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
+from byteways.run.work.worker import arguments_of, connected, die_with_parent, run_process
 
 if TYPE_CHECKING:
     from byteways._core import Communicator, Mpi, ProcessRanks
@@ -159,26 +157,13 @@ def wrong_with(facts: dict[str, Any], wanted: int) -> str | None:
     return None
 
 
-def _connect(path: str) -> Channel:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(path)
-    return Channel(connection)
-
-
 def main() -> None:
     die_with_parent(os.getppid())
-    parser = argparse.ArgumentParser(description="Measures as one rank of several for a byteways conductor.")
-    parser.add_argument("--socket", required=True, help="the conductor's socket")
-    parser.add_argument("--parent", help="the conductor's process id, which every worker is told")
+    parser = arguments_of("Measures as one rank of several for a byteways conductor.")
     parser.add_argument("--ranks", required=True, type=int, help="how many the conductor asked for")
     parser.add_argument("--rank", type=int, default=0, help="of a process without MPI: its number")
     parser.add_argument("--folder", help="of a process without MPI: where it meets the others")
-    arguments = parser.parse_args()
-    offer_to_oom_killer()
-    faulthandler.enable()
-    with contextlib.suppress(ConnectionClosed):
-        _serve(arguments)
-    os._exit(0)
+    run_process(partial(_serve, parser.parse_args()))
 
 
 def _serve(arguments: argparse.Namespace) -> None:
@@ -190,10 +175,10 @@ def _serve(arguments: argparse.Namespace) -> None:
     except _core.Error as error:
         # The rank is unknown here: the conductor uses the first message it receives.
         with contextlib.suppress(OSError):
-            _connect(path).send({"did": "hello", "pid": os.getpid(), "error": str(error)})
+            connected(path).send({"did": "hello", "pid": os.getpid(), "error": str(error)})
         return
     facts = facts_of(job)
-    channel = _connect(path) if job.world.rank == 0 and Path(path).exists() else None
+    channel = connected(path) if job.world.rank == 0 and Path(path).exists() else None
     wrong = wrong_with(facts, wanted)
     if channel is not None:
         channel.send({"did": "hello", "pid": os.getpid(), **({"error": wrong} if wrong else {}), **facts})

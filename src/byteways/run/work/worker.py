@@ -16,9 +16,9 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed
@@ -177,22 +177,42 @@ def refused(error: Exception) -> dict[str, str]:
     return {"error": f"{type(error).__name__}: {error}", **lacks}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Measures for a byteways conductor.")
+def arguments_of(description: str) -> argparse.ArgumentParser:
+    """Returns a parser of what every worker is told."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--socket", required=True, help="the conductor's socket")
     parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
+    return parser
+
+
+def connected(path: str) -> Channel:
+    """Connects to the conductor. Raises OSError."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        raise
+    return Channel(connection)
+
+
+def run_process(serve: Callable[[], None]) -> NoReturn:
+    """Serves until the conductor is gone, and ends this process."""
+    offer_to_oom_killer()
+    faulthandler.enable()  # a crash leaves its Python frames in the worker's log
+    with contextlib.suppress(ConnectionClosed):
+        serve()
+    # Freeing gigabytes of pinned memory buffer by buffer takes seconds; the kernel does it at once.
+    os._exit(0)
+
+
+def main() -> None:
+    parser = arguments_of("Measures for a byteways conductor.")
     parser.add_argument("--machine", help="file with the machine model to simulate", type=Path)
     parser.add_argument("--kind", help="what to measure with", choices=WORKER_KINDS, default="native")
     arguments = parser.parse_args()
     machine = arguments.machine.read_text(encoding="utf-8") if arguments.machine else ""
-    offer_to_oom_killer()
-    faulthandler.enable()  # a crash leaves its Python frames in the worker's log
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(arguments.socket)
-    with contextlib.suppress(ConnectionClosed):
-        Worker(Channel(connection), machine, arguments.kind).serve()
-    # Freeing gigabytes of pinned memory buffer by buffer takes seconds; the kernel does it at once.
-    os._exit(0)
+    run_process(lambda: Worker(connected(arguments.socket), machine, arguments.kind).serve())
 
 
 def expected_parent(arguments: list[str]) -> int:
