@@ -116,7 +116,7 @@ def test_samples_are_kept() -> None:
 
 
 def test_corruption_is_of_all_ranks() -> None:
-    """Catches a wrong word on any rank that is measured as if it were right, and data that nobody looked at."""
+    """Catches a wrong word on any rank that is measured as if it were right, and data not looked at."""
     wrong = SimpleNamespace(
         ok=False, checked_bytes=65536, bad_count=3, first_offset_bytes=8, expected=10, got=11, guard_of=""
     )

@@ -102,21 +102,6 @@ def test_an_exporter_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     made.close()
 
 
-@pytest.mark.parametrize(
-    ("cache", "told"), [(None, ""), ("/cache", "/cache")], ids=["without a cache", "with a cache"]
-)
-def test_the_exporter_opens_what_a_worker_does(
-    cache: str | None, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Catches kernels compiled again by each exporting process."""
-    opened: list[Any] = []
-    core: Any = SimpleNamespace(Session=lambda **how: opened.append(how))
-    monkeypatch.setattr("byteways.settings.kernel_cache", lambda: cache)
-    monkeypatch.setattr("byteways.run.shared.library_paths.library_directories", lambda: ["/lib"])
-    exporter._opened(core)
-    assert opened == [{"library_directories": ["/lib"], "kernel_cache": told}]
-
-
 def test_a_connection_that_breaks() -> None:
     """Catches a traceback of the conductor because its worker died while it was asked."""
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.warnings import Warning
 from byteways.run.shared.protocol import ConnectionClosed, Unavailable
@@ -198,12 +197,12 @@ def test_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a machine that is asked for twice, and an error of the driver that ends the worker."""
     monkeypatch.setattr(capabilities, "describe", lambda *told: {"told": told})
     answers, measurer, host = ask(monkeypatch, MEASURED, {"do": "probe"}, {"do": "probe"}, MEASURE)
-    assert answers[0] == {"did": "probe", "told": (_core, "session", "devices", 7, None, None)} == answers[1]
+    assert answers[0] == {"did": "probe", "told": ("session", "devices", 7, None, None)} == answers[1]
     assert measurer.did == ["open", "restart 9"] and host.did == ["begin", "end"]
     assert answers[-1] == {"did": "lost"}
 
     (ruined,), measurer, _ = ask(monkeypatch, {"status": "ruined"}, {"do": "probe"}, MEASURE)
-    assert ruined == {"did": "probe", "told": (_core, "session", "devices", 7, None, None), "leaving": True}
+    assert ruined == {"did": "probe", "told": ("session", "devices", 7, None, None), "leaving": True}
     assert measurer.did == ["open"]
 
     def fail(*_: Any) -> None:
@@ -221,7 +220,7 @@ def test_devices_are_listed_before_a_probe_of_some(monkeypatch: pytest.MonkeyPat
     some = {"do": "probe", "launcher": "mpirun -q", "gpus": ["gpu1"]}
     answers, _, _ = ask(monkeypatch, MEASURED, {"do": "devices"}, some, MEASURE)
     assert answers[0] == {"did": "devices", "devices": {"gpu0": {"of": "devices"}}}
-    assert answers[1]["told"] == (_core, "session", "devices", 7, "mpirun -q", ["gpu1"])
+    assert answers[1]["told"] == ("session", "devices", 7, "mpirun -q", ["gpu1"])
 
     def fail(session: object) -> object:
         raise RuntimeError("lost")

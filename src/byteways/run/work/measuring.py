@@ -64,8 +64,8 @@ class NativeMeasurer(SessionMeasurer):
         self._first_gpus = _first_gpus(devices)
         self._exporter: Exports = Exporter()
         if simulator:
-            self._exporter = SimulatedExporter(_core, lambda: self.session, (simulator, machine))
-        self._arena = BufferPool(_core, session, self._memory, self._first_gpus, self._exporter)
+            self._exporter = SimulatedExporter(lambda: self.session, (simulator, machine))
+        self._arena = BufferPool(session, self._memory, self._first_gpus, self._exporter)
         addresses = {device.name: device.pci_address for device in devices if not self._on_host[device.name]}
         #: Searched once: a simulated machine is opened for every case.
         self._libraries = library_directories() if simulator else []
@@ -106,7 +106,7 @@ class NativeMeasurer(SessionMeasurer):
             gc.collect()  # an exception's traceback may hold buffers in a cycle
             _core.restart_machine(self._simulator, self._machine, key)
         self.session = open_session(self._simulator, self._machine, self._libraries)
-        self._arena = BufferPool(_core, self.session, self._memory, self._first_gpus, self._exporter)
+        self._arena = BufferPool(self.session, self._memory, self._first_gpus, self._exporter)
 
     def measure(self, request: CaseRequest) -> WorkerAnswer:
         case = request.case

@@ -71,7 +71,7 @@ class MeasurerOfRanks(SessionMeasurer):
         self._simulator = simulator
         self._xccl: Xccl | None = None
         self._gpus = {device.name: device.uuid for device in session.devices if device.runtime != "host"}
-        self._arena = BufferPool(_core, session, self._memory, xccl=self._allocate)
+        self._arena = BufferPool(session, self._memory, xccl=self._allocate)
         self._met: set[tuple[str, Hashable, str]] = set()  # whose first case of a kind has been measured
 
     def release(self) -> None:
@@ -212,7 +212,7 @@ class RankMeasurer(MeasurerOfRanks):
         self._groups: dict[tuple[int, ...], Communicator | ProcessRanks | ThreadRanks | None] = {}
         self._vendors: dict[tuple[tuple[int, str], ...], XcclCommunicator] = {}  # by ranks and their GPUs
         self._peers: dict[tuple[tuple[int, str], ...], PeerCommunicator] = {}
-        self._gpu_setup = None if mpi is None or simulator else MpiGpuSetup(_core, session, mpi.world)
+        self._gpu_setup = None if mpi is None or simulator else MpiGpuSetup(session, mpi.world)
 
     @classmethod
     def open(

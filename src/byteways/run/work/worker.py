@@ -108,10 +108,8 @@ class Worker:
         from byteways.run.work.capabilities import describe
 
         try:
-            from byteways import _core
-
             measurer = self._open()
-            found = describe(_core, measurer.session, measurer.devices, measurer.host_bytes, launcher, gpus)
+            found = describe(measurer.session, measurer.devices, measurer.host_bytes, launcher, gpus)
             # What proves peer access may ruin a GPU of this process: a new worker measures the others.
             leaving = {"leaving": True} if measurer.broken() else {}
             return {"did": "probe", **found, **leaving}
