@@ -153,10 +153,10 @@ def ranks(channel: Any) -> tuple[RankWorker, Any]:
 def test_ranks_end_when_their_conductor_is_gone() -> None:
     """Catches ranks that wait for ever, each on a core of its own."""
 
-    def receive() -> Any:
+    def receive_line() -> Any:
         raise ConnectionClosed
 
-    made, world = ranks(SimpleNamespace(receive=receive))
+    made, world = ranks(SimpleNamespace(receive_line=receive_line))
     made.serve()
     assert world.said == [(json.dumps({"do": "stop"}).encode(), 0), (b"finalized", -1)]
 
@@ -168,9 +168,9 @@ def test_an_error_of_one_rank_is_told_by_its_number(monkeypatch: pytest.MonkeyPa
     )
     ends = (Buffer("cpu0", "pageable", rank=rank) for rank in (2, 1))
     case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8)
-    requests = iter([asked(case).to_json(), {"do": "stop"}])
+    lines = iter(json.dumps(one).encode() for one in (asked(case).to_json(), {"do": "stop"}))
     sent: list[Any] = []
-    made, world = ranks(SimpleNamespace(receive=lambda: next(requests), send=sent.append))
+    made, world = ranks(SimpleNamespace(receive_line=lambda: next(lines), send=sent.append))
     made.serve()
     outcome = {"status": "failed", "reason": "rank 3: KeyError: 'gpu9'", "reason_code": "worker-error"}
     outcome |= {"blame": {"rank": 3}}  # type: ignore[dict-item]

@@ -102,7 +102,7 @@ class HostWorker:
         text = b""
         if self._channel is not None:
             try:
-                text = json.dumps(self._channel.receive()).encode()
+                text = self._channel.receive_line()
             except ConnectionClosed:  # the conductor is gone
                 text = json.dumps(STOP_HOSTS).encode()
         told = self._core.patient_broadcast(self._mpi.world, text, self._speaker)

@@ -61,6 +61,11 @@ class Channel:
             ValueError: The message is not JSON.
             RecursionError: The message is nested too deeply.
         """
+        message: dict[str, Any] = json.loads(self.receive_line(timeout_s))
+        return message
+
+    def receive_line(self, timeout_s: float | None = None) -> bytes:
+        """Returns the next message as it was sent, see receive()."""
         self._connection.settimeout(timeout_s)
         while b"\n" not in self._unread:
             try:
@@ -73,8 +78,7 @@ class Channel:
                 raise ConnectionClosed("end of stream")
             self._unread += received
         line, self._unread = self._unread.split(b"\n", 1)
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return line
 
     def fileno(self) -> int:
         return self._connection.fileno()

@@ -106,17 +106,20 @@ class RankWorker:
         text = b""
         if self._channel is not None:
             try:
-                text = json.dumps(self._channel.receive()).encode()
+                text = self._channel.receive_line()
             except ConnectionClosed:  # the conductor is gone
                 text = json.dumps(STOP).encode()
         request: dict[str, Any] = json.loads(self._world.broadcast(text, 0))
         return request
 
     def _shared(self, request: CaseRequest) -> WorkerAnswer:
-        """Returns the answer of a participating rank: rank 0, which answers, may not participate."""
+        """Returns the answer of a participating rank: rank 0, which speaks for all, may not participate."""
         # An error is of this rank only: the others learn of it through the team.
         own = guarded(lambda: self._opened().measure(request), self._world.rank)
-        told = self._world.broadcast(json.dumps(own.outcome).encode(), min(request.case.ranks))
+        first = min(request.case.ranks)
+        if first == 0:
+            return own
+        told = self._world.broadcast(json.dumps(own.outcome).encode(), first)
         return WorkerAnswer(json.loads(told))
 
     def _opened(self) -> RankMeasurer:
