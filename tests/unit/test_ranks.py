@@ -340,21 +340,6 @@ def test_a_stopped_rank_is_named() -> None:
         child.wait()
 
 
-@pytest.mark.parametrize(
-    "printed",
-    [
-        "mpiexec noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
-        "=   PID 22 RUNNING AT vm\n=   EXIT CODE: 9",
-    ],
-    ids=["Open MPI", "MPICH"],
-)
-def test_the_rank_that_ended_first_is_named(printed: str) -> None:
-    """Catches a lost rank that only the log names."""
-    ranks = [{"host": "far", "pid": pid} for pid in (11, 22, 33)]
-    assert str(blamed(ranks, lambda pid: "S", printed)) == "; rank 1 (process 22 on far) ended first"
-    assert not blamed(ranks, lambda pid: "S", "nothing of note")
-
-
 def test_the_command_has_the_number_of_ranks() -> None:
     """Catches a launcher that starts another number of ranks than asked for."""
     launcher = Launcher("given", ("mpiexec", "-n", "{ranks}"))
