@@ -11,20 +11,6 @@
 namespace byteways {
 namespace {
 
-void take_series(Measurement& m, const Evidence& found) {
-  found.series.settle();
-  m.samples_ns = found.series.times_ns();
-  for (const Sample& sample : found.series.counted()) {
-    m.times.push_back(sample.times);
-    if (found.window != nullptr) m.traces.push_back(sample.traces);
-  }
-  for (const Sample& sample : found.series.discarded())
-    m.discarded.push_back({sample.discard, sample.time_ns});
-  m.submit_ns = middle_of(m.times, &Times::submit_ns);
-  m.host_ns = middle_of(m.times, &Times::host_ns);
-  m.time_ns = summarize(m.samples_ns, found.resolution_ns);
-}
-
 // Medians of noisy single flows do not add up to the median of their sum: each flow gets its fraction of
 // the reported sum.
 void share_sum(Measurement& m, const Evidence& found) {
@@ -83,8 +69,20 @@ void add_warnings(Measurement& m, const Evidence& found) {
 
 }  // namespace
 
+void take_series(Measurement& m, Series& series, double resolution_ns) {
+  series.settle();
+  m.samples_ns = series.times_ns();
+  for (const Sample& sample : series.counted()) m.times.push_back(sample.times);
+  for (const Sample& sample : series.discarded()) m.discarded.push_back({sample.discard, sample.time_ns});
+  m.submit_ns = middle_of(m.times, &Times::submit_ns);
+  m.host_ns = middle_of(m.times, &Times::host_ns);
+  m.time_ns = summarize(m.samples_ns, resolution_ns);
+}
+
 void conclude(Measurement& m, const Evidence& found) {
-  take_series(m, found);
+  take_series(m, found.series, found.resolution_ns);
+  if (found.window != nullptr)
+    for (const Sample& sample : found.series.counted()) m.traces.push_back(sample.traces);
   m.batch = found.sampler.batch();
   m.slope = found.sampler.slope();
   m.gated = found.sampler.gated();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "timing/batch_rules.hpp"
+#include "timing/conclusion.hpp"
 #include "timing/doubts.hpp"
 
 namespace byteways {
@@ -92,7 +93,6 @@ Measurement measure_calls(const TimedCalls& calls, const MeasureOptions& options
   if (found.ok) {
     sample_all(sampler, series, options);
     found = calls.check();
-    series.settle();
   }
   Measurement m;
   m.timed_by = "device-events";
@@ -103,10 +103,8 @@ Measurement measure_calls(const TimedCalls& calls, const MeasureOptions& options
   m.verified = found.ok;
   m.flows.resize(1);
   m.flows[0].verification = found;
-  m.samples_ns = series.times_ns();
-  if (m.samples_ns.empty()) return m;  // corrupt before the first sample
-  for (const Sample& each : series.discarded()) m.discarded.push_back({each.discard, each.time_ns});
-  m.time_ns = summarize(m.samples_ns, sampler.resolution_ns());
+  if (series.taken() == 0) return m;  // corrupt before the first sample
+  take_series(m, series, sampler.resolution_ns());
   doubt_series(m, series, options, sampler.resolution_ns(), false);
   if (options.gate && !m.gated) m.warnings.push_back({"ungated", 0, 1, "1"});
   return m;

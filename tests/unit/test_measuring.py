@@ -60,36 +60,42 @@ class Others:
         return dict(before)
 
 
+def finished(
+    monkeypatch: pytest.MonkeyPatch, health: dict[str, Any], status: str = "measured", users: Any = None
+) -> tuple[Any, dict[str, Any]]:
+    """A measurer that has measured 15 operations with these changes of health, and what was compared."""
+    told: dict[str, Any] = {}
+
+    def compare(case: Any, before: Any, after: Any, operations: int, users: Any) -> Any:
+        told.update(before=before, after=after, operations=operations, users=users)
+        return SimpleNamespace(health=health, warnings=[], link_bytes=health)
+
+    readings = iter(("old", "new"))
+    fake: Any = object.__new__(NativeMeasurer)
+    fake._health = SimpleNamespace(read=lambda *_, **__: next(readings), compare=compare)
+    fake._users, fake._twins, fake._cpu_domain = users, {}, {}
+    fake._options = fake._crowded = lambda *_: None
+    fake._measured = lambda *_: (SimpleNamespace(samples_ns=[1.0, 2.0, 3.0], batch=5), [])
+    fake._energy = lambda *_: "joules"
+    monkeypatch.setattr(measuring, "outcome_of", lambda *_: {"status": status, "warnings": []})
+    for name in ("misplaced", "on_other_pages"):
+        monkeypatch.setattr(measuring, name, lambda *_: [])
+    return fake, told
+
+
 @pytest.mark.parametrize(("memory", "is_asked"), [("device", True), ("ipc", False)])
 @pytest.mark.parametrize("watched", [True, False])
 def test_our_exporter_is_no_other_user(
     memory: str, is_asked: bool, watched: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches a warning that our own exporting process shares the GPU, and none of others."""
-    told: dict[str, Any] = {}
-
-    def compare(case: Any, before: Any, after: Any, operations: int, users: Any) -> Any:
-        told.update(before=before, after=after, operations=operations, users=users)
-        return SimpleNamespace(health={"gpu0": "h"}, warnings=[], link_bytes={"gpu0": 1})
-
-    readings = iter(("old", "new"))
-    measurement = SimpleNamespace(samples_ns=[1.0, 2.0, 3.0], batch=5)
-    measurer, others = object.__new__(NativeMeasurer), Others()
-    measurer._health = SimpleNamespace(read=lambda *_, **__: next(readings), compare=compare)  # type: ignore
-    measurer._users = others if watched else None  # type: ignore[assignment]
-    measurer._twins, measurer._cpu_domain, measurer._host = {}, {}, None  # type: ignore
-    measurer._options = lambda *_: None  # type: ignore
-    measurer._crowded = lambda _: None  # type: ignore
-    measurer._measured = lambda *_: (measurement, [])  # type: ignore
-    monkeypatch.setattr(measuring, "outcome_of", lambda *_: {"status": "measured", "warnings": []})
-    monkeypatch.setattr(measuring, "misplaced", lambda *_: [])
-    monkeypatch.setattr(measuring, "on_other_pages", lambda *_: [])
+    others = Others()
+    measurer, told = finished(monkeypatch, {"gpu0": "h"}, users=others if watched else None)
     flow = Flow(Buffer("gpu1", memory), Buffer("gpu0", "device"), "gpu0")
-    outcome = measurer._outcome(asked(Case("copy", "unidirectional", (flow,), 4096)))
+    measurer._outcome(asked(Case("copy", "unidirectional", (flow,), 4096)))
     users = {"gpu1": "use", "gpu0": "use"} if is_asked and watched else {}
     assert told == {"before": "old", "after": "new", "operations": 15, "users": users}
     assert others.asked == ([["gpu1", "gpu0"], users] if users else [{}] * watched)
-    assert (outcome["health"], outcome["link_bytes"]) == ({"gpu0": "h"}, {"gpu0": 1})
 
 
 @pytest.mark.parametrize("pattern", ["unidirectional", "interference"])
@@ -139,23 +145,8 @@ def test_what_is_added_to_an_outcome(
     energy: bool, status: str, noticed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches energy of what was not asked for or is corrupt, and empty fields of health."""
-    monkeypatch.setattr(
-        "byteways.run.work.measuring.outcome_of", lambda *_: {"status": status, "warnings": []}
-    )
-    monkeypatch.setattr("byteways.run.work.measuring.misplaced", lambda *_: [])
-    monkeypatch.setattr("byteways.run.work.measuring.on_other_pages", lambda *_: [])
     told = {"gpu0": {"ecc": 1}} if noticed else {}
-    measurer = object.__new__(NativeMeasurer)
-    fake: Any = measurer
-    fake._options = fake._crowded = lambda *_: None
-    fake._health = SimpleNamespace(
-        read=lambda *_, **__: {},
-        compare=lambda *_: SimpleNamespace(warnings=[], health=told, link_bytes=told),
-    )
-    fake._users = None
-    fake._measured = lambda *_: (SimpleNamespace(samples_ns=[1.0], batch=1), [])
-    fake._twins, fake._cpu_domain = {}, {}
-    fake._energy = lambda *_: "joules"
+    measurer, _ = finished(monkeypatch, told, status)
     one = case()
     wanted = Case(one.interface, one.pattern, one.flows, one.size_bytes, options={"energy": energy})
     found = measurer._outcome(asked(wanted))

@@ -140,13 +140,13 @@ class HostWorker:
 
     def _opened(self) -> HostMeasurer:
         if self._measurer is None:
+            from byteways.run.work.capabilities import list_devices
             from byteways.topology.discovery import discover
 
             here = self._mpi.world.rank
             shared = on_kernel(self._ranks, here)
             measurer = HostMeasurer.open(self._mpi.world, self._mpi, ranks_here=len(shared))
-            devices = {device.name: _fields(device) for device in measurer.devices}
-            measurer.topology = discover(devices)
+            measurer.topology = discover(list_devices(measurer.devices))
             measurer.shared_ranks = len(shared)
             own = layout(measurer.topology, self._per_host)[number_on_host(self._ranks, here)]
             measurer.cores = cores_of_rank(self._ranks, here, self._per_host, own.cores)
@@ -157,15 +157,6 @@ class HostWorker:
 
 def _case_of(case: Case, group: Sequence[int], hosts: Sequence[str]) -> Case:
     return of_group(case, list(dict.fromkeys(hosts[rank] for rank in group)))
-
-
-def _fields(device: Any) -> dict[str, Any]:
-    """Returns the fields of `_core.Device` that discovery reads."""
-    names = (
-        *("runtime", "runtime_version", "model", "architecture", "uuid", "pci_address", "numa_domain"),
-        *("memory_bytes", "memory_bytes_per_s", "multiprocessors", "last_level_cache_bytes"),
-    )
-    return {name: getattr(device, name) for name in names if hasattr(device, name)}
 
 
 def _connected(path: str) -> Channel | None:

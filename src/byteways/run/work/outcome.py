@@ -16,14 +16,13 @@ from byteways.plan.legality import PLACED_BY_TOUCH
 from byteways.record import warnings
 from byteways.record.stragglers import LATE_NS, LATE_SHARE, NO_CPU, stragglers
 from byteways.record.warnings import Warning
-from byteways.run.work.evidence import evidence_of
 from byteways.run.work.failures import refuted
 from byteways.run.work.figures import figures_of, rounded
 from byteways.run.work.residency import about_pages
 from byteways.units import short_time
 
 if TYPE_CHECKING:
-    from byteways._core import Buffer, Measurement, Verification
+    from byteways._core import Buffer, EvidenceFields, Measurement, Verification
 
     #: The buffers of each flow; None: this rank has none at that end.
     Held = Sequence[tuple[Buffer | None, ...]]
@@ -75,7 +74,7 @@ def outcome_of(
         "samples_ns": [rounded(sample) for sample in measurement.samples_ns],
         "engine": measurement.engine,
         "engine_evidence": measurement.engine_evidence,
-        "evidence": evidence_of(measurement.evidence),
+        "evidence": _evidence(measurement.evidence),
         "verified": measurement.verified,
         "verification": EVERY_WORD if measurement.verified_every_sample else SOME_WORDS,
         "distinct_bytes": {
@@ -167,6 +166,19 @@ _FIGURES = (
 
 def without_figures(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in _FIGURES}
+
+
+def _evidence(noted: EvidenceFields) -> dict[str, Any] | None:
+    """Returns the fields of record.evidence.EvidenceFields; None if none applies."""
+    fields: dict[str, Any] = {}
+    if noted.window_messages:
+        fields["window"] = noted.window_messages
+    if noted.library:
+        fields |= {"library": noted.library, "library_version": noted.library_version}
+    if noted.fallback.from_:
+        fallback = noted.fallback
+        fields["fallback"] = {"asked": fallback.from_, "used": fallback.to, "reason": fallback.reason}
+    return fields or None
 
 
 def _seen(values: list[float]) -> list[float]:
