@@ -9,7 +9,6 @@
 #include <set>
 
 #include "core/cpus.hpp"
-#include "timing/batch_rules.hpp"
 #include "timing/checked_data.hpp"
 #include "timing/conclusion.hpp"
 #include "timing/dependence.hpp"

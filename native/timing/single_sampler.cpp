@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "timing/batch_rules.hpp"
 #include "timing/measure.hpp"
 
 namespace byteways {
@@ -245,7 +244,7 @@ void SingleSampler::warm_up() {
   choose_batch();
   if (gate_slows()) gated_ = false;
   const Nanoseconds until =
-      session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
+      session_->clock().now() + static_cast<Nanoseconds>(kBatchWarmUpShare * options_->budget_s * 1e9);
   const auto time_is_left = [&] {
     return team_->agree_all("time left to warm up", session_->clock().now() < until);
   };

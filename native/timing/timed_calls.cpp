@@ -5,9 +5,9 @@
 #include <chrono>
 #include <string>
 
-#include "timing/batch_rules.hpp"
 #include "timing/conclusion.hpp"
 #include "timing/doubts.hpp"
+#include "timing/sampler.hpp"
 
 namespace byteways {
 namespace {
@@ -84,7 +84,7 @@ void sample_all(CallSampler& sampler, Series& series, const MeasureOptions& opti
 
 Measurement measure_calls(const TimedCalls& calls, const MeasureOptions& options) {
   require_sensible(options);
-  const auto part = std::chrono::duration<double>(kWarmUpShare * options.budget_s);
+  const auto part = std::chrono::duration<double>(kBatchWarmUpShare * options.budget_s);
   CallSampler sampler(calls, options);
   sampler.warm_up(Steady::now() + std::chrono::duration_cast<Steady::duration>(part));
   Verification found = calls.check();
