@@ -3,8 +3,8 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -255,13 +255,6 @@ void bind_session(nb::module_& m) {
   m.def("join_machine", &join_machine, "simulator"_a, "machine"_a, "rank"_a, "size"_a,
         nb::call_guard<nb::gil_scoped_release>());
   m.def("act_as_other_process", &act_as_other_process, "simulator"_a, "machine"_a, "other"_a);
-  nb::class_<MachineAtFault>(m, "MachineAtFault")
-      .def_prop_ro("rank",
-                   [](const MachineAtFault& f) { return f.rank < 0 ? std::nullopt : std::optional(f.rank); })
-      .def_prop_ro(
-          "device",
-          [](const MachineAtFault& f) { return f.gpu < 0 ? std::string() : "gpu" + std::to_string(f.gpu); })
-      .def_ro("library", &MachineAtFault::library);
   m.def("machine_at_fault", &at_fault, "simulator"_a, "machine"_a);
   m.def("leave_machine", &leave_machine, "simulator"_a, "machine"_a,
         nb::call_guard<nb::gil_scoped_release>());

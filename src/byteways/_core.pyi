@@ -545,13 +545,10 @@ def act_as_other_process(simulator: str, machine: str, other: bool) -> None:
     or as this one again.
     """
 
-class MachineAtFault:
-    rank: int | None  # that others wait for and that does not come
-    device: str  # that has failed; empty: none
-    library: bool  # NCCL or RCCL refused a call of some rank
-
-def machine_at_fault(simulator: str, machine: str) -> MachineAtFault:
-    """What the last deadlock of the ranks of a simulated machine is the fault of."""
+def machine_at_fault(simulator: str, machine: str) -> tuple[int, int, bool]:
+    """What the last deadlock of the ranks is the fault of: number of a rank and of a GPU (-1: none), and
+    whether NCCL or RCCL refused a call.
+    """
 
 def leave_machine(simulator: str, machine: str) -> None:
     """Ends what join_machine() began."""

@@ -189,7 +189,7 @@ def test_an_error_of_a_simulated_rank(monkeypatch: pytest.MonkeyPatch) -> None:
         restart_machine=lambda *told: did.append(f"restart {told[-1]}"),
         join_machine=join,
         leave_machine=lambda *_: did.append("leave"),
-        machine_at_fault=lambda *_: (1, None),
+        machine_at_fault=lambda *_: (1, -1, False),
     )
     monkeypatch.setattr(simulated_ranks, "_core", core)
     made = simulated_ranks.SimulatedRanks("library", "sheet")

@@ -385,13 +385,11 @@ void act_as_other_process(const std::string& simulator, const std::string& sheet
   simulated::open_machine(simulator, sheet, report)->act_as_other_process(other ? 1 : 0);
 }
 
-MachineAtFault at_fault(const std::string& simulator, const std::string& sheet) {
+std::tuple<int, int, bool> at_fault(const std::string& simulator, const std::string& sheet) {
   LibraryReport report;
-  MachineAtFault found;
-  int library = 0;
-  simulated::open_machine(simulator, sheet, report)->at_fault(&found.rank, &found.gpu, &library);
-  found.library = library != 0;
-  return found;
+  int rank = -1, gpu = -1, library = 0;
+  simulated::open_machine(simulator, sheet, report)->at_fault(&rank, &gpu, &library);
+  return {rank, gpu, library != 0};
 }
 
 void leave_machine(const std::string& simulator, const std::string& sheet) {

@@ -104,11 +104,11 @@ class SimulatedRanks:
 
     def _with_culprit(self, outcome: Outcome) -> Outcome:
         """Adds the rank or GPU that a deadlock is the fault of, which only the machine knows."""
-        found = _core.machine_at_fault(*self._machine)
-        known = {"rank": found.rank, "device": found.device or None}
-        blame = {**outcome.get("blame", {}), **{name: one for name, one in known.items() if one is not None}}
-        library = {"reason_fields": {"call": LIBRARY_CALL}} if found.library else {}
-        return {**outcome, **({"blame": blame} if blame else {}), **library}
+        rank, gpu, library = _core.machine_at_fault(*self._machine)
+        found = {"rank": rank} if rank >= 0 else {"device": f"gpu{gpu}"} if gpu >= 0 else {}
+        blame = {**outcome.get("blame", {}), **found}
+        fields = {"reason_fields": {"call": LIBRARY_CALL}} if library else {}
+        return {**outcome, **({"blame": blame} if blame else {}), **fields}
 
     def _play_all(self, request: CaseRequest, kept: list[MeasurerOfRanks | Mpi]) -> WorkerAnswer:
         measurer = SingleThreadMeasurer.open(*self._machine)
