@@ -18,6 +18,7 @@ from itertools import islice
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import APPLICATIONS
 from byteways.run.shared.mpi_library import open_mpi
+from byteways.run.shared.request import CaseRequest
 from byteways.run.work.rank_measuring import RankMeasurer
 from particle_trips import TRIPS
 
@@ -51,17 +52,8 @@ def case_of(kind: str, size: int, batch: int) -> Case:
 
 def ours(measurer: RankMeasurer, case: Case, cores: list[int], seconds: float, key: int, best: bool) -> float:
     """Nanoseconds of an operation of byteways."""
-    outcome = measurer.measure(
-        {
-            "case": case.identity(),
-            "budget_s": seconds,
-            "precision": 0.002,
-            "key": key,
-            "cores": [[core] for core in cores],
-            "ranks": case.ranks,
-            "fresh": True,
-        }
-    )
+    each = tuple((core,) for core in cores)
+    outcome, _ = measurer.measure(CaseRequest(case, seconds, 0.002, 1, key, fresh=True, cores=each))
     if outcome["status"] != "measured" or not outcome["verified"]:
         raise RuntimeError(f"{case.interface}: {outcome.get('reason')}")
     return float((min if best else statistics.median)(outcome["samples_ns"]))

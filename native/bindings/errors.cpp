@@ -1,4 +1,4 @@
-// Converts native exceptions to Python exceptions with the same fields: call, code, text, device.
+// Converts native exceptions to Python exceptions with the same fields: call, code, text, device, rank.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -21,6 +21,7 @@ void raise(nb::handle type, const Error& error) {
   exception.attr("code") = error.code();
   exception.attr("text") = error.text();
   exception.attr("device") = error.device();
+  exception.attr("rank") = error.rank() < 0 ? nb::none() : nb::object(nb::int_(error.rank()));
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -254,6 +255,7 @@ void bind_session(nb::module_& m) {
   m.def("join_machine", &join_machine, "simulator"_a, "machine"_a, "rank"_a, "size"_a,
         nb::call_guard<nb::gil_scoped_release>());
   m.def("act_as_other_process", &act_as_other_process, "simulator"_a, "machine"_a, "other"_a);
+  m.def("machine_at_fault", &at_fault, "simulator"_a, "machine"_a);
   m.def("leave_machine", &leave_machine, "simulator"_a, "machine"_a,
         nb::call_guard<nb::gil_scoped_release>());
 }

@@ -36,7 +36,8 @@ void bind_vote(nb::module_& m) {
       .def_rw("kind", &Vote::kind)
       .def_rw("call", &Vote::call)
       .def_rw("code", &Vote::code)
-      .def_rw("device", &Vote::device);
+      .def_rw("device", &Vote::device)
+      .def_rw("rank", &Vote::rank);
 }
 
 }  // namespace

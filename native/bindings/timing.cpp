@@ -1,5 +1,6 @@
 // Bindings of flows, options and measurements, and of statistics for tests and for reading runs.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -12,6 +13,7 @@
 #include "bindings/bindings.hpp"
 #include "interfaces/direct/communicator.hpp"
 #include "timing/measure.hpp"
+#include "timing/timed_calls.hpp"
 #include "timing/window.hpp"
 
 namespace nb = nanobind;
@@ -156,6 +158,19 @@ void bind_results(nb::module_& m) {
       .def_ro("required", &Warning::required)
       .def_ro("unit", &Warning::unit);
   nb::class_<Verification>(m, "Verification")
+      .def(
+          "__init__",
+          [](Verification* self, std::uint64_t checked_bytes, std::uint64_t bad_count,
+             std::uint64_t first_offset_bytes, std::uint64_t expected, std::uint64_t got) {
+            new (self) Verification();
+            self->ok = bad_count == 0;
+            self->checked_bytes = checked_bytes;
+            self->bad_count = bad_count;
+            self->first_offset_bytes = first_offset_bytes;
+            self->expected = expected;
+            self->got = got;
+          },
+          "checked_bytes"_a, "bad_count"_a = 0, "first_offset_bytes"_a = 0, "expected"_a = 0, "got"_a = 0)
       .def_ro("ok", &Verification::ok)
       .def_ro("checked_bytes", &Verification::checked_bytes)
       .def_ro("bad_count", &Verification::bad_count)
@@ -243,6 +258,17 @@ void bind_timing(nb::module_& m) {
   bind_options(m);
   bind_flow(m);
   bind_results(m);
+  m.def(
+      "measure_calls",
+      [](const MeasureOptions& options, std::function<double(std::uint64_t)> time_ns,
+         std::function<void(std::uint64_t)> spoil, std::function<Verification()> check,
+         std::function<bool()> gated, std::uint64_t size_bytes, std::uint64_t most_operations) {
+        return measure_calls({std::move(time_ns), std::move(spoil), std::move(check), std::move(gated),
+                              size_bytes, most_operations},
+                             options);
+      },
+      "options"_a, nb::kw_only(), "time_ns"_a, "spoil"_a, "check"_a, "gated"_a, "size_bytes"_a,
+      "most_operations"_a);
   m.def("summarize", &summarize, "samples"_a, "resolution"_a = 0.0);
   m.def("series_warnings", &warnings_of, "samples"_a, "resolution"_a = 0.0);
   m.def("window", &window, "flows"_a, nb::kw_only(), "interference"_a = false, "cut_at"_a = -1);

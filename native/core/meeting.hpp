@@ -56,9 +56,9 @@ class Meeting {
   }
   void require_all(std::string_view question) const {
     if (left_ >= 0)
-      throw Error(
-          "team", "a rank left",
-          "rank " + std::to_string(left_) + " left before '" + std::string(question) + "': " + cause_);
+      throw Error("team", "a rank left",
+                  "rank " + std::to_string(left_) + " left before '" + std::string(question) + "': " + cause_,
+                  {}, left_);
   }
 
   const int size_;

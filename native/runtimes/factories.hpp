@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "runtimes/host.hpp"
@@ -33,6 +34,9 @@ void restart_machine(const std::string& simulator, const std::string& sheet, std
 // ranks have to join: those that have wait for the others.
 void join_machine(const std::string& simulator, const std::string& sheet, int rank, int size);
 void leave_machine(const std::string& simulator, const std::string& sheet);
+// What the last deadlock of the ranks is the fault of: number of a rank and of a GPU, -1: none; and whether
+// NCCL or RCCL refused a call.
+std::tuple<int, int, bool> at_fault(const std::string& simulator, const std::string& sheet);
 // From now on the calling thread allocates and exports memory on the machine as another process would, or as
 // this one again.
 void act_as_other_process(const std::string& simulator, const std::string& sheet, bool other);

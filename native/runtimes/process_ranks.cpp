@@ -24,7 +24,7 @@ constexpr auto kPause = std::chrono::milliseconds(5);  // between attempts to re
 
 [[noreturn]] void fail(const std::string& what) { throw Error("ranks", what, std::strerror(errno)); }
 [[noreturn]] void left(int rank) {
-  throw Error("team", "a rank left", "rank " + std::to_string(rank) + " closed its connection");
+  throw Error("team", "a rank left", "rank " + std::to_string(rank) + " closed its connection", {}, rank);
 }
 
 }  // namespace

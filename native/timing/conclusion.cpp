@@ -2,89 +2,14 @@
 #include "timing/conclusion.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string>
-#include <utility>
 
+#include "timing/doubts.hpp"
 #include "timing/statistics.hpp"
-#include "timing/window.hpp"
 
 namespace byteways {
 namespace {
-
-constexpr std::uint64_t kLeastForInterval = 6;  // the range of 5 covers the median in only 93.75 % of cases
-// If waiting for the device takes longer than its work plus a wake-up, the events saw only part of the work.
-constexpr double kWaitedOverDevice = 2, kWakeUpNs = 3e5;
-constexpr double kUneven = 1.2;  // longest over shortest time between marks, for serialised flows
-
-// Returns the median of one of the three times in ns, over the samples that have it; 0 if none has.
-double middle_of(const std::vector<Times>& times, double Times::* which) {
-  std::vector<double> values;
-  for (const Times& each : times)
-    if (each.*which > 0) values.push_back(each.*which);
-  return values.empty() ? 0 : median(std::move(values));
-}
-
-// Warnings about the samples: too few, too wide an interval, dependent, discarded. `loops`: each is a loop of
-// fixed length, of which one is meant to be enough.
-void doubt_series(Measurement& m, const Series& series, const MeasureOptions& options, double resolution_ns,
-                  bool loops) {
-  const double half_width = 0.5 * (m.time_ns.ci95.high - m.time_ns.ci95.low) / m.time_ns.median;
-  const double wanted = options.precision * std::sqrt(static_cast<double>(options.rounds));
-  if (half_width > wanted) m.warnings.push_back({"noisy", half_width, wanted, "1"});
-  for (const SeriesWarning& warning : series_warnings(m.samples_ns, resolution_ns))
-    m.warnings.push_back({warning.id, warning.observed, warning.required, "1"});
-  if (m.samples_ns.size() < kLeastForInterval && !loops)
-    m.warnings.push_back({"few-samples", static_cast<double>(m.samples_ns.size()),
-                          static_cast<double>(kLeastForInterval), "samples"});
-  if (series.keeps_all())
-    m.warnings.push_back({"many-discarded", series.discarded_share(), kMostDiscarded, "1"});
-}
-
-// Warnings about the common window of concurrent flows.
-void doubt_window(Measurement& m, const Series& series, const MeasureOptions& options) {
-  std::uint64_t whole = 0, uncut = 0;
-  std::vector<double> uneven;
-  for (const Sample& sample : series.counted()) {
-    whole += !sample.window.together;
-    uncut += !sample.window.marked || sample.window.walk_marks < 2;
-    uneven.push_back(unevenness(sample.traces));
-  }
-  if (options.interference) {
-    if (uncut != 0) m.warnings.push_back({"few-operations", 1, 2, "operations"});
-    return;
-  }
-  if (m.batch < kEnoughOperations && median(uneven) > kUneven)
-    m.warnings.push_back({"few-operations", static_cast<double>(m.batch),
-                          static_cast<double>(kEnoughOperations), "operations"});
-  if (whole != 0)
-    m.warnings.push_back(
-        {"short-window", static_cast<double>(whole) / static_cast<double>(m.samples_ns.size()), 0, "1"});
-}
-
-// Warnings about a device clock that disagrees with the host's, for a single flow.
-void doubt_clocks(Measurement& m) {
-  const double device_ns = middle_of(m.times, &Times::device_ns);
-  if (device_ns == 0) return;
-  const double waited_ns = m.host_ns - (m.gated ? m.submit_ns : 0) - kWakeUpNs / static_cast<double>(m.batch);
-  if (waited_ns > kWaitedOverDevice * std::max(device_ns, m.submit_ns))
-    m.warnings.push_back({"clocks-disagree", waited_ns / device_ns, kWaitedOverDevice, "1"});
-}
-
-void take_series(Measurement& m, const Evidence& found) {
-  found.series.settle();
-  m.samples_ns = found.series.times_ns();
-  for (const Sample& sample : found.series.counted()) {
-    m.times.push_back(sample.times);
-    if (found.window != nullptr) m.traces.push_back(sample.traces);
-  }
-  for (const Sample& sample : found.series.discarded())
-    m.discarded.push_back({sample.discard, sample.time_ns});
-  m.submit_ns = middle_of(m.times, &Times::submit_ns);
-  m.host_ns = middle_of(m.times, &Times::host_ns);
-  m.time_ns = summarize(m.samples_ns, found.resolution_ns);
-}
 
 // Medians of noisy single flows do not add up to the median of their sum: each flow gets its fraction of
 // the reported sum.
@@ -131,8 +56,9 @@ void add_warnings(Measurement& m, const Evidence& found) {
   if (found.window == nullptr) doubt_clocks(m);
   const FlowRunner& first = found.runners.front();
   // The host's wait is what is timed; a gate would only delay it.
-  const bool meant = first.completion == Completion::awaited ||
-                     (first.completion == Completion::synchronous && first.mover->traits().time_is_result());
+  const bool meant =
+      first.completion == Completion::awaited ||
+      (first.completion == Completion::synchronous && first.mover->traits().time_is_result());
   if (found.sampler.held_ns() > 0)
     m.warnings.push_back({"gate-slows", found.sampler.held_ns(), m.time_ns.median, "ns"});
   else if (found.options.gate && !m.gated && !meant)
@@ -143,8 +69,20 @@ void add_warnings(Measurement& m, const Evidence& found) {
 
 }  // namespace
 
+void take_series(Measurement& m, Series& series, double resolution_ns) {
+  series.settle();
+  m.samples_ns = series.times_ns();
+  for (const Sample& sample : series.counted()) m.times.push_back(sample.times);
+  for (const Sample& sample : series.discarded()) m.discarded.push_back({sample.discard, sample.time_ns});
+  m.submit_ns = middle_of(m.times, &Times::submit_ns);
+  m.host_ns = middle_of(m.times, &Times::host_ns);
+  m.time_ns = summarize(m.samples_ns, resolution_ns);
+}
+
 void conclude(Measurement& m, const Evidence& found) {
-  take_series(m, found);
+  take_series(m, found.series, found.resolution_ns);
+  if (found.window != nullptr)
+    for (const Sample& sample : found.series.counted()) m.traces.push_back(sample.traces);
   m.batch = found.sampler.batch();
   m.slope = found.sampler.slope();
   m.gated = found.sampler.gated();

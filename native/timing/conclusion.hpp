@@ -21,6 +21,8 @@ struct Evidence {
   bool loops;            // samples are loops of fixed length
 };
 
+// Fills in the samples that count, those that do not, and their statistics.
+void take_series(Measurement& measurement, Series& series, double resolution_ns);
 // Fills in all that follows from the samples. Collective over the team.
 void conclude(Measurement& measurement, const Evidence& evidence);
 

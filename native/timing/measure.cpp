@@ -20,7 +20,6 @@
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kLeastSamples = 3;
 constexpr double kVerificationShare = 0.4;  // fraction of the budget for checking every sample
 constexpr double kExpectedSamples = 45;     // checks of the stopping rule at 20 and 30, one confirmation
 constexpr double kCorrelatedAbove = 4;      // inflation above which the batch is doubled once
@@ -236,9 +235,7 @@ class CaseRun {
     StoppingRule rule(options_.precision, options_.rounds, resolution_ns_);
     // Nothing changes slowly on a simulated machine, and its ranks' messages take real time.
     const bool can_change = team_.size() == 1 || session_.clock().runs_by_itself();
-    const double least_ns =
-        can_change ? std::min(kLeastSpreadNs / static_cast<double>(options_.rounds), kSpreadShare * budget_ns)
-                   : 0;
+    const double least_ns = can_change ? least_spread_ns(options_) : 0;
     while (data_->ok() && series_.taken() < options_.max_samples) {
       take_sample();
       const auto spent_ns = static_cast<double>(session_.clock().now() - begin);
@@ -331,6 +328,8 @@ class CaseRun {
   Measurement measurement_;
 };
 
+}  // namespace
+
 void require_sensible(const MeasureOptions& options) {
   const auto within = [](const char* option, double value, double most) {
     if (!(value >= 0 && value <= most))  // also rejects NaN
@@ -346,7 +345,10 @@ void require_sensible(const MeasureOptions& options) {
   if (options.max_samples == 0) throw Error("measure", "max_samples", "no sample would be taken");
 }
 
-}  // namespace
+double least_spread_ns(const MeasureOptions& options) {
+  return std::min(kLeastSpreadNs / static_cast<double>(options.rounds),
+                  kSpreadShare * options.budget_s * 1e9);
+}
 
 Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options,
                     Team& team) {

@@ -86,6 +86,11 @@ struct Measurement {
   std::uint64_t distinct_source_bytes = 0, distinct_destination_bytes = 0;
 };
 
+// Throws Error for options out of their range.
+void require_sensible(const MeasureOptions& options);
+// Returns over which time the samples of a round are spread at least, so that slow changes show.
+double least_spread_ns(const MeasureOptions& options);
+
 // Measures one case on all ranks of the team, each with the same number of flows. An operation ends when the
 // slowest rank has completed it, so samples, batch size and results are the same on every rank.
 Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options,

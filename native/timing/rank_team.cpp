@@ -55,6 +55,7 @@ std::string written(const Vote& vote, bool leaves) {
   for (const double value : vote.values) to.number(value);
   for (const auto* text : {&vote.question, &vote.text, &vote.kind, &vote.call, &vote.code, &vote.device})
     to.text(*text);
+  to.number<std::int32_t>(vote.rank);
   return to.take();
 }
 
@@ -67,6 +68,7 @@ Vote read(const std::string& bytes, bool& leaves) {
   for (std::uint64_t k = 0; k < values; ++k) vote.values.push_back(from.number<double>());
   for (auto* text : {&vote.question, &vote.text, &vote.kind, &vote.call, &vote.code, &vote.device})
     *text = from.text();
+  vote.rank = from.number<std::int32_t>();
   return vote;
 }
 
@@ -75,7 +77,8 @@ Vote read(const std::string& bytes, bool& leaves) {
 void RankTeam::require_all(const Vote& mine) const {
   if (left_ >= 0)
     throw Error("team", "a rank left",
-                "rank " + std::to_string(left_) + " left before '" + mine.question + "': " + ended_);
+                "rank " + std::to_string(left_) + " left before '" + mine.question + "': " + ended_, {},
+                left_);
   if (!ended_.empty()) throw Error("team", "transport", ended_);
 }
 

@@ -1,12 +1,45 @@
 // See sampler.hpp.
 #include "timing/sampler.hpp"
 
+#include <cmath>
+
 namespace byteways {
 namespace {
 
 constexpr int kMostOpenings = 2;  // maximum times that the watchdog may open the gate
 
+constexpr double kSteadyWithin = 0.02;
+constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
+constexpr double kUnseenGrowth = 16;  // maximum growth of a batch per measurement
+
 }  // namespace
+
+double grow(std::uint64_t& batch, const BatchBounds& bounds, const std::function<double()>& time_of_sample) {
+  batch = bounds.least;
+  double time = time_of_sample();
+  while (time < bounds.wanted_ns && batch < bounds.most) {
+    const double growth = std::clamp(1.2 * bounds.wanted_ns / std::max(time, 1.0), 2.0, kUnseenGrowth);
+    const double grown = std::ceil(static_cast<double>(batch) * growth / static_cast<double>(bounds.least));
+    batch = std::min(bounds.most, static_cast<std::uint64_t>(grown) * bounds.least);
+    time = time_of_sample();
+  }
+  return time;
+}
+
+void run_until_steady(double before_ns, const std::function<double()>& run,
+                      const std::function<bool()>& time_is_left, const std::function<bool()>& clocks_rise) {
+  for (int runs = 0, steady = 0;
+       (runs < kMostWarmUpRuns && steady < kSteadyRuns && time_is_left()) || clocks_rise(); ++runs) {
+    const double now = run();
+    steady = std::abs(now - before_ns) <= kSteadyWithin * before_ns ? steady + 1 : 0;
+    before_ns = now;
+  }
+}
+
+double slope_of(const std::string& disturbed, double once_ns, double twice_ns, std::uint64_t batch) {
+  const auto operations = static_cast<double>(batch);
+  return disturbed.empty() ? (twice_ns - once_ns) / operations : twice_ns / (2 * operations);
+}
 
 bool Sampler::note_opening(bool opened) {
   const bool any = team_->agree_any("gate opened by its watchdog", opened);

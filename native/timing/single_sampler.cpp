@@ -10,21 +10,11 @@
 namespace byteways {
 namespace {
 
-constexpr double kLeastDeviceBatchNs = 2e6;  // starting a batch takes a device about 4 µs: 0.2 %
 // The first operations of a thread team are slower: STREAM with 8 threads over arrays of 4 MiB took 38 and 75
 // µs (copy, triad) with one loop per batch, 20 and 27 µs with 16 loops (2026-11-22).
 constexpr double kLeastHostBatchNs = 2e6;
-// Both vendors state 0.5 us for the difference of two events. Some report finer steps, but that does not make
-// the clock finer, so batch lengths assume the larger of the two.
-constexpr double kStatedResolutionNs = 500;
-constexpr double kTicksPerSample = 500;               // resolution then adds at most 0.2 % to a sample
-constexpr std::uint64_t kSlopeBelowBytes = 64 << 10;  // below this size the fixed cost of a batch matters
-constexpr double kChaseSlopeBelowNs = 2e6;            // a launch of about 3 µs is 0.15 % of longer chases
-constexpr double kSteadyWithin = 0.02;
-constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
+constexpr double kChaseSlopeBelowNs = 2e6;        // a launch of about 3 µs is 0.15 % of longer chases
 constexpr Nanoseconds kLeastWarmUp = 50'000'000;  // of a device's first case
-constexpr double kWarmUpShare = 0.2;              // fraction of the time budget
-constexpr double kUnseenGrowth = 16;              // maximum growth of a batch per measurement
 // On a host another program may take the core during a batch, which then seems long enough and is too short:
 // a second one has to last as long. From this time on none is done twice, which would cost too much.
 constexpr double kUndisturbedAboveNs = 2e7;
@@ -190,7 +180,6 @@ void SingleSampler::grow_batch(std::uint64_t most) {
     wanted = std::max(wanted, kLeastDeviceBatchNs);
   wanted = team_->agree_max("length of a batch", wanted);
   const std::uint64_t least = team_->agree_max("least batch", mover.traits().least_batch);
-  batch_ = least;
   // The time that the resolution is compared with: with a slope, only the difference of the two batches
   // counts.
   const auto time_once = [&] {
@@ -204,13 +193,7 @@ void SingleSampler::grow_batch(std::uint64_t most) {
     const bool in_doubt = disturbable && time >= wanted && time < kUndisturbedAboveNs;
     return in_doubt ? std::min(time, time_once()) : time;
   };
-  double time = time_of_sample();
-  while (time < wanted && batch_ < most) {
-    const double growth = std::clamp(1.2 * wanted / std::max(time, 1.0), 2.0, kUnseenGrowth);
-    const double grown = std::ceil(static_cast<double>(batch_) * growth / static_cast<double>(least));
-    batch_ = std::min(most, static_cast<std::uint64_t>(grown) * least);
-    time = time_of_sample();
-  }
+  const double time = grow(batch_, {wanted, least, most}, time_of_sample);
   if (mover.traits().time_is_result() && time > kChaseSlopeBelowNs) slope_ = false;
   runner_->operation_ns = time / static_cast<double>(batch_);
   const double ticks = kTicksPerSample * tick;
@@ -261,19 +244,17 @@ void SingleSampler::warm_up() {
   choose_batch();
   if (gate_slows()) gated_ = false;
   const Nanoseconds until =
-      session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
-  double before = runner_->operation_ns * static_cast<double>(batch_);  // from choose_batch()
+      session_->clock().now() + static_cast<Nanoseconds>(kBatchWarmUpShare * options_->budget_s * 1e9);
   const auto time_is_left = [&] {
     return team_->agree_all("time left to warm up", session_->clock().now() < until);
   };
   const auto rises = [&] { return team_->agree_any("clocks that may rise", clocks_may_rise(began)); };
-  for (int run = 0, steady = 0; (run < kMostWarmUpRuns && steady < kSteadyRuns && time_is_left()) || rises();
-       ++run) {
+  const auto run = [&] {
     const double now = figure_of(batch_);
     if (repeats_ == 1) slopes_.note(now);
-    steady = std::abs(now - before) <= kSteadyWithin * before ? steady + 1 : 0;
-    before = now;
-  }
+    return now;
+  };
+  run_until_steady(runner_->operation_ns * static_cast<double>(batch_), run, time_is_left, rises);
 }
 
 Sample SingleSampler::sample() {
@@ -290,9 +271,7 @@ Sample SingleSampler::sample() {
     twice = slowest(twice, doubtful);
     sample.times = twice.of_one();
     disturbed = slopes_.judge(figure_ns(once), figure_ns(twice));
-    // Disturbed: report an upper bound instead of a meaningless value.
-    sample.time_ns = disturbed.empty() ? (figure_ns(twice) - figure_ns(once)) / static_cast<double>(batch_)
-                                       : figure_ns(twice) / static_cast<double>(2 * batch_);
+    sample.time_ns = slope_of(disturbed, figure_ns(once), figure_ns(twice), batch_);
     if (!runner_->timed_by_host()) sample.times.device_ns = sample.time_ns;
   }
   if (doubtful) discard = team_->agree_text("sample to discard", std::move(discard));

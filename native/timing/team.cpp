@@ -12,9 +12,10 @@ std::string name_of(std::size_t rank) { return "rank " + std::to_string(rank); }
 // Throws on a rank that did not fail itself, because another one did.
 [[noreturn]] void rethrow(const Vote& vote, std::size_t rank) {
   const std::string text = name_of(rank) + " failed in " + vote.question + ": " + vote.text;
-  if (vote.kind == "unsupported") throw Unsupported(vote.call, vote.code, text, vote.device);
-  if (vote.kind == "out-of-memory") throw OutOfMemory(vote.call, vote.code, text, vote.device);
-  throw Error(vote.call, vote.code, text, vote.device);
+  const int whose = vote.rank >= 0 ? vote.rank : static_cast<int>(rank);
+  if (vote.kind == "unsupported") throw Unsupported(vote.call, vote.code, text, vote.device, whose);
+  if (vote.kind == "out-of-memory") throw OutOfMemory(vote.call, vote.code, text, vote.device, whose);
+  throw Error(vote.call, vote.code, text, vote.device, whose);
 }
 
 void require_same_step(const std::vector<Vote>& votes) {
@@ -28,7 +29,7 @@ void require_same_step(const std::vector<Vote>& votes) {
 }  // namespace
 
 std::vector<Vote> Team::ask(std::string_view question, std::vector<double> values, std::string text) {
-  Vote mine{std::string(question), std::move(values), std::move(text), false, {}, {}, {}, {}};
+  Vote mine{std::string(question), std::move(values), std::move(text), false, {}, {}, {}, {}, -1};
   try {
     std::vector<Vote> votes = exchange(mine);
     for (std::size_t rank = 0; rank < votes.size(); ++rank)
@@ -105,13 +106,14 @@ std::string Team::broadcast(std::string_view question, std::string mine, int fro
 
 // Tells the other ranks. They notice failures of the team itself on their own.
 void Team::report(std::string_view phase, const std::exception_ptr& failure) {
-  Vote vote{std::string(phase), {}, {}, true, "error", "team", "exception", {}};
+  Vote vote{std::string(phase), {}, {}, true, "error", "team", "exception", {}, -1};
   const auto describe = [&](const char* kind, const Error& error) {
     vote.kind = kind;
     vote.text = error.text();
     vote.call = error.call();
     vote.code = error.code();
     vote.device = error.device();
+    vote.rank = error.rank();
   };
   try {
     std::rethrow_exception(failure);

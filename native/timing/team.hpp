@@ -25,6 +25,7 @@ struct Vote {
   bool failed = false;  // `question` is then the phase, and these describe the failure:
   std::string kind;     // "error", "out-of-memory", "unsupported"
   std::string call, code, device;
+  int rank = -1;  // whose failure it is, -1: the sender's
 };
 
 class Team {

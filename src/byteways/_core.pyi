@@ -11,6 +11,7 @@ class Error(RuntimeError):
     code: str
     text: str
     device: str
+    rank: int | None  # whose failure it is, in its team; None: this rank's, or unknown
 
 class OutOfMemoryError(Error): ...
 class UnsupportedError(Error): ...
@@ -125,6 +126,14 @@ class Summary:
     variance_inflation: float
 
 class Verification:
+    def __init__(
+        self,
+        checked_bytes: int,
+        bad_count: int = 0,
+        first_offset_bytes: int = 0,
+        expected: int = 0,
+        got: int = 0,
+    ) -> None: ...
     ok: bool
     checked_bytes: int
     bad_count: int
@@ -233,6 +242,7 @@ class Vote:
     call: str
     code: str
     device: str
+    rank: int  # whose failure it is; -1: the sender's
     @overload
     def __init__(self) -> None: ...
     @overload
@@ -535,8 +545,34 @@ def act_as_other_process(simulator: str, machine: str, other: bool) -> None:
     or as this one again.
     """
 
+def machine_at_fault(simulator: str, machine: str) -> tuple[int, int, bool]:
+    """What the last deadlock of the ranks is the fault of: number of a rank and of a GPU (-1: none), and
+    whether NCCL or RCCL refused a call.
+    """
+
 def leave_machine(simulator: str, machine: str) -> None:
     """Ends what join_machine() began."""
+
+def measure_calls(
+    options: MeasureOptions,
+    *,
+    time_ns: Callable[[int], float],
+    spoil: Callable[[int], None],
+    check: Callable[[], Verification],
+    gated: Callable[[], bool],
+    size_bytes: int,
+    most_operations: int,
+) -> Measurement:
+    """Measures operations that another library enqueues and times, by the rules of all other interfaces.
+
+    Args:
+        time_ns: Runs so many operations on the device and returns their time by the device's events.
+        spoil: Changes the data of the next so many operations, so that one left out shows.
+        check: Compares all that was moved.
+        gated: Whether all batches since the last call were enqueued before they ran.
+        size_bytes: Of an operation.
+        most_operations: Of a batch.
+    """
 
 def summarize(samples: Sequence[float], resolution: float = 0.0) -> Summary: ...
 def series_warnings(samples: Sequence[float], resolution: float = 0.0) -> list[Warning]:

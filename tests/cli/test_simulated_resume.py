@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work.measuring import Measurer
+from byteways.run.work.measuring import NativeMeasurer
+from tests.asked import asked
 from tests.cli.called import byteways
 from tests.native import simulated as toy
 
@@ -78,11 +80,10 @@ def test_the_order_of_cases_does_not_matter(sheet: str) -> None:
     """Catches state that leaks between cases of a worker: here each case runs first once."""
 
     def measured(order: list[int]) -> dict[str, Any]:
-        measurer, found, cases = Measurer.open(sheet), {}, _cases()
+        measurer, found, cases = NativeMeasurer.open(sheet), {}, _cases()
         for index in order:
             measurer.restart(index)
-            request = {"case": cases[index].identity(), "budget_s": 0.01, "precision": 0.1, "key": index}
-            found[str(index)] = measurer.measure(request)[0]
+            found[str(index)] = measurer.measure(asked(cases[index], key=index)).outcome
         return found
 
     count = len(_cases())
@@ -96,12 +97,11 @@ def test_rounds_of_a_case_differ() -> None:
     """Catches noise that is the same in every round: the interval between rounds would be 0."""
 
     def measured() -> list[list[float]]:
-        measurer, case = Measurer.open(toy.nvidia(noise=0.01)), _cases()[0]
+        measurer, case = NativeMeasurer.open(toy.nvidia(noise=0.01)), _cases()[0]
         answers = []
         for key in (1, 2):
             measurer.restart(key)
-            request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": key}
-            answers.append(measurer.measure(request)[0]["samples_ns"])
+            answers.append(measurer.measure(asked(case, key=key)).outcome["samples_ns"])
         return answers
 
     first, second = toy.apart(measured)
@@ -112,11 +112,11 @@ def test_a_machine_in_use_is_not_restarted() -> None:
     """Catches a restart that leaves a session with streams and memory of a machine that is gone."""
 
     def refused() -> str:
-        measurer = Measurer.open(toy.nvidia())
+        measurer = NativeMeasurer.open(toy.nvidia())
         kept = measurer.session.allocate("gpu0", "device", toy.MIB, "gpu0")
         try:
             measurer.restart(1)
-        except measurer.core.Error as error:
+        except _core.Error as error:
             return f"{kept.bytes} {error}"
         return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.record.record import Record
 from byteways.run.conduct.library_memory_support import LibraryMemorySupport, failed_in_library, needs_trial
 from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
+from byteways.run.conduct.process import WorkerLost
 from tests.changed import replace
 
 Conduct = Callable[..., list[Record]]
@@ -34,6 +36,36 @@ def message(
 
 def planned(case: Case) -> PlannedCase:
     return PlannedCase(case, "faults", 0, 0.01, 0.01, None)
+
+
+def try_out(found: LibraryMemorySupport, case: Case, reason: str | None) -> None:
+    outcome = {"status": "skipped" if reason else "measured", "reason": reason}
+    assert not found.try_out(case, lambda: {"outcome": outcome}, "MPI 9")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "leaving", "ends", "refusal"),
+    [
+        ({"status": "measured", "reason": None}, False, False, None),
+        ({"status": "skipped", "reason": "it says so"}, False, False, "it says so"),
+        ({"status": "corrupt", "reason": "1 word"}, False, False, "MPI 9 does not move this memory: 1 word"),
+        ({"status": "failed", "reason": "no memory"}, True, True, None),
+        (None, False, True, "MPI 9 does not move this memory: it died"),
+    ],
+)
+def test_what_a_trial_shows(
+    outcome: dict[str, Any] | None, leaving: bool, ends: bool, refusal: str | None
+) -> None:
+    """Catches a library that is refused for want of memory, and ranks that go on after they died."""
+
+    def ask() -> dict[str, Any]:
+        if outcome is None:
+            raise WorkerLost("it died")
+        return {"outcome": outcome, "leaving": leaving}
+
+    found = LibraryMemorySupport()
+    assert found.try_out(message(), ask, "MPI 9") == ends
+    assert found.refusal(message()) == refusal
 
 
 @pytest.mark.parametrize(
@@ -71,7 +103,7 @@ def test_what_is_tried_apart() -> None:
     found = LibraryMemorySupport()
     first = message()
     assert found.untried(first) and found.refusal(first) is None
-    found.tried(first, None)
+    try_out(found, first, None)
     assert not found.untried(first) and not found.untried(message(size=8))
     assert not found.untried(message(pattern="bidirectional"))
     apart = [
@@ -81,7 +113,7 @@ def test_what_is_tried_apart() -> None:
         message(environment={"UCX_TLS": "sm"}),
     ]
     assert all(map(found.untried, apart))
-    found.tried(message(pattern=COLLECTIVE), "it failed")
+    try_out(found, message(pattern=COLLECTIVE), "it failed")
     assert found.refusal(message(pattern=COLLECTIVE, size=8)) == "it failed"
     assert found.refusal(first) is None
 
@@ -108,7 +140,7 @@ def test_nccl_is_tried_with_memory_that_migrates() -> None:
     """Catches a trial of memory that NCCL always takes, and MPI's result taken for NCCL's."""
     assert needs_trial(of_nccl("gpu0:managed")) and not needs_trial(of_nccl("gpu0:device"))
     found = LibraryMemorySupport()
-    found.tried(of_nccl("gpu0:managed"), "it failed")
+    try_out(found, of_nccl("gpu0:managed"), "it failed")
     assert found.refusal(of_nccl("gpu0:managed")) == "it failed"
     assert found.untried(message("gpu0:managed"))
     assert found.untried(of_nccl("gpu0:managed", {"HSA_XNACK": "1"}))
@@ -121,13 +153,15 @@ def test_simulated_mpi_is_not_tried() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "reason", "own"),
+    ("case", "call", "own"),
     [
-        (of_nccl("gpu0:managed"), "ncclSend: 3 (internal error) on gpu0", True),
-        (of_nccl("gpu0:managed"), "cuMemAllocManaged: CUDA_ERROR_OUT_OF_MEMORY", False),
-        (message("gpu0:managed"), "ncclSend: 3", False),
+        (of_nccl("gpu0:managed"), "ncclSend", True),
+        (of_nccl("gpu0:managed"), "cuMemAllocManaged", False),
+        (of_nccl("gpu0:managed"), None, False),
+        (message("gpu0:managed"), "ncclSend", False),
     ],
 )
-def test_whose_failure_it_is(case: Case, reason: str, own: bool) -> None:
-    """Catches memory that NCCL is said not to move because none was left."""
-    assert failed_in_library(case, reason) == own
+def test_whose_failure_it_is(case: Case, call: str | None, own: bool) -> None:
+    """Catches memory that NCCL is said not to move because none was left, and a call read in words."""
+    fields = {"reason_fields": {"call": call}} if call else {}
+    assert failed_in_library(case, {"reason": "ncclSend: 3 (internal error)", **fields}) == own

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work.rank_session import open_session
+from byteways.run.work.measurer import open_session
 from byteways.run.work.rank_threads import RankThreads
+from tests.asked import asked
 from tests.gpu.device import Device
 
 pytestmark = pytest.mark.gpu
@@ -64,11 +64,8 @@ def measured(
     ends = [Buffer(device, "device", rank=rank) for rank, device in enumerate(devices)]
     flow = Flow(ends[0], ends[0], devices[0], others=tuple((end, end) for end in ends[1:]))
     case = Case("direct", pattern, (flow,), size, cache, options)
-    common = {"budget_s": 0.05, "precision": 0.1, "rounds": 1, "key": 7, "cores": [[] for _ in devices]}
-    threads = ranks.setdefault(len(devices), RankThreads(_core))
-    outcome, leaving = threads.measure(
-        {"do": "measure", "case": case.identity(), "ranks": list(range(len(devices))), **common}
-    )
+    threads = ranks.setdefault(len(devices), RankThreads())
+    outcome, leaving = threads.measure(asked(case, budget_s=0.05, key=7))
     assert not leaving and outcome["status"] == "measured", outcome["reason"]
     assert outcome["verified"] and outcome["timed_by"] == "device-events"
     return outcome

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from byteways import _core
+from tests.asked import asked
 from tests.gpu.sides import MIB, quick
 
 pytestmark = pytest.mark.gpu
@@ -120,9 +121,9 @@ def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a handle that is not opened, or memory that is not the other process's."""
     from byteways.plan.case import Buffer, Case, Flow
     from byteways.run.work.exporter import Exporter
-    from byteways.run.work.measuring import Measurer
+    from byteways.run.work.measuring import NativeMeasurer
 
-    measurer = Measurer.open()
+    measurer = NativeMeasurer.open()
     obstacle = measurer.session.handle_obstacle("gpu0")
     if obstacle:
         pytest.skip(obstacle)
@@ -132,8 +133,7 @@ def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     exporter.close()
     end = Buffer("gpu0", "device")
     case = Case("open-ipc", "unidirectional", (Flow(end, end, "gpu0"),), 4 * MIB, "warm")
-    request = {"case": case.identity(), "budget_s": 0.3, "precision": 0.05, "key": 1}
-    outcome, broken = measurer.measure(request)
+    outcome, broken = measurer.measure(asked(case, budget_s=0.3, precision=0.05))
     assert not broken and outcome["status"] == "measured" and outcome["verified"], outcome
 
 
@@ -141,10 +141,10 @@ def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_transfers_to_memory_of_another_process(interface: str, pair: tuple[str, str]) -> None:
     """Catches opened memory that its opener cannot use, and bytes that do not arrive in it."""
     from byteways.plan.case import Buffer, Case, Flow
-    from byteways.run.work.measuring import Measurer
+    from byteways.run.work.measuring import NativeMeasurer
 
     executor, owner = pair
-    measurer = Measurer.open()
+    measurer = NativeMeasurer.open()
     obstacle = measurer.session.handle_obstacle(owner)
     if obstacle:
         pytest.skip(obstacle)
@@ -152,6 +152,5 @@ def test_transfers_to_memory_of_another_process(interface: str, pair: tuple[str,
         source, destination = (Buffer.parse(end) for end in ends)
         flow = Flow(source, destination, executor)
         case = Case(interface, "unidirectional", (flow,), 64 * MIB, "warm")
-        request = {"case": case.identity(), "budget_s": 0.3, "precision": 0.05, "key": 1}
-        outcome, broken = measurer.measure(request)
+        outcome, broken = measurer.measure(asked(case, budget_s=0.3, precision=0.05))
         assert not broken and outcome["status"] == "measured" and outcome["verified"], outcome

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,8 +11,10 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.conduct.process import WorkerProcess
 from byteways.run.shared.library_log import LibraryLog
 from byteways.run.shared.library_paths import library_directories
+from byteways.run.shared.request import CaseRequest
 from byteways.run.work.rank_threads import RankThreads
 from byteways.settings import worker_command
+from tests.asked import asked
 
 pytestmark = pytest.mark.gpu
 
@@ -27,14 +28,13 @@ def ranks(session: _core.Session) -> RankThreads:
     report = _core.xccl_report(vendor, library_directories())
     if not report.usable:
         pytest.skip(report.reason)
-    return RankThreads(_core)
+    return RankThreads()
 
 
-def request_of(pattern: str, size: int, memory: str = "device", **options: int | str) -> dict[str, Any]:
+def request_of(pattern: str, size: int, memory: str = "device", **options: int | str) -> CaseRequest:
     end = Buffer("gpu0", memory, rank=0)
     case = Case("xccl", pattern, (Flow(end, end, "gpu0"),), size, "warm", options)
-    common = {"budget_s": 0.1, "precision": 0.05, "rounds": 1, "key": 7}
-    return {"do": "measure", "case": case.identity(), "cores": [[]], "ranks": [0], **common}
+    return asked(case, budget_s=0.1, precision=0.05, key=7)
 
 
 @pytest.mark.parametrize("submit", ["calls", "graph"])
@@ -86,8 +86,8 @@ def test_the_log_is_asked_in_a_process_of_its_own(ranks: RankThreads, tmp_path: 
     variables = LibraryLog.variables(tmp_path / "library.log")
     worker = WorkerProcess(tmp_path / "worker.log", variables, [*worker_command(), "--kind", "threads"])
     try:
-        cases = [request_of(pattern, MIB, batch=1)["case"] for pattern in ("allreduce", "alltoall")]
-        answer = worker.ask({**request_of("allreduce", MIB), "do": "choices", "cases": cases}, 120)
+        cases = [request_of(pattern, MIB, batch=1).case.identity() for pattern in ("allreduce", "alltoall")]
+        answer = worker.ask({**request_of("allreduce", MIB).to_json(), "do": "choices", "cases": cases}, 120)
     finally:
         worker.kill()
     for choice in answer["choices"]:

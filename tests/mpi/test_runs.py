@@ -17,7 +17,7 @@ import pytest
 
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.shared import rank_faults
+from byteways.run.conduct import rank_faults
 from tests.cli.called import byteways
 from tests.mpi import jobs
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,18 +22,20 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.suite import load as suite
 from byteways.record.run_folder import RunFolder
 from byteways.run.conduct.dry_run import dry_plan
-from byteways.run.conduct.probe import lost_probe
+from byteways.run.conduct.probe import lost_probe, probe_with
 from byteways.run.conduct.process import WorkerLost
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.shared.options import RunOptions
 from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.measuring import Measurer
+from byteways.run.work.measuring import NativeMeasurer
 from byteways.run.work.own_host import devices_of_own_host
+from byteways.run.work.worker import refused
 from byteways.simulate import load, names, sheet
 from byteways.simulate.model import MachineModel
 from byteways.simulate.topology import topology_of
 from byteways.topology.routes import route
 from scripts.unpack_examples import recorded
+from tests.asked import asked
 from tests.native.simulated import apart, play
 
 FIELDS = (
@@ -192,8 +195,14 @@ def test_what_memory_costs_on_h200_is_near_what_was_measured(
 
 def test_a_missing_simulator_is_no_fault_of_the_model() -> None:
     """Would catch a hint to try another model where none could be played."""
-    lost = WorkerLost("Error: dlopen: simulator (the simulator is not there: /nosuch.so)")
-    assert lost_probe(lost, "crusher-mi250x").hint == "reinstall byteways: the simulator is part of it"
+    try:
+        _core.load_machine("/nosuch.so", "")
+    except _core.Error as error:
+        answer = {"did": "probe", **refused(error)}
+    worker: Any = SimpleNamespace(ask=lambda *_: answer)
+    with pytest.raises(WorkerLost) as lost:
+        probe_with(worker)
+    assert lost_probe(lost.value, "crusher-mi250x").hint == "reinstall byteways: the simulator is part of it"
     assert "another model" in (lost_probe(WorkerLost("it died"), "crusher-mi250x").hint or "")
 
 
@@ -213,8 +222,8 @@ def test_a_domain_gives_no_more_than_its_memory_has(name: str) -> None:
     case = Case("copy", "fan-bidirectional", flows_of_all_gpus(model), 64 << 20)
 
     def measured() -> float:
-        measurer = Measurer.open(sheet(model))
-        answer = measurer.measure({"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1})[0]
+        measurer = NativeMeasurer.open(sheet(model))
+        answer = measurer.measure(asked(case)).outcome
         return float(answer["bandwidth_bytes_per_s"])
 
     most = max(model.number("cpu.read_bytes_per_s"), model.number("cpu.write_bytes_per_s"))
@@ -230,14 +239,13 @@ def test_pages_move_no_faster_than_links(name: str) -> None:
     ends = [(far, "gpu0"), ("gpu0", far), ("gpu0", topology.names("gpu")[-1])]
 
     def measured() -> list[Any]:
-        measurer = Measurer.open(sheet(model))
+        measurer = NativeMeasurer.open(sheet(model))
         answers = []
         for key, (source, destination) in enumerate(ends):
             flow = Flow(Buffer(source, "managed"), Buffer(destination, "managed"), "gpu0")
             case = Case("prefetch", "unidirectional", (flow,), 64 << 20)
             measurer.restart(key)
-            request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
-            answer = measurer.measure(request)[0]
+            answer = measurer.measure(asked(case)).outcome
             answers.append([answer["status"], answer["reason"], answer.get("bandwidth_bytes_per_s", 0.0)])
         return answers
 
@@ -253,8 +261,7 @@ def outcome(name: str, case: Case) -> dict[str, Any]:
     """Measures the case on a machine model in a separate process."""
 
     def measured() -> dict[str, Any]:
-        request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
-        return Measurer.open(sheet(load(name))).measure(request)[0]
+        return NativeMeasurer.open(sheet(load(name))).measure(asked(case)).outcome
 
     return dict(apart(measured))
 

@@ -8,8 +8,9 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work.measuring import Measurer
+from byteways.run.work.measuring import NativeMeasurer
 from byteways.run.work.residency import pages_of
+from tests.asked import asked
 from tests.native import simulated as toy
 
 PAGE = 4096
@@ -91,10 +92,10 @@ def test_a_prefetch_to_another_domain_has_no_figure() -> None:
     """Catches the rate of a path that is not the named one: of a runtime that cannot name the domain."""
 
     def scene() -> dict[str, Any]:
-        measurer = Measurer.open(toy.amd())
+        measurer = NativeMeasurer.open(toy.amd())
         flow = Flow(Buffer("gpu0", "managed"), Buffer("cpu1", "managed"), "gpu0")
         case = Case("prefetch", "unidirectional", (flow,), toy.MIB)
-        return measurer.measure({"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1})[0]
+        return measurer.measure(asked(case)).outcome
 
     answer = toy.apart(scene)
     assert answer["status"] == "failed" and "bandwidth_bytes_per_s" not in answer
@@ -228,14 +229,13 @@ def test_no_case_asks_for_more_than_is_free() -> None:
     sheet = toy.nvidia()
 
     def scene() -> list[dict[str, Any]]:
-        measurer = Measurer.open(sheet)
+        measurer = NativeMeasurer.open(sheet)
         flow = Flow(Buffer("cpu0", "managed"), Buffer("gpu0", "managed"), "gpu0")
         case = Case("prefetch", "unidirectional", (flow,), 64 * toy.MIB)
-        request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
-        answers = [measurer.measure(request)[0]]
+        answers = [measurer.measure(asked(case)).outcome]
         free = measurer.session.free_bytes("gpu0")
         held = measurer.session.allocate("gpu0", "device", free - 100 * toy.MIB, "gpu0")
-        answers += [measurer.measure(request)[0]]
+        answers += [measurer.measure(asked(case)).outcome]
         assert held.bytes
         return [{name: answer.get(name) for name in ("status", "reason")} for answer in answers]
 
@@ -249,10 +249,10 @@ def test_pages_between_gpus_pass_the_link() -> None:
     """Catches counters of links that pages do not move, which then speak against what the case claims."""
 
     def scene() -> dict[str, Any]:
-        measurer = Measurer.open(toy.nvidia())
+        measurer = NativeMeasurer.open(toy.nvidia())
         flow = Flow(Buffer("gpu0", "managed"), Buffer("gpu1", "managed"), "gpu0")
         case = Case("prefetch", "unidirectional", (flow,), 64 * toy.MIB)
-        answer = measurer.measure({"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1})[0]
+        answer = measurer.measure(asked(case)).outcome
         return {name: answer.get(name) for name in ("status", "link_bytes", "warnings")}
 
     answer = toy.apart(scene)

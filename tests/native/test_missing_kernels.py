@@ -8,27 +8,21 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.run.shared.request import CaseRequest
 from byteways.run.shared.simulator import simulator_path
 from byteways.run.work.simulated_ranks import SimulatedRanks
+from tests.asked import asked
 from tests.native import simulated as toy
 
 MIB = 2**20
 
 
-def between(interface: str, memory: str, kind: str) -> dict[str, Any]:
+def between(interface: str, memory: str, kind: str) -> CaseRequest:
     """The request for an all-reduce of two ranks."""
     first, second = (Buffer(f"{kind}{rank}", memory, rank=rank) for rank in range(2))
     flow = Flow(first, first, first.device, others=((second, second),))
     case = Case(interface, "allreduce", (flow,), MIB, "warm")
-    return {
-        "case": case.identity(),
-        "ranks": case.ranks,
-        "cores": [[0], [1]],
-        "uuids": {},
-        "budget_s": 0.05,
-        "precision": 0.1,
-        "key": 1,
-    }
+    return asked(case, budget_s=0.05, cores=((0,), (1,)))
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -41,9 +35,9 @@ def test_one_rank_without_kernels_ends_the_case_of_all(rank: int, machine: Any) 
     def scene() -> list[dict[str, Any]]:
         sheet = machine(faults__0=f"no-kernels:gpu{rank}")
         _core.load_machine(simulator_path(), sheet)
-        ranks = SimulatedRanks(_core, simulator_path(), sheet)
+        ranks = SimulatedRanks(simulator_path(), sheet)
         cases = between("direct", "device", "gpu"), between("mpi", "pageable", "cpu")
-        return [ranks.measure(case)[0] for case in cases]
+        return [ranks.measure(case).outcome for case in cases]
 
     failed, after = toy.apart(scene)
     assert failed["status"] == "failed"

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.shared.simulator import simulator_path
 from byteways.run.work.simulated_ranks import SimulatedRanks
 from kernel_arguments import INTERFACES
+from tests.asked import asked
 from tests.gpu import test_direct as on_gpus
 from tests.native import simulated as toy
 
@@ -30,12 +30,11 @@ def measured(pattern: str, size: int, sheet: str = "", **options: str) -> dict[s
     ends = [Buffer(f"gpu{rank}", "device", rank=rank) for rank in range(2)]
     flow = Flow(ends[0], ends[0], "gpu0", others=((ends[1], ends[1]),))
     case = Case("direct", pattern, (flow,), size, "warm", options)
-    request = {"case": case.identity(), "ranks": [0, 1], "cores": [[], []], "key": 3}
-    request |= {"budget_s": 0.01, "precision": 0.05, "rounds": 1}
+    request = asked(case, precision=0.05, key=3)
 
     def scene() -> dict[str, Any]:
-        ranks = SimulatedRanks(_core, simulator_path(), sheet or toy.nvidia())
-        return ranks.measure(request)[0]
+        ranks = SimulatedRanks(simulator_path(), sheet or toy.nvidia())
+        return ranks.measure(request).outcome
 
     outcome: dict[str, Any] = toy.apart(scene)
     return outcome
@@ -137,9 +136,8 @@ def test_ranks_do_not_share_what_has_no_handle() -> None:
     ends = [Buffer(f"gpu{rank}", "pool", rank=rank) for rank in range(2)]
     flow = Flow(ends[0], ends[0], "gpu0", others=((ends[1], ends[1]),))
     case = Case("direct", "allreduce", (flow,), 64, "warm", {})
-    request = {"case": case.identity(), "ranks": [0, 1], "cores": [[], []], "key": 3}
-    request |= {"budget_s": 0.01, "precision": 0.05, "rounds": 1}
-    outcome = toy.apart(lambda: SimulatedRanks(_core, simulator_path(), toy.nvidia()).measure(request)[0])
+    request = asked(case, precision=0.05, key=3)
+    outcome = toy.apart(lambda: SimulatedRanks(simulator_path(), toy.nvidia()).measure(request).outcome)
     assert outcome["status"] == "failed"
     assert "rank 0: direct: memory (ranks open each other's device memory, and no pool" in outcome["reason"]
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.run.shared.request import CaseRequest
 from byteways.run.shared.simulator import simulator_path
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.rank_measuring import RankMeasurer
 from byteways.run.work.simulated_ranks import SimulatedRanks
+from tests.asked import asked
 from tests.native import simulated as toy
 from tests.native.simulated_ranks import Machine
 
@@ -236,20 +237,19 @@ def test_a_failed_measurement_abandons_its_communicator(
     ends = [Buffer(f"gpu{rank}", "device", rank=rank) for rank in range(2)]
     flow = Flow(ends[0], ends[0], "gpu0", others=((ends[1], ends[1]),))
     case = Case("xccl", "allreduce", (flow,), toy.MIB, "warm", {})
-    request = {"case": case.identity(), "ranks": [0, 1], "cores": [[], []], "key": 3}
-    request |= {"budget_s": 0.01, "precision": 0.05, "rounds": 1}
+    request = asked(case, precision=0.05, key=3)
 
     def scene() -> list[Any]:
         seen, measure = [], RankMeasurer.measure
 
-        def and_look(self: RankMeasurer, request: Mapping[str, Any]) -> dict[str, Any]:
-            outcome = measure(self, request)
+        def and_look(self: RankMeasurer, request: CaseRequest) -> WorkerAnswer:
+            answer = measure(self, request)
             seen.extend(communicator.usable for communicator in self._vendors.values())
-            return outcome
+            return answer
 
         monkeypatch.setattr(RankMeasurer, "measure", and_look)
         sheet = toy.nvidia(faults__0=fault) if fault else toy.nvidia()
-        outcome, _ = SimulatedRanks(_core, simulator_path(), sheet).measure(request)
+        outcome, _ = SimulatedRanks(simulator_path(), sheet).measure(request)
         return [outcome["status"], *seen]
 
     assert toy.apart(scene) == ["measured" if usable else "failed", usable, usable]

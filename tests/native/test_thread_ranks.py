@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from byteways import _core
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.rank_threads import RankThreads
+from tests.asked import asked
 
 
 def play(size: int, body: Callable[[_core.ThreadRanks], Any]) -> list[Any]:
@@ -82,27 +87,25 @@ class Measurer:
     def __init__(self, rank: _core.ThreadRanks) -> None:
         self.rank = rank
 
-    def measure(self, request: dict[str, Any]) -> dict[str, Any]:
-        if request["breaks"] and self.rank.rank == 1:
+    def measure(self, request: CaseRequest) -> WorkerAnswer:
+        if request.fresh and self.rank.rank == 1:
             raise RuntimeError("planted")
-        return {"status": "measured", "told": [each.decode() for each in self.rank.gather(b"x")]}
+        return WorkerAnswer(
+            {"status": "measured", "told": [each.decode() for each in self.rank.gather(b"x")]}
+        )
 
 
 def test_ranks_out_of_step_give_up_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a rank that broke down while others wait for it, and a process that goes on with them."""
     monkeypatch.setattr("byteways.run.work.rank_measuring.RankMeasurer.open", Measurer)
-    ranks = RankThreads(_core)
-    case = {"interface": "xccl", "pattern": "allreduce", "flows": [], "size_bytes": 8, "cache": "warm"}
-    request = {
-        "case": {**case, "options": {}, "environment": {}},
-        "cores": [[0], [0]],
-        "ranks": [0, 1],
-        "breaks": False,
-    }
+    ranks = RankThreads()
+    ends = (Buffer("gpu0", "device", rank=rank) for rank in (0, 1))
+    request = asked(Case("xccl", "unidirectional", (Flow(*ends, "gpu0"),), 8))
     assert ranks.measure(request) == ({"status": "measured", "told": ["x", "x"]}, False)
-    outcome, leaving = ranks.measure({**request, "breaks": True})
+    outcome, leaving = ranks.measure(replace(request, fresh=True))
     assert leaving and outcome == {
         "status": "failed",
         "reason": "rank 1: RuntimeError: planted",
         "reason_code": "worker-error",
+        "blame": {"rank": 1},
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from byteways.plan.case import Case, Flow
 from byteways.record.evidence import EvidenceFields
-from byteways.run.work.rank_outcome import of_all_ranks
+from byteways.run.work.figures import of_all_ranks
 from tests.changed import replace
 from tests.report import run_builder
 from tests.report.run_builder import KIB, MIB, Builder

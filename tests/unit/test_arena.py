@@ -8,17 +8,12 @@ from typing import Any
 
 import pytest
 
+from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.run.work.buffer_pool import KEPT_PART, BufferPool
 
 MIB = 1 << 20
-
-
-class OutOfMemoryError(Exception): ...
-
-
-class OtherError(Exception): ...
 
 
 @dataclass(eq=False)
@@ -45,8 +40,7 @@ class Pool:
 
     def __post_init__(self) -> None:
         session: Any = SimpleNamespace(allocate=self.allocate, open_exported=self.open_exported)
-        core: Any = SimpleNamespace(OutOfMemoryError=OutOfMemoryError, Error=OtherError)
-        self.arena = BufferPool(core, session, self.memory, self.first_gpus, self)
+        self.arena = BufferPool(session, self.memory, self.first_gpus, self)
 
     def allocate(self, device: str, memory: str, size: Any = 0, touch: str = "", user: str = "") -> Any:
         if isinstance(size, int) and not touch:  # of another process
@@ -54,13 +48,13 @@ class Pool:
             return len(self.did), f"handle {len(self.did)}"
         if self.lacking:
             self.lacking -= 1
-            raise OutOfMemoryError
+            raise _core.OutOfMemoryError
         self.did.append(f"{device}:{memory}")
         return Made(size, (device, memory, touch, user))
 
     def open_exported(self, device: str, size: int, opener: str, handle: str) -> Made:
         if self.broken:
-            raise OtherError
+            raise _core.Error
         self.did.append(f"open {handle} by {opener}")
         return Made(size, (device, "ipc", opener, handle))
 
@@ -169,7 +163,7 @@ def test_memory_that_runs_out_is_taken_from_what_is_kept() -> None:
     assert pool.did == ["gpu0:device", "gpu0:pool"] and new[0] is not old[0]
     pool.arena.clear()
     pool.lacking = 2
-    with pytest.raises(OutOfMemoryError):
+    with pytest.raises(_core.OutOfMemoryError):
         pool.take(case())
 
 
@@ -212,7 +206,7 @@ def test_memory_of_another_process() -> None:
 def test_memory_that_cannot_be_opened_is_freed_again() -> None:
     """Catches an allocation of the exporting process that nobody uses and nobody frees."""
     pool = Pool(broken=True)
-    with pytest.raises(OtherError):
+    with pytest.raises(_core.Error):
         pool.take(case("gpu1:ipc", "gpu0:device", "gpu0"))
     assert pool.did == ["export gpu1 device", "free 1"] and not pool.arena.has_exported
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from byteways import _core
 from byteways.plan.interfaces import INTERFACES
 from byteways.run.work import capabilities
 from byteways.run.work.capabilities import _peers
-
-
-class Error(RuntimeError):
-    """Stands for byteways._core.Error."""
 
 
 def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> None:
@@ -22,12 +19,11 @@ def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> N
 
     def prove_peer(executor: str, owner: str, memory: str = "device") -> SimpleNamespace:
         if "gpu1" in (executor, owner):
-            raise Error("hipMalloc: hipErrorOutOfMemory (out of memory) on gpu1")
+            raise _core.Error("hipMalloc: hipErrorOutOfMemory (out of memory) on gpu1")
         return SimpleNamespace(available=True, reason="")
 
-    core = cast(ModuleType, SimpleNamespace(Error=Error))
     session = SimpleNamespace(prove_peer=prove_peer)
-    found = _peers(core, session, ["gpu0", "gpu1", "gpu2"])  # type: ignore[arg-type]
+    found = _peers(session, ["gpu0", "gpu1", "gpu2"])  # type: ignore[arg-type]
     assert found["gpu0"]["gpu2"] == {"available": True, "reason": ""}
     assert found["gpu2"]["gpu1"]["available"] is False
     assert "out of memory" in found["gpu1"]["gpu0"]["reason"]
@@ -46,8 +42,7 @@ def test_only_memory_that_is_opened_to_others_is_proved() -> None:
         prove_peer=prove_peer,
         offers=lambda owner, memory: SimpleNamespace(available=offers.get((owner, memory), False)),
     )
-    core = cast(ModuleType, SimpleNamespace(Error=Error))
-    found = capabilities._granted(core, session, ["gpu0", "gpu1"])
+    found = capabilities._granted(session, ["gpu0", "gpu1"])
     assert {
         executor: {owner: [*told] for owner, told in owners.items()} for executor, owners in found.items()
     } == {
@@ -73,7 +68,7 @@ def offers_of(
         virtual_time=False, offers_kernel=offers_kernel, handle_obstacle=lambda _: obstacle
     )
     device: Any = SimpleNamespace(name="it", runtime=runtime)
-    return capabilities._interfaces(cast(ModuleType, None), session, device, lost)
+    return capabilities._interfaces(session, device, lost)
 
 
 def test_each_interface_is_answered_for(monkeypatch: pytest.MonkeyPatch) -> None:

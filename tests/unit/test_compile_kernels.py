@@ -76,7 +76,8 @@ def test_a_lost_child_is_the_reason_for_its_kernels(monkeypatch: pytest.MonkeyPa
         handle_obstacle=lambda device: "nobody opens it",
         virtual_time=True,
     )
-    core = SimpleNamespace(xccl_report=lambda *_: SimpleNamespace(usable=True, reason=""))
-    offers = capabilities._interfaces(core, session, DIES[0], "ended by SIGABRT")  # type: ignore[arg-type]
+    report = SimpleNamespace(usable=True, reason="")
+    monkeypatch.setattr(capabilities._core, "xccl_report", lambda *_: report)
+    offers = capabilities._interfaces(session, DIES[0], "ended by SIGABRT")  # type: ignore[arg-type]
     assert offers["kernel"] == {"available": False, "reason": "ended by SIGABRT"}
     assert offers["copy"] == {"available": True, "reason": ""}

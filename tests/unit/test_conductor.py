@@ -11,10 +11,11 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.reasons import NO_ANSWER, OUT_OF_TIME
 from byteways.run.conduct import conductor
-from byteways.run.conduct.conductor import Conductor, deadline_s, key_of
+from byteways.run.conduct.conductor import Conductor, deadline_s
 from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
 from byteways.run.conduct.process import WorkerLost
 from byteways.run.shared.launchers import Job, Launcher
+from byteways.run.shared.request import key_of
 from byteways.topology.model import Device, Topology
 from tests.changed import replace
 
@@ -106,7 +107,7 @@ def test_what_is_asked(workers: Workers) -> None:
     assert [one["budget_s"] for one in asked] == [0.1, 0.2, 0.1]
     assert [one["key"] for one in asked] == [key_of(one) for one in (first, second, third)]
     assert {(one["do"], one["precision"], one["rounds"]) for one in asked} == {("measure", 0.02, 3)}
-    assert "uuids" not in asked[0] and "cores" not in asked[0]
+    assert not asked[0]["uuids"] and not asked[0]["cores"]
     assert workers.deadlines == [31.0, 30.0, 30.0]
     assert workers.started == [({}, None)]
     assert workers.did == ["dismiss 0"]

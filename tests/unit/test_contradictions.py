@@ -13,7 +13,7 @@ import pytest
 
 import contradictions
 from byteways.plan.interfaces import COLLECTIVES
-from byteways.run.work.rank_outcome import bus_factor
+from byteways.run.work.figures import bus_factor
 from statements import plants_of_pages
 from statements.claims import matched
 from statements.outcome import CONTRADICTED, HOLDS

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import byteways
-from byteways.run.work import exporter
+from byteways import _core
+from byteways.run.work import exporter, measurer
 from byteways.run.work.exporter import Exporter, ExporterLost
 
 #: Answers each request with its process id and the size; `fail` and `end` stand for a refusal and a crash.
@@ -89,22 +89,17 @@ def test_a_silent_child_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert time.monotonic() - began < 60
 
 
-class NativeError(Exception):
-    """In place of that of the native core."""
-
-
 def served(
     monkeypatch: pytest.MonkeyPatch, requests: str, allocate: Callable[..., object]
 ) -> tuple[int, list[str], int]:
     """Exit status and answers of the exporting process to these requests, and how many sessions it opened."""
     opened = []
 
-    def session(**_: object) -> SimpleNamespace:
+    def session() -> SimpleNamespace:
         opened.append(1)
         return SimpleNamespace(allocate=allocate)
 
-    core = SimpleNamespace(Error=NativeError, Session=session)
-    monkeypatch.setattr(byteways, "_core", core, raising=False)
+    monkeypatch.setattr(measurer, "open_session", session)
     monkeypatch.setattr(sys, "stdin", io.StringIO(requests))
     reader, writer = os.pipe()
     status = exporter.main([str(writer)])
@@ -140,7 +135,7 @@ class Counted:
 
     def handle(self) -> str:
         if not self.digits:
-            raise NativeError("it has no handle")
+            raise _core.Error("it has no handle")
         return self.digits
 
 
@@ -167,7 +162,7 @@ def test_why_nothing_is_exported(monkeypatch: pytest.MonkeyPatch, sizes: str, st
 
     def allocate(device: str, memory: str, size: int, owner: str) -> SimpleNamespace:
         if size == 2:
-            raise NativeError("out of memory\r\nat once")
+            raise _core.Error("out of memory\r\nat once")
         return SimpleNamespace(handle=lambda: "0a")
 
     requests = "".join(f"allocate {number} gpu0 device {size}\n" for number, size in enumerate(sizes))

@@ -63,9 +63,28 @@ def test_losses_count_against_the_device_of_the_failed_call() -> None:
     for memory in ("device", "pool", "vmm"):
         broken = case("copy", f"gpu1:{memory}", "gpu0:device", "gpu0")
         for _ in range(3):
-            losses.add(broken, "a call failed", device="gpu1")
+            losses.add(broken, "a call failed", blame=FailureBlame("gpu1"))
     assert losses.given_up(case("copy", "gpu1:device", "gpu0:device", "gpu0"))
     assert not losses.given_up(case("copy", "gpu2:device", "gpu0:device", "gpu0"))
+
+
+@pytest.mark.parametrize(
+    ("place", "members", "rank", "blame"),
+    [
+        (1, (4, 2), 0, {"rank": 2}),  # by its place in the team
+        (None, (4, 2), 4, {"rank": 4}),  # the own one
+        (None, (4, 2), None, None),
+        (7, (4, 2), None, None),
+        (1, (), None, None),  # of another team than the case's
+    ],
+)
+def test_the_rank_of_an_error(
+    place: int | None, members: tuple[int, ...], rank: int | None, blame: dict[str, int] | None
+) -> None:
+    """Catches the number in a team taken for that of the case, and a rank that is blamed for another."""
+    error = ValueError("rank 9: no memory")
+    error.rank = place  # type: ignore[attr-defined]
+    assert failed_by(error, rank=rank, members=members).get("blame") == blame
 
 
 @pytest.mark.parametrize(
@@ -90,4 +109,4 @@ def test_the_code_of_a_worker_that_did_not_answer(status: str, code: str | None)
     """Catches a lost case without a code, and a given code that is replaced."""
     planned = PlannedCase(case("copy", "gpu0:device", "gpu1:device", "gpu0"), "s", 0, 1.0, 0.01)
     assert record_without_values(planned, 1, status, "why").reason_code == code
-    assert record_without_values(planned, 1, status, "why", reason_code="room").reason_code == "room"
+    assert record_without_values(planned, 1, status, "why", code="room").reason_code == "room"

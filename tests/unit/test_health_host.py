@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from byteways.run.shared.health_host import JUDGED_WINDOW_S, HostLoad, HostMonitor
-from byteways.run.work.worker import Worker
 from tests.machines.synthetic import write
 
 
@@ -130,37 +127,3 @@ def test_throttling_of_version_1(tmp_path: Path) -> None:
     monitor = HostMonitor(tmp_path, {0}, lambda: 1.0)
     write(place, "nr_periods 1\nthrottled_time 70001000")
     assert monitor.end().throttled_s == 0.040001
-
-
-class Answering:
-    """A measurer of any kind."""
-
-    def __init__(self, outcome: dict[str, Any]) -> None:
-        self.outcome = outcome
-
-    def restart(self, key: int) -> None:
-        """Each case begins a simulated machine anew."""
-
-    def measure(self, request: object) -> tuple[dict[str, Any], bool]:
-        return dict(self.outcome), False
-
-
-@pytest.mark.parametrize("kind", ["native", "torch"])
-def test_every_kind_of_worker_tells_the_load(kind: str, tmp_path: Path) -> None:
-    """Catches a worker whose records say nothing of the host, and health of GPUs that is overwritten."""
-    host = Host(tmp_path)
-    worker = Worker(SimpleNamespace(), kind=kind)  # type: ignore[arg-type]
-    worker._host = host.monitor()
-    host.passes(1.0, others=150)
-    outcome = {"status": "measured", "health": {"gpu0": {}}, "warnings": [{"id": "noisy"}]}
-    worker._measurer = worker._torch = Answering(outcome)  # type: ignore[assignment]
-    answer = worker._measure({"key": 1})["outcome"]
-    assert answer["health"]["gpu0"] == {} and answer["health"]["host"]["others"] == 0.75
-    assert [warning["id"] for warning in answer["warnings"]] == ["noisy", "host-busy"]
-
-
-def test_a_simulated_machine_has_no_load() -> None:
-    """Catches a simulated run whose records depend on what runs beside it."""
-    worker = Worker(SimpleNamespace(), machine="a sheet")  # type: ignore[arg-type]
-    worker._measurer = Answering({"status": "measured"})  # type: ignore[assignment]
-    assert worker._measure({"key": 1})["outcome"] == {"status": "measured"}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from byteways import _core
 from byteways.explain.subjects.series import _health
 from byteways.run.work.capabilities import _DEVICE_FIELDS, _device
 from byteways.run.work.energy import CounterWatch
@@ -54,12 +55,9 @@ def test_health_of_the_host_is_no_gpu() -> None:
 def test_free_memory_of_a_lost_gpu_is_unknown() -> None:
     """Catches a machine that cannot be probed because one of its GPUs is lost."""
 
-    class LostError(Exception): ...
-
     def lose(device: str) -> int:
-        raise LostError
+        raise _core.Error("lost")
 
     device: Any = SimpleNamespace(**dict.fromkeys(_DEVICE_FIELDS))
     device.runtime = "cuda"
-    core: Any = SimpleNamespace(Error=LostError)
-    assert _device(core, SimpleNamespace(free_bytes=lose), device)["free_bytes"] == 0  # type: ignore[arg-type]
+    assert _device(SimpleNamespace(free_bytes=lose), device)["free_bytes"] == 0  # type: ignore[arg-type]

@@ -15,9 +15,11 @@ from byteways.errors import BytewaysError
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
 from byteways.plan.hosts.rule import Meetings, PairRule
+from byteways.record.blame import FailureBlame
 from byteways.record.record import Record
 from byteways.run.conduct.journal import Journal
 from byteways.run.conduct.process import WorkerLost
+from byteways.run.conduct.rank_faults import ProcessFault, host_among
 from byteways.run.hosts import job as jobs
 from byteways.run.hosts.conductor import HostsConductor
 from byteways.run.hosts.facts import version
@@ -25,7 +27,6 @@ from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import HostsLauncher
 from byteways.run.hosts.reach import HostSearch
 from byteways.run.shared.launchers import Launcher
-from byteways.run.shared.rank_faults import host_blamed
 from tests.unit import planning
 
 HOSTS = tuple(Host(f"n{number}") for number in range(6))
@@ -62,7 +63,7 @@ class Ranks:
         command: list[str],
         tick: object,
         hello_s: float,
-        look_elsewhere: Callable[[list[dict[str, Any]]], str],
+        look_elsewhere: Callable[[list[dict[str, Any]]], ProcessFault],
     ) -> None:
         self.look_elsewhere = lambda: look_elsewhere(ranks)
         self.hosts = [host for host in command[-1].split(",") for _ in range(Ranks.per_host)]
@@ -170,13 +171,14 @@ def test_a_named_host_costs_its_pair_and_the_others_measure_again(tmp_path: Path
 
     def fate(pairs: list[tuple[str, ...]]) -> set[int]:
         if next(deaths, False):
-            raise WorkerLost("worker ended by exit status 9; rank 3 (process 77 on n3) ended first")
+            raise WorkerLost("rank 3 (process 77 on n3) ended first", blame=FailureBlame(rank=3, host="n3"))
         return set()
 
     Ranks.fate = staticmethod(fate)
     seen, said = measured(tmp_path, plan())
     lost = [record for record in seen.records if record.status == "lost"]
-    assert len(lost) == 1 and "n3" in lost[0].path and "on n3) ended first" in (lost[0].reason or "")
+    assert len(lost) == 1 and "n3" in lost[0].path
+    assert lost[0].blame is not None and lost[0].blame.host == "n3" and lost[0].blame.rank in (0, 1)
     assert len(seen.records) == 15 and set(keys(seen).values()) == {1} and not said
     assert len(Ranks.started) == 2
 
@@ -186,7 +188,7 @@ def test_a_host_that_is_lost_again_is_left_out(tmp_path: Path) -> None:
 
     def fate(pairs: list[tuple[str, ...]]) -> set[int]:
         if any("n3" in pair for pair in pairs):
-            raise WorkerLost("worker ended by exit status 9; rank 3 (process 77 on n3.site.org) ended first")
+            raise WorkerLost("it ended first", blame=FailureBlame(host="n3.site.org"))
         return set()
 
     Ranks.fate = staticmethod(fate)
@@ -291,7 +293,7 @@ def test_the_others_take_on_a_collective_of_a_host_that_is_left_out(tmp_path: Pa
 
     def fate(groups: list[tuple[str, ...]]) -> set[int]:
         if any("n3" in group for group in groups):
-            raise WorkerLost("worker ended by exit status 9; rank 3 (cpu0, process 77 on n3) ended first")
+            raise WorkerLost("it ended first", blame=FailureBlame(rank=3, host="n3"))
         return set()
 
     Ranks.fate = staticmethod(fate)
@@ -390,17 +392,18 @@ def test_ranks_on_foreign_and_shared_hosts_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "host"),
+    ("blamed", "printed", "host"),
     [
-        ("worker ended by exit status 9; rank 3 (process 77 on n3) ended first", "n3"),
-        ("worker ended by exit status 9; process 77 on n3.site.org ended first", "n3"),
-        ("it last printed: =   PID 4711 RUNNING AT n1 | =   EXIT CODE: 9", "n1"),
-        ("prterun noticed that process rank 2 with PID 4711 on node n2 exited on signal 9", "n2"),
-        ("srun: error: n1: task 4: Killed", "n1"),
-        ("rank 3 (process 77 on elsewhere) ended first", None),
-        ("worker ended by exit status 1", None),
+        ("n3", "", "n3"),
+        ("n3.site.org", "", "n3"),
+        ("n3", "RUNNING AT n1", "n3"),
+        (None, "=   PID 4711 RUNNING AT n1\n=   EXIT CODE: 9", "n1"),
+        (None, "prterun noticed that process rank 2 with PID 4711 on node n2 exited on signal 9", "n2"),
+        (None, "srun: error: n1: task 4: Killed", "n1"),
+        ("elsewhere", "", None),
+        (None, "exit status 1", None),
     ],
 )
-def test_hosts_in_a_launchers_words(reason: str, host: str | None) -> None:
+def test_hosts_in_a_launchers_words(blamed: str | None, printed: str, host: str | None) -> None:
     """Catches a loss whose host the launcher names and byteways does not read."""
-    assert host_blamed(reason, ["n1", "n2", "n3"]) == host
+    assert host_among(["n1", "n2", "n3"], FailureBlame(host=blamed), printed) == host

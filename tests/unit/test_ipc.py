@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from byteways import _core
 from byteways.explain.display.topic import Topic
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
@@ -63,10 +64,6 @@ class Exports:
         self.calls.append(("close",))
 
 
-class RefusedError(Exception):
-    """In place of the native core's errors."""
-
-
 class Session:
     def __init__(self, exports: Exports) -> None:
         self.exports, self.refuses = exports, False
@@ -76,7 +73,7 @@ class Session:
 
     def open_exported(self, device: str, size: int, opener: str, handle: str) -> SimpleNamespace:
         if self.refuses:
-            raise RefusedError
+            raise _core.Error
         self.exports.calls.append(("open", device, size, opener, handle))
         return SimpleNamespace(bytes=size, memory="ipc")
 
@@ -86,8 +83,7 @@ def written(executor: str, size: int = MIB) -> Case:
 
 
 def arena_of(exports: Exports, session: Session) -> BufferPool:
-    core: Any = SimpleNamespace(Error=RefusedError, OutOfMemoryError=MemoryError)
-    return BufferPool(core, session, {}, exports=exports)  # type: ignore[arg-type]
+    return BufferPool(session, {}, exports=exports)  # type: ignore[arg-type]
 
 
 def test_memory_is_opened_for_each_gpu_that_uses_it() -> None:
@@ -116,7 +112,7 @@ def test_the_other_process_frees_what_is_no_longer_used() -> None:
     arena.clear()
     assert not arena.has_exported and exports.calls[-1] == ("free", 4)
     session.refuses = True
-    with pytest.raises(RefusedError):
+    with pytest.raises(_core.Error):
         arena.take(written("gpu0"), lambda _: 0)
     assert exports.calls[-2][0] == "allocate" and exports.calls[-1] == ("free", len(exports.calls) - 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.record.blame import FailureBlame
 from byteways.run.conduct.losses import Losses
 
 
@@ -92,9 +93,9 @@ def test_what_is_given_up_blames_the_device_of_the_losses() -> None:
     """Catches a GPU that is lost halfway, and whose skipped cases say nothing of it."""
     losses = Losses()
     for _ in range(3):
-        losses.add(case("copy", "gpu0>gpu1"), "a call failed", device="gpu1")
+        losses.add(case("copy", "gpu0>gpu1"), "a call failed", blame=FailureBlame("gpu1"))
     found = losses.given_up(case("copy", "gpu0>gpu1"))
-    assert found is not None and found.device == "gpu1"
+    assert found is not None and found.blame == FailureBlame("gpu1")
 
 
 def test_remote_memory_is_on_the_path_to_it() -> None:

@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
+from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.work import measuring
-from byteways.run.work.measuring import Measurer, _exports, _first_gpus
+from byteways.run.work.measuring import NativeMeasurer, _exports, _first_gpus
+from tests.asked import asked
 
 SIZES = (1 << 20, 3 << 20)
-
-
-class UnsupportedError(Exception):
-    pass
 
 
 def case(interface: str = "copy", pattern: str = "unidirectional") -> Case:
@@ -28,24 +26,23 @@ def answered(
     case: Case, *, simulated: bool = False, broken: bool = False
 ) -> tuple[dict[str, Any], list[Any]]:
     """The field, and how operations were sustained."""
-    asked: list[Any] = []
+    sustained: list[Any] = []
 
     def measure(devices: list[str], sustain: Any, moved_bytes: int) -> dict[str, Any]:
         if broken:
-            raise UnsupportedError("no counter of energy")
+            raise _core.UnsupportedError("no counter of energy")
         sustain(0.5)
         return {"devices": devices, "bytes": moved_bytes}
 
     session = SimpleNamespace(
-        sustain=lambda flows, slice_s, interference: asked.append((flows, slice_s, interference))
+        sustain=lambda flows, slice_s, interference: sustained.append((flows, slice_s, interference))
     )
-    measurer = object.__new__(Measurer)
-    measurer._simulated = simulated
-    measurer.core = SimpleNamespace(UnsupportedError=UnsupportedError)  # type: ignore[assignment]
+    measurer = object.__new__(NativeMeasurer)
+    measurer._simulator = "simulator" if simulated else ""
     measurer.session = session  # type: ignore[assignment]
     measurer._meter = SimpleNamespace(measure=measure)  # type: ignore[assignment]
     measurer._flows = lambda case, buffers: ["flows"]  # type: ignore
-    return measurer._energy(case, ["gpu0", "gpu1"], []), asked
+    return measurer._energy(case, ["gpu0", "gpu1"], []), sustained
 
 
 class Others:
@@ -63,36 +60,42 @@ class Others:
         return dict(before)
 
 
-@pytest.mark.parametrize(("memory", "asked"), [("device", True), ("ipc", False)])
-@pytest.mark.parametrize("watched", [True, False])
-def test_our_exporter_is_no_other_user(
-    memory: str, asked: bool, watched: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Catches a warning that our own exporting process shares the GPU, and none of others."""
+def finished(
+    monkeypatch: pytest.MonkeyPatch, health: dict[str, Any], status: str = "measured", users: Any = None
+) -> tuple[Any, dict[str, Any]]:
+    """A measurer that has measured 15 operations with these changes of health, and what was compared."""
     told: dict[str, Any] = {}
 
     def compare(case: Any, before: Any, after: Any, operations: int, users: Any) -> Any:
         told.update(before=before, after=after, operations=operations, users=users)
-        return SimpleNamespace(health={"gpu0": "h"}, warnings=[], link_bytes={"gpu0": 1})
+        return SimpleNamespace(health=health, warnings=[], link_bytes=health)
 
     readings = iter(("old", "new"))
-    measurement = SimpleNamespace(samples_ns=[1.0, 2.0, 3.0], batch=5)
-    measurer, others = object.__new__(Measurer), Others()
-    measurer._health = SimpleNamespace(read=lambda *_, **__: next(readings), compare=compare)  # type: ignore
-    measurer._users = others if watched else None  # type: ignore[assignment]
-    measurer._twins, measurer._cpu_domain, measurer._host = {}, {}, None  # type: ignore
-    measurer._options = lambda *_: None  # type: ignore
-    measurer._crowded = lambda _: None  # type: ignore
-    measurer._measured = lambda *_: (measurement, [])  # type: ignore
-    monkeypatch.setattr(measuring, "outcome_of", lambda *_: {"status": "measured", "warnings": []})
-    monkeypatch.setattr(measuring, "misplaced", lambda *_: [])
-    monkeypatch.setattr(measuring, "on_other_pages", lambda *_: [])
+    fake: Any = object.__new__(NativeMeasurer)
+    fake._health = SimpleNamespace(read=lambda *_, **__: next(readings), compare=compare)
+    fake._users, fake._twins, fake._cpu_domain = users, {}, {}
+    fake._options = fake._crowded = lambda *_: None
+    fake._measured = lambda *_: (SimpleNamespace(samples_ns=[1.0, 2.0, 3.0], batch=5), [])
+    fake._energy = lambda *_: "joules"
+    monkeypatch.setattr(measuring, "outcome_of", lambda *_: {"status": status, "warnings": []})
+    for name in ("misplaced", "on_other_pages"):
+        monkeypatch.setattr(measuring, name, lambda *_: [])
+    return fake, told
+
+
+@pytest.mark.parametrize(("memory", "is_asked"), [("device", True), ("ipc", False)])
+@pytest.mark.parametrize("watched", [True, False])
+def test_our_exporter_is_no_other_user(
+    memory: str, is_asked: bool, watched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a warning that our own exporting process shares the GPU, and none of others."""
+    others = Others()
+    measurer, told = finished(monkeypatch, {"gpu0": "h"}, users=others if watched else None)
     flow = Flow(Buffer("gpu1", memory), Buffer("gpu0", "device"), "gpu0")
-    outcome = measurer._outcome(Case("copy", "unidirectional", (flow,), 4096), {})
-    users = {"gpu1": "use", "gpu0": "use"} if asked and watched else {}
+    measurer._outcome(asked(Case("copy", "unidirectional", (flow,), 4096)))
+    users = {"gpu1": "use", "gpu0": "use"} if is_asked and watched else {}
     assert told == {"before": "old", "after": "new", "operations": 15, "users": users}
     assert others.asked == ([["gpu1", "gpu0"], users] if users else [{}] * watched)
-    assert (outcome["health"], outcome["link_bytes"]) == ({"gpu0": "h"}, {"gpu0": 1})
 
 
 @pytest.mark.parametrize("pattern", ["unidirectional", "interference"])
@@ -142,26 +145,11 @@ def test_what_is_added_to_an_outcome(
     energy: bool, status: str, noticed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches energy of what was not asked for or is corrupt, and empty fields of health."""
-    monkeypatch.setattr(
-        "byteways.run.work.measuring.outcome_of", lambda *_: {"status": status, "warnings": []}
-    )
-    monkeypatch.setattr("byteways.run.work.measuring.misplaced", lambda *_: [])
-    monkeypatch.setattr("byteways.run.work.measuring.on_other_pages", lambda *_: [])
     told = {"gpu0": {"ecc": 1}} if noticed else {}
-    measurer = object.__new__(Measurer)
-    fake: Any = measurer
-    fake._options = fake._crowded = lambda *_: None
-    fake._health = SimpleNamespace(
-        read=lambda *_, **__: {},
-        compare=lambda *_: SimpleNamespace(warnings=[], health=told, link_bytes=told),
-    )
-    fake._users = None
-    fake._measured = lambda *_: (SimpleNamespace(samples_ns=[1.0], batch=1), [])
-    fake._twins, fake._cpu_domain = {}, {}
-    fake._energy = lambda *_: "joules"
+    measurer, _ = finished(monkeypatch, told, status)
     one = case()
-    asked = Case(one.interface, one.pattern, one.flows, one.size_bytes, options={"energy": energy})
-    found = measurer._outcome(asked, {})
+    wanted = Case(one.interface, one.pattern, one.flows, one.size_bytes, options={"energy": energy})
+    found = measurer._outcome(asked(wanted))
     assert found.pop("energy", None) == ("joules" if energy and status == "measured" else None)
     assert found == {"status": status, "warnings": []} | (
         {"health": told, "link_bytes": told} if noticed else {}
@@ -173,7 +161,7 @@ def test_an_option_that_nothing_reads_is_refused() -> None:
     one = case()
     mistaken = Case(one.interface, one.pattern, one.flows, one.size_bytes, options={"colour": 3})
     with pytest.raises(ValueError, match="unknown option colour of copy"):
-        object.__new__(Measurer)._options(mistaken, {})
+        object.__new__(NativeMeasurer)._options(asked(mistaken))
 
 
 @pytest.mark.parametrize(
@@ -182,22 +170,18 @@ def test_an_option_that_nothing_reads_is_refused() -> None:
 )
 def test_errors_of_a_case(error: str, status: str, broken: bool) -> None:
     """Catches a worker that is given up for want of memory, and one that is kept with a broken runtime."""
-    errors = {
-        name: type(name, (Exception,), {}) for name in ("UnsupportedError", "OutOfMemoryError", "Error")
-    }
-    measurer: Any = object.__new__(Measurer)
-    measurer.core = SimpleNamespace(**errors)
+    measurer: Any = object.__new__(NativeMeasurer)
     measurer.broken = lambda _: True
 
     def fail(*_: Any) -> None:
-        raise errors[error]("it happened")
+        raise getattr(_core, error)("it happened")
 
     measurer._outcome = fail
-    outcome, given_up = measurer.measure({"case": case().identity()})
+    outcome, given_up = measurer.measure(asked(case()))
     assert (outcome["status"], given_up) == (status, broken)
     assert outcome["reason"] == "it happened" + "; the runtime is unusable; a new worker continues" * broken
     measurer.broken = lambda _: False
-    kept, given_up = measurer.measure({"case": case().identity()})
+    kept, given_up = measurer.measure(asked(case()))
     assert (kept["reason"], given_up) == ("it happened", False)
 
 

@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
+from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.reasons import UNAVAILABLE, WORKER_ERROR
 from byteways.run.work import measuring
 from byteways.run.work.exporter import ExporterLost
 from byteways.run.work.health import devices_of
-from byteways.run.work.measuring import Measurer, _flow_options, _partner, _twins, _unsupported
+from byteways.run.work.measuring import NativeMeasurer, _flow_options, _partner, _twins, _unsupported
+from tests.asked import asked
 
 MIB = 1 << 20
-ERRORS: Any = {
-    name: type(name, (Exception,), {}) for name in ("UnsupportedError", "OutOfMemoryError", "Error")
-}
 
 
 def case(
@@ -43,7 +42,7 @@ def measurer(events: Events, free: Any = (), lacking: int = 0) -> Any:
         free: Free bytes of a GPU, asked again and again; the last one stays.
         lacking: How often memory runs out while it measures.
     """
-    worker: Any = object.__new__(Measurer)
+    worker: Any = object.__new__(NativeMeasurer)
     left, failures = list(free), iter(range(lacking))
 
     def free_bytes(device: str) -> int:
@@ -53,10 +52,9 @@ def measurer(events: Events, free: Any = (), lacking: int = 0) -> Any:
     def measure(flows: Any, options: Any) -> str:
         events.append(f"measure {flows}")
         if next(failures, None) is not None:
-            raise ERRORS["OutOfMemoryError"]
+            raise _core.OutOfMemoryError
         return "measurement"
 
-    worker.core = SimpleNamespace(**ERRORS)
     worker.session = SimpleNamespace(free_bytes=free_bytes, measure=measure)
     worker._on_host = {"cpu0": True, "gpu0": False, "gpu1": False}
     worker._cache_bytes = {"gpu0": 0, "gpu1": 0}
@@ -106,7 +104,7 @@ def test_when_memory_runs_out_it_is_tried_once_more() -> None:
     assert measurer(events, lacking=1)._with_buffers(case(), None)[0] == "measurement"
     assert events == again
     events = Events()
-    with pytest.raises(ERRORS["OutOfMemoryError"]):
+    with pytest.raises(_core.OutOfMemoryError):
         measurer(events, lacking=2)._with_buffers(case(), None)
     assert events == again
 
@@ -158,20 +156,20 @@ def test_managed_bytes_are_counted_once_for_each_buffer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "interface", "did"),
+    ("fresh", "interface", "did"),
     [
-        ({}, "copy", []),
-        ({"fresh": True}, "copy", ["begin round", "renew"]),
-        ({"fresh": False}, "allocate", ["clear"]),
-        ({"fresh": True}, "free", ["begin round", "renew", "clear"]),
+        (False, "copy", []),
+        (True, "copy", ["begin round", "renew"]),
+        (False, "allocate", ["clear"]),
+        (True, "free", ["begin round", "renew", "clear"]),
     ],
 )
-def test_what_is_kept_between_cases(request_: dict[str, Any], interface: str, did: list[str]) -> None:
+def test_what_is_kept_between_cases(fresh: bool, interface: str, did: list[str]) -> None:
     """Catches idle power of an earlier round, and memory of others that a step opens along with its own."""
     events = Events()
     worker = measurer(events)
     worker._outcome = lambda *_: "outcome"
-    assert worker.measure({"case": case(interface).identity(), **request_}) == ("outcome", False)
+    assert worker.measure(asked(case(interface), fresh=fresh)) == ("outcome", False)
     assert events == did
 
 
@@ -185,7 +183,7 @@ def test_a_lost_exporter_costs_its_memory() -> None:
 
     worker._outcome = lose
     outcome = {"status": "failed", "reason": "it ended", "reason_code": WORKER_ERROR}
-    assert worker.measure({"case": case().identity()}) == (outcome, False)
+    assert worker.measure(asked(case())) == (outcome, False)
     assert events == ["clear"]
 
 
@@ -200,20 +198,20 @@ def test_a_lost_exporter_costs_its_memory() -> None:
 )
 def test_whether_a_device_is_broken(failures: dict[str, str], broken: bool) -> None:
     """Catches a new worker for each failure, none for a lost GPU, and a device tried that is not here."""
-    asked = []
+    tried = []
     worker = measurer(Events())
 
     def allocate(device: str, memory: str, size: int, executor: str) -> None:
-        asked.append((device, memory, size, executor))
+        tried.append((device, memory, size, executor))
         if device in failures:
-            raise ERRORS[failures[device]]
+            raise getattr(_core, failures[device])("lost")
 
     worker.session.allocate = allocate
     flows = (Flow(Buffer("cpu0", "pinned"), Buffer("gpu0", "device"), "gpu1"),)
     flows += (Flow(Buffer("gpu9", "device"), Buffer("gpu9", "device"), "gpu9"),)
     assert worker.broken(devices_of(Case("copy", "bidirectional", flows, MIB))) == broken
     expected = [("cpu0", "pageable"), ("gpu0", "device"), ("gpu1", "device")]
-    assert asked == [(device, memory, 4096, device) for device, memory in expected]
+    assert tried == [(device, memory, 4096, device) for device, memory in expected]
 
 
 @pytest.mark.parametrize(
@@ -231,30 +229,25 @@ def test_options_of_a_measurement(
 ) -> None:
     """Catches a fixed batch or gate that is not passed on, and one that nobody asked for."""
     worker = measurer(Events())
-    worker.core.MeasureOptions = SimpleNamespace
-    asked = {"budget_s": 0.5, "precision": 0.01, "key": 9} | ({} if rounds == 1 else {"rounds": rounds})
-    found = vars(worker._options(case(pattern=pattern, options=options), asked))
-    assert found == {
-        "rounds": rounds,
-        "budget_s": 0.5,
-        "precision": 0.01,
-        "key": 9,
-        "interference": pattern == "interference",
-        **set_,
-    }
+    one = case(pattern=pattern, options=options)
+    found = worker._options(asked(one, budget_s=0.5, precision=0.01, key=9, rounds=rounds))
+    assert (found.rounds, found.budget_s, found.precision, found.key) == (rounds, 0.5, 0.01, 9)
+    assert found.interference == (pattern == "interference")
+    assert {"gate": found.gate, "batch": found.batch} == {"gate": True, "batch": 0, **set_}
 
 
-def test_flows_as_the_core_takes_them() -> None:
+def test_flows_as_the_core_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches ends exchanged, a second array or a partner lost, and warm flows measured cold."""
     worker = measurer(Events())
-    worker.core.Flow = lambda *ends, **more: (ends, more)
+    core = SimpleNamespace(Flow=lambda *ends, **more: (ends, more))
+    monkeypatch.setattr(measuring, "_core", core)
     worker._gpus = ["gpu0", "gpu1"]
     flow = Flow(Buffer("gpu0", "device"), Buffer("gpu1", "device"), "gpu1", partner="gpu0")
     background = replace(flow, interface="copy", size_bytes=8, options={"stream": 3}, partner=None)
     both = Case(
         "kernel", "interference", (flow, background), MIB, "warm", {"blocks": 4, "gate": True, "batch": 2}
     )
-    first, second = Measurer._flows(worker, both, [("a", "b", "c"), ("d", "e")])  # type: ignore[list-item]
+    first, second = NativeMeasurer._flows(worker, both, [("a", "b", "c"), ("d", "e")])  # type: ignore[list-item]
     assert first == (
         ("a", "c", "gpu1", "kernel", MIB),
         {"cold": False, "second_source": "b", "partner": "gpu0", "blocks": 4},
@@ -263,7 +256,7 @@ def test_flows_as_the_core_takes_them() -> None:
         ("d", "e", "gpu1", "copy", 8),
         {"cold": True, "second_source": None, "partner": "", "stream": 3},
     )
-    (opened,) = Measurer._flows(worker, replace(both, flows=(flow,)), [("a", "c")], "handle")  # type: ignore[list-item]
+    (opened,) = NativeMeasurer._flows(worker, replace(both, flows=(flow,)), [("a", "c")], "handle")  # type: ignore[list-item]
     assert opened[1]["handle"] == "handle" and opened[1]["second_source"] is None  # type: ignore[index]
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
+from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.work.mpi_gpu_setup import MpiGpuSetup
-
-
-class NativeError(Exception):
-    pass
 
 
 class World:
@@ -33,8 +29,7 @@ def setup(world: World, *gpus: str) -> MpiGpuSetup:
     devices = [SimpleNamespace(name="cpu0", runtime="host")]
     devices += [SimpleNamespace(name=name, runtime="cuda") for name in gpus]
     session = SimpleNamespace(devices=devices, allocate=lambda device, memory, *_: f"{device}:{memory}")
-    core: Any = SimpleNamespace(Error=NativeError)
-    return MpiGpuSetup(core, session, world)  # type: ignore[arg-type]
+    return MpiGpuSetup(session, world)  # type: ignore[arg-type]
 
 
 def message(*ends: tuple[str, str], interface: str = "mpi", **options: str) -> Case:
@@ -82,6 +77,6 @@ def test_without_gpus_there_is_nothing_to_set_up() -> None:
 
 def test_a_refusal_is_left_to_the_case() -> None:
     """Would catch a rank that fails alone, while the others wait for it in the next exchange."""
-    world = World(rank=0, failure=NativeError("MPI_Isend: error 1"))
+    world = World(rank=0, failure=_core.Error("MPI_Isend: error 1"))
     setup(world, "gpu0").before(message(GPU, OTHER))
     assert world.sent == ["gpu0:device"]

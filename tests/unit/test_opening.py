@@ -77,13 +77,6 @@ def test_a_probe_that_is_none(answer: dict[str, Any], said: str) -> None:
         ("it died", "", "1", "this machine could not be probed", "BYTEWAYS_GPUS=0 byteways run"),
         ("it died", "", "0", "this machine could not be probed", "byteways doctor"),
         ("it died", "h200", None, "the simulated h200 could not be probed", "leave --fault out"),
-        (
-            "the simulator is gone",
-            "h200",
-            None,
-            "the simulated h200 could not be probed",
-            "reinstall byteways",
-        ),
     ],
 )
 def test_what_is_said_of_a_lost_probe(

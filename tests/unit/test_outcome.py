@@ -90,12 +90,15 @@ def test_what_the_core_noted_as_evidence(noted: dict[str, Any], fields: dict[str
 
 def test_outcome_of_one_flow() -> None:
     """Would catch a bandwidth that is not bytes over the median time, or samples with digits no timer has."""
-    outcome = outcome_of(gpu_case("unidirectional", "gpu0>gpu1"), measurement(), buffers())
+    case = gpu_case("unidirectional", "gpu0>gpu1")
+    outcome = outcome_of(case, measurement(), buffers())
     assert outcome["bandwidth_bytes_per_s"] == pytest.approx((1 << 20) / 1000 * 1e9, rel=1e-6)
     assert outcome["directions"] == {"gpu0>gpu1": outcome["bandwidth_bytes_per_s"]}
     assert outcome["counts"] == "per-direction"
     assert outcome["samples_ns"][0] == 999.1235
     assert outcome["verification"] == "every sample, strided; first and last in full"
+    whole = outcome_of(case, measurement(verified_every_sample=True), buffers())
+    assert whole["verification"] == "every sample"
     assert "end_to_end_bytes_per_s" not in outcome
 
 

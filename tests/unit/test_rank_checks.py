@@ -16,19 +16,21 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.ranks import layout
+from byteways.record.blame import FailureBlame
+from byteways.run.conduct import rank_faults
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
 from byteways.run.conduct.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
-from byteways.run.shared import rank_faults
-from byteways.run.shared.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
-from byteways.run.shared.rank_faults import (
+from byteways.run.conduct.rank_faults import (
     DEVICE_FIELD,
     EXECUTOR_FIELD,
+    ProcessFault,
     ProcessWatch,
     blamed,
     blamed_for,
     culprits_of,
     with_place,
 )
+from byteways.run.shared.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
 from byteways.run.shared.rank_places import local_name, own_place
 from byteways.run.work.local_ranks import first_ended
 from byteways.topology.model import Topology
@@ -139,17 +141,19 @@ def test_a_rank_that_does_not_go_on(state: str | None, word: str) -> None:
     ]
     states: dict[int, str | None] = {10: "R", 11: state, 12: "T"}
     watch = ProcessWatch(ranks, states.__getitem__, clock)
-    assert watch.verdict() == ""
+    assert not watch.verdict()
     clock.now = rank_faults.STOPPED_S - 1
-    assert watch.verdict() == ""
+    assert not watch.verdict()
     states[11] = "S"  # it goes on, so the time begins anew
     clock.now += 1
-    assert watch.verdict() == ""
+    assert not watch.verdict()
     states[11] = state
     clock.now += 1
-    assert watch.verdict() == ""
+    assert not watch.verdict()
     clock.now += rank_faults.STOPPED_S
-    assert watch.verdict() == (f"rank 1 (gpu1, process 11 on {HERE}) is {word}" if word else "")
+    found = watch.verdict()
+    assert found.words == (f"rank 1 (gpu1, process 11 on {HERE}) is {word}" if word else "")
+    assert found.blame == (FailureBlame(rank=1, host=HERE) if word else None)
 
 
 def test_a_worker_alone_has_no_rank() -> None:
@@ -158,7 +162,7 @@ def test_a_worker_alone_has_no_rank() -> None:
     watch = ProcessWatch([{"host": HERE, "pid": 10}], lambda _: "T", clock)
     watch.verdict()
     clock.now = rank_faults.STOPPED_S
-    assert watch.verdict() == "the worker (process 10) is stopped"
+    assert watch.verdict() == ProcessFault("the worker (process 10) is stopped")
 
 
 def test_the_ranks_are_not_looked_at_all_the_time() -> None:
@@ -205,17 +209,20 @@ def test_the_line_of_a_dry_run_is_the_one_that_starts_the_ranks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "culprit"),
+    ("blame", "culprit"),
     [
-        ("no answer: rank 1 (gpu1, process 7 on node7) is stopped", "gpu1"),
-        ("MPI_Allreduce: error 1001 (gpu1 does not answer any more, and so rank 0 waits)", "gpu1"),
-        ("worker ended by SIGSEGV", "gpu0 and gpu1"),
+        (FailureBlame(rank=1), "gpu1"),
+        (FailureBlame(device="gpu1"), "gpu1"),
+        (FailureBlame(rank=7), "gpu0 and gpu1"),
+        (None, "gpu0 and gpu1"),
     ],
 )
-def test_a_loss_between_ranks_counts_against_the_device_that_is_named(reason: str, culprit: str) -> None:
+def test_a_loss_between_ranks_counts_against_the_device_at_fault(
+    blame: FailureBlame | None, culprit: str
+) -> None:
     """Catches the first rank's GPU given up for another one that was lost."""
     case = planned(("gpu0", "gpu1")).case
-    assert blamed_for(case, reason) == (DEVICE_FIELD, culprit)
+    assert blamed_for(case, blame) == (DEVICE_FIELD, culprit)
     assert (DEVICE_FIELD, culprit) in [*culprits_of(case)]
 
 
@@ -234,7 +241,7 @@ def test_a_loss_within_a_process(executors: list[str], device: str | None, culpr
     """Catches GPUs given up because they read from one that was lost, or ran beside one that hangs."""
     ends = Buffer("gpu0", "device"), Buffer("gpu1", "device")
     case = Case("copy", "bidirectional", tuple(Flow(*ends, name) for name in executors), 1024)
-    assert blamed_for(case, "a call failed", device) == culprit
+    assert blamed_for(case, FailureBlame(device)) == culprit
     assert culprit in [*culprits_of(case)]
     alone = Case("copy", "unidirectional", (Flow(ends[0], ends[0], "gpu0"),), 1024)
     spared = culprit in ((DEVICE_FIELD, "gpu1"), (EXECUTOR_FIELD, "gpu1"), (EXECUTOR_FIELD, "gpu0 and gpu1"))
@@ -262,28 +269,26 @@ def test_a_loss_within_a_process(executors: list[str], device: str | None, culpr
 def test_what_a_launcher_says_of_a_rank(printed: str, said: str) -> None:
     """Catches a rank that ends before it has told its number and that nobody names."""
     ranks = [{"host": "node7", "pid": 4710 + rank} for rank in range(2)]
-    found = blamed(ranks, lambda _: "S", printed)
+    found = str(blamed(ranks, lambda _: "S", printed))
     assert found.startswith(said) and bool(found) == bool(said)
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"),
+    ("blame", "said"),
     [
-        (
-            "rank 1 failed in set-up: no kernel",
-            "rank 1 (gpu1, process 22 on far) failed in set-up: no kernel",
-        ),
-        ("rank 0: no kernel", "rank 0 (process 11 on near): no kernel"),
-        ("rank 7 failed in warm-up: x", "rank 7 failed in warm-up: x"),
-        ("rank 0 waits for rank 1", "rank 0 waits for rank 1"),
+        ({"rank": 1}, "no kernel; it was rank 1 (gpu1, process 22 on far)"),
+        ({"rank": 0, "device": "gpu0"}, "no kernel; it was rank 0 (process 11 on near)"),
+        ({"rank": 7}, "no kernel"),
+        ({}, "no kernel"),
+        (None, "no kernel"),
     ],
 )
-def test_a_rank_that_fails_is_named_with_its_place(reason: str, said: str) -> None:
-    """Catches a failure on one of many hosts that says neither host nor device, so that its device counts as
-    good.
-    """
+def test_a_rank_that_fails_is_named_with_its_place(blame: dict[str, Any] | None, said: str) -> None:
+    """Catches a failure on one of many hosts that says neither host nor device."""
     ranks = [{"host": "near", "pid": 11, "device": None}, {"host": "far", "pid": 22, "device": "gpu1"}]
-    assert with_place(reason, ranks) == said
+    outcome = {"status": "failed", "reason": "no kernel", "blame": blame}
+    with_place(outcome, ranks)
+    assert outcome["reason"] == said
 
 
 def test_the_rank_that_a_signal_ended_is_named() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.record import RECORD_FIELDS
-from byteways.run.work.rank_outcome import outcome_of_ranks
+from byteways.run.work.outcome import outcome_of
 from byteways.run.work.simulated_ranks import SimulatedRanks, _without_effect
+from tests.asked import asked
 from tests.unit.test_outcome import measurement
 
 SIZE = 1 << 20
@@ -37,7 +38,7 @@ def outcome(case: Case, *, pages: tuple[int, ...] = (4096, 4096), **fields: Any)
     ends = [SimpleNamespace(page_bytes=bytes_) if bytes_ >= 0 else None for bytes_ in pages]
     ranks = [skew() for _ in case.ranks]
     measured = SimpleNamespace(**{**vars(measurement()), "ranks": ranks, **fields})
-    return outcome_of_ranks(case, measured, ends, NEW)  # type: ignore[arg-type]
+    return outcome_of(case, measured, [tuple(ends)], newness=NEW)  # type: ignore[arg-type]
 
 
 FIGURES = [
@@ -114,42 +115,16 @@ def test_samples_are_kept() -> None:
     ]
 
 
-def test_verification_is_told() -> None:
-    """Catches "every word" of a sample, or the other way round, and warnings without their figures."""
-    warned = [SimpleNamespace(id="noisy", observed=0.2, required=0.01)]
-    few, every = (
-        outcome(case("mpi", "unidirectional", TO), verified_every_sample=whole, warnings=warned)
-        for whole in (False, True)
-    )
-    assert few["verification"] != every["verification"]
-    assert "every" in every["verification"]
-    (warning,) = few["warnings"]
-    assert (warning["id"], warning["observed"], warning["required"]) == ("noisy", 0.2, 0.01)
-
-
-def test_corruption() -> None:
-    """Catches a wrong word that is measured as if it were right, and data that nobody looked at."""
+def test_corruption_is_of_all_ranks() -> None:
+    """Catches a wrong word on any rank that is measured as if it were right, and data not looked at."""
     wrong = SimpleNamespace(
         ok=False, checked_bytes=65536, bad_count=3, first_offset_bytes=8, expected=10, got=11, guard_of=""
     )
-    flows = [SimpleNamespace(verification=wrong)]
-    found = outcome(case("mpi", "unidirectional", TO), flows=flows)
-    assert found["status"] == "corrupt"
-    assert found["reason"] == (
-        "0/cpu0>1/cpu0: 3 wrong words in 65536 bytes, the first at byte 8: expected 0x000000000000000a, got "
-        "0x000000000000000b"
-    )
-    assert found["corruption"] == {
-        "path": "0/cpu0>1/cpu0",
-        "first_offset_bytes": 8,
-        "expected": "0x000000000000000a",
-        "got": "0x000000000000000b",
-        "bad_words": 3,
-    }
-    for flows in ([], [SimpleNamespace(verification=None)]):
-        unseen = outcome(case("mpi", "unidirectional", TO), flows=flows, verified=False)
-        assert (unseen["status"], unseen["reason"]) == ("corrupt", "the data were not verified")
-        assert outcome(case("mpi", "unidirectional", TO), flows=flows)["status"] == "measured"
+    both = case("mpi", "bidirectional", TO, BACK)
+    found = outcome(both, flows=[SimpleNamespace(verification=wrong)])
+    assert found["status"] == "corrupt" and found["corruption"]["path"] == both.path
+    assert outcome(both, flows=[], verified=False)["status"] == "corrupt"
+    assert outcome(both, flows=[])["status"] == "measured"
 
 
 def test_when_each_rank_began_is_kept_by_its_number() -> None:
@@ -215,8 +190,7 @@ def test_variables_without_effect_cost_no_worker() -> None:
     """Catches simulated ranks that leave their process because a case was skipped."""
     ends = (Buffer("cpu0", "pageable"), Buffer("cpu1", "pageable", rank=1))
     case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8, environment={"UCX_TLS": "sm"})
-    asked = {"case": case.identity()}
-    outcome, leaves = SimulatedRanks(None, "", "").measure(asked)  # type: ignore[arg-type]
+    outcome, leaves = SimulatedRanks("", "").measure(asked(case))
     assert (outcome["status"], leaves) == ("skipped", False)
 
 

@@ -18,10 +18,10 @@ from byteways.plan.rank_sweep import size_in_blocks
 from byteways.plan.ranks import default_ranks, layout, oversubscribed
 from byteways.plan.suite import parse
 from byteways.run.conduct.process import process_state
+from byteways.run.conduct.rank_faults import blamed
 from byteways.run.shared.launchers import Job, Launcher, find_launcher
-from byteways.run.shared.rank_faults import blamed
+from byteways.run.work.figures import bus_factor
 from byteways.run.work.rank_ends import own_ends
-from byteways.run.work.rank_outcome import bus_factor
 from byteways.run.work.rank_worker import wrong_with
 from byteways.topology.model import Capabilities, Device, Offer, Topology
 
@@ -332,27 +332,12 @@ def test_a_stopped_rank_is_named() -> None:
         child.send_signal(signal.SIGSTOP)
         os.waitpid(child.pid, os.WUNTRACED)
         ranks = [{"host": os.uname().nodename, "pid": pid} for pid in (os.getpid(), child.pid)]
-        assert (
-            blamed(ranks, process_state) == f"; rank 1 (process {child.pid} on {ranks[0]['host']}) is stopped"
-        )
+        found = blamed(ranks, process_state)
+        assert str(found) == f"; rank 1 (process {child.pid} on {ranks[0]['host']}) is stopped"
+        assert found.blame is not None and found.blame.rank == 1
     finally:
         child.kill()
         child.wait()
-
-
-@pytest.mark.parametrize(
-    "printed",
-    [
-        "mpiexec noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
-        "=   PID 22 RUNNING AT vm\n=   EXIT CODE: 9",
-    ],
-    ids=["Open MPI", "MPICH"],
-)
-def test_the_rank_that_ended_first_is_named(printed: str) -> None:
-    """Catches a lost rank that only the log names."""
-    ranks = [{"host": "far", "pid": pid} for pid in (11, 22, 33)]
-    assert blamed(ranks, lambda pid: "S", printed) == "; rank 1 (process 22 on far) ended first"
-    assert blamed(ranks, lambda pid: "S", "nothing of note") == ""
 
 
 def test_the_command_has_the_number_of_ranks() -> None:

@@ -23,7 +23,9 @@ from byteways.run.conduct import process
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.work import exporter, rank_measuring, rank_worker, simulated_ranks
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.rank_worker import RankChannel, RankWorker
+from tests.asked import asked
 
 
 def test_a_word_with_two_meanings_in_a_suite() -> None:
@@ -100,21 +102,6 @@ def test_an_exporter_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     made.close()
 
 
-@pytest.mark.parametrize(
-    ("cache", "told"), [(None, ""), ("/cache", "/cache")], ids=["without a cache", "with a cache"]
-)
-def test_the_exporter_opens_what_a_worker_does(
-    cache: str | None, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Catches kernels compiled again by each exporting process."""
-    opened: list[Any] = []
-    core: Any = SimpleNamespace(Session=lambda **how: opened.append(how))
-    monkeypatch.setattr("byteways.settings.kernel_cache", lambda: cache)
-    monkeypatch.setattr("byteways.run.shared.library_paths.library_directories", lambda: ["/lib"])
-    exporter._opened(core)
-    assert opened == [{"library_directories": ["/lib"], "kernel_cache": told}]
-
-
 def test_a_connection_that_breaks() -> None:
     """Catches a traceback of the conductor because its worker died while it was asked."""
 
@@ -166,10 +153,10 @@ def ranks(channel: Any) -> tuple[RankWorker, Any]:
 def test_ranks_end_when_their_conductor_is_gone() -> None:
     """Catches ranks that wait for ever, each on a core of its own."""
 
-    def receive() -> Any:
+    def receive_line() -> Any:
         raise ConnectionClosed
 
-    made, world = ranks(SimpleNamespace(receive=receive))
+    made, world = ranks(SimpleNamespace(receive_line=receive_line))
     made.serve()
     assert world.said == [(json.dumps({"do": "stop"}).encode(), 0), (b"finalized", -1)]
 
@@ -179,11 +166,14 @@ def test_an_error_of_one_rank_is_told_by_its_number(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         rank_measuring.RankMeasurer, "open", lambda *_: (_ for _ in ()).throw(KeyError("gpu9"))
     )
-    requests = iter([{"do": "measure", "ranks": [2, 1]}, {"do": "stop"}])
+    ends = (Buffer("cpu0", "pageable", rank=rank) for rank in (2, 1))
+    case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8)
+    lines = iter(json.dumps(one).encode() for one in (asked(case).to_json(), {"do": "stop"}))
     sent: list[Any] = []
-    made, world = ranks(SimpleNamespace(receive=lambda: next(requests), send=sent.append))
+    made, world = ranks(SimpleNamespace(receive_line=lambda: next(lines), send=sent.append))
     made.serve()
     outcome = {"status": "failed", "reason": "rank 3: KeyError: 'gpu9'", "reason_code": "worker-error"}
+    outcome |= {"blame": {"rank": 3}}  # type: ignore[dict-item]
     assert sent == [{"did": "measure", "outcome": outcome}]
     assert world.said[1] == (json.dumps(outcome).encode(), 1)
 
@@ -199,23 +189,26 @@ def test_an_error_of_a_simulated_rank(monkeypatch: pytest.MonkeyPatch) -> None:
         restart_machine=lambda *told: did.append(f"restart {told[-1]}"),
         join_machine=join,
         leave_machine=lambda *_: did.append("leave"),
+        machine_at_fault=lambda *_: (1, -1, False),
     )
-    made = simulated_ranks.SimulatedRanks(core, "library", "sheet")
+    monkeypatch.setattr(simulated_ranks, "_core", core)
+    made = simulated_ranks.SimulatedRanks("library", "sheet")
 
-    def play(request: Any, kept: Any) -> dict[str, Any]:
+    def play(request: Any, kept: Any) -> WorkerAnswer:
         if sum(one.startswith("join") for one in did) == 2 and "failed" not in did:
             did.append("failed")
             raise ValueError("odd")
-        return {"status": "measured"}
+        return WorkerAnswer({"status": "measured"})
 
     monkeypatch.setattr(made, "_play", play)
     ends = (Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
     case = Case("mpi", "unidirectional", (Flow(*ends, "cpu0"),), 8)
-    request = {"case": case.identity(), "key": 9, "cores": [[0], [1]], "ranks": [0, 1]}
+    request = asked(case, key=9)
     outcome, leaves = made.measure(request)
     assert leaves and did[0] == "restart 9" and did.count("leave") == 2
     assert {"join 0 of 2", "join 1 of 2"} <= {*did}
-    assert outcome in ({"status": "measured"}, {"status": "failed", "reason": "rank 0: ValueError: odd"})
+    if outcome["status"] == "failed":  # of rank 0, whichever of the two was the second
+        assert (outcome["reason"], outcome["blame"]) == ("rank 0: ValueError: odd", {"rank": 1})
     did.append("failed")
     assert made.measure(request) == ({"status": "measured"}, False)
 

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from byteways import _core
 from byteways.plan.case import Case, Flow
 from byteways.plan.reasons import CALL_FAILED, OUT_OF_MEMORY, UNAVAILABLE
 from byteways.run.shared.protocol import Unavailable
 from byteways.run.work import torch_measuring
-from byteways.run.work.torch_measuring import MULTIPLIER, POISON, TorchMeasurer, _Run
+from byteways.run.work.torch_measuring import MULTIPLIER, POISON, TorchMeasurer, _Copies
 from tests.unit.fake_torch import FakeTorch
 from tests.unit.test_torch_copy import MIB, UUIDS, outcome, request
 
 
 def case(**changes: Any) -> Case:
-    return Case.from_json(request(**changes)["case"])
+    return request(**changes).case
 
 
 def slots(torch: Any = None, **changes: Any) -> list[tuple[Any, Any]]:
     what = case(**changes)
     flow: Flow = what.flows[0]
-    return TorchMeasurer(torch or FakeTorch(), _core)._slots(what, flow, UUIDS)  # type: ignore[arg-type]
+    return TorchMeasurer(torch or FakeTorch())._slots(what, flow, UUIDS)  # type: ignore[arg-type]
 
 
-def begun(size: int = 64, count: int = 3, key: int = 7) -> tuple[_Run, list[tuple[Any, Any]]]:
+def begun(size: int = 64, count: int = 3, key: int = 7) -> tuple[_Copies, list[tuple[Any, Any]]]:
     """A run of copies over `count` slots, filled."""
     what, torch = case(size=size), FakeTorch()
     words, kind = size // 8, torch.int64
     held = [(torch.empty(words, kind, "cuda:0"), torch.empty(words, kind, "cuda:1")) for _ in range(count)]
-    made = _Run(torch, what, held)  # type: ignore[arg-type]
+    made = _Copies(torch, what, held)  # type: ignore[arg-type]
     made.fill(key)
     return made, held
 
@@ -55,43 +56,43 @@ def test_pieces_are_as_good_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(torch_measuring, "CHUNK_WORDS", 3)
     made, held = begun()
     assert all((a.data == b.data).all() for (a, _), (b, _) in zip(whole, held, strict=True))
-    made._time(3)
-    assert made.check()
+    made.time_ns(3)
+    assert made.check().ok
     for at in range(8):
         made.fill(9)
-        made._time(3)
+        made.time_ns(3)
         held[2][1].data[at] ^= 1
-        assert not made.check()
-        assert made.difference == f"1 wrong words, the first at byte {8 * at} of slot 2"
+        found = made.check()
+        assert (found.ok, found.bad_count, found.first_offset_bytes) == (False, 1, 2 * 64 + 8 * at)
+        assert found.expected ^ found.got == 1 and found.checked_bytes == 3 * 64
 
 
 def test_what_is_checked() -> None:
     """Catches slots that were not copied to taken for wrong, and the last ones left out."""
     made, held = begun()
-    assert made.check()  # nothing was copied since the fill
-    made._time(2)
-    assert made.check()
+    assert made.check().ok  # nothing was copied since the fill
+    made.time_ns(2)
+    assert made.check().ok
     held[1][1].data[5:] = 0
-    assert not made.check() and made.difference == "3 wrong words, the first at byte 40 of slot 1"
+    found = made.check()
+    assert (found.bad_count, found.first_offset_bytes, found.got) == (3, 64 + 40, 0)
     made.fill(7)
-    assert made.check()
-    made._time(1)  # to slot 2
+    assert made.check().ok
+    made.time_ns(1)  # to slot 2
     held[0][1].data[:] = 0
-    assert made.check()
-    made._time(4)
+    assert made.check().ok
+    made.time_ns(4)
     held[0][1].data[:] = 0
-    assert not made.check()
+    assert not made.check().ok
 
 
 def test_the_next_destinations_are_spoilt() -> None:
     """Catches a copy that did not happen, hidden by an earlier one to the same place."""
     made, held = begun()
-    made._time(4)
-    made._batch = 2
-    made.spoil()
+    made.time_ns(4)
+    made.spoil(2)
     assert [int(destination.data[0]) == POISON for _, destination in held] == [False, True, True]
-    made._batch = 9
-    made.spoil()
+    made.spoil(9)
     assert [int(destination.data[0]) == POISON for _, destination in held] == [True] * 3
     assert all(int(destination.data[1]) != POISON for _, destination in held)
 
@@ -99,16 +100,11 @@ def test_the_next_destinations_are_spoilt() -> None:
 def test_what_is_recorded_of_the_copies() -> None:
     """Catches bytes counted that no copy touched, and an engine claimed that nobody saw."""
     made, _ = begun(size=4096)
-    assert made.fields()["distinct_bytes"] == {"source": 4096, "destination": 4096}
-    made._time(2)
-    assert made.fields()["distinct_bytes"]["source"] == 2 * 4096
-    made._time(9)
-    assert made.fields() == {
-        "timed_by": "device-events",
-        "gated": True,
-        "batch": 1,
-        "slope": True,
-        "timer_resolution_ns": 500.0,
+    assert made.evidence()["distinct_bytes"] == {"source": 4096, "destination": 4096}
+    made.time_ns(2)
+    assert made.evidence()["distinct_bytes"]["source"] == 2 * 4096
+    made.time_ns(9)
+    assert made.evidence() == {
         "engine": "unknown",
         "engine_evidence": "PyTorch 0.0+fake chooses between the vendor's copy call and its own kernels",
         "verification": "first and last sample",
@@ -183,7 +179,7 @@ def test_errors_of_pytorch(
     """Catches a worker that goes on with a broken PyTorch, one ended for want of memory, and tracebacks."""
     torch, calls = FakeTorch(), []
     torch.cuda.empty_cache = lambda: calls.append(1)
-    measurer = TorchMeasurer(torch, _core)  # type: ignore[arg-type]
+    measurer = TorchMeasurer(torch)  # type: ignore[arg-type]
 
     def fail(*_: Any) -> Any:
         raise error
@@ -204,67 +200,32 @@ def test_a_pytorch_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     assert TorchMeasurer.open()._devices == {"aaaa0": 0, "aaaa1": 1}
 
 
-class Steps:
-    """Statistics that stop after so many samples, with an interval of this half-width of the median."""
-
-    def __init__(self, stops_after: int, half_width: float = 0.0) -> None:
-        self.stops_after, self._half = stops_after, half_width
-        self.asked: list[float] = []
-
-    def stop(self, samples: list[float], precision: float) -> bool:
-        self.asked.append(precision)
-        return len(samples) >= self.stops_after
-
-    def summarize(self, samples: list[float]) -> Any:
-        ends = (100.0 - 100 * self._half, 100.0 + 100 * self._half)
-        return SimpleNamespace(
-            median=100.0, ci95=ends, min=99.0, max=101.0, mean=100.5, sd=0.5, n=len(samples)
-        )
-
-    def series_warnings(self, samples: list[float]) -> list[Any]:
-        return [SimpleNamespace(id="drift", observed=0.123456789, required=0.1)]
-
-
 @pytest.mark.parametrize(
-    ("stops", "half", "budget_s", "samples", "warned"),
+    ("times_ns", "budget_s", "warned"),
     [
-        (6, 0.01, 9.0, 6, ["drift"]),
-        (6, 0.011, 9.0, 6, ["noisy", "drift"]),
-        (5, 0.0, 9.0, 5, ["drift", "few-samples"]),
-        (99, 0.0, 0.0, 3, ["drift", "few-samples"]),
-        (999, 0.0, 9.0, 12, ["drift"]),
+        ([2e6], 9.0, []),
+        ([2e6, 4e6], 0.2, ["noisy"]),
+        ([2e6], 0.0, ["few-samples"]),
     ],
 )
-def test_when_sampling_ends(
-    stops: int, half: float, budget_s: float, samples: int, warned: list[str], monkeypatch: pytest.MonkeyPatch
+def test_the_core_ends_the_sampling(
+    times_ns: list[float], budget_s: float, warned: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Catches a series cut before three samples or without end, and an interval noisy at its bound."""
-    monkeypatch.setattr(torch_measuring, "MOST_SAMPLES", 12)
-    monkeypatch.setattr(
-        torch_measuring, "time", SimpleNamespace(monotonic=lambda: 5.0, perf_counter_ns=lambda: 0)
-    )
-    rule: Any = Steps(stops, half)
-    asked = {**request(cache="warm"), "budget_s": budget_s}
-    found, _ = TorchMeasurer(FakeTorch(), rule).measure(asked)  # type: ignore[arg-type]
-    assert len(found["samples_ns"]) == samples == found["time_ns"]["n"] and set(rule.asked) == {0.01}
-    assert [one["id"] for one in found["warnings"]] == warned
-    assert (found["bandwidth_bytes_per_s"], found["counts"]) == (1.048576e13, "per-direction")
-    assert found["directions"] == {"gpu0>gpu1": 1.048576e13}
-    assert found["time_ns"]["mean"] == 100.5 and found["time_ns"]["ci95"] == (
-        100 - 100 * half,
-        100 + 100 * half,
-    )
-    drift = next(one for one in found["warnings"] if one["id"] == "drift")
-    assert (drift["observed"], drift["required"]) == (0.1234568, 0.1)
-    told = {one["id"]: (one["observed"], one["required"]) for one in found["warnings"]}
-    assert told.get("few-samples", (samples, 6)) == (samples, 6)
-    assert told.get("noisy", (0.011, 0.01)) == (pytest.approx(0.011), 0.01)
+    """Catches a rule of its own for PyTorch: samples, interval and warnings are those of the native core."""
+    turns = itertools.cycle(times_ns)
+    monkeypatch.setattr(_Copies, "time_ns", lambda *_: next(turns))
+    short = replace(request(cache="warm"), budget_s=budget_s)
+    found, _ = TorchMeasurer(FakeTorch()).measure(short)  # type: ignore[arg-type]
+    assert (len(found["samples_ns"]) == 3) == (budget_s == 0) and found["batch"] == 1
+    assert [one["id"] for one in found["warnings"] if one["id"] in ("noisy", "few-samples")] == warned
+    assert found["time_ns"]["n"] == len(found["samples_ns"]) and found["timer_resolution_ns"] == 500
+    assert found["directions"] == {"gpu0>gpu1": found["bandwidth_bytes_per_s"]}
 
 
 def test_a_queue_is_held_as_long_as_enqueueing_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches copies that begin before all are enqueued, and a queue held much longer than that."""
     torch, clock = FakeTorch(), [0]
-    made = _Run(torch, case(), slots(torch)[:2])  # type: ignore[arg-type]
+    made = _Copies(torch, case(), slots(torch)[:2])  # type: ignore[arg-type]
 
     def tick() -> int:
         clock[0] += 40_000
@@ -274,26 +235,26 @@ def test_a_queue_is_held_as_long_as_enqueueing_takes(monkeypatch: pytest.MonkeyP
     held = []
     for count in (1, 10, 100, 1000):
         before = torch.held_ns
-        made._time(count)
+        made.time_ns(count)
         held.append(torch.held_ns - before)
     assert held == [200e3, 2 * 10 * 40_000, 2 * 100 * 40_000, 50e6]
-    assert made.gated and made._enqueue_ns == 40_000
+    assert made.were_held() and made._enqueue_ns == 40_000
 
 
 def test_three_misses_in_a_row_end_the_holding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a queue given up after one late call, and copies called gated that were not."""
     torch = FakeTorch()
-    made = _Run(torch, case(), slots(torch)[:2])  # type: ignore[arg-type]
+    made = _Copies(torch, case(), slots(torch)[:2])  # type: ignore[arg-type]
     late = iter([True, True, False, True, True, True])
     misses = []
     for is_late in late:
         torch.host_ns = float("inf") if is_late else 0.0
-        made._time(1)
+        made.time_ns(1)
         misses.append((made._misses, made._holds()))
     assert misses == [(1, True), (2, True), (0, True), (1, True), (2, True), (3, False)]
-    assert not made.gated
+    assert not made.were_held()
     before = torch.held_ns
-    made._time(1)
+    made.time_ns(1)
     assert torch.held_ns == before and made._misses == 3
 
 

@@ -86,9 +86,7 @@ def test_more_than_half_skipped_is_an_error(measured: int, status: ExitStatus | 
 def test_cases_without_time_do_not_count_as_skipped() -> None:
     """Catches a short budget taken for a machine that lacks something."""
     planned = plan(suite(MEMCPY.replace('"1MiB"', '["1MiB", "2MiB", "4MiB"]')), TOPOLOGY, CAPABILITIES)
-    late = [
-        record_without_values(one, 1, "skipped", "no time", reason_code=OUT_OF_TIME) for one in planned[1:]
-    ]
+    late = [record_without_values(one, 1, "skipped", "no time", code=OUT_OF_TIME) for one in planned[1:]]
     assert {record.display_status for record in late} == {"left out"}
     assert mostly_skipped(planned, [*records(planned[:1], 1), *late], Lacks(CAPABILITIES, [])) is None
 

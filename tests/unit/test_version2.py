@@ -84,11 +84,37 @@ def test_codes_of_reasons(status: str, reason: str, code: str | None) -> None:
     assert read(SCHEMA_VERSION, **fields, reason_code=OUT_OF_TIME).reason_code == OUT_OF_TIME
 
 
+DEADLOCK = "MPI_Allgather: error 1001 (allgather: deadlock: rank 0 waits for rank 1 in allgather; rank 1 {})"
+
+
+@pytest.mark.parametrize(
+    ("reason", "rank"),
+    [
+        (DEADLOCK.format("has left"), 1),
+        (DEADLOCK.format("is dead"), 1),
+        (f"rank 0: Error: {DEADLOCK.format('waits for nothing: it never enters split')}", 1),
+        ("no answer within 20 s; rank 1 (gpu1, process 7 on node7) is stopped", 1),
+        ("worker ended; rank 1 (process 7 on node7) ended first", 1),
+        ("rank 1 (gpu1, process 7 on node7) failed in set-up: no memory", 1),
+        ("rank 1 (gpu1, process 7 on node7): cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY", 1),
+        ("rank 0: CUDA_ERROR_UNKNOWN", 0),
+        ("gpu1 does not answer any more, and so rank 0 waits for rank 1", None),
+        ("worker ended by SIGSEGV", None),
+    ],
+)
+def test_the_rank_of_a_failure(reason: str, rank: int | None) -> None:
+    """Catches the rank that waits blamed for the one that does not come, and words of today parsed."""
+    fields = {"status": "failed", "reason": reason, "time_ns": None, "bandwidth_bytes_per_s": None}
+    blame = read(**fields).blame
+    assert (blame.rank if blame else None) == rank
+    assert read(SCHEMA_VERSION, **fields).blame is None
+
+
 def test_the_device_of_a_failed_call() -> None:
     """Catches a device that older runs blame in words alone, and words of today that are parsed."""
     reason = "rank 1 failed in set-up: cuMemAlloc: CUDA_ERROR_UNKNOWN (unknown error) on gpu2; see on gpu3"
     fields = {"status": "failed", "reason": reason, "time_ns": None, "bandwidth_bytes_per_s": None}
-    assert read(**fields).to_json()["blame"] == {"device": "gpu2"}
+    assert read(**fields).to_json()["blame"] == {"device": "gpu2", "rank": 1}
     assert read(**{**fields, "reason": "copy: not available on gpu2"}).blame is None
     assert read(SCHEMA_VERSION, **fields).blame is None
     assert read(SCHEMA_VERSION, **fields, blame={"device": "gpu1"}).to_json()["blame"] == {"device": "gpu1"}

@@ -25,6 +25,7 @@ from byteways.run.shared.library_paths import library_directories
 from byteways.run.work.buffer_pool import BufferPool
 from byteways.settings import check_settings, gpus_wanted, isas_of, kernel_cache, worker_command
 from byteways.topology.model import Capabilities
+from tests.asked import asked
 
 CPU = Buffer("cpu0", "pageable")
 
@@ -36,15 +37,7 @@ def case(
 
 
 def request(what: Case, **fields: Any) -> dict[str, Any]:
-    asked = {
-        "do": "measure",
-        "case": what.identity(),
-        "budget_s": 0.05,
-        "precision": 0.05,
-        "key": 1,
-        "fresh": False,
-    }
-    return {**asked, **fields}
+    return {**asked(what, budget_s=0.05, precision=0.05).to_json(), **fields}
 
 
 @pytest.fixture(scope="module")
@@ -165,10 +158,6 @@ def test_program_that_is_not_there(tmp_path: Path) -> None:
         WorkerProcess(tmp_path / "log", command=["/nowhere/python"])
 
 
-class OutOfMemoryError(Exception):
-    pass
-
-
 class Held(SimpleNamespace):
     """A buffer that can be watched."""
 
@@ -184,7 +173,7 @@ class FakeSession:
         self, device: str, memory: str, bytes: int, first_touch: str, *, user: str = ""
     ) -> SimpleNamespace:
         if bytes > self.room:
-            raise OutOfMemoryError
+            raise _core.OutOfMemoryError
         self.room -= bytes
         self.made += 1
         held = Held(device=device, memory=memory, bytes=bytes, first_touch=first_touch)
@@ -193,9 +182,6 @@ class FakeSession:
 
     def _free(self, bytes: int) -> None:
         self.room += bytes
-
-
-CORE = SimpleNamespace(OutOfMemoryError=OutOfMemoryError)
 
 
 def no_cache(device: str) -> int:
@@ -208,7 +194,7 @@ LARGE = 128 << 20  # above this a buffer has the size of its case
 def test_arena_reuses_buffers_of_the_same_size() -> None:
     """Would catch a GiB that is allocated and touched anew for every case, or flows that share a buffer."""
     session = FakeSession(1 << 40)
-    arena = BufferPool(CORE, session, {})  # type: ignore[arg-type]
+    arena = BufferPool(session, {})  # type: ignore[arg-type]
     bidirectional = case(pattern="bidirectional", flows=2, size=LARGE)
     first = arena.take(bidirectional, no_cache)
     assert len({id(buffer) for pair in first for buffer in pair}) == 4
@@ -226,7 +212,7 @@ def test_arena_reuses_buffers_of_the_same_size() -> None:
 def test_arena_keeps_locked_memory_over_rounds() -> None:
     """Would catch GPU memory of an earlier round in the next one, and rounds spent on locking pages."""
     session = FakeSession(1 << 40)
-    arena = BufferPool(CORE, session, {})  # type: ignore[arg-type]
+    arena = BufferPool(session, {})  # type: ignore[arg-type]
     ends = Buffer.parse("cpu0:pinned"), Buffer.parse("gpu0:device")
     copied = Case("copy", "unidirectional", (Flow(*ends, "gpu0"),), LARGE)
     ((locked, device),) = arena.take(copied, no_cache)
@@ -241,7 +227,7 @@ def test_arena_locks_host_memory_once_for_both_directions() -> None:
     for two flows, and a buffer whose size is another case's.
     """
     session = FakeSession(1 << 40)
-    arena = BufferPool(CORE, session, {})  # type: ignore[arg-type]
+    arena = BufferPool(session, {})  # type: ignore[arg-type]
     host, gpu = Buffer.parse("cpu0:pinned"), Buffer.parse("gpu0:device")
     to_gpu, to_host = Flow(host, gpu, "gpu0"), Flow(gpu, host, "gpu0")
     ((locked, _),) = arena.take(Case("copy", "unidirectional", (to_gpu,), LARGE), no_cache)
@@ -260,7 +246,7 @@ def test_arena_rotates_over_twice_the_cache() -> None:
     own.
     """
     session = FakeSession(1 << 40)
-    arena = BufferPool(CORE, session, {})  # type: ignore[arg-type]
+    arena = BufferPool(session, {})  # type: ignore[arg-type]
     for size in (4096, 65536, 1 << 20):
         ((source, _),) = arena.take(case(size=size), lambda device: 50 << 20)
         assert source.bytes > 2 * (50 << 20)
@@ -271,7 +257,7 @@ def test_arena_rotates_over_twice_the_cache() -> None:
 def test_arena_keeps_to_its_share() -> None:
     """Would catch kept buffers that grow until the kernel kills the worker."""
     session = FakeSession(8 * LARGE)
-    arena = BufferPool(CORE, session, {"cpu0": 8 * LARGE})  # type: ignore[arg-type]
+    arena = BufferPool(session, {"cpu0": 8 * LARGE})  # type: ignore[arg-type]
     arena.take(case("pointer-chase", size=LARGE), no_cache)
     arena.take(case(size=2 * LARGE), no_cache)
     assert session.room == 4 * LARGE, "the first was dropped for the second"
@@ -280,11 +266,11 @@ def test_arena_keeps_to_its_share() -> None:
 def test_arena_drops_everything_when_memory_runs_out() -> None:
     """Would catch kept buffers, or half of a case's own, that cost a case which alone would fit."""
     session = FakeSession(8 * LARGE)
-    arena = BufferPool(CORE, session, {})  # type: ignore[arg-type]
+    arena = BufferPool(session, {})  # type: ignore[arg-type]
     arena.take(case("pointer-chase", size=4 * LARGE), no_cache)
     arena.take(case(size=4 * LARGE), no_cache)
     assert session.room == 0
-    with pytest.raises(OutOfMemoryError):
+    with pytest.raises(_core.OutOfMemoryError):
         arena.take(case(size=8 * LARGE), no_cache)
 
 

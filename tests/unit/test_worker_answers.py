@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.warnings import Warning
 from byteways.run.shared.protocol import ConnectionClosed, Unavailable
+from byteways.run.shared.request import CaseRequest
 from byteways.run.work import capabilities, measuring, worker
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.worker import Worker
+from tests.asked import asked
 
 BUSY = Warning("host-busy", 0.5, 0.1, "wait")
 
@@ -35,7 +39,7 @@ class Conversation:
 class Measurer:
     """Answers what it is told to, and notes how it was opened and restarted."""
 
-    core, session, devices, host_bytes = "core", "session", "devices", 7
+    session, devices, host_bytes = "session", "devices", 7
 
     def __init__(self, outcome: Any) -> None:
         self.outcome, self.did = outcome, []  # type: ignore[var-annotated]
@@ -50,11 +54,11 @@ class Measurer:
     def restart(self, key: int) -> None:
         self.did.append(f"restart {key}")
 
-    def measure(self, request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    def measure(self, request: CaseRequest) -> WorkerAnswer:
         outcome = self.outcome
         if isinstance(outcome, Exception):
             raise outcome
-        return dict(outcome), bool(request.get("breaks"))
+        return WorkerAnswer(dict(outcome), leaving=request.key == BREAKS)
 
 
 class Host:
@@ -81,7 +85,7 @@ def ask(
     """The answers after the greeting, the measurer and the host."""
     host, measurer, channel = Host(), Measurer(outcome), Conversation(*requests)
     monkeypatch.setattr(worker, "HostMonitor", lambda: host)
-    monkeypatch.setattr(measuring, "Measurer", measurer)
+    monkeypatch.setattr(measuring, "NativeMeasurer", measurer)
     made = Worker(channel, machine, kind)  # type: ignore[arg-type]
     monkeypatch.setattr(made, "_open_torch", lambda: measurer.open("torch"))
     monkeypatch.setattr(made, "_simulated_ranks", lambda: measurer.open("simulated ranks"))
@@ -94,7 +98,14 @@ def ask(
     return channel.sent[1:], measurer, host
 
 
-MEASURE = {"do": "measure", "key": 9}
+def message(rank: int | None = None, key: int = 9) -> dict[str, Any]:
+    ends = Buffer("cpu0", "pageable", rank=rank), Buffer("cpu0", "pageable", rank=rank and rank + 1)
+    return asked(Case("copy", "unidirectional", (Flow(*ends, "cpu0"),), 8), key=key).to_json()
+
+
+#: The key of a case that breaks its runtime.
+BREAKS = 66
+MEASURE, BETWEEN_RANKS = message(), message(rank=1)
 STOP = {"do": "stop"}
 MEASURED = {"status": "measured", "health": {"gpu0": 1}, "warnings": ["noisy"]}
 
@@ -143,9 +154,9 @@ def test_an_error_costs_one_case(
     ("request_", "machine", "kind", "did"),
     [
         (MEASURE, "", "torch", ["open torch"]),
-        ({**MEASURE, "ranks": [0, 1]}, "", "native", ["open ranks"]),
-        ({**MEASURE, "ranks": [0, 1]}, "sheet", "native", ["open simulated ranks"]),
-        ({**MEASURE, "ranks": [0, 1]}, "", "torch", ["open torch"]),
+        (BETWEEN_RANKS, "", "native", ["open ranks"]),
+        (BETWEEN_RANKS, "sheet", "native", ["open simulated ranks"]),
+        (BETWEEN_RANKS, "", "torch", ["open torch"]),
         (MEASURE, "", "native", ["open", "restart 9"]),
         (MEASURE, "sheet", "native", ["open sheet", "restart 9"]),
     ],
@@ -160,7 +171,7 @@ def test_who_measures(
 
 def test_a_ruined_worker_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches cases that are measured with a broken runtime."""
-    answers, *_ = ask(monkeypatch, MEASURED, {**MEASURE, "breaks": True}, MEASURE)
+    answers, *_ = ask(monkeypatch, MEASURED, message(key=BREAKS), MEASURE)
     assert len(answers) == 1 and answers[0]["leaving"] is True
 
 
@@ -168,7 +179,7 @@ def test_a_measurer_that_cannot_restart_is_opened_anew(monkeypatch: pytest.Monke
     """Catches all further cases lost to a session that is half closed."""
     host, measurer = Host(), Measurer(MEASURED)
     monkeypatch.setattr(worker, "HostMonitor", lambda: host)
-    monkeypatch.setattr(measuring, "Measurer", measurer)
+    monkeypatch.setattr(measuring, "NativeMeasurer", measurer)
     made = Worker(Conversation())  # type: ignore[arg-type]
 
     def fail(key: int) -> None:
@@ -177,7 +188,7 @@ def test_a_measurer_that_cannot_restart_is_opened_anew(monkeypatch: pytest.Monke
     monkeypatch.setattr(measurer, "restart", fail)
     assert made._measure(MEASURE)["outcome"]["reason"] == "RuntimeError: busy"
     monkeypatch.undo()
-    monkeypatch.setattr(measuring, "Measurer", measurer)
+    monkeypatch.setattr(measuring, "NativeMeasurer", measurer)
     assert made._measure(MEASURE)["outcome"]["status"] == "measured"
     assert measurer.did == ["open", "open", "restart 9"]
 
@@ -186,12 +197,12 @@ def test_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a machine that is asked for twice, and an error of the driver that ends the worker."""
     monkeypatch.setattr(capabilities, "describe", lambda *told: {"told": told})
     answers, measurer, host = ask(monkeypatch, MEASURED, {"do": "probe"}, {"do": "probe"}, MEASURE)
-    assert answers[0] == {"did": "probe", "told": ("core", "session", "devices", 7, None, None)} == answers[1]
+    assert answers[0] == {"did": "probe", "told": ("session", "devices", 7, None, None)} == answers[1]
     assert measurer.did == ["open", "restart 9"] and host.did == ["begin", "end"]
     assert answers[-1] == {"did": "lost"}
 
     (ruined,), measurer, _ = ask(monkeypatch, {"status": "ruined"}, {"do": "probe"}, MEASURE)
-    assert ruined == {"did": "probe", "told": ("core", "session", "devices", 7, None, None), "leaving": True}
+    assert ruined == {"did": "probe", "told": ("session", "devices", 7, None, None), "leaving": True}
     assert measurer.did == ["open"]
 
     def fail(*_: Any) -> None:
@@ -209,7 +220,7 @@ def test_devices_are_listed_before_a_probe_of_some(monkeypatch: pytest.MonkeyPat
     some = {"do": "probe", "launcher": "mpirun -q", "gpus": ["gpu1"]}
     answers, _, _ = ask(monkeypatch, MEASURED, {"do": "devices"}, some, MEASURE)
     assert answers[0] == {"did": "devices", "devices": {"gpu0": {"of": "devices"}}}
-    assert answers[1]["told"] == ("core", "session", "devices", 7, "mpirun -q", ["gpu1"])
+    assert answers[1]["told"] == ("session", "devices", 7, "mpirun -q", ["gpu1"])
 
     def fail(session: object) -> object:
         raise RuntimeError("lost")

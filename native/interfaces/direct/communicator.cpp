@@ -209,7 +209,8 @@ std::vector<PeerBuffers> PeerCommunicator::share(const std::vector<Buffer*>& min
   const auto require_all = [](const std::vector<std::string>& all) {
     for (std::size_t rank = 0; rank < all.size(); ++rank)
       if (!all[rank].starts_with("ok"))
-        throw Unsupported(kDirectCall, "peers", "rank " + std::to_string(rank) + ": " + all[rank]);
+        throw Unsupported(kDirectCall, "peers", "rank " + std::to_string(rank) + ": " + all[rank], {},
+                          static_cast<int>(rank));
   };
   const auto all = ranks_->gather_bytes(failure.empty() ? attempt([&] { return told(mine); }) : failure);
   require_all(all);

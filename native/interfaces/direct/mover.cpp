@@ -200,7 +200,7 @@ class DirectMover final : public CollectiveMover, public RankCalls {
     if (threads % kDirectWarp != 0 || threads > kernel_.info.max_threads)
       throw Unsupported(flow_.interface, "threads",
                         "a block has whole warps, up to " + std::to_string(kDirectThreads) + " threads",
-                        executor().name());
+                        executor().name(), failure_->rank);
     const std::uint64_t moved = way_ == Way::two_shot ? arguments_.source_stride : message_bytes();
     const std::uint64_t tile = std::uint64_t{threads} * kAccessBytes;  // one vector for each thread
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));

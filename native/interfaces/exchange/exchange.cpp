@@ -98,7 +98,8 @@ void agree_possible(const Flow& flow, const std::string& reason) {
   const std::vector<std::string> told = flow.ranks->gather_bytes(reason);
   for (std::size_t rank = 0; rank < told.size(); ++rank)
     if (!told[rank].empty())
-      throw Unsupported(flow.interface, "ranks", "rank " + std::to_string(rank) + ": " + told[rank]);
+      throw Unsupported(flow.interface, "ranks", "rank " + std::to_string(rank) + ": " + told[rank], {},
+                        static_cast<int>(rank));
 }
 
 std::unique_ptr<Transport> make_transport(Session& session, const Flow& flow, Buffer& messages,

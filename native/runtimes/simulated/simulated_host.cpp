@@ -379,6 +379,13 @@ void act_as_other_process(const std::string& simulator, const std::string& sheet
   simulated::open_machine(simulator, sheet, report)->act_as_other_process(other ? 1 : 0);
 }
 
+std::tuple<int, int, bool> at_fault(const std::string& simulator, const std::string& sheet) {
+  LibraryReport report;
+  int rank = -1, gpu = -1, library = 0;
+  simulated::open_machine(simulator, sheet, report)->at_fault(&rank, &gpu, &library);
+  return {rank, gpu, library != 0};
+}
+
 void leave_machine(const std::string& simulator, const std::string& sheet) {
   LibraryReport report;
   simulated::open_machine(simulator, sheet, report)->leave();

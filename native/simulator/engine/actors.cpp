@@ -125,6 +125,7 @@ void Timeline::join(Lock& lock, int rank, int size) {
   if (size_ == 0) {
     size_ = size;
     ++team_;
+    at_fault_ = {};
     for (int each = 0; each < size; ++each) actors_[each].clock = host_;
     list_actors();
   }
@@ -258,8 +259,16 @@ std::string Timeline::who_waits() const {
   return text;
 }
 
+// The first that others wait for and that does not come any more.
+int Timeline::rank_at_fault() const {
+  for (const auto& [rank, actor] : actors_)
+    if (rank >= 0 && (actor.state != Actor::State::waiting || actor.wait->hopeless)) return rank;
+  return -1;
+}
+
 void Timeline::fail_all() {
   const std::string cause = broken_tells_ ? broken_tells_() : std::string();
+  at_fault_ = cause.empty() ? AtFault{rank_at_fault(), -1, false} : broken_fault_();
   const std::string text =
       (cause.empty() ? "deadlock in the simulated program: " : cause + ", and so ") + who_waits();
   for (auto& [rank, actor] : actors_) {

@@ -34,6 +34,14 @@ struct Wait {
   std::function<bool()> done;
   std::function<std::string()> what;  // of a message: `rank 0 waits for …`
   bool in_mpi = false;                // the machine may be restarted meanwhile
+  bool hopeless = false;              // for nothing that could ever happen
+};
+
+// What a deadlock is the fault of: a rank that does not come, or a GPU that has failed, -1: none; or NCCL or
+// RCCL, which refused a call of some rank.
+struct AtFault {
+  int rank = -1, gpu = -1;
+  bool library = false;
 };
 
 class Timeline {
@@ -56,7 +64,12 @@ class Timeline {
   // What else a deadlock's message says of who waits for whom, and, before that, of its cause: in words,
   // empty for nothing. Kept for ever.
   void when_stuck(std::function<std::string()> tells) { stuck_tells_.push_back(std::move(tells)); }
-  void when_broken(std::function<std::string()> tells) { broken_tells_ = std::move(tells); }
+  void when_broken(std::function<std::string()> tells, std::function<AtFault()> fault) {
+    broken_tells_ = std::move(tells);
+    broken_fault_ = std::move(fault);
+  }
+  // Of the last deadlock of these actors.
+  const AtFault& at_fault() const { return at_fault_; }
   // An actor that others need not wait for any more.
   void die(Lock& lock);
   // Rank of this thread, kNoActor for one that has not joined, and how many there are with it.
@@ -112,6 +125,7 @@ class Timeline {
   void drive(Lock& lock, Actor& actor);  // all actors wait: lets the next thing happen
   void fail_all();                       // nothing is left to happen
   std::string who_waits() const;
+  int rank_at_fault() const;
   void close(Lock& lock, int rank, Actor::State how);
   void go_off(Lock& lock);      // the next timer
   bool acts_elsewhere() const;  // an action is under way on another thread
@@ -124,6 +138,8 @@ class Timeline {
   std::function<void(int)> gone_;
   std::vector<std::function<std::string()>> stuck_tells_;
   std::function<std::string()> broken_tells_;
+  std::function<AtFault()> broken_fault_;
+  AtFault at_fault_;
   std::map<int, Actor> actors_;     // by rank; below 0: threads that wait and are no actors
   std::vector<Actor*> in_order_;    // of ranks: the same, to look at all of them
   std::uint64_t thread_turns_ = 0;  // waits of threads for their turns that have ended

@@ -41,6 +41,12 @@ std::string Devices::failures() const {
   return text;
 }
 
+int Devices::first_failed() const {
+  for (std::size_t gpu = 0; gpu < devices_.size(); ++gpu)
+    if (devices_[gpu].failure) return static_cast<int>(gpu);
+  return -1;
+}
+
 bool Devices::linked(int gpu, int peer) {
   const Route& way = costs_->router().between({Place::Kind::gpu, gpu}, {Place::Kind::gpu, peer});
   const Model& model = costs_->model();

@@ -26,6 +26,7 @@ class Devices {
   void fail(Place place, const Failure& failure);
   // How GPUs and links have failed, in words; empty: none has.
   std::string failures() const;
+  int first_failed() const;  // number of a GPU, -1: none
 
   bool linked(int gpu, int peer);  // whether a route without CPUs connects the GPUs
   void enable_peer(int gpu, int peer);

@@ -171,10 +171,12 @@ class World {
   void take_time() {
     time_.play(engine_);
     xccl::Library::of_process().refuse({});
-    time_.when_broken([this] {
-      const std::string lost = devices_.failures();
-      return lost.empty() ? xccl::Library::of_process().refusal() : lost;
-    });
+    time_.when_broken(
+        [this] {
+          const std::string lost = devices_.failures();
+          return lost.empty() ? xccl::Library::of_process().refusal() : lost;
+        },
+        [this] { return AtFault{-1, devices_.first_failed(), devices_.failures().empty()}; });
   }
   bool idle() const { return engine_.idle(); }
   bool in_use() const { return memory_.blocks() > transfers_.spare_buffers() || streams_.in_use(); }

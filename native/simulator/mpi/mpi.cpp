@@ -82,8 +82,9 @@ void Mpi::hit_by_faults(Call& call) {
     }
   if (faults.find(Fault::Kind::rank_never_enters, rank) != nullptr)
     time.wait_until(
-        call.lock, {[] { return false; },
-                    [&] { return std::string("nothing: it never enters ") + call.name + " (fault)"; }, true});
+        call.lock,
+        {[] { return false; },
+         [&] { return std::string("nothing: it never enters ") + call.name + " (fault)"; }, true, true});
 }
 
 void Mpi::return_late(Call& call) {

@@ -223,6 +223,13 @@ void bwsim_leave() {
   Lock lock(time.mutex());
   time.leave(lock);
 }
+void bwsim_at_fault(int* rank, int* gpu, int* library) {
+  Timeline& time = Timeline::of_process();
+  const Lock lock(time.mutex());
+  *rank = time.at_fault().rank;
+  *gpu = time.at_fault().gpu;
+  *library = time.at_fault().library ? 1 : 0;
+}
 std::uint64_t bwsim_thread_turns() {
   Timeline& time = Timeline::of_process();
   const Lock lock(time.mutex());

@@ -36,7 +36,7 @@ def folded(sentences: Iterable[str]) -> dict[str, str]:
     """
     forms: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for sentence in dict.fromkeys(sentences):
-        form, devices = _form(sentence)
+        form, devices = form_of(sentence)
         forms.setdefault(form, []).append((sentence, devices))
     stands: dict[str, str] = {}
     for alike in forms.values():
@@ -46,8 +46,11 @@ def folded(sentences: Iterable[str]) -> dict[str, str]:
     return stands
 
 
-def _form(sentence: str) -> tuple[str, tuple[str, ...]]:
-    """Returns the sentence with devices replaced by their order of appearance, and the devices."""
+def form_of(sentence: str) -> tuple[str, tuple[str, ...]]:
+    """Returns the sentence with devices replaced by their order of appearance, and the devices.
+
+    Only to say once what several sentences say of different devices: no decision may rest on it.
+    """
     devices: dict[str, int] = {}
 
     def numbered(match: re.Match[str]) -> str:

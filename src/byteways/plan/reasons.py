@@ -23,6 +23,9 @@ NOT_AS_ASKED = "not-as-asked"
 WORKER_LOST = "worker-lost"
 NO_ANSWER = "no-answer"
 
+#: How the names of NCCL's and RCCL's calls begin.
+LIBRARY_CALL = "nccl"
+
 #: What codes mean that belong to no rule.
 MEANINGS: Mapping[str, str] = {
     OUT_OF_TIME: "left out, because the budget has no time for it",

@@ -9,3 +9,5 @@ class FailureBlame(msgspec.Struct, frozen=True, omit_defaults=True):
     """Absent fields are unknown."""
 
     device: str | None = None  # on which a call of a driver failed
+    rank: int | None = None  # of the case, that failed or for which the others waited
+    host: str | None = None  # on which a process failed

@@ -63,6 +63,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     worker: int | None = None  # process id
     blame: FailureBlame | None = None
     reason_code: str | None = None  # of `reason`, for programs (plan.reasons, plan.legality.rules)
+    reason_fields: dict[str, Any] | None = None  # of a call that failed: `call` and `error`
     # how it was timed
     timed_by: str | None = None
     gated: bool | None = None

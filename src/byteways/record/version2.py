@@ -24,6 +24,13 @@ _LIBRARY = re.compile(r"(?P<name>\w+) (?P<version>[\d.]+): ")
 _FELL_BACK = re.compile(r"(?:^|; )(?P<asked>[\w-]+) fell back to (?P<used>[\w-]+): (?P<reason>.*?)(?:; |$)")
 #: A call of a driver that failed: `cuMemAlloc: CUDA_ERROR_UNKNOWN (unknown error) on gpu2`.
 _FAILED_ON = re.compile(r"\) on ((?:cpu|gpu)\d+)\b")
+#: A rank that a reason names as the cause, and not as one that waits for it.
+_AT_FAULT = re.compile(
+    r"\brank (\d+)(?: \([^)]*\))? "
+    r"(?:has left|is dead|waits for nothing|is stopped|is gone|ended first|failed in)\b"
+)
+#: The rank whose error a reason quotes.
+_TOLD_BY = re.compile(r"(?:^|: )rank (\d+)(?: \([^)]*\))?: ")
 #: Starts of reasons, and their codes.
 _REASON_CODES = {
     "left out to fit": OUT_OF_TIME,
@@ -40,11 +47,19 @@ def translate(record: Record) -> None:
         reason = record.reason
         code = next((code for start, code in _REASON_CODES.items() if reason.startswith(start)), None)
         force_setattr(record, "reason_code", code)
-    if record.reason is not None and (devices := _FAILED_ON.findall(record.reason)):
-        force_setattr(record, "blame", FailureBlame(devices[-1]))
+    if record.reason is not None:
+        force_setattr(record, "blame", _blame_in(record.reason))
     for device in (record.health or {}).values():
         if isinstance(device, dict):
             _translate_health(device)
+
+
+def _blame_in(reason: str) -> FailureBlame | None:
+    """Returns the device and the rank that a reason blames in words."""
+    devices, ranks = _FAILED_ON.findall(reason), _AT_FAULT.findall(reason) or _TOLD_BY.findall(reason)
+    if not devices and not ranks:
+        return None
+    return FailureBlame(devices[-1] if devices else None, int(ranks[0]) if ranks else None)
 
 
 def _translate_health(device: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from byteways.explain.claims.claim import Operand
 from byteways.explain.claims.finding import Finding
+from byteways.explain.claims.importance import Priority
 from byteways.explain.results.summary import Result
 from byteways.explain.tables import Tables
 from byteways.report.explore import question
@@ -80,12 +81,7 @@ def _operands(finding: Finding) -> list[Operand]:
 
 def _evidence(finding: Finding, shown: Mapping[str, PageLink]) -> Evidence:
     operands, ids = _operands(finding), cases_of(finding)
-    other = "data" if ids else _of_text(finding)
+    other = "data" if ids else "warnings" if finding.priority == Priority.WARNINGS else "findings"
     place = next((shown[case] for case in ids if case in shown), PageLink(other, PAGE_PART_NAMES[other]))
     paths = tuple(dict.fromkeys(path for one in operands[:2] for path in one.paths))
     return Evidence(finding.title, finding.detail, place.anchor, place.words, paths)
-
-
-def _of_text(finding: Finding) -> str:
-    """Returns the section of a finding without results: on warnings, or on what is missing."""
-    return "warnings" if "warning" in finding.title else "findings"

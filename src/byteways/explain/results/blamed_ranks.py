@@ -1,12 +1,11 @@
 """Which ranks keep others waiting or failed, and which devices failed, by what records say: late begins, and
-reasons that name a rank or device.
+the field `blame`.
 
 All ranks take part in every case, so that what slow or failed cases have in common cannot tell them apart.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,14 +13,6 @@ from byteways.plan.case import Case
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated
 from byteways.record.stragglers import Straggler, stragglers
-
-#: A rank that a reason names as the cause, and not as one that waits for it.
-_AT_FAULT = re.compile(
-    r"\brank (\d+)(?: \([^)]*\))? "
-    r"(?:has left|is dead|waits for nothing|is stopped|is gone|ended first|failed in)\b"
-)
-#: The rank whose error a reason quotes.
-_TOLD_BY = re.compile(r"(?:^|: )rank (\d+)(?: \([^)]*\))?: ")
 
 #: Before the name of a device on which a call of a driver failed, among what a case involves.
 ERRORS_ON = "errors on "
@@ -40,9 +31,8 @@ def ranks_blamed(record: Record) -> tuple[int, ...]:
     """Returns the ranks that a record blames: stragglers, or those at fault where it has no result."""
     if record.status == "measured":
         return tuple(one.rank for one in stragglers_of(record))
-    reason = record.reason or ""
-    told = _AT_FAULT.findall(reason) or _TOLD_BY.findall(reason)[:1]
-    return tuple(dict.fromkeys(int(number) for number in told))
+    rank = record.blame.rank if record.blame else None
+    return () if rank is None else (rank,)
 
 
 def blamed_in(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict[str, frozenset[str]]:
@@ -69,6 +59,7 @@ def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict
     The device is the rank's GPU, or without any its NUMA domain, if it is the same in all cases; the host of
     a simulated machine has no name.
     """
+    records = tuple(records)
     blamed = [(record, rank) for record in records for rank in ranks_blamed(record)]
     known = _devices(blamed)
     host = "" if is_simulated(manifest) else str((manifest.get("host") or {}).get("name") or "")
@@ -83,6 +74,10 @@ def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict
         else:
             name = f"rank {rank} (host {hosts[rank]})"
         found.setdefault(record.case_id, set()).add(name)
+    for record in records:
+        blame = record.blame
+        if blame and blame.rank is None and blame.host in Case.from_json(record.definition).hosts:
+            found.setdefault(record.case_id, set()).add(f"host {blame.host}")
     return {case: frozenset(names) for case, names in found.items()}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -10,6 +9,8 @@ from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import listed
 from byteways.explain.results.selection import device_order
 from byteways.explain.results.summary import group_by
+from byteways.plan.folding import form_of
+from byteways.plan.legality import kind_of
 from byteways.record.record import Record
 from byteways.record.warnings import Warning
 from byteways.units import format_bandwidth, format_size, format_time
@@ -82,10 +83,6 @@ def _gravity(reason: Reason) -> tuple[int, int]:
     return order.index(reason.status), -reason.count
 
 
-#: A device in the text of a reason.
-_DEVICE = re.compile(r"\b(?:gpu|cpu)\d+\b")
-
-
 def of_equal_devices(reasons: Iterable[Reason]) -> list[Reason]:
     """Merges reasons that differ in one device alone: `… on gpu0: …; the same for gpu1 and gpu2`.
 
@@ -94,7 +91,7 @@ def of_equal_devices(reasons: Iterable[Reason]) -> list[Reason]:
     found = []
     for same in group_by(reasons, _but_for_device).values():
         first, others = same[0], same[1:]
-        devices = sorted((_DEVICE.findall(one.reason)[0] for one in others), key=device_order)
+        devices = sorted((form_of(one.reason)[1][0] for one in others), key=device_order)
         found.append(
             replace(
                 first,
@@ -106,10 +103,9 @@ def of_equal_devices(reasons: Iterable[Reason]) -> list[Reason]:
     return sorted(found, key=_gravity)
 
 
-def _but_for_device(reason: Reason) -> tuple[str, str]:
-    devices = {*_DEVICE.findall(reason.reason)}
-    told = _DEVICE.sub(lambda device: device[0].rstrip("0123456789"), reason.reason)
-    return reason.status, told if len(devices) == 1 else reason.reason
+def _but_for_device(reason: Reason) -> tuple[str, ...]:
+    form, devices = form_of(reason.reason)
+    return (reason.status, form, kind_of(devices[0])) if len(devices) == 1 else (reason.status, reason.reason)
 
 
 def _excess(warning: Warning) -> float:

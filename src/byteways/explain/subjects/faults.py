@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -16,6 +15,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.obstacles import Reason, not_measured
 from byteways.explain.results.repeatability import LEAST_ROUNDS
 from byteways.explain.results.summary import group_by
+from byteways.plan.folding import form_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import Voice
 from byteways.record.warnings import CLOCK_DROP, THROTTLE_REASONS
@@ -26,8 +26,6 @@ GRAVE = {
     "unexpected-path": "Link counters do not match the bytes moved in {cases}",
     "page-size": "The memory is on pages of another size than its kind means in {cases}",
 }
-
-_DEVICE = re.compile(r"\b[cg]pu\d+\b")
 
 
 def corruption(index: Index) -> Iterator[Finding]:
@@ -232,7 +230,7 @@ def _not_tried(index: Index, status: str, words: str, priority: Priority) -> Ite
         return
     total = sum(reason.count for reason in reasons)
     # Reasons that differ only in the device count as one.
-    alike = list(group_by(reasons, lambda reason: _DEVICE.sub("*", reason.reason)).values())
+    alike = list(group_by(reasons, lambda reason: form_of(reason.reason)[0]).values())
     alike.sort(key=lambda same: -sum(reason.count for reason in same))
     detail = " ".join(_one_reason(same, index.voice) for same in alike[:4])
     more = f" And {count(len(alike) - 4, 'more reason')}." if len(alike) > 4 else ""

@@ -6,29 +6,29 @@ dies, hangs or breaks the protocol costs the current case; a new worker continue
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from byteways.plan.case import PlannedCase
+from byteways.plan.case import Case, PlannedCase
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import BY_DEVICE
 from byteways.plan.reasons import GIVEN_UP, LIBRARY_MEMORY, OUT_OF_TIME
+from byteways.record.blame import FailureBlame
 from byteways.record.record import Record
 from byteways.record.run_folder import LOG
 from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
 from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed
 from byteways.run.conduct.library_memory_support import (
     TRIAL_LIMIT_S,
+    TRIAL_S,
     LibraryMemorySupport,
-    failed_in_library,
-    trial,
 )
 from byteways.run.conduct.losses import GivenUp, Losses
 from byteways.run.conduct.oversubscription import Oversubscription
@@ -38,6 +38,7 @@ from byteways.run.conduct.recording import measured_record, record_without_value
 from byteways.run.shared.launchers import Job
 from byteways.run.shared.library_log import LibraryLog
 from byteways.run.shared.private_folder import private_folder
+from byteways.run.shared.request import CaseRequest
 from byteways.settings import worker_command
 from byteways.simulate.model import MachineModel
 from byteways.topology.model import Topology
@@ -69,15 +70,6 @@ def deadline_s(planned: PlannedCase, first: bool) -> float:
     moved = 2 * sum(planned.case.size_bytes for _ in planned.case.flows)
     sustained = EXTRA_ENERGY_S if planned.case.options.get("energy") else 0.0
     return 20.0 + 10.0 * planned.budget_s + moved / 100e6 + sustained + (60.0 if first else 0.0)
-
-
-def key_of(planned: PlannedCase) -> int:
-    """Returns a 40-bit seed for data patterns and simulated noise.
-
-    It depends only on the case and its round, so a resumed run gives the same values as an uninterrupted one.
-    """
-    text = f"{planned.case.case_id} {planned.round}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:5], "big")
 
 
 def _decided(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
@@ -206,7 +198,7 @@ class Conductor:
         if planned.reason is not None:
             return self._skipped(planned, planned.reason, planned.reason_code)
         if given_up := self._given_up(planned):
-            return self._skipped(planned, given_up.reason, GIVEN_UP, given_up.device)
+            return self._skipped(planned, given_up.reason, GIVEN_UP, given_up.blame)
         if reason := self._device_messages.refusal(planned.case):
             return self._skipped(planned, reason, LIBRARY_MEMORY)
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
@@ -219,35 +211,16 @@ class Conductor:
             worker = self._worker_for(planned)
             pid = worker.pid
             first = self._round is None
-            request = {
-                "do": "measure",
-                "case": planned.case.identity(),
-                "budget_s": budget_s,
-                "precision": planned.precision,
-                "rounds": planned.rounds,
-                "key": key_of(planned),
-                "fresh": not first and self._round != planned.round,
-            }
-            if planned.case.ranks and self._job is not None:
-                order = str(planned.case.options.get(RANK_ORDER.name, BY_DEVICE))
-                request["cores"] = [rank.cores for rank in self._job.layout(self._topology, order)]
-                request["ranks"] = planned.case.ranks
-                if self._topology.hosts:
-                    kinds = {kind: len(self._topology.names(kind)) for kind in ("cpu", "gpu")}
-                    request["devices_of_host"] = kinds
-            if planned.case.worker in ("torch", "ranks"):
-                request["uuids"] = {
-                    device.name: device.uuid for device in self._topology.devices if device.uuid is not None
-                }
+            request = self._request(planned, budget_s, fresh=not first and self._round != planned.round)
             self._round = planned.round
             if self._device_messages.untried(planned.case):
-                self._try(worker, planned, request)
+                self._try(worker, planned.case, request)
                 if reason := self._device_messages.refusal(planned.case):
                     return self._skipped(planned, reason, LIBRARY_MEMORY)
                 worker = self._worker_for(planned)
                 pid = worker.pid
             limit_s = self._deadline(planned, first) * self._oversubscription.factor(planned.case)
-            answer = worker.ask(request, limit_s, planned.case.devices_of_ranks)
+            answer = worker.ask(request.to_json(), limit_s, planned.case.devices_of_ranks)
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
                 outcome = answer["outcome"]
@@ -260,7 +233,7 @@ class Conductor:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
         except WorkerLost as loss:
-            self._lose(planned, loss.reason, loss.status, brief=loss.brief)
+            self._lose(planned, loss.reason, loss.status, brief=loss.brief, blame=loss.blame)
             wall_s = round(time.monotonic() - began, 6)
             lost = record_without_values(
                 planned,
@@ -271,46 +244,43 @@ class Conductor:
                 started_at=started_at,
                 wall_s=wall_s,
                 worker=pid,
+                blame=loss.blame,
             )
             return entry_of(lost)
         if answer.get("leaving"):
-            device = record.blame.device if record.blame else None
-            self._lose(planned, record.reason or "the worker exited", device=device)
+            self._lose(planned, record.reason or "the worker exited", blame=record.blame)
         return entry
 
+    def _request(self, planned: PlannedCase, budget_s: float, fresh: bool) -> CaseRequest:
+        request = CaseRequest.of(planned, budget_s, fresh=fresh)
+        case, topology = planned.case, self._topology
+        if case.ranks and self._job is not None:
+            order = str(case.options.get(RANK_ORDER.name, BY_DEVICE))
+            cores = tuple(rank.cores for rank in self._job.layout(topology, order))
+            kinds = {kind: len(topology.names(kind)) for kind in ("cpu", "gpu")} if topology.hosts else {}
+            request = replace(request, cores=cores, devices_of_host=kinds)
+        if case.worker in ("torch", "ranks"):
+            uuids = {device.name: device.uuid for device in topology.devices if device.uuid is not None}
+            request = replace(request, uuids=uuids)
+        return request
+
     def _skipped(
-        self, planned: PlannedCase, reason: str, code: str | None, device: str | None = None
+        self, planned: PlannedCase, reason: str, code: str | None, blame: FailureBlame | None = None
     ) -> JournalEntry:
-        why: dict[str, Any] = {"reason_code": code, **({"blame": {"device": device}} if device else {})}
+        version, model = self._method_version, self._model
         return entry_of(
-            record_without_values(planned, self._method_version, "skipped", reason, self._model, **why)
+            record_without_values(planned, version, "skipped", reason, model, code=code, blame=blame)
         )
 
-    def _try(self, worker: WorkerProcess, planned: PlannedCase, request: dict[str, Any]) -> None:
-        """Finds out whether the library moves this memory. Ranks that die or hang are no loss of their
-        devices.
-        """
-        reason: str | None = None
-        try:
-            answer = worker.ask(trial(request), TRIAL_LIMIT_S, planned.case.devices_of_ranks)
-            outcome = answer["outcome"]
-            in_library = failed_in_library(planned.case, outcome["reason"] or "")
-            if answer.get("leaving") or in_library:
-                worker.kill()
-                self._worker = None
-            if outcome["status"] == "failed" and not in_library:
-                return  # for want of memory, for example: that says nothing of the library
-            reason = outcome["reason"]
-            said = outcome["status"] == "skipped"
-        except WorkerLost as loss:
+    def _try(self, worker: WorkerProcess, case: Case, request: CaseRequest) -> None:
+        """Finds out whether the library moves the memory of a case."""
+        message = request.trial(TRIAL_S).to_json()
+        of_mpi = INTERFACES[case.interface].between == "mpi"
+        library = worker.hello.get("mpi", {}).get("version", "MPI") if of_mpi else "the library"
+        ask = partial(worker.ask, message, TRIAL_LIMIT_S, case.devices_of_ranks)
+        if self._device_messages.try_out(case, ask, library):
             worker.kill()
             self._worker = None
-            reason, said = loss.reason, False
-        if reason and not said:
-            of_mpi = INTERFACES[planned.case.interface].between == "mpi"
-            library = worker.hello.get("mpi", {}).get("version", "MPI") if of_mpi else "the library"
-            reason = f"{library} does not move this memory: {reason}"
-        self._device_messages.tried(planned.case, reason)
 
     def _probe_choices(
         self, environment: Mapping[str, str], cases: list[dict[str, Any]], limit_s: float
@@ -361,14 +331,14 @@ class Conductor:
         reason: str,
         status: str = "lost",
         *,
-        device: str | None = None,
+        blame: FailureBlame | None = None,
         brief: str = "",
     ) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
         if not self._oversubscription.is_late(planned.case, status, brief or reason):
-            self._losses.add(planned.case, reason, hung=status == "timeout", device=device)
+            self._losses.add(planned.case, reason, hung=status == "timeout", blame=blame)
 
     def _given_up(self, planned: PlannedCase) -> GivenUp | None:
         """Returns why the case is skipped: too many workers were lost in cases like it, or ranks that share

@@ -4,15 +4,15 @@ that may die of it. MPI need not take memory of GPUs, nor NCCL and RCCL memory w
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import is_managed
+from byteways.plan.reasons import LIBRARY_CALL
+from byteways.run.conduct.process import WorkerLost
 
-#: A call of NCCL or RCCL that failed, as the native core tells it, and the simulator of other ranks' calls.
-_OF_XCCL = re.compile(r"\bnccl[A-Z]\w+: |\ba call of [NR]CCL ")
 #: Sampling time of a trial in seconds.
 TRIAL_S = 0.02
 #: Seconds after which the ranks of a trial count as hanging: they open runtimes first.
@@ -48,9 +48,27 @@ class LibraryMemorySupport:
         library, _, memories, environment = own = _kind(case)
         return self._found.get((library, MESSAGE, memories, environment)) or self._found.get(own)
 
-    def tried(self, case: Case, reason: str | None) -> None:
-        """Records the result of a trial: why it failed; None if it moved the right bytes."""
-        self._found[_kind(case)] = reason
+    def try_out(self, case: Case, ask: Callable[[], Mapping[str, Any]], library: str) -> bool:
+        """Finds out whether the library moves the memory of a case.
+
+        Returns whether the ranks are to be ended, which is no loss of their devices.
+
+        Args:
+            ask: Measures for TRIAL_S and returns the worker's answer; raises WorkerLost.
+            library: Its name and version.
+        """
+        try:
+            answer = ask()
+        except WorkerLost as loss:
+            self._found[_kind(case)] = f"{library} does not move this memory: {loss.reason}"
+            return True
+        outcome = answer["outcome"]
+        in_library = failed_in_library(case, outcome)
+        if outcome["status"] != "failed" or in_library:  # want of memory, for example, says nothing of it
+            reason = outcome["reason"]
+            told = reason is None or outcome["status"] == "skipped"
+            self._found[_kind(case)] = reason if told else f"{library} does not move this memory: {reason}"
+        return in_library or bool(answer.get("leaving"))
 
 
 def needs_trial(case: Case) -> bool:
@@ -63,14 +81,10 @@ def needs_trial(case: Case) -> bool:
     return any(buffer.device.startswith("gpu") or is_managed(buffer.memory) for buffer in buffers)
 
 
-def failed_in_library(case: Case, reason: str) -> bool:
+def failed_in_library(case: Case, outcome: Mapping[str, Any]) -> bool:
     """Whether a failure is the library's own; memory that cannot be allocated says nothing about it."""
-    return INTERFACES[case.interface].between == "xccl" and _OF_XCCL.search(reason) is not None
-
-
-def trial(request: dict[str, Any]) -> dict[str, Any]:
-    """Returns the request for a trial of what is to be measured."""
-    return {**request, "budget_s": TRIAL_S, "rounds": 1, "precision": 1.0}
+    call = (outcome.get("reason_fields") or {}).get("call", "")
+    return INTERFACES[case.interface].between == "xccl" and call.startswith(LIBRARY_CALL)
 
 
 def _kind(case: Case) -> Kind:

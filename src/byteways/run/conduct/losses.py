@@ -15,7 +15,8 @@ from functools import cached_property
 from itertools import product
 
 from byteways.plan.case import Case
-from byteways.run.shared.rank_faults import Culprit, blamed_for, culprits_of
+from byteways.record.blame import FailureBlame
+from byteways.run.conduct.rank_faults import Culprit, blamed_for, culprits_of
 
 #: So many losses, memory kinds or interfaces: one may be chance, and each loss costs a deadline.
 LOSSES_TO_GIVE_UP = 3
@@ -29,7 +30,7 @@ Blame = tuple[Culprit, tuple[tuple[str, str], ...]]
 class _Loss:
     case: Case
     reason: str
-    device: str | None = None  # on which a call of a driver failed
+    blame: FailureBlame | None = None
 
     @cached_property
     def paths(self) -> frozenset[tuple[str, str]]:  # (source, destination)
@@ -42,10 +43,10 @@ class _Loss:
 
 @dataclass(frozen=True)
 class GivenUp:
-    """Why a case is skipped, and the device that a driver named in the last of its losses."""
+    """Why a case is skipped, and what the last of its losses blames."""
 
     reason: str
-    device: str | None = None
+    blame: FailureBlame | None = None
 
 
 class Losses:
@@ -59,12 +60,12 @@ class Losses:
         """Forgets which cases hung: of a time series, every repetition tries them again."""
         self._hung.clear()
 
-    def add(self, case: Case, reason: str, *, hung: bool = False, device: str | None = None) -> None:
-        """Counts the loss of a worker in this case; `device`: on which a call of a driver failed."""
+    def add(self, case: Case, reason: str, *, hung: bool = False, blame: FailureBlame | None = None) -> None:
+        """Counts the loss of a worker in this case."""
         if hung:
             self._hung[case.case_id] = reason
-        blame = blamed_for(case, reason, device), _settings(case)
-        self._lost.setdefault(blame, []).append(_Loss(case, reason, device))
+        against = blamed_for(case, blame), _settings(case)
+        self._lost.setdefault(against, []).append(_Loss(case, reason, blame))
 
     def given_up(self, case: Case) -> GivenUp | None:
         """Returns why the case is skipped; None if it is not.
@@ -82,7 +83,7 @@ class Losses:
                         where = scope.told(within[-1], culprit[1], settings)
                         number, last = len(within), within[-1]
                         reason = f"{number} workers were lost {where}, the last one: {last.reason}"
-                        return GivenUp(reason, last.device)
+                        return GivenUp(reason, last.blame)
         return None
 
 

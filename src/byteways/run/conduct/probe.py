@@ -48,13 +48,13 @@ def probe_with(worker: WorkerProcess, launcher: str | None = None, choose: Choos
     if choose is not None:
         listed = worker.ask({"do": "devices"}, PROBE_TIMEOUT_S)
         if "error" in listed:
-            raise WorkerLost(str(listed["error"]))
+            raise _refused(listed)
         if (gpus := choose(listed["devices"])) is not None:
             request["gpus"] = [*gpus]
     answer = worker.ask(request, PROBE_TIMEOUT_S)
     try:
         if "error" in answer:
-            raise WorkerLost(str(answer["error"]))
+            raise _refused(answer)
         offered = Capabilities.from_json(answer["capabilities"])
         if not offered.devices:
             raise WorkerLost("worker found no device")
@@ -62,6 +62,11 @@ def probe_with(worker: WorkerProcess, launcher: str | None = None, choose: Choos
         return Probe(offered, answer["libraries"], version, leaving)
     except (KeyError, TypeError, ValueError) as error:
         raise WorkerLost(f"worker sent an invalid probe: {error!r}") from error
+
+
+def _refused(answer: Mapping[str, Any]) -> WorkerLost:
+    """Returns why a worker cannot probe."""
+    return WorkerLost(str(answer["error"]), lacks=str(answer.get("lacks", "")))
 
 
 def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
@@ -73,7 +78,7 @@ def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
     """
     if model:
         remedy = "leave --fault out, or choose another model: byteways list machines"
-        if "the simulator " in loss.reason:  # its library is missing or does not load: other models fail, too
+        if loss.lacks == "simulator":  # its library is missing or does not load: other models fail, too
             remedy = "reinstall byteways: the simulator is part of it"
         what = f"the simulated {model} could not be probed"
         return BytewaysError(what, cause=loss.reason, hint=loss.hint or remedy)

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from byteways import vendor_query
+from byteways.record.blame import FailureBlame
+from byteways.run.conduct.rank_faults import ProcessFault, ProcessWatch, blamed, with_place
 from byteways.run.shared.exit_status import describe_exit
 from byteways.run.shared.private_folder import PrivateFolder
 from byteways.run.shared.protocol import Channel, ConnectionClosed
-from byteways.run.shared.rank_faults import ProcessWatch, blamed, with_place
 from byteways.safe_folders import NO_TEMPORARY, folder_of_children, temporary_folders
 from byteways.settings import WORKER_ENVIRONMENT, worker_command
 from byteways.system_errors import hint_for
@@ -52,14 +53,29 @@ class WorkerLost(Exception):  # noqa: N818 - a state, not a mistake
         status: Recorded for the current case: `lost` or `timeout`.
         hint: What to do if the worker could not start for a reason that is not its own.
         brief: The reason without ranks and what they printed; '': the whole reason.
+        blame: The rank and the host that it is the fault of, if known.
+        printed: The output of the worker, or of the launcher of ranks.
+        lacks: What is missing here: `simulator`.
     """
 
-    def __init__(self, reason: str, status: str = "lost", hint: str | None = None, brief: str = "") -> None:
+    def __init__(
+        self,
+        reason: str,
+        status: str = "lost",
+        hint: str | None = None,
+        brief: str = "",
+        blame: FailureBlame | None = None,
+        printed: str = "",
+        lacks: str = "",
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.status = status
         self.hint = hint
         self.brief = brief or reason
+        self.blame = blame
+        self.printed = printed
+        self.lacks = lacks
 
 
 def process_state(pid: int) -> str | None:
@@ -95,8 +111,8 @@ class WorkerProcess:
             appended.
         tick: Called about every TICK_S while waiting; an exception from it ends the wait.
         hello_s: Seconds for the worker to connect.
-        look_elsewhere: Names a rank of any host that is stopped, from the facts of all; '' if none is. Called
-            when no answer comes.
+        look_elsewhere: Finds a rank of any host that is stopped, from the facts of all. Called when no answer
+            comes.
 
     Raises:
         WorkerLost: The worker did not start.
@@ -109,7 +125,7 @@ class WorkerProcess:
         command: Sequence[str] | None = None,
         tick: Callable[[], None] = lambda: None,
         hello_s: float = HELLO_TIMEOUT_S,
-        look_elsewhere: Callable[[Sequence[Mapping[str, Any]]], str] = lambda _: "",
+        look_elsewhere: Callable[[Sequence[Mapping[str, Any]]], ProcessFault] = lambda _: ProcessFault(),
     ) -> None:
         self._log = log
         self._look_elsewhere = look_elsewhere
@@ -169,9 +185,8 @@ class WorkerProcess:
         # What happens from now on, before the next request, is the reason if that one finds the worker dead.
         self._log_start = self._log_size()
         self._kills_before = out_of_memory_kills()
-        outcome = answer.get("outcome")
-        if isinstance(outcome, dict) and isinstance(outcome.get("reason"), str):
-            outcome["reason"] = with_place(outcome["reason"], self.hello.get("ranks", ()))
+        if isinstance(outcome := answer.get("outcome"), dict):
+            with_place(outcome, self.hello.get("ranks", ()))
         return answer
 
     def dismiss(self) -> None:
@@ -272,7 +287,8 @@ class WorkerProcess:
                 if out_of_action := watch.verdict():
                     words = self._last_words()
                     self.kill()
-                    raise WorkerLost(f"no answer: {out_of_action}{words}") from None
+                    reason = f"no answer: {out_of_action.words}{words}"
+                    raise WorkerLost(reason, blame=out_of_action.blame) from None
                 if left > 0:
                     continue
                 raise self._timed_out(timeout_s) from None
@@ -286,21 +302,23 @@ class WorkerProcess:
 
     def _timed_out(self, timeout_s: float) -> WorkerLost:
         who = self._blamed()  # while its processes still exist
-        words = self._last_words()  # before a launcher prints that it was ended
-        stopped = "" if who else self.look_elsewhere()
+        printed, words = self._printed(), self._last_words()  # before a launcher prints that it was ended
+        stopped = ProcessFault() if who else self.look_elsewhere()
         if self.kill():
-            status = "lost" if stopped else "timeout"
+            status, fault = "lost" if stopped else "timeout", who or stopped
             brief = f"no answer within {timeout_s:.0f} s"
-            return WorkerLost(f"{brief}{who or stopped}{words}", status, brief=brief)
+            return WorkerLost(
+                f"{brief}{fault}{words}", status, brief=brief, blame=fault.blame, printed=printed
+            )
         state = process_state(self.pid)
         return WorkerLost(
             f"no answer within {timeout_s:.0f} s, and worker {self.pid} cannot be killed (state {state})"
         )
 
-    def look_elsewhere(self) -> str:
-        """Returns `; rank 1 (gpu1, process 4711 on node7) is stopped`; '' if no rank of another host is."""
+    def look_elsewhere(self) -> ProcessFault:
+        """Returns the rank of any host that is stopped."""
         ranks = self.hello.get("ranks", ())
-        return self._look_elsewhere(ranks) if ranks else ""
+        return self._look_elsewhere(ranks) if ranks else ProcessFault()
 
     def _lost(self) -> WorkerLost:
         """Returns what happened to a worker whose connection closed."""
@@ -311,7 +329,9 @@ class WorkerProcess:
         how = describe_exit(self._process.returncode)
         if how == "SIGKILL" and out_of_memory_kills() > self._kills_before:
             how += ", and the kernel killed a process for lack of memory"
-        return WorkerLost(f"worker ended by {how}{self._blamed()}{self._last_words()}")
+        who = self._blamed()
+        reason = f"worker ended by {how}{who}{self._last_words()}"
+        return WorkerLost(reason, blame=who.blame, printed=self._printed())
 
     def _ended(self, timeout_s: float) -> bool:
         """Waits for the worker's exit without reaping it, so that its group id cannot be reused."""
@@ -337,8 +357,8 @@ class WorkerProcess:
         except OSError:
             return 0
 
-    def _blamed(self) -> str:
-        """Names the one of several ranks that failed; '' if unknown."""
+    def _blamed(self) -> ProcessFault:
+        """Returns the one of several ranks that failed."""
         return blamed(self.hello.get("ranks", ()), process_state, self._printed())
 
     def _printed(self) -> str:

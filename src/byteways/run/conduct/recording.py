@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import peak
 from byteways.plan.reasons import NO_ANSWER, WORKER_LOST
+from byteways.record.blame import FailureBlame
 from byteways.record.physical import judged
 from byteways.record.record import RECORD_FIELDS, Record
 from byteways.record.samples import Samples, of_outcome
@@ -47,34 +48,46 @@ def record_without_values(
     status: str,
     reason: str,
     model: MachineModel | None = None,
+    *,
+    code: str | None = None,
+    blame: FailureBlame | None = None,
     **happened: Any,
 ) -> Record:
-    """Returns the record of a case without values: `skipped`, `timeout` or `lost`; `model` if simulated."""
+    """Returns the record of a case without values: `skipped`, `timeout` or `lost`.
+
+    Args:
+        model: The simulated machine; None: a real one.
+        code: Of the reason; None: that of the status.
+        blame: What the case blames.
+        happened: `started_at`, `wall_s`, `worker`.
+    """
     return Record.from_json(
         {
             **request_fields(planned, model),
             "status": status,
             "reason": reason,
-            "reason_code": _CODES.get(status),
+            "reason_code": code or _CODES.get(status),
+            "blame": blame,
             "method_version": method_version,
             **happened,
         }
     )
 
 
-def measured_record(
+def answered_record(
     planned: PlannedCase,
     outcome: Mapping[str, Any],
     method_version: int,
-    topology: Topology,
+    peaks: Callable[[], Mapping[str, Any]],
     model: MachineModel | None = None,
     **happened: Any,
 ) -> tuple[Record, Samples | None]:
     """Returns the record of an answered case, and its samples, which are stored separately.
 
     Args:
+        peaks: Returns what a bandwidth is compared with, as record fields.
         model: The simulated machine; None: a real one.
-        happened: `started_at`, `wall_s`, `worker`.
+        happened: `started_at`, `wall_s` and other fields that the conductor knows.
 
     Raises:
         ValueError: The outcome is invalid (unknown field or status, or a value that is NaN or infinite).
@@ -85,12 +98,29 @@ def measured_record(
     told = {name: value for name, value in outcome.items() if name not in ("samples", "samples_ns")}
     if unknown := told.keys() - _FIELDS:
         raise ValueError(f"unknown field '{min(unknown)}'")
-    fields = {**told, **happened, **request_fields(planned, model), "method_version": method_version}
-    fields.setdefault("reason", None)
+    fields = {"reason": None, **told, **happened, **request_fields(planned, model)}
+    fields["method_version"] = method_version
     bandwidth = outcome.get("bandwidth_bytes_per_s")
     if bandwidth is not None:
+        fields |= peaks()
+        nominal = fields.get("peak_bytes_per_s")
+        fields["fraction_of_peak"] = bandwidth / nominal if nominal else None
+    return Record.from_json(fields), samples
+
+
+def measured_record(
+    planned: PlannedCase,
+    outcome: Mapping[str, Any],
+    method_version: int,
+    topology: Topology,
+    model: MachineModel | None = None,
+    **happened: Any,
+) -> tuple[Record, Samples | None]:
+    """Returns the record of a case within a host, see answered_record(); `topology`: source of peaks."""
+
+    def peaks() -> dict[str, Any]:
         nominal = peak(topology, planned.case)
-        fields["peak_bytes_per_s"] = nominal.bytes_per_s
-        fields["peak_source"] = nominal.source
-        fields["fraction_of_peak"] = bandwidth / nominal.bytes_per_s if nominal.bytes_per_s else None
-    return judged(Record.from_json(fields), planned.case, topology), samples
+        return {"peak_bytes_per_s": nominal.bytes_per_s, "peak_source": nominal.source}
+
+    record, samples = answered_record(planned, outcome, method_version, peaks, model, **happened)
+    return judged(record, planned.case, topology), samples

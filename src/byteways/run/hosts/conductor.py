@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
@@ -19,15 +19,17 @@ from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import HostGroup, Meetings
 from byteways.plan.reasons import GIVEN_UP, HOST_LEFT_OUT, LIBRARY_MEMORY
+from byteways.record.blame import FailureBlame
 from byteways.record.record import Record
-from byteways.run.conduct.conductor import deadline_s, key_of
+from byteways.run.conduct.conductor import deadline_s
 from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
-from byteways.run.conduct.library_memory_support import TRIAL_LIMIT_S, LibraryMemorySupport, trial
+from byteways.run.conduct.library_memory_support import TRIAL_LIMIT_S, TRIAL_S, LibraryMemorySupport
 from byteways.run.conduct.process import WorkerLost
+from byteways.run.conduct.rank_faults import host_among
 from byteways.run.conduct.recording import record_without_values
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.recording import measured_between_hosts
-from byteways.run.shared.rank_faults import host_blamed
+from byteways.run.shared.request import CaseRequest
 
 #: Seconds between the ranks' patience with a pair and the conductor's with the ranks.
 MARGIN_S = 10.0
@@ -166,20 +168,16 @@ class HostsConductor:
         exchange_s = PATIENCE * self._plan.exchange_s(case.template)
         return (self._deadline(some, self._job.fresh) + exchange_s) * self._job.oversubscription
 
-    def _request(self, case: _Case, groups: Sequence[HostGroup], limit_s: float) -> dict[str, Any]:
+    def _request(
+        self, case: _Case, groups: Sequence[HostGroup], limit_s: float, budget_s: float | None = None
+    ) -> dict[str, Any]:
+        """Returns the message for some groups; `budget_s`: of a trial."""
         planned = case.groups[groups[0]]
-        return {
-            "do": "measure",
-            "case": case.template.case.identity(),
-            "groups": [list(self._ranks(case, group)) for group in groups],
-            "hosts": self._job.places,
-            "patience_s": limit_s,
-            "budget_s": planned.budget_s,
-            "precision": planned.precision,
-            "rounds": planned.rounds,
-            "key": key_of(planned),
-            "fresh": False,
-        }
+        request = replace(CaseRequest.of(planned, planned.budget_s), case=case.template.case)
+        if budget_s is not None:
+            request = request.trial(budget_s)
+        more = {"hosts": self._job.places, "patience_s": limit_s}
+        return {**request.to_json(), **more, "groups": [list(self._ranks(case, group)) for group in groups]}
 
     def _ranks(self, case: _Case, group: HostGroup) -> dict[int, str]:
         """Returns the ranks of a group that take part, in the order of the case, each with its device."""
@@ -195,25 +193,17 @@ class HostsConductor:
 
     def _trial(self, case: _Case) -> str | None:
         """Returns why MPI does not move the memory of a case, which its first group tries; None: it does."""
-        template = case.template.case
-        if self._device_messages.untried(template):
-            first = list(case.groups)[:1]
-            request = trial(self._request(case, first, TRIAL_LIMIT_S))
-            reason: str | None
-            try:
-                answer = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S, self._devices(case, first))
-                outcome = answer["outcomes"][0]
-                if outcome is None:
-                    raise WorkerLost("the ranks of a trial did not answer")
-                if outcome["status"] == "failed":
-                    return None
-                reason = outcome["reason"]
-            except WorkerLost as loss:
-                self._job.kill()
-                reason = f"MPI does not move this memory: {loss.reason}"
-                self._device_messages.tried(template, reason)
-                return reason
-            self._device_messages.tried(template, reason)
+        template, first = case.template.case, list(case.groups)[:1]
+
+        def ask() -> dict[str, Any]:
+            request = self._request(case, first, TRIAL_LIMIT_S, TRIAL_S)
+            answer = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S, self._devices(case, first))
+            if answer["outcomes"][0] is None:
+                raise WorkerLost("the ranks of a trial did not answer")
+            return {"outcome": answer["outcomes"][0]}
+
+        if self._device_messages.untried(template) and self._device_messages.try_out(template, ask, "MPI"):
+            self._job.kill()
         return self._device_messages.refusal(template)
 
     def _entry(
@@ -251,7 +241,7 @@ class HostsConductor:
 
     def _lose(self, case: _Case, loss: WorkerLost) -> None:
         """Finds the pairs to blame for lost ranks; the others measure again."""
-        host = host_blamed(loss.reason, self._job.live)
+        host = host_among(self._job.live, loss.blame, loss.printed)
         # The rank that speaks for all gives the others up in time: only its own pair can hold it.
         held = self._job.speaker if host is None and loss.status == "timeout" else host
         self._job.kill()
@@ -265,29 +255,42 @@ class HostsConductor:
                 return
             named = list(case.groups)
         for group in named:
-            self._cost(case, group, loss.status, loss.reason, [host] if host else None)
+            self._cost(case, group, loss.status, loss.reason, host, loss.blame)
 
     def _lose_missing(self, case: _Case, missing: Sequence[HostGroup], reason: str) -> None:
         """Records groups that did not answer, and blames a host whose rank is stopped for its own."""
         stopped = self._job.stopped()  # while the ranks exist
-        host = host_blamed(stopped, self._job.live)
+        host = host_among(self._job.live, stopped.blame)
         self._job.kill()
         for group in missing:
             if host in self._names(group):
-                self._cost(case, group, "lost", f"{reason}{stopped}", [host] if host else None)
+                self._cost(case, group, "lost", f"{reason}{stopped}", host, stopped.blame)
             else:
                 self._cost(case, group, "timeout", reason)
 
     def _cost(
-        self, case: _Case, group: HostGroup, status: str, reason: str, hosts: Sequence[str] | None = None
+        self,
+        case: _Case,
+        group: HostGroup,
+        status: str,
+        reason: str,
+        host: str | None = None,
+        found: FailureBlame | None = None,
     ) -> None:
-        """Records a lost group and blames its hosts: both of a pair, but not all hosts for one of them."""
-        planned = case.groups[group]
-        self._add(case, group, entry_of(self._unmeasured(planned, status, reason)))
-        if hosts is None and self._plan.is_together(case.met):
+        """Records a lost group and blames its hosts: both of a pair, but not all hosts for one of them.
+
+        Args:
+            host: That the loss is the fault of.
+            found: The rank of that host among all ranks, if known.
+        """
+        planned, ranks = case.groups[group], list(self._ranks(case, group))
+        rank = ranks.index(found.rank) if host and found and found.rank in ranks else None
+        blame = FailureBlame(rank=rank, host=host) if host else None
+        self._add(case, group, entry_of(self._unmeasured(planned, status, reason, blame=blame)))
+        if host is None and self._plan.is_together(case.met):
             self._lost_together.append(reason)
         else:
-            self._job.blame(hosts or self._names(group), reason)
+            self._job.blame([host] if host else self._names(group), reason)
 
     def _given_up(self, case: _Case) -> str | None:
         """Returns why all hosts together measure no more; None if they do."""
@@ -299,9 +302,15 @@ class HostsConductor:
     def _names(self, group: HostGroup) -> list[str]:
         return [self._plan.hosts[number].name for number in group]
 
-    def _unmeasured(self, planned: PlannedCase, status: str, reason: str, code: str | None = None) -> Record:
-        codes: dict[str, Any] = {} if code is None else {"reason_code": code}
-        return record_without_values(planned, self._method_version, status, reason, **codes)
+    def _unmeasured(
+        self,
+        planned: PlannedCase,
+        status: str,
+        reason: str,
+        code: str | None = None,
+        blame: FailureBlame | None = None,
+    ) -> Record:
+        return record_without_values(planned, self._method_version, status, reason, code=code, blame=blame)
 
     def _add(self, case: _Case, group: HostGroup, entry: JournalEntry) -> None:
         self._journal.add(entry)

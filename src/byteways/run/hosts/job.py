@@ -11,11 +11,11 @@ from byteways.errors import BytewaysError
 from byteways.record.run_folder import LOG
 from byteways.run.conduct.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
 from byteways.run.conduct.rank_checks import mpi_of
+from byteways.run.conduct.rank_faults import ProcessFault, stopped_among
 from byteways.run.hosts.facts import placed, sharing, unfit, version
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 from byteways.run.hosts.reach import HostSearch, search
 from byteways.run.hosts.states import states_on, stopped_on
-from byteways.run.shared.rank_faults import stopped_among
 
 #: More seconds for the ranks to connect, for each host: they may share cores and start one after the other.
 HELLO_HOST_S = 0.5
@@ -132,13 +132,13 @@ class HostsJob:
             self.left_out[host] = reason
             self._say(f"host {host} is left out: {reason}")
 
-    def stopped(self) -> str:
-        """Returns `; rank 1 (gpu1, process 4711 on node7) is stopped`; '' if no rank is, or none can be seen.
-        Takes seconds: the launcher starts a program on each host.
+    def stopped(self) -> ProcessFault:
+        """Returns the rank that is stopped, if one can be seen. Takes seconds: the launcher starts a program
+        on each host.
         """
-        return self._worker.look_elsewhere() if self._worker else ""
+        return self._worker.look_elsewhere() if self._worker else ProcessFault()
 
-    def _stopped_among(self, ranks: Sequence[Mapping[str, Any]]) -> str:
+    def _stopped_among(self, ranks: Sequence[Mapping[str, Any]]) -> ProcessFault:
         states = states_on(self._launcher, list(dict.fromkeys(self._places)), self._tick)
         return stopped_among(ranks, lambda host, pid: stopped_on(states, host, pid))
 

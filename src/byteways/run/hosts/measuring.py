@@ -8,12 +8,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from byteways import _core
 from byteways.plan.case import Buffer, Case
 from byteways.plan.hosts.rule import HostGroup
 from byteways.plan.legality import kind_of
 from byteways.record import warnings
 from byteways.record.stragglers import stragglers
 from byteways.run.hosts.facts import ends_of, own_facts
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.failures import skipped
 from byteways.run.work.rank_ends import RankEnds, device_of
 from byteways.run.work.rank_measuring import RankMeasurer
@@ -90,7 +93,7 @@ class HostMeasurer(RankMeasurer):
     @property
     def devices(self) -> Sequence[Device]:
         """The devices of this host's runtimes."""
-        return self._session.devices
+        return self.session.devices
 
     def meet(self, together: Communicator, hosts: tuple[str, ...], own: int, members: HostGroup) -> None:
         """Begins the cases of a group of hosts.
@@ -108,16 +111,15 @@ class HostMeasurer(RankMeasurer):
         """The group's ranks among all: those of every pair have the same numbers in their case."""
         return frozenset(self._members)
 
-    def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the outcome of the group's case; all of its hosts return the same."""
+    def measure(self, request: CaseRequest) -> WorkerAnswer:
+        """Returns the answer of the group; all of its hosts return the same."""
         assert self._together is not None
-        case = Case.from_json(request["case"])
-        own = self._described(case)
+        own = self._described(request.case)
         told = [json.loads(text) for text in self._together.gather(json.dumps(own).encode())]
         if lacking := next((one["lacking"] for one in told if "lacking" in one), None):
-            return skipped(lacking)
+            return WorkerAnswer(skipped(lacking))
         before = self._clocks()
-        outcome = super().measure({**request, "cores": [one["cores"] for one in told]})
+        outcome = self._outcome(replace(request, cores=tuple(tuple(one["cores"]) for one in told)))
         kernels = {one["boot_id"] for one in told}
         if "" not in kernels and len(kernels) < len(set(self._hosts)):
             one = warnings.make("one-machine", "hosts with one kernel", "a kernel for each host")
@@ -128,7 +130,7 @@ class HostMeasurer(RankMeasurer):
             if self._shares_host:
                 for rank, one in zip(outcome["ranks"], told, strict=True):
                     rank["device"] = one["end"]["device"]
-        return outcome
+        return WorkerAnswer(outcome)
 
     @property
     def _shares_host(self) -> bool:
@@ -177,8 +179,8 @@ class HostMeasurer(RankMeasurer):
             return device_of(ends)
         return self.gpu if self.gpu is not None and kind_of(executor) == "gpu" else executor
 
-    def _options(self, case: Case, request: Mapping[str, Any], rank: int) -> MeasureOptions:
-        options = super()._options(case, request, rank)
+    def _options_of(self, request: CaseRequest, rank: int) -> MeasureOptions:
+        options = super()._options_of(request, rank)
         options.clock_offset_ns = self._offset_ns
         return options
 
@@ -187,7 +189,7 @@ class HostMeasurer(RankMeasurer):
         import time
 
         assert self._together is not None
-        found = self._core.estimate_clock_offsets(self._together, self._session, ROUND_TRIPS)
+        found = _core.estimate_clock_offsets(self._together, self.session, ROUND_TRIPS)
         self._offset_ns = found[self._own].offset_ns
         return found, time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import algorithm_sets_peak
-from byteways.record.record import RECORD_FIELDS, Record
-from byteways.record.samples import Samples, of_outcome
-from byteways.run.conduct.recording import WORKER_STATUSES, request_fields
+from byteways.record.record import Record
+from byteways.record.samples import Samples
+from byteways.run.conduct.recording import answered_record
 
-_FIELDS = {*RECORD_FIELDS}
 #: Why no record between hosts has a physical limit.
 NO_LIMIT = "no raw signalling rate of the network between hosts is known"
 
@@ -33,28 +32,16 @@ def measured_between_hosts(
     Raises:
         ValueError: The outcome is invalid.
     """
-    if outcome.get("status") not in WORKER_STATUSES:
-        raise ValueError(f"status '{outcome.get('status')}'")
-    samples = of_outcome(planned.case.case_id, planned.round, outcome)
-    told = {name: value for name, value in outcome.items() if name not in ("samples", "samples_ns")}
-    if unknown := told.keys() - _FIELDS:
-        raise ValueError(f"unknown field '{min(unknown)}'")
-    fields = {
-        **told,
-        **happened,
-        **request_fields(planned),
-        "method_version": method_version,
-        **({"tournament": dict(tournament)} if tournament is not None else {}),
-    }
-    fields.setdefault("reason", None)
-    bandwidth = outcome.get("bandwidth_bytes_per_s")
-    if bandwidth is not None and tournament is None:
-        fields |= {"peak_source": algorithm_sets_peak(planned.case.pattern), "limit_source": NO_LIMIT}
-    elif bandwidth is not None:
+
+    def peaks() -> dict[str, Any]:
+        if tournament is None:
+            return {"peak_source": algorithm_sets_peak(planned.case.pattern), "limit_source": NO_LIMIT}
         rate, source = _peak(outcome["hosts"], len(planned.case.flows))
-        fields |= {"peak_bytes_per_s": rate, "peak_source": source, "limit_source": NO_LIMIT}
-        fields["fraction_of_peak"] = bandwidth / rate if rate else None
-    return Record.from_json(fields), samples
+        return {"peak_bytes_per_s": rate, "peak_source": source, "limit_source": NO_LIMIT}
+
+    if tournament is not None:
+        happened["tournament"] = dict(tournament)
+    return answered_record(planned, outcome, method_version, peaks, **happened)
 
 
 def _peak(hosts: Mapping[str, Mapping[str, Any]], directions: int) -> tuple[float | None, str]:

@@ -13,16 +13,12 @@ An outcome of null is of a group that did not answer in time: the ranks are of n
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import faulthandler
 import json
 import os
-import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
@@ -34,8 +30,9 @@ from byteways.run.hosts.facts import cores_of_rank, number_on_host, on_kernel, o
 from byteways.run.hosts.measuring import HostMeasurer
 from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed
-from byteways.run.work.failures import failed_by
-from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import guarded, watched
+from byteways.run.work.worker import arguments_of, connected, die_with_parent, run_process
 
 if TYPE_CHECKING:
     from byteways._core import Communicator, Mpi
@@ -105,7 +102,7 @@ class HostWorker:
         text = b""
         if self._channel is not None:
             try:
-                text = json.dumps(self._channel.receive()).encode()
+                text = self._channel.receive_line()
             except ConnectionClosed:  # the conductor is gone
                 text = json.dumps(STOP_HOSTS).encode()
         told = self._core.patient_broadcast(self._mpi.world, text, self._speaker)
@@ -134,29 +131,22 @@ class HostWorker:
 
     def _measure(self, request: Mapping[str, Any], mine: tuple[int, ...]) -> dict[str, Any]:
         """Returns the group's outcome, the same on all of its ranks."""
-        case = _case_of(request, mine, request["hosts"])
-        self._load.begin()
-        try:
-            outcome = self._opened().measure({**request, "case": case.identity()})
-        except Exception as error:  # on this rank only: the other learns of it through the team
-            here = request["hosts"][self._mpi.world.rank]
-            outcome = failed_by(error, f"{here}: {type(error).__name__}: {error}")
-        load = self._load.end()
-        if outcome["status"] != "skipped":
-            outcome["health"] = {"host": load.to_json()}
-            found = [asdict(one) for one in load.warnings()]
-            outcome["warnings"] = [*outcome.get("warnings", ()), *found]
-        return outcome
+        asked = CaseRequest.from_json(request)
+        asked = replace(asked, case=_case_of(asked.case, mine, request["hosts"]))
+        here = request["hosts"][self._mpi.world.rank]
+        # An error is of this rank only: the others learn of it through the team.
+        own = watched(self._load, lambda: guarded(lambda: self._opened().measure(asked), host=here))
+        return own.outcome
 
     def _opened(self) -> HostMeasurer:
         if self._measurer is None:
+            from byteways.run.work.capabilities import list_devices
             from byteways.topology.discovery import discover
 
             here = self._mpi.world.rank
             shared = on_kernel(self._ranks, here)
             measurer = HostMeasurer.open(self._mpi.world, self._mpi, ranks_here=len(shared))
-            devices = {device.name: _fields(device) for device in measurer.devices}
-            measurer.topology = discover(devices)
+            measurer.topology = discover(list_devices(measurer.devices))
             measurer.shared_ranks = len(shared)
             own = layout(measurer.topology, self._per_host)[number_on_host(self._ranks, here)]
             measurer.cores = cores_of_rank(self._ranks, here, self._per_host, own.cores)
@@ -165,28 +155,16 @@ class HostWorker:
         return self._measurer
 
 
-def _case_of(request: Mapping[str, Any], group: Sequence[int], hosts: Sequence[str]) -> Case:
-    return of_group(Case.from_json(request["case"]), list(dict.fromkeys(hosts[rank] for rank in group)))
-
-
-def _fields(device: Any) -> dict[str, Any]:
-    """Returns the fields of `_core.Device` that discovery reads."""
-    names = (
-        *("runtime", "runtime_version", "model", "architecture", "uuid", "pci_address", "numa_domain"),
-        *("memory_bytes", "memory_bytes_per_s", "multiprocessors", "last_level_cache_bytes"),
-    )
-    return {name: getattr(device, name) for name in names if hasattr(device, name)}
+def _case_of(case: Case, group: Sequence[int], hosts: Sequence[str]) -> Case:
+    return of_group(case, list(dict.fromkeys(hosts[rank] for rank in group)))
 
 
 def _connected(path: str) -> Channel | None:
     """Returns the connection to the conductor; None where it does not run."""
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.connect(path)
+        return connected(path)
     except OSError:
-        connection.close()
         return None
-    return Channel(connection)
 
 
 def _serve(path: str, per_host: int) -> None:
@@ -217,17 +195,11 @@ def _serve(path: str, per_host: int) -> None:
 
 def main() -> None:
     die_with_parent(os.getppid())
-    parser = argparse.ArgumentParser(description="Measures as one of several hosts for a byteways conductor.")
-    parser.add_argument("--socket", required=True, help="the conductor's socket")
-    parser.add_argument("--parent", help="the conductor's process id, which every worker is told")
+    parser = arguments_of("Measures as one of several hosts for a byteways conductor.")
     parser.add_argument("--ranks", required=True, type=int, help="how many the conductor asked for")
     parser.add_argument("--ranks-per-host", type=int, default=1, help="how many on each host")
     arguments = parser.parse_args()
-    offer_to_oom_killer()
-    faulthandler.enable()
-    with contextlib.suppress(ConnectionClosed):
-        _serve(arguments.socket, arguments.ranks_per_host)
-    os._exit(0)
+    run_process(lambda: _serve(arguments.socket, arguments.ranks_per_host))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,7 @@ answers one request at a time. Requests have the key `do`, answers `did`.
     worker     {"did": "places", "places": [{"gpus": {"gpu0": "GPU-…"}}, {"gpus": {…}, "allowed": [0]}]}
     conductor  {"do": "stop"}
 
-`rounds` is the total number of rounds of the case (default 1): `budget_s` is for this round, but the samples
-needed for `precision` are counted over all rounds. `fresh` first drops the buffers kept from earlier cases,
-except page-locked host memory. `uuids` identifies the GPUs for workers that number them differently.
+A request to measure is a `CaseRequest` (request.py), which says what its fields mean.
 `places`, of ranks alone, tells what each can use (rank_places.py): `allowed` has the cores of a rank that
 cannot be bound to its own.
 `outcome` holds those fields of record.record.Record that only the worker knows; the conductor adds the
@@ -63,6 +61,11 @@ class Channel:
             ValueError: The message is not JSON.
             RecursionError: The message is nested too deeply.
         """
+        message: dict[str, Any] = json.loads(self.receive_line(timeout_s))
+        return message
+
+    def receive_line(self, timeout_s: float | None = None) -> bytes:
+        """Returns the next message as it was sent, see receive()."""
         self._connection.settimeout(timeout_s)
         while b"\n" not in self._unread:
             try:
@@ -75,8 +78,7 @@ class Channel:
                 raise ConnectionClosed("end of stream")
             self._unread += received
         line, self._unread = self._unread.split(b"\n", 1)
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return line
 
     def fileno(self) -> int:
         return self._connection.fileno()

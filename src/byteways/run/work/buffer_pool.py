@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING
 
+from byteways import _core
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import bytes_of_buffers
@@ -50,7 +50,6 @@ class BufferPool:
     """Allocates buffers and reuses them while their size matches.
 
     Args:
-        core: The native module, for its exceptions.
         session: Allocates the buffers.
         memory_bytes: Memory of each device; 0 or missing means that only the allocator limits.
         first_gpus: First GPU of each GPU's runtime; empty if a single runtime serves all.
@@ -60,7 +59,6 @@ class BufferPool:
 
     def __init__(
         self,
-        core: ModuleType,
         session: Session,
         memory_bytes: Mapping[str, int],
         first_gpus: Mapping[str, str] | None = None,
@@ -71,7 +69,6 @@ class BufferPool:
         self._exports = exports
         self._xccl = xccl
         self._exported: dict[PoolKey, int] = {}  # numbers of exported allocations
-        self._core = core
         self._session = session
         self._memory_bytes = memory_bytes
         self._buffers: OrderedDict[PoolKey, Buffer] = OrderedDict()  # least recently used first
@@ -134,7 +131,7 @@ class BufferPool:
         """Returns all buffers; None if memory runs out."""
         try:
             return [self._take(key, wanted, keys) for key, wanted in keys]
-        except self._core.OutOfMemoryError:
+        except _core.OutOfMemoryError:
             return None
 
     def _take(self, key: PoolKey, wanted: int, needed: list[tuple[PoolKey, int]]) -> Buffer:
@@ -166,7 +163,7 @@ class BufferPool:
         number, handle = self._exports.allocate(device, "device", wanted)
         try:
             made = self._session.open_exported(device, wanted, opener, handle)
-        except self._core.Error:
+        except _core.Error:
             self._exports.free(number)
             raise
         self._exported[key] = number

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 from functools import lru_cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from byteways import _core
 from byteways.errors import BytewaysError
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES, needs_grant
@@ -53,7 +53,6 @@ def list_devices(devices: Sequence[Device]) -> dict[str, dict[str, Any]]:
 
 
 def describe(
-    core: ModuleType,
     session: Session,
     every: Sequence[Device],
     host_bytes: int,
@@ -64,7 +63,6 @@ def describe(
     JSON data.
 
     Args:
-        core: The native module.
         session: Has every runtime of the machine.
         every: The devices of this host.
         host_bytes: Usable host memory.
@@ -79,14 +77,14 @@ def describe(
         for architecture in risky_architectures(devices, session.libraries)
     }
     vendors = dict.fromkeys(device.runtime for device in devices if device.runtime != "host")
-    reports = {vendor: _xccl_report(core, vendor, session.virtual_time) for vendor in vendors}
-    plain = {vendor: _plain_copy(core, session, vendor) for vendor in vendors}
+    reports = {vendor: _xccl_report(vendor, session.virtual_time) for vendor in vendors}
+    plain = {vendor: _plain_copy(session, vendor) for vendor in vendors}
     return {
         "capabilities": {
             "devices": list_devices(every)
             | {
                 device.name: {
-                    **_device(core, session, device),
+                    **_device(session, device),
                     "last_level_cache_bytes": caches[device.name],
                 }
                 for device in devices
@@ -99,11 +97,11 @@ def describe(
                 for device in devices
             },
             "interface": {
-                device.name: _interfaces(core, session, device, lost.get(device.architecture, ""), launcher)
+                device.name: _interfaces(session, device, lost.get(device.architecture, ""), launcher)
                 for device in devices
             },
-            "peer": _peers(core, session, gpus),
-            "granted": _granted(core, session, gpus),
+            "peer": _peers(session, gpus),
+            "granted": _granted(session, gpus),
             "pageable_access": {device.name: device.pageable_access for device in every},
             "host_access": {device.name: device.host_access for device in every if device.runtime != "host"},
             "copy_engines": _copy_engines(session, gpus),
@@ -117,27 +115,27 @@ def describe(
             },
             "host_loops": None
             if session.virtual_time
-            else {"isa": core.host_isa(), "compiler": core.COMPILER},
+            else {"isa": _core.host_isa(), "compiler": _core.COMPILER},
             "host_memory_bytes": host_bytes,
         },
         "libraries": [_library(report) for report in (*session.libraries, *reports.values())],
-        "method_version": core.METHOD_VERSION,
+        "method_version": _core.METHOD_VERSION,
     }
 
 
-def _device(core: ModuleType, session: Session, device: Device) -> dict[str, Any]:
+def _device(session: Session, device: Device) -> dict[str, Any]:
     """Returns the device's fields; for a GPU also its free memory in bytes, 0 if unknown."""
     fields = _fields(device, _DEVICE_FIELDS)
     if device.runtime != "host":
         try:
             fields["free_bytes"] = session.free_bytes(device.name)
-        except core.Error:  # a lost GPU is reported when it is measured
+        except _core.Error:  # a lost GPU is reported when it is measured
             fields["free_bytes"] = 0
     return fields
 
 
 def _interfaces(
-    core: ModuleType, session: Session, device: Device, lost: str = "", launcher: str | None = None
+    session: Session, device: Device, lost: str = "", launcher: str | None = None
 ) -> dict[str, Any]:
     """Returns what the device can execute, by interface.
 
@@ -154,7 +152,7 @@ def _interfaces(
             offers[name] = {"available": False, "reason": reason}
             continue
         if interface.library == "xccl":  # MPI, too, where ranks are processes: plan/legality
-            offers[name] = _xccl_offer(core, device.runtime, session.virtual_time)
+            offers[name] = _xccl_offer(device.runtime, session.virtual_time)
             continue
         if interface.worker != "native" and interface.library != "direct":
             offers[name] = _library_offer(interface.worker, session.virtual_time, launcher)
@@ -195,15 +193,15 @@ def _mpi_offer(simulated: bool, launcher: str | None = None) -> dict[str, Any]:
     return {"available": report["usable"], "reason": report["reason"]}
 
 
-def _xccl_offer(core: ModuleType, vendor: str, simulated: bool) -> dict[str, Any]:
+def _xccl_offer(vendor: str, simulated: bool) -> dict[str, Any]:
     """Whether NCCL ("cuda") or RCCL ("hip") is available."""
-    report = _xccl_report(core, vendor, simulated)
+    report = _xccl_report(vendor, simulated)
     return {"available": report.usable, "reason": report.reason}
 
 
-def _xccl_report(core: ModuleType, vendor: str, simulated: bool) -> LibraryReport:
+def _xccl_report(vendor: str, simulated: bool) -> LibraryReport:
     simulator = simulator_path() if simulated else ""
-    report: LibraryReport = core.xccl_report(vendor, library_directories(), simulator)
+    report: LibraryReport = _core.xccl_report(vendor, library_directories(), simulator)
     return report
 
 
@@ -229,17 +227,15 @@ def _package_offer(name: str, simulated: bool) -> dict[str, Any]:
     return {"available": found, "reason": reason}
 
 
-def _peers(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
+def _peers(session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
     """Tests peer access for every ordered pair of GPUs by a verified write."""
     return {
-        executor: {
-            owner: _proved(core, session, executor, owner, "device") for owner in gpus if owner != executor
-        }
+        executor: {owner: _proved(session, executor, owner, "device") for owner in gpus if owner != executor}
         for executor in gpus
     }
 
 
-def _granted(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
+def _granted(session: Session, gpus: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
     """Tests peer access for memory kinds that must be opened to each GPU separately."""
     kinds = {
         owner: [
@@ -249,7 +245,7 @@ def _granted(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, d
     }
     return {
         executor: {
-            owner: {memory: _proved(core, session, executor, owner, memory) for memory in kinds[owner]}
+            owner: {memory: _proved(session, executor, owner, memory) for memory in kinds[owner]}
             for owner in gpus
             if owner != executor
         }
@@ -257,15 +253,15 @@ def _granted(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, d
     }
 
 
-def _proved(core: ModuleType, session: Session, executor: str, owner: str, memory: str) -> dict[str, Any]:
+def _proved(session: Session, executor: str, owner: str, memory: str) -> dict[str, Any]:
     """Tests one pair. An error (out of memory, lost GPU) becomes the reason for this pair only."""
     try:
         return _offer(session.prove_peer(executor, owner, memory))
-    except core.Error as error:
+    except _core.Error as error:
         return {"available": False, "reason": str(error)}
 
 
-def _plain_copy(core: ModuleType, session: Session, runtime: str) -> dict[str, Any]:
+def _plain_copy(session: Session, runtime: str) -> dict[str, Any]:
     """Tries a copy of unregistered host memory: HIP on an APU refuses what other runtimes stage.
 
     What it answers to its own arguments is no error of a device, which goes on. Any other error is left to
@@ -274,13 +270,13 @@ def _plain_copy(core: ModuleType, session: Session, runtime: str) -> dict[str, A
     cpu, gpu = (
         next(device for device in session.devices if device.runtime == name) for name in ("host", runtime)
     )
-    options = core.MeasureOptions()
+    options = _core.MeasureOptions()
     options.budget_s, options.max_samples = 0.0, 1
     try:
         source = session.allocate(cpu.name, "pageable", _TRIAL_BYTES, cpu.name)
         destination = session.allocate(gpu.name, "device", _TRIAL_BYTES, gpu.name)
-        session.measure([core.Flow(source, destination, gpu.name, "copy", _TRIAL_BYTES)], options)
-    except core.Error as error:
+        session.measure([_core.Flow(source, destination, gpu.name, "copy", _TRIAL_BYTES)], options)
+    except _core.Error as error:
         if "invalid argument" in str(error):
             return {"available": False, "reason": f"{gpu.runtime_version}: {error}"}
     return {"available": True, "reason": ""}

@@ -14,9 +14,9 @@ import select
 import subprocess
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import IO, TYPE_CHECKING, Protocol
 
+from byteways import _core
 from byteways.settings import module_command
 
 if TYPE_CHECKING:
@@ -120,23 +120,22 @@ class SimulatedExporter:
     """Exports of a process that this one plays on a simulated machine.
 
     Args:
-        core: The native module.
         session: Returns the session on the machine.
         machine: File of the simulator, and the sheet of the machine.
     """
 
-    def __init__(self, core: ModuleType, session: Callable[[], Session], machine: tuple[str, str]) -> None:
-        self._core, self._session, self._machine = core, session, machine
+    def __init__(self, session: Callable[[], Session], machine: tuple[str, str]) -> None:
+        self._session, self._machine = session, machine
         self._last = 0
         self._held: dict[int, Buffer] = {}
 
     def allocate(self, device: str, memory: str, size_bytes: int) -> tuple[int, str]:
-        self._core.act_as_other_process(*self._machine, True)
+        _core.act_as_other_process(*self._machine, True)
         try:
             held = self._session().allocate(device, memory, size_bytes, device)
             handle: str = held.handle()
         finally:
-            self._core.act_as_other_process(*self._machine, False)
+            _core.act_as_other_process(*self._machine, False)
         self._last += 1
         self._held[self._last] = held
         return self._last, handle
@@ -162,7 +161,7 @@ def _line_of(descriptor: int) -> str:
 
 def main(arguments: list[str]) -> int:
     """Serves requests until standard input ends. Returns the exit status: 1 when the last request failed."""
-    from byteways import _core
+    from byteways.run.work.measurer import open_session
 
     descriptor, answer = int(arguments[0]), ""
     session: Session | None = None
@@ -175,7 +174,7 @@ def main(arguments: list[str]) -> int:
         else:
             device, memory, size = what
             try:
-                session = session or _opened(_core)
+                session = session or open_session()
                 held[number] = session.allocate(device, memory, int(size), device)
                 answer = f"handle {held[number].handle()}"
             except _core.Error as error:
@@ -184,16 +183,6 @@ def main(arguments: list[str]) -> int:
         os.write(descriptor, f"{answer}\n".encode())
     os.close(descriptor)
     return 1 if answer.startswith("error") else 0
-
-
-def _opened(core: ModuleType) -> Session:
-    from byteways.run.shared.library_paths import library_directories
-    from byteways.settings import kernel_cache
-
-    session: Session = core.Session(
-        library_directories=library_directories(), kernel_cache=str(kernel_cache() or "")
-    )
-    return session
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from byteways.plan.reasons import CALL_FAILED, NOT_AS_ASKED, OUT_OF_MEMORY, UNAVAILABLE, WORKER_ERROR
@@ -27,16 +27,35 @@ def code_of(error: BaseException) -> str:
     return _CODES.get(type(error).__name__, other)
 
 
-def failed_by(error: BaseException, reason: str = "") -> dict[str, Any]:
+def failed_by(
+    error: BaseException,
+    reason: str = "",
+    *,
+    rank: int | None = None,
+    members: Sequence[int] = (),
+    host: str | None = None,
+) -> dict[str, Any]:
     """Returns the outcome of a case that an error ended.
 
     Args:
         error: What ended it.
         reason: The sentence; '': that of the error.
+        rank: Whose error it is, if the error names none.
+        members: Ranks of the case in the order of the team that the error numbers.
+        host: Where it happened.
     """
-    device = device_at_fault(error)
-    blame = {"blame": {"device": device}} if device else {}
-    return {"status": "failed", "reason": reason or str(error), "reason_code": code_of(error), **blame}
+    if (place := getattr(error, "rank", None)) is not None and place < len(members):
+        rank = members[place]
+    told = {"device": device_at_fault(error) or None, "rank": rank, "host": host}
+    blame = {name: value for name, value in told.items() if value is not None}
+    outcome: dict[str, Any] = {
+        "status": "failed",
+        "reason": reason or str(error),
+        "reason_code": code_of(error),
+    }
+    if call := getattr(error, "call", ""):
+        outcome["reason_fields"] = {"call": call, "error": getattr(error, "code", "")}
+    return {**outcome, "blame": blame} if blame else outcome
 
 
 def refuted(reason: str) -> dict[str, Any]:

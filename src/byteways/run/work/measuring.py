@@ -4,49 +4,45 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from byteways import _core
 from byteways.plan.case import Case
 from byteways.plan.case import Flow as PlannedFlow
-from byteways.plan.footprint import flow_buffer_bytes, rotated_cache, usable
-from byteways.plan.interfaces import INTERFACES, is_memory_step, metric_of, moves_pages
+from byteways.plan.footprint import flow_buffer_bytes, usable
+from byteways.plan.interfaces import is_memory_step, metric_of, moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.pitched_rows import moves_rows, rows_of
 from byteways.plan.relays import paths_of
 from byteways.run.shared.health_users import GpuUsers
-from byteways.run.shared.host_memory import host_memory_bytes
 from byteways.run.shared.library_paths import library_directories
+from byteways.run.shared.request import CaseRequest
 from byteways.run.shared.simulator import simulator_path
+from byteways.run.work.answer import Outcome, WorkerAnswer
 from byteways.run.work.buffer_pool import BufferPool
-from byteways.run.work.device_caches import last_level_caches
 from byteways.run.work.energy import EnergyMeter
 from byteways.run.work.exporter import Exporter, ExporterLost, Exports, SimulatedExporter
 from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.health import FRESH_S, HealthMonitor, devices_of
+from byteways.run.work.measurer import SessionMeasurer, flow_options, open_session
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
 from byteways.run.work.own_host import devices_of_own_host
-from byteways.settings import gpus_wanted, kernel_cache
 from byteways.topology.sysfs_health import SysfsHealth
 from byteways.units import format_size
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Device, Flow, Measurement, MeasureOptions, Session
 
-#: Options of a case that are about how it is measured; the others are the flow's.
-_MEASURE_OPTIONS = ("gate", "batch", "energy")
-
 #: Bytes that show whether a device still works after an error.
 _TRIAL_BYTES = 4096
 
 
-class Measurer:
-    """Owns the session and its buffers for the life of a worker.
+class NativeMeasurer(SessionMeasurer):
+    """Measures within a process; owns the session and its buffers for the life of a worker.
 
     Args:
-        core: The native module.
         session: With every runtime of the machine.
         simulator: File of the simulator when the machine is simulated, else ''.
         machine: The sheet of that machine.
@@ -54,48 +50,30 @@ class Measurer:
     """
 
     def __init__(
-        self,
-        core: ModuleType,
-        session: Session,
-        simulator: str = "",
-        machine: str = "",
-        began_s: float = 0.0,
+        self, session: Session, simulator: str = "", machine: str = "", began_s: float = 0.0
     ) -> None:
-        self.core = core
-        self.session = session
+        devices = devices_of_own_host(session, machine)
+        super().__init__(session, devices)
         self._simulator, self._machine = simulator, machine
-        devices = self.devices
         self._on_host = {device.name: device.runtime == "host" for device in devices}
         self._gpus = [device.name for device in devices if not self._on_host[device.name]]
         self._cpu_domain = {
             device.name: device.numa_domain for device in devices if self._on_host[device.name]
         }
         self._twins = _twins(devices)
-        on_host = [device.memory_bytes for device in devices if self._on_host[device.name]]
-        #: Host memory that may be used; nothing of a simulated machine's is this one's.
-        self.host_bytes = sum(on_host) if simulator else host_memory_bytes()
-        self._memory = {
-            device.name: min(device.memory_bytes, self.host_bytes)
-            if self._on_host[device.name]
-            else device.memory_bytes
-            for device in devices
-        }
-        caches = last_level_caches(devices, bool(simulator))
-        self._cache_bytes = {name: rotated_cache(size, self._memory[name]) for name, size in caches.items()}
         self._first_gpus = _first_gpus(devices)
         self._exporter: Exports = Exporter()
         if simulator:
-            self._exporter = SimulatedExporter(core, lambda: self.session, (simulator, machine))
-        self._arena = BufferPool(core, session, self._memory, self._first_gpus, self._exporter)
+            self._exporter = SimulatedExporter(lambda: self.session, (simulator, machine))
+        self._arena = BufferPool(session, self._memory, self._first_gpus, self._exporter)
         addresses = {device.name: device.pci_address for device in devices if not self._on_host[device.name]}
-        self._simulated = bool(simulator)
         #: Searched once: a simulated machine is opened for every case.
         self._libraries = library_directories() if simulator else []
         uuids = {device.name: device.uuid for device in devices if device.uuid}
-        self._health = HealthMonitor(core, uuids, simulator, None if simulator else SysfsHealth(addresses))
+        self._health = HealthMonitor(_core, uuids, simulator, None if simulator else SysfsHealth(addresses))
         #: None on a simulated machine, which nobody else can use.
         self._users = (
-            None if simulator else GpuUsers(core, self._health.management, uuids, addresses, began_s=began_s)
+            None if simulator else GpuUsers(_core, self._health.management, uuids, addresses, began_s=began_s)
         )
         self._meter = EnergyMeter(self._health.energy_mj)
 
@@ -105,59 +83,55 @@ class Measurer:
         return devices_of_own_host(self.session, self._machine)
 
     @classmethod
-    def open(cls, machine: str = "") -> Measurer:
+    def open(cls, machine: str = "") -> NativeMeasurer:
         """Loads the native core and opens every runtime of this machine, or of the one that `machine` is the
         sheet of.
         """
-        from byteways import _core
-
         simulator, began_s = simulator_path() if machine else "", time.monotonic()
-        session = _open(_core, simulator, machine, library_directories())
-        return cls(_core, session, simulator, machine, began_s)
+        return cls(open_session(simulator, machine), simulator, machine, began_s)
 
     def restart(self, key: int) -> None:
         """Begins the simulated machine anew, so that a case depends on its key and not on those before it.
 
         Nothing on a real machine, where buffers that are kept save seconds.
         """
-        if not self._simulated:
+        if not self._simulator:
             return
         self._arena.clear()
         self._exporter.close()
         del self._arena, self.session
         try:
-            self.core.restart_machine(self._simulator, self._machine, key)
-        except self.core.Error:
+            _core.restart_machine(self._simulator, self._machine, key)
+        except _core.Error:
             gc.collect()  # an exception's traceback may hold buffers in a cycle
-            self.core.restart_machine(self._simulator, self._machine, key)
-        self.session = _open(self.core, self._simulator, self._machine, self._libraries)
-        self._arena = BufferPool(self.core, self.session, self._memory, self._first_gpus, self._exporter)
+            _core.restart_machine(self._simulator, self._machine, key)
+        self.session = open_session(self._simulator, self._machine, self._libraries)
+        self._arena = BufferPool(self.session, self._memory, self._first_gpus, self._exporter)
 
-    def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """The outcome of a `measure` request, and whether a runtime is broken for good."""
-        case = Case.from_json(request["case"])
+    def measure(self, request: CaseRequest) -> WorkerAnswer:
+        case = request.case
         # What others left would be opened along with what a step is about, and take its room.
-        if request.get("fresh"):
+        if request.fresh:
             self._meter.begin_round()
             self._arena.renew()
         if is_memory_step(case.interface):
             self._arena.clear()
         try:
-            return self._outcome(case, request), False
-        except self.core.UnsupportedError as error:
-            return _unsupported(case, error), False
+            return WorkerAnswer(self._outcome(request))
+        except _core.UnsupportedError as error:
+            return WorkerAnswer(_unsupported(case, error))
         except ExporterLost as error:
             self._arena.clear()  # other memory of that process may be lost, too
-            return failed_by(error), False
-        except self.core.OutOfMemoryError as error:
-            return failed_by(error), False
-        except self.core.Error as error:
+            return WorkerAnswer(failed_by(error))
+        except _core.OutOfMemoryError as error:
+            return WorkerAnswer(failed_by(error))
+        except _core.Error as error:
             broken = self.broken(devices_of(case))
             after = "; the runtime is unusable; a new worker continues" if broken else ""
-            return failed_by(error, f"{error}{after}"), broken
+            return WorkerAnswer(failed_by(error, f"{error}{after}"), broken)
 
-    def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
-        options = self._options(case, request)
+    def _outcome(self, request: CaseRequest) -> Outcome:
+        case, options = request.case, self._options(request)
         if reason := self._crowded(case):
             return skipped(reason)
         devices = devices_of(case)
@@ -182,7 +156,7 @@ class Measurer:
 
     def _energy(self, case: Case, devices: list[str], buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
         """The field `energy`: figures, or the reason why there are none."""
-        if self._simulated:
+        if self._simulator:
             return {"reason": "energy is not modelled"}
         if metric_of(case.interface) != "bandwidth":
             return {"reason": f"{case.interface} moves no bytes, so energy per GB is undefined"}
@@ -195,7 +169,7 @@ class Measurer:
                 ),
                 sum(case.size_of(flow) for flow in case.flows),
             )
-        except self.core.UnsupportedError as error:
+        except _core.UnsupportedError as error:
             return {"reason": str(error)}
 
     def _measured(self, case: Case, options: MeasureOptions) -> tuple[Measurement, list[tuple[Buffer, ...]]]:
@@ -218,7 +192,7 @@ class Measurer:
         try:
             buffers = self._arena.take(case, self._cache)
             return self.session.measure(self._flows(case, buffers, handle), options), buffers
-        except self.core.OutOfMemoryError:
+        except _core.OutOfMemoryError:
             buffers.clear()  # or they would still be held while they are allocated again
             self._arena.clear()
         buffers = self._arena.take(case, self._cache)
@@ -251,7 +225,7 @@ class Measurer:
 
     def _flows(self, case: Case, buffers: list[tuple[Buffer, ...]], handle: str = "") -> list[Flow]:
         return [
-            self.core.Flow(
+            _core.Flow(
                 held[0],
                 held[-1],
                 flow.executor,
@@ -260,32 +234,10 @@ class Measurer:
                 cold=case.cache_of(flow) == "cold",
                 second_source=held[1] if len(held) > 2 else None,
                 partner=_partner(case, flow),
-                **_flow_options(case, flow, self._gpus),
-                **({"handle": handle} if handle else {}),
+                **_flow_options(case, flow, self._gpus, handle),
             )
             for flow, held in zip(case.flows, buffers, strict=True)
         ]
-
-    def _options(self, case: Case, request: Mapping[str, Any]) -> MeasureOptions:
-        """Raises ValueError on an option that nothing reads: its figures would be taken for what they are
-        not.
-        """
-        for flow in case.flows:
-            interface = case.interface_of(flow)
-            unknown = [name for name in case.options_of(flow) if name not in INTERFACES[interface].takes]
-            if unknown:
-                raise ValueError(f"unknown option {', '.join(unknown)} of {interface}")
-        options: MeasureOptions = self.core.MeasureOptions()
-        options.rounds = int(request.get("rounds", 1))
-        options.budget_s = request["budget_s"]
-        options.precision = request["precision"]
-        options.key = request["key"]
-        options.interference = case.pattern == "interference"
-        if "gate" in case.options:
-            options.gate = bool(case.options["gate"])
-        if "batch" in case.options:
-            options.batch = int(case.options["batch"])
-        return options
 
     def broken(self, devices: Iterable[str] | None = None) -> bool:
         """Whether a device cannot even write a page of its own any more: some errors ruin it for good.
@@ -300,9 +252,9 @@ class Measurer:
                 self.session.allocate(
                     device, "pageable" if self._on_host[device] else "device", _TRIAL_BYTES, device
                 )
-            except self.core.OutOfMemoryError:
+            except _core.OutOfMemoryError:
                 continue
-            except self.core.Error:
+            except _core.Error:
                 return True
         return False
 
@@ -325,18 +277,6 @@ def _first_gpus(devices: Sequence[Device]) -> dict[str, str]:
     return {device.name: first[device.runtime] for device in devices if device.runtime in first}
 
 
-def _open(core: ModuleType, simulator: str, machine: str, libraries: Sequence[str]) -> Session:
-    """A session with every runtime of this machine, or of the simulated one."""
-    session: Session = core.Session(
-        library_directories=libraries,
-        kernel_cache=str(kernel_cache() or ""),
-        gpus=gpus_wanted(),
-        simulator=simulator,
-        machine=machine,
-    )
-    return session
-
-
 def _twins(devices: Sequence[Device]) -> dict[str, str]:
     """Devices that share one memory, each with the other: a GPU that cores reach, and its NUMA domain."""
     cpus = {device.numa_domain: device.name for device in devices if device.runtime == "host"}
@@ -355,22 +295,18 @@ def _partner(case: Case, flow: PlannedFlow) -> str:
     return flow.partner or ""
 
 
-def _flow_options(case: Case, flow: PlannedFlow, gpus: Sequence[str]) -> dict[str, int | str]:
-    options = {
-        name: int(value) if isinstance(value, bool) else value
-        for name, value in case.options_of(flow).items()
-        if name not in _MEASURE_OPTIONS
-    }
+def _flow_options(case: Case, flow: PlannedFlow, gpus: Sequence[str], handle: str = "") -> dict[str, Any]:
+    options = flow_options(case.options_of(flow))
     if moves_rows(case.interface_of(flow)):
         rows = rows_of(case, flow)
         options |= {"width_bytes": rows.width_bytes, "pitch_bytes": rows.pitch_bytes, "strided": rows.strided}
     if case.interface_of(flow) == "route":
         options.pop("relays", None)
         options["via"] = ",".join(paths_of(case, flow, gpus).relays)
-    return options
+    return {**options, "handle": handle} if handle else options
 
 
-def _unsupported(case: Case, error: BaseException) -> dict[str, Any]:
+def _unsupported(case: Case, error: BaseException) -> Outcome:
     """What the plan thought possible and the runtime refuses.
 
     The plan judges by what a worker without settings was offered. That a setting takes something away, or

@@ -11,9 +11,9 @@ the message below, nor in 11 without: that it prevents slow pairs is not shown.
 from __future__ import annotations
 
 from contextlib import suppress
-from types import ModuleType
 from typing import TYPE_CHECKING
 
+from byteways import _core
 from byteways.plan.memory import is_managed
 
 if TYPE_CHECKING:
@@ -28,13 +28,11 @@ class MpiGpuSetup:
     """Sets up one rank, once.
 
     Args:
-        core: The native module.
         session: Has the runtimes of the machine.
         world: All ranks.
     """
 
-    def __init__(self, core: ModuleType, session: Session, world: Communicator) -> None:
-        self._core = core
+    def __init__(self, session: Session, world: Communicator) -> None:
         self._session = session
         self._world = world
         self._done = False
@@ -50,7 +48,7 @@ class MpiGpuSetup:
             return
         self._done = True
         gpu = gpus[self._world.rank % len(gpus)]
-        with suppress(self._core.Error):  # what MPI or the GPU refuses, the case itself will name
+        with suppress(_core.Error):  # what MPI or the GPU refuses, the case itself will name
             self._world.message_to_self(self._session.allocate(gpu, "device", SETUP_MESSAGE_BYTES, gpu))
 
 

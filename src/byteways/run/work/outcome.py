@@ -1,31 +1,34 @@
-"""Converts the native core's Measurement to the record fields that only the worker knows."""
+"""Converts the native core's Measurement to the record fields that only the worker knows: of flows of one
+process, of ranks, and of calls of another library.
+"""
 
 from __future__ import annotations
 
 import resource
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_memory_step, metric_of
+from byteways.plan.interfaces import is_memory_step
 from byteways.plan.legality import PLACED_BY_TOUCH
 from byteways.record import warnings
-from byteways.record.times import Times
+from byteways.record.stragglers import LATE_NS, LATE_SHARE, NO_CPU, stragglers
 from byteways.record.warnings import Warning
-from byteways.run.work.evidence import evidence_of
 from byteways.run.work.failures import refuted
+from byteways.run.work.figures import figures_of, rounded
 from byteways.run.work.residency import about_pages
+from byteways.units import short_time
 
 if TYPE_CHECKING:
-    from byteways._core import Buffer, Measurement, Summary, Verification
+    from byteways._core import Buffer, EvidenceFields, Measurement, Verification
 
-Held = TypeVar("Held")
+    #: The buffers of each flow; None: this rank has none at that end.
+    Held = Sequence[tuple[Buffer | None, ...]]
 
-#: Digits kept of a sample: 1e-6 is far below any timer's resolution over any batch.
-SIGNIFICANT = 7
+One = TypeVar("One")
+
 #: Values of `verification`: what was checked after each sample.
 EVERY_WORD = "every sample"
 SOME_WORDS = "every sample, strided; first and last in full"
@@ -43,57 +46,106 @@ FIRST_TOUCH_EFFECTS = {
 LEAST_PLACED = 0.99
 
 
-def rounded(value: float) -> float:
-    return float(f"{value:.{SIGNIFICANT}g}")
-
-
 def outcome_of(
     case: Case,
     measurement: Measurement,
-    buffers: list[tuple[Buffer, ...]],
+    buffers: Held,
     twins: Mapping[str, str] | None = None,
+    newness: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Returns the record fields of a finished measurement; status `measured`, `corrupt` or `failed`.
 
     Args:
+        buffers: Of each flow; between ranks, the send and the receive buffer of this one; empty where another
+            library has them.
         twins: Devices that share one memory, by device.
+        newness: Between ranks: whether `memory` and `connection` were `new` or `used` before the case's first
+            operation. The fields are then valid for all ranks.
     """
     fields: dict[str, Any] = {
         "status": "measured",
         "reason": None,
         "timed_by": measurement.timed_by,
-        "gated": measurement.gated,
         "batch": measurement.batch,
         "slope": measurement.slope,
         "timer_resolution_ns": rounded(measurement.timer_resolution_ns),
-        "submit_ns": rounded(measurement.submit_ns) if measurement.submit_ns else None,
         "host_ns": rounded(measurement.host_ns) if measurement.host_ns else None,
         "discarded_samples": len(measurement.discarded) or None,
-        "samples": _samples(case, measurement),
         "samples_ns": [rounded(sample) for sample in measurement.samples_ns],
         "engine": measurement.engine,
         "engine_evidence": measurement.engine_evidence,
-        "evidence": evidence_of(measurement.evidence),
+        "evidence": _evidence(measurement.evidence),
         "verified": measurement.verified,
         "verification": EVERY_WORD if measurement.verified_every_sample else SOME_WORDS,
         "distinct_bytes": {
             "source": measurement.distinct_source_bytes,
             "destination": measurement.distinct_destination_bytes,
         },
-        **_about_buffers(case, buffers),
-        "launch": _launch(measurement),
-        "parts": _parts(measurement),
+        "page_bytes": _page_bytes(case, buffers),
         "warnings": [asdict(warning) for warning in _warnings(measurement)],
     }
     if measurement.samples_ns:
-        fields |= _figures(case, measurement)
-    fields |= _corruption(case, measurement)
+        fields |= figures_of(case, measurement)
+    if newness is None:
+        fields |= _within_process(case, measurement, buffers)
+        fields |= _corruption([flow.path for flow in case.flows], measurement)
+        fields = _with_pages(case, fields, measurement, buffers, twins)
+    else:
+        found = on_other_pages(replace(case, flows=case.flows[:1]), buffers)
+        fields["warnings"] = [*(asdict(warning) for warning in found), *fields["warnings"]]
+        fields |= _between_ranks(measurement)
+        if measurement.samples_ns:
+            fields["first_use"] = {"time_ns": rounded(measurement.first_ns), **newness}
+            _add_ranks(fields, case, measurement)
+        fields |= _corruption([case.path], measurement)
+    return {name: value for name, value in fields.items() if value is not None or name == "reason"}
+
+
+def _within_process(case: Case, measurement: Measurement, buffers: Held) -> dict[str, Any]:
+    return {
+        "gated": measurement.gated,
+        "submit_ns": rounded(measurement.submit_ns) if measurement.submit_ns else None,
+        "samples": {
+            "device_ns": _seen([times.device_ns for times in measurement.times]),
+            "submit_ns": _seen([times.submit_ns for times in measurement.times]),
+            "host_ns": _seen([times.host_ns for times in measurement.times]),
+            "discarded": _discarded(measurement),
+            "flows": _traces(case, measurement),
+        },
+        **_places(case, buffers),
+        "launch": _launch(measurement),
+        "parts": _parts(measurement),
+    }
+
+
+def _between_ranks(measurement: Measurement) -> dict[str, Any]:
+    """Ranks wait for each other instead of a gate, and only the host sees when all have ended."""
+    return {
+        "gated": False,
+        "samples": {
+            "device_ns": [],
+            "submit_ns": [],
+            "host_ns": [rounded(times.host_ns) for times in measurement.times],
+            "discarded": _discarded(measurement),
+            "flows": [],
+        },
+    }
+
+
+def _with_pages(
+    case: Case,
+    fields: dict[str, Any],
+    measurement: Measurement,
+    buffers: Held,
+    twins: Mapping[str, str] | None,
+) -> dict[str, Any]:
+    """Adds where managed pages were seen, which may refute the figures."""
     pages, found, wrong = about_pages(case, measurement, buffers, twins)
-    fields |= pages
+    fields = {**fields, **pages}
     fields["warnings"] += [asdict(warning) for warning in found]
     if wrong is not None and fields["status"] == "measured":
-        fields = {**without_figures(fields), **refuted(wrong)}
-    return {name: value for name, value in fields.items() if value is not None or name == "reason"}
+        return {**without_figures(fields), **refuted(wrong)}
+    return fields
 
 
 #: Fields removed from a case whose operations did not do what was requested.
@@ -112,72 +164,40 @@ _FIGURES = (
 )
 
 
-def times_of(summary: Summary) -> Times:
-    """Converts the statistics of a series to those of a record."""
-    return Times(
-        median=rounded(summary.median),
-        ci95=(rounded(summary.ci95[0]), rounded(summary.ci95[1])),
-        min=rounded(summary.min),
-        max=rounded(summary.max),
-        mean=rounded(summary.mean),
-        sd=rounded(summary.sd),
-        n=summary.n,
-    )
-
-
 def without_figures(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in _FIGURES}
 
 
-def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """Returns times and rates. A sample of concurrent flows is one operation of each, at the summed rate."""
-    summary = measurement.time_ns
-    times = times_of(summary)
-    fields: dict[str, Any] = {"time_ns": asdict(times)}
-    interface = INTERFACES[case.interface]
-    if case.pattern == "interference":
-        disturbing = [flow.bytes_per_s for flow in measurement.flows[1:]]
-        fields["load_bytes_per_s"] = rounded(sum(disturbing))
-    if interface.figure != "bandwidth":
-        halved = interface.counts == "round-trip" and case.options.get("pace") != "one-at-a-time"
-        unidirectional = {"half_round_trip_ns": rounded(times.median / 2)} if halved else {}
-        fields |= {"latency_ns": times.median, **unidirectional, "counts": interface.counts}
-        return {**fields, **_window(case, measurement)} if len(case.flows) > 1 else fields
-    if len(case.flows) == 1:
-        bandwidth = interface.counted * case.size_bytes / summary.median * 1e9
-        directions = {case.flows[0].path: rounded(bandwidth)}
-        return {
-            **fields,
-            "bandwidth_bytes_per_s": rounded(bandwidth),
-            "directions": directions,
-            "counts": interface.counts,
-            "other_count": _other_count(case, summary.median),
-        }
-    measured = 1 if case.pattern == "interference" else len(case.flows)
-    bandwidth = measured * interface.counted * case.size_bytes / summary.median * 1e9
-    return {
-        **fields,
-        "bandwidth_bytes_per_s": rounded(bandwidth),
-        "counts": interface.counts
-        if measured == 1 or counts_as_stream(case.interface)
-        else "sum-of-directions",
-        **_window(case, measurement),
-    }
+def _evidence(noted: EvidenceFields) -> dict[str, Any] | None:
+    """Returns the fields of record.evidence.EvidenceFields; None if none applies."""
+    fields: dict[str, Any] = {}
+    if noted.window_messages:
+        fields["window"] = noted.window_messages
+    if noted.library:
+        fields |= {"library": noted.library, "library_version": noted.library_version}
+    if noted.fallback.from_:
+        fallback = noted.fallback
+        fields["fallback"] = {"asked": fallback.from_, "used": fallback.to, "reason": fallback.reason}
+    return fields or None
 
 
-def _samples(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """Returns data kept per sample besides its time: the three times of one operation (an empty list if a
-    time was not observed), discarded samples, and each flow's data.
+def _seen(values: list[float]) -> list[float]:
+    """Empty if a time was not observed."""
+    return [rounded(value) for value in values] if any(values) else []
+
+
+def _discarded(measurement: Measurement) -> list[dict[str, Any]]:
+    return [{"reason": each.reason, "time_ns": rounded(each.time_ns)} for each in measurement.discarded]
+
+
+def _traces(case: Case, measurement: Measurement) -> list[dict[str, Any]]:
+    """Returns what is kept per sample of concurrent flows.
 
     `released_ns` and `marks_ns` share one time axis, in ns since the release of the sample's first flow. The
     marks of a flow are spread evenly over its operations.
     """
-
-    def seen(values: list[float]) -> list[float]:
-        return [rounded(value) for value in values] if any(values) else []
-
     origins = [min(trace.released for trace in run) for run in measurement.traces]
-    flows = [
+    return [
         {
             "path": flow.path,
             "operations": [run[index].operations[-1] for run in measurement.traces],
@@ -192,62 +212,30 @@ def _samples(case: Case, measurement: Measurement) -> dict[str, Any]:
         }
         for index, flow in enumerate(case.flows if measurement.traces else [])
     ]
-    return {
-        "device_ns": seen([times.device_ns for times in measurement.times]),
-        "submit_ns": seen([times.submit_ns for times in measurement.times]),
-        "host_ns": seen([times.host_ns for times in measurement.times]),
-        "discarded": [
-            {"reason": each.reason, "time_ns": rounded(each.time_ns)} for each in measurement.discarded
-        ],
-        "flows": flows,
-    }
 
 
-def _window(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """Returns each flow's rate in the common window, and the quality of that window."""
-    return {
-        "directions": _by_path(case, [flow.bytes_per_s for flow in measurement.flows]),
-        "end_to_end_bytes_per_s": _by_path(case, [flow.end_to_end_bytes_per_s for flow in measurement.flows]),
-        "start_skew_ns": {
-            flow.path: rounded(result.start_skew_ns)
-            for flow, result in zip(case.flows, measurement.flows, strict=True)
-        },
-        "window_ns": rounded(measurement.window_ns),
-        "end_to_end_ns": rounded(measurement.end_to_end_ns),
-        "clock_alignment_ns": rounded(measurement.clock_alignment_ns),
-    }
-
-
-def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
-    """Returns the rate of one direction for values that count every array.
-
-    Local arrays: the bytes that arrive at the destination. Arrays on another device: the bytes read from it
-    and written to it by the executor.
+def _add_ranks(fields: dict[str, Any], case: Case, measurement: Measurement) -> None:
+    """Adds when each rank began and ended, in the order of the communicator, and a warning for each that the
+    others wait for; nothing where one thread called for all.
     """
-    if not counts_as_stream(case.interface):
-        return None
-    flow = case.flows[0]
-    rate = case.size_bytes / median_ns * 1e9
-    sources, destinations = case.arrays_of(flow)
-    read = rate * sum(source.device != flow.executor for source in sources)
-    written = rate * sum(destination.device != flow.executor for destination in destinations)
-    if not read and not written:
-        return {"counts": "per-direction", "bytes_per_s": rounded(rate)}
-    return {
-        "counts": "between-agents",
-        "bytes_per_s": rounded(read + written),
-        "read_bytes_per_s": rounded(read),
-        "written_bytes_per_s": rounded(written),
-    }
-
-
-def _by_path(case: Case, rates: list[float]) -> dict[str, float]:
-    """Returns rates by path, summed over flows on the same path; without flows that move no bytes."""
-    total: dict[str, float] = defaultdict(float)
-    for flow, rate in zip(case.flows, rates, strict=True):
-        if metric_of(case.interface_of(flow)) == "bandwidth":
-            total[flow.path] += rate
-    return {path: rounded(rate) for path, rate in total.items()}
+    if not measurement.ranks:
+        return
+    fields["ranks"] = ranks = [
+        {
+            "rank": rank,
+            "begin_ns": rounded(skew.begin_ns),
+            "end_ns": rounded(skew.end_ns),
+            "begins_last": rounded(skew.begins_last),
+            "no_cpu": None if skew.waiting is None else rounded(skew.waiting),
+            **({"time_ns": rounded(skew.time_ns)} if skew.time_ns else {}),
+        }
+        for rank, skew in zip(case.members, measurement.ranks, strict=True)
+    ]
+    batch_ns = measurement.batch * measurement.time_ns.median
+    late = f"below {short_time(max(LATE_NS, LATE_SHARE * batch_ns))}"
+    for one in stragglers(ranks, batch_ns):
+        allowed = late if one.late_ns else f"below {100 * NO_CPU:.0f} %"
+        fields["warnings"].append(asdict(warnings.make("straggler", str(one), allowed)))
 
 
 def corrupt(path: str, found: Verification) -> dict[str, Any]:
@@ -273,45 +261,43 @@ def corrupt(path: str, found: Verification) -> dict[str, Any]:
     return {"status": "corrupt", "reason": reason, "corruption": corruption}
 
 
-def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """Returns status `corrupt` with place and values if any word was wrong."""
-    for flow, result in zip(case.flows, measurement.flows, strict=True):
-        found: Verification = result.verification
-        if found.ok:
-            continue
-        return corrupt(flow.path, found)
+def _corruption(paths: Sequence[str], measurement: Measurement) -> dict[str, Any]:
+    """Returns status `corrupt` with place and values if any word was wrong, on any rank."""
+    for path, result in zip(paths, measurement.flows, strict=False):
+        if result.verification is not None and not result.verification.ok:
+            return corrupt(path, result.verification)
     if not measurement.verified:
         return {"status": "corrupt", "reason": "the data were not verified"}
     return {}
 
 
-def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
-    """Returns page sizes of the first flow's buffers, and the location of every host buffer's pages.
+def _page_bytes(case: Case, buffers: Held) -> dict[str, int] | None:
+    """Returns the page sizes of the first flow's buffers, or of this rank's; None if unknown.
 
-    Empty for steps that allocate their own memory: their buffer only names the memory kind.
+    Steps that allocate their own memory hold a buffer only to name the memory kind.
     """
-    if is_memory_step(case.interface):
-        return {}
-    pages = {"source": buffers[0][0].page_bytes, "destination": buffers[0][-1].page_bytes}
+    if is_memory_step(case.interface) or not buffers:
+        return None
+    ends = {"source": buffers[0][0], "destination": buffers[0][-1]}
+    return {side: end.page_bytes for side, end in ends.items() if end is not None and end.page_bytes} or None
+
+
+def _places(case: Case, buffers: Held) -> dict[str, Any]:
+    """Returns the location of every host buffer's pages, and which device's first touch placed them."""
     placement: dict[str, dict[str, int]] = {}
     touched: dict[str, str] = {}
-    for flow, held in zip(case.flows, buffers, strict=True):
+    for flow, held in zip(case.flows, buffers, strict=False) if not is_memory_step(case.interface) else ():
         for planned, buffer in _planned(case, flow, held):
             if planned.first_touch not in (None, planned.device):
                 touched[str(planned)] = FIRST_TOUCH_EFFECTS[planned.memory in PLACED_BY_TOUCH].format(
                     planned.first_touch
                 )
-            domains = buffer.placement()
-            if domains:
+            if buffer is not None and (domains := buffer.placement()):
                 placement[str(planned)] = {str(domain): count for domain, count in sorted(domains.items())}
-    return {
-        "page_bytes": {side: size for side, size in pages.items() if size} or None,
-        "placement": placement or None,
-        "first_touch": touched or None,
-    }
+    return {"placement": placement or None, "first_touch": touched or None}
 
 
-def _planned(case: Case, flow: Flow, held: tuple[Held, ...]) -> list[tuple[PlannedBuffer, Held]]:
+def _planned(case: Case, flow: Flow, held: tuple[One, ...]) -> list[tuple[PlannedBuffer, One]]:
     """Returns each buffer of a flow as planned and as allocated; a single buffer appears twice."""
     planned = case.buffers_of(flow) if len(held) > 2 else (flow.source, flow.destination)
     return list(zip(planned, held, strict=True))
@@ -331,7 +317,7 @@ def _parts(measurement: Measurement) -> dict[str, float] | None:
     return parts or None
 
 
-def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mapping[str, int]) -> list[Warning]:
+def misplaced(case: Case, buffers: Held, numa_domain: Mapping[str, int]) -> list[Warning]:
     """Returns a warning for each buffer with pages outside their NUMA domain: that of the first toucher, or
     of the owner if the allocation places them.
     """
@@ -341,7 +327,7 @@ def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mappin
             by_touch = planned.memory in PLACED_BY_TOUCH
             placer = (planned.first_touch if by_touch else None) or planned.device
             wanted = numa_domain.get(placer, -1)
-            pages = buffer.placement()
+            pages = buffer.placement() if buffer is not None else {}
             if wanted < 0 or not pages or planned.memory not in PLACED:
                 continue
             share = pages.get(wanted, 0) / sum(pages.values())
@@ -350,7 +336,7 @@ def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mappin
     return list(found.values())
 
 
-def on_other_pages(case: Case, buffers: Sequence[tuple[Buffer | None, ...]]) -> list[Warning]:
+def on_other_pages(case: Case, buffers: Held) -> list[Warning]:
     """Returns a warning for each buffer whose pages are not of the size that its memory kind means.
 
     Steps that allocate their own memory hold no buffer whose pages could be looked at.
@@ -376,3 +362,10 @@ def _warnings(measurement: Measurement) -> list[Warning]:
         warnings.make(warning.id, rounded(warning.observed), rounded(warning.required))
         for warning in measurement.warnings
     ]
+
+
+def warnings_of(obstacle: str) -> list[dict[str, Any]]:
+    """Returns a warning where ranks exchange through host memory for want of peer access."""
+    if not obstacle:
+        return []
+    return [asdict(warnings.make("no-peer-access", obstacle, "access of every pair of GPUs"))]

@@ -6,32 +6,30 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from byteways import _core
 from byteways.plan.applications import OF_PEERS, fell_back, native_options
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case
 from byteways.plan.case import Flow as PlannedFlow
-from byteways.plan.footprint import flow_buffer_bytes, rotated_cache
+from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES
 from byteways.plan.legality import kind_of
-from byteways.plan.options import RANK_ORDER
 from byteways.plan.osu import OSU, is_osu, loop_of
 from byteways.plan.variables import unread_by
 from byteways.record import warnings
-from byteways.run.shared.host_memory import host_memory_bytes
 from byteways.run.shared.library_paths import library_directories
 from byteways.run.shared.mpi_library import unloaded_reader
-from byteways.run.shared.rank_faults import of_rank
 from byteways.run.shared.rank_places import local_name
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import Outcome, WorkerAnswer
 from byteways.run.work.buffer_pool import BufferPool
-from byteways.run.work.device_caches import last_level_caches
 from byteways.run.work.failures import failed_by, skipped
+from byteways.run.work.measurer import SessionMeasurer, flow_options, open_session
 from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
+from byteways.run.work.outcome import outcome_of, warnings_of
 from byteways.run.work.rank_ends import RankEnds, device_of, own_ends
-from byteways.run.work.rank_outcome import outcome_of_ranks, warnings_of
-from byteways.run.work.rank_session import open_session
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -53,49 +51,27 @@ if TYPE_CHECKING:
 
 #: Alignment of slots within a buffer (native/interfaces/rank_mover.cpp).
 _SLOT_ALIGNMENT_BYTES = 256
-#: Options of the measurement or of the plan; all others belong to the flow.
-_NOT_OF_FLOWS = ("gate", "batch", "energy", "timing", RANK_ORDER.name)
 #: What a rank says whose buffers an earlier case has used; without a word they are new.
 _USED = b"\0used"
 #: Names of GPUs by the runtime that drives them.
 _VENDORS = {"cuda": "NVIDIA", "hip": "AMD"}
 
 
-class MeasurerOfRanks:
+class MeasurerOfRanks(SessionMeasurer):
     """What measures cases between ranks of one host: owns a session and buffers.
 
     Args:
-        core: The native module.
         session: Has every runtime of the machine.
         ranks: Number of ranks that share the host's memory.
         simulator: The simulator's library, on a simulated machine.
     """
 
-    def __init__(self, core: ModuleType, session: Session, ranks: int, simulator: str = "") -> None:
-        self._core = core
-        self._session = session
+    def __init__(self, session: Session, ranks: int, simulator: str = "") -> None:
+        super().__init__(session, session.devices, ranks)
         self._simulator = simulator
         self._xccl: Xccl | None = None
         self._gpus = {device.name: device.uuid for device in session.devices if device.runtime != "host"}
-        on_host = sum(device.memory_bytes for device in session.devices if device.runtime == "host")
-        all_bytes = on_host if session.virtual_time else host_memory_bytes()
-        host_bytes = all_bytes // max(1, ranks)
-        memory = {
-            device.name: min(device.memory_bytes, host_bytes)
-            if device.runtime == "host"
-            else device.memory_bytes
-            for device in session.devices
-        }
-        # As the plan has it (plan/footprint.py): of the memory that all ranks share.
-        caches = last_level_caches(session.devices, session.virtual_time)
-        self._cache_bytes = {
-            device.name: rotated_cache(
-                caches[device.name],
-                min(device.memory_bytes, all_bytes) if device.runtime == "host" else device.memory_bytes,
-            )
-            for device in session.devices
-        }
-        self._arena = BufferPool(core, session, memory, xccl=self._allocate)
+        self._arena = BufferPool(session, self._memory, xccl=self._allocate)
         self._met: set[tuple[str, Hashable, str]] = set()  # whose first case of a kind has been measured
 
     def release(self) -> None:
@@ -137,7 +113,7 @@ class MeasurerOfRanks:
 
     def _allocate(self, device: str, size: int) -> Buffer:
         """Allocates memory of kind `xccl`."""
-        return self._opened(device).allocate(self._session, device, size)
+        return self._opened(device).allocate(self.session, device, size)
 
     def _library(self, case: Case, device: str) -> Xccl | None:
         """Returns NCCL or RCCL if the case uses it. Raises UnsupportedError if it is not available."""
@@ -151,8 +127,8 @@ class MeasurerOfRanks:
 
     def _opened(self, device: str) -> Xccl:
         if self._xccl is None:
-            vendor = next(each.runtime for each in self._session.devices if each.name == device)
-            self._xccl = self._core.Xccl(vendor, library_directories(), self._simulator)
+            vendor = next(each.runtime for each in self.session.devices if each.name == device)
+            self._xccl = _core.Xccl(vendor, library_directories(), self._simulator)
         return self._xccl
 
     def _flow(
@@ -166,11 +142,7 @@ class MeasurerOfRanks:
         others: Sequence[Flow] = (),
     ) -> Flow:
         """Returns a rank's flow; `others` are those of the other ranks that the same thread calls for."""
-        options = {
-            name: int(value) if isinstance(value, bool) else value
-            for name, value in case.options.items()
-            if name not in _NOT_OF_FLOWS
-        }
+        options = flow_options(case.options)
         if case.pattern in APPLICATIONS:
             options = dict(native_options(case.interface, case.size_bytes, len(case.ranks), options))
         if is_osu(case):
@@ -178,7 +150,7 @@ class MeasurerOfRanks:
             options |= {"timing": OSU, "skipped": loop.skipped, "iterations": loop.iterations}
         wanted = flow_buffer_bytes(case, case.flows[0], self._cache)
         stride = -(-case.size_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
-        flow: Flow = self._core.Flow(
+        flow: Flow = _core.Flow(
             *buffers,
             device,
             case.interface,
@@ -202,25 +174,16 @@ class MeasurerOfRanks:
             return self._cache_bytes.get(device, 0)
         return max((self._cache_bytes[gpu] for gpu in self._gpus), default=0)
 
-    def _options(self, case: Case, request: Mapping[str, Any], rank: int) -> MeasureOptions:
+    def _options_of(self, request: CaseRequest, rank: int) -> MeasureOptions:
         """Returns the measurement options of a rank. Raises ValueError for an unknown option."""
-        known = INTERFACES[case.interface].takes
-        if unknown := [name for name in case.options if name not in known]:
-            raise ValueError(f"unknown option {', '.join(unknown)} of {case.interface}")
-        options: MeasureOptions = self._core.MeasureOptions()
-        options.rounds = int(request.get("rounds", 1))
-        options.budget_s = request["budget_s"]
-        options.precision = request["precision"]
-        options.key = request["key"]
+        case, options = request.case, self._options(request)
         options.gate = False
-        if case.options.get("timing") == "isolated":
+        if case.options.get("timing") == "isolated" and "batch" not in case.options:
             options.batch = 1
         if is_osu(case):
             options.max_samples = 1  # a sample is the whole loop, and the program prints one figure
-        if "batch" in case.options:
-            options.batch = int(case.options["batch"])
-        if not self._session.virtual_time:  # a real rank works on a single thread
-            options.cores = request["cores"][rank][:1]
+        if not self.session.virtual_time:  # a real rank works on a single thread
+            options.cores = list(request.cores[rank][:1])
         return options
 
 
@@ -228,7 +191,6 @@ class RankMeasurer(MeasurerOfRanks):
     """Measures one rank's part: a process of an MPI job, or a thread.
 
     Args:
-        core: The native module.
         session: Has every runtime of the machine.
         world: All ranks.
         mpi: Initialised MPI that has started them; None: they are threads, or processes without MPI.
@@ -238,20 +200,19 @@ class RankMeasurer(MeasurerOfRanks):
 
     def __init__(
         self,
-        core: ModuleType,
         session: Session,
         world: Communicator | ProcessRanks | ThreadRanks,
         mpi: Mpi | None = None,
         simulator: str = "",
         ranks_here: int = 0,
     ) -> None:
-        super().__init__(core, session, ranks_here or world.size, simulator)
+        super().__init__(session, ranks_here or world.size, simulator)
         self._world = world
         self._mpi = mpi
         self._groups: dict[tuple[int, ...], Communicator | ProcessRanks | ThreadRanks | None] = {}
         self._vendors: dict[tuple[tuple[int, str], ...], XcclCommunicator] = {}  # by ranks and their GPUs
         self._peers: dict[tuple[tuple[int, str], ...], PeerCommunicator] = {}
-        self._gpu_setup = None if mpi is None or simulator else MpiGpuSetup(core, session, mpi.world)
+        self._gpu_setup = None if mpi is None or simulator else MpiGpuSetup(session, mpi.world)
 
     @classmethod
     def open(
@@ -263,17 +224,18 @@ class RankMeasurer(MeasurerOfRanks):
         ranks_here: int = 0,
     ) -> Self:
         """Opens every runtime of this machine, or of the simulated one that sheet `machine` describes."""
-        from byteways import _core
+        return cls(open_session(simulator, machine), world, mpi, simulator, ranks_here)
 
-        return cls(_core, open_session(simulator, machine), world, mpi, simulator, ranks_here)
-
-    def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the outcome of a `measure` request. All ranks call it; uninvolved ones return immediately.
+    def measure(self, request: CaseRequest) -> WorkerAnswer:
+        """All ranks call it; uninvolved ones return immediately.
 
         If one rank fails before the measurement, for example out of memory, it fails on all.
         """
-        case = Case.from_json(request["case"])
-        if request.get("fresh"):
+        return WorkerAnswer(self._outcome(request))
+
+    def _outcome(self, request: CaseRequest) -> Outcome:
+        case = request.case
+        if request.fresh:
             self._arena.renew()
         reason = self._not_taken(case)
         if self._gpu_setup is not None and reason is None:
@@ -284,44 +246,47 @@ class RankMeasurer(MeasurerOfRanks):
         if reason is not None:
             return skipped(reason)
         mine = self._number(case)
-        ends = self._named_here(self._ends(case), request.get("uuids", {}))
-        device = self._executor(case, ends, request.get("uuids", {}))
+        ends = self._named_here(self._ends(case), request.uuids)
+        device = self._executor(case, ends, request.uuids)
         try:
             failure, refused = b"", ""
             try:
                 refused = self._not_registered(case, device)
                 buffers = self._take(case, [ends])[0]
                 library = self._library(case, device)
-            except self._core.Error as error:
+            except _core.Error as error:
                 failure = json.dumps(failed_by(error)).encode()
             told = ranks.gather(failure or (b"" if self._arena.all_new else _USED))
             lacking = [(at, json.loads(text)) for at, text in enumerate(told) if text not in (b"", _USED)]
             if lacking:
                 at, outcome = lacking[0]
-                return {**outcome, "reason": f"rank {case.ranks[at]}: {outcome['reason']}"}
+                blame = {**outcome.get("blame", {}), "rank": case.members[at]}
+                return {**outcome, "reason": f"rank {case.members[at]}: {outcome['reason']}", "blame": blame}
             if refused:
                 return skipped(refused)
             newness = self._newness(case, _USED not in told)
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
             peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
             flow = self._flow(case, device, buffers, ranks, xccl, peers)
-            team = self._core.RankTeam(ranks)
-            measurement = self._session.measure([flow], self._options(case, request, mine), team)
+            team = _core.RankTeam(ranks)
+            measurement = self.session.measure([flow], self._options_of(request, mine), team)
             if peers is not None or case.transport in OF_PEERS:
                 ranks.gather(b"")  # no rank frees buffers that another has still open
-            outcome = outcome_of_ranks(case, measurement, buffers, newness)
+            outcome = outcome_of(case, measurement, [buffers], newness=newness)
             fallback = measurement.evidence.fallback
             by_words = fell_back(fallback.from_, fallback.to, fallback.reason) if fallback.from_ else ""
             obstacle = peers.obstacle if peers is not None else by_words
             outcome["warnings"] += warnings_of(obstacle)
-            if not all(request["cores"][rank] for rank in case.ranks):
-                shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
+            if not all(request.cores[rank] for rank in case.ranks):
+                shared = warnings.make("oversubscribed", len(request.cores), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))
             return outcome
-        except self._core.UnsupportedError as error:  # others may have what this rank lacks
-            return failed_by(error, of_rank(mine, str(error)))
-        except self._core.Error as error:
-            return failed_by(error)
+        except _core.UnsupportedError as error:  # others may have what this rank lacks
+            if error.rank is not None:
+                return failed_by(error, members=case.members)
+            return failed_by(error, f"rank {mine}: {error}", rank=mine)
+        except _core.Error as error:
+            return failed_by(error, members=case.members)
 
     def _group(self, case: Case) -> Communicator | ProcessRanks | ThreadRanks | None:
         """Returns the ranks of the case, numbered in its order; None on uninvolved ranks. Collective."""
@@ -383,7 +348,7 @@ class RankMeasurer(MeasurerOfRanks):
                 return reason
         if not gives_gpu_memory(case):
             return None
-        for vendor in sorted({device.runtime for device in self._session.devices} - {"host"}):
+        for vendor in sorted({device.runtime for device in self.session.devices} - {"host"}):
             if self._mpi.says_device_support(vendor) is False:
                 library = self._mpi.report.version or "the simulated MPI"
                 return f"{library} says that it takes no memory of {_VENDORS[vendor]} GPUs"
@@ -393,7 +358,7 @@ class RankMeasurer(MeasurerOfRanks):
         """Returns this rank in NCCL or RCCL. Collective the first time for these ranks on these GPUs."""
         key = _ranks_and_gpus(case)
         if key not in self._vendors or not self._vendors[key].usable:
-            self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
+            self._vendors[key] = _core.XcclCommunicator(library, ranks, self.session, device)
         return self._vendors[key]
 
     def _peer_ranks(
@@ -402,7 +367,7 @@ class RankMeasurer(MeasurerOfRanks):
         """Returns this rank among those that use each other's memory. Collective as _vendor_ranks() is."""
         key = _ranks_and_gpus(case)
         if key not in self._peers:
-            self._peers[key] = self._core.PeerCommunicator(ranks, self._session, device)
+            self._peers[key] = _core.PeerCommunicator(ranks, self.session, device)
         return self._peers[key]
 
 

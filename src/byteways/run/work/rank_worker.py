@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import faulthandler
 import json
 import os
-import socket
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.shared.rank_places import own_place
-from byteways.run.work.failures import failed_by
-from byteways.run.work.worker import die_with_parent, offer_to_oom_killer
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import WorkerAnswer, guarded, watched
+from byteways.run.work.worker import arguments_of, connected, die_with_parent, run_process
 
 if TYPE_CHECKING:
     from byteways._core import Communicator, Mpi, ProcessRanks
@@ -92,18 +92,9 @@ class RankWorker:
                 if self._channel is not None:
                     self._channel.send({"did": "places", "places": places})
                 continue
-            if self._host is not None:
-                self._host.begin()
-            outcome = self._shared(self._measure(request), request["ranks"])
-            if self._host is not None and outcome["status"] != "skipped":
-                load = self._host.end()
-                outcome["health"] = {"host": load.to_json()}
-                outcome["warnings"] = [
-                    *outcome.get("warnings", ()),
-                    *(asdict(one) for one in load.warnings()),
-                ]
+            answer = watched(self._host, partial(self._shared, CaseRequest.from_json(request)))
             if self._channel is not None:
-                self._channel.send({"did": "measure", "outcome": outcome})
+                self._channel.send(answer.to_json())
 
     def _places(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """Returns what every rank can use."""
@@ -115,32 +106,33 @@ class RankWorker:
         text = b""
         if self._channel is not None:
             try:
-                text = json.dumps(self._channel.receive()).encode()
+                text = self._channel.receive_line()
             except ConnectionClosed:  # the conductor is gone
                 text = json.dumps(STOP).encode()
         request: dict[str, Any] = json.loads(self._world.broadcast(text, 0))
         return request
 
-    def _shared(self, outcome: dict[str, Any], ranks: Sequence[int]) -> dict[str, Any]:
-        """Broadcasts the outcome of a participating rank: rank 0, which answers, may not participate."""
-        told = self._world.broadcast(json.dumps(outcome).encode(), min(ranks))
-        shared: dict[str, Any] = json.loads(told)
-        return shared
+    def _shared(self, request: CaseRequest) -> WorkerAnswer:
+        """Returns the answer of a participating rank: rank 0, which speaks for all, may not participate."""
+        # An error is of this rank only: the others learn of it through the team.
+        own = guarded(lambda: self._opened().measure(request), self._world.rank)
+        first = min(request.case.ranks)
+        if first == 0:
+            return own
+        told = self._world.broadcast(json.dumps(own.outcome).encode(), first)
+        return WorkerAnswer(json.loads(told))
 
-    def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _opened(self) -> RankMeasurer:
         from byteways.run.work.rank_measuring import RankMeasurer
 
-        try:
-            if self._measurer is None:
-                self._measurer = RankMeasurer.open(self._world, self._job.mpi)
-            return self._measurer.measure(request)
-        except Exception as error:  # on this rank only: the others learn of it through the team
-            return failed_by(error, f"rank {self._world.rank}: {type(error).__name__}: {error}")
+        if self._measurer is None:
+            self._measurer = RankMeasurer.open(self._world, self._job.mpi)
+        return self._measurer
 
 
 def gpus_seen() -> dict[str, str]:
     """Returns the UUID of each GPU that this process sees, by its name here."""
-    from byteways.run.work.rank_session import open_session
+    from byteways.run.work.measurer import open_session
 
     return {device.name: device.uuid for device in open_session().devices if device.runtime != "host"}
 
@@ -168,26 +160,13 @@ def wrong_with(facts: dict[str, Any], wanted: int) -> str | None:
     return None
 
 
-def _connect(path: str) -> Channel:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(path)
-    return Channel(connection)
-
-
 def main() -> None:
     die_with_parent(os.getppid())
-    parser = argparse.ArgumentParser(description="Measures as one rank of several for a byteways conductor.")
-    parser.add_argument("--socket", required=True, help="the conductor's socket")
-    parser.add_argument("--parent", help="the conductor's process id, which every worker is told")
+    parser = arguments_of("Measures as one rank of several for a byteways conductor.")
     parser.add_argument("--ranks", required=True, type=int, help="how many the conductor asked for")
     parser.add_argument("--rank", type=int, default=0, help="of a process without MPI: its number")
     parser.add_argument("--folder", help="of a process without MPI: where it meets the others")
-    arguments = parser.parse_args()
-    offer_to_oom_killer()
-    faulthandler.enable()
-    with contextlib.suppress(ConnectionClosed):
-        _serve(arguments)
-    os._exit(0)
+    run_process(partial(_serve, parser.parse_args()))
 
 
 def _serve(arguments: argparse.Namespace) -> None:
@@ -199,10 +178,10 @@ def _serve(arguments: argparse.Namespace) -> None:
     except _core.Error as error:
         # The rank is unknown here: the conductor uses the first message it receives.
         with contextlib.suppress(OSError):
-            _connect(path).send({"did": "hello", "pid": os.getpid(), "error": str(error)})
+            connected(path).send({"did": "hello", "pid": os.getpid(), "error": str(error)})
         return
     facts = facts_of(job)
-    channel = _connect(path) if job.world.rank == 0 and Path(path).exists() else None
+    channel = connected(path) if job.world.rank == 0 and Path(path).exists() else None
     wrong = wrong_with(facts, wanted)
     if channel is not None:
         channel.send({"did": "hello", "pid": os.getpid(), **({"error": wrong} if wrong else {}), **facts})

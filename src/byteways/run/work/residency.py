@@ -7,7 +7,7 @@ does not have. Correct data prove nothing: they are correct wherever the pages a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,7 @@ def pages_of(seen: SideResidency, fresh: bool) -> Pages:
 def about_pages(
     case: Case,
     measurement: Measurement,
-    buffers: list[tuple[Buffer, ...]],
+    buffers: Sequence[tuple[Buffer | None, ...]],
     twins: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Any], list[Warning], str | None]:
     """Returns record fields on migrating pages, warnings, and the reason that voids the values, if any.
@@ -94,7 +94,8 @@ def about_pages(
             elif first.part(owner, twins) < LEAST_RESIDENT_PART:
                 refuted = refuted or _elsewhere(f"{name}, before the operation", first, owner, twins)
             if index == 0:
-                page = buffers[0][0 if before.side != "destination" else -1].page_bytes
+                end = buffers[0][0 if before.side != "destination" else -1]
+                page = end.page_bytes if end is not None else 0
                 moved = _sum(moved, _moved_bytes(case.size_of(flow), page, first, then, prefetch))
         if prefetch:
             reason, warning = _judge(flow, result, twins)

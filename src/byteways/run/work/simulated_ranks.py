@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import gc
 import re
-import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from byteways import _core
 from byteways.plan.case import Buffer, Case
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.reasons import LIBRARY_CALL
 from byteways.plan.variables import reader_of
 from byteways.record.library_choice import choice_of
 from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog, has_choice
 from byteways.run.shared.mpi_library import open_mpi
-from byteways.run.work.failures import failed_by, skipped
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import Outcome, WorkerAnswer, guarded
+from byteways.run.work.failures import skipped
 from byteways.run.work.rank_ends import RankEnds
 from byteways.run.work.rank_measuring import MeasurerOfRanks, RankMeasurer
+from byteways.run.work.rank_threads import in_threads
 from byteways.run.work.single_thread import SingleThreadMeasurer
 
 if TYPE_CHECKING:
@@ -43,82 +46,83 @@ class SimulatedRanks:
     """Measures cases between ranks of the machine that `sheet` describes.
 
     Args:
-        core: The native module.
         simulator: The simulator's library.
         sheet: The machine's description.
     """
 
-    def __init__(self, core: ModuleType, simulator: str, sheet: str) -> None:
-        self._core = core
+    def __init__(self, simulator: str, sheet: str) -> None:
         self._machine = (simulator, sheet)
 
-    def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Returns the outcome of a `measure` request on the freshly loaded machine, and whether to leave.
+    def measure(self, request: CaseRequest) -> WorkerAnswer:
+        """Measures on the freshly loaded machine.
 
-        A rank that failed may have left memory or queues behind, with which the machine cannot restart: a new
-        process continues.
+        A rank that failed may have left memory or queues behind, with which the machine cannot restart: it
+        leaves, and a new process continues.
         """
-        case = Case.from_json(request["case"])
+        case = request.case
         reason = _without_effect(case.environment)
         needs_mpi = INTERFACES[case.interface].between == "mpi" and case.transport != "xccl"
         if needs_mpi and _WITHOUT_MPI.search(self._machine[1]):
             reason = NO_MPI
         if reason:
-            return skipped(reason), False
+            return WorkerAnswer(skipped(reason))
         if not has_choice(case):
             return self._measure(request)
         with LibraryLog.of_simulation() as log:  # it takes no time of the simulated machine
-            outcome, failed = self._measure(request)
-            if outcome["status"] == "measured":
-                choice = choice_of(log.news(), request["case"]["pattern"], LOG_SOURCE)
-                outcome["library_choice"] = choice.to_json()
-            return outcome, failed
+            answer = self._measure(request)
+            if answer.outcome["status"] == "measured":
+                choice = choice_of(log.news(), case.pattern, LOG_SOURCE)
+                answer.outcome["library_choice"] = choice.to_json()
+            return answer
 
-    def _measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        self._core.restart_machine(*self._machine, request["key"])
+    def _measure(self, request: CaseRequest) -> WorkerAnswer:
+        _core.restart_machine(*self._machine, request.key)
         # One thread for all ranks is one actor; threads and processes differ in nothing that is simulated.
-        single = Case.from_json(request["case"]).launch == "single"
-        size = 1 if single else len(request["cores"])
-        outcomes: list[dict[str, Any]] = [{} for _ in range(size)]
+        single = request.case.launch == "single"
+        size = 1 if single else len(request.cores)
+        answers: dict[int, WorkerAnswer] = {}
         # Release the ranks' objects only after all threads have ended: a destructor that waits for its turn
         # in virtual time while holding Python's lock would block the other ranks.
         kept: list[MeasurerOfRanks | Mpi] = []
 
-        def play(rank: int) -> None:
+        def on_machine(rank: int) -> WorkerAnswer:
+            _core.join_machine(*self._machine, rank, size)
             try:
-                self._core.join_machine(*self._machine, rank, size)
-                try:
-                    outcomes[rank] = self._play_all(request, kept) if single else self._play(request, kept)
-                finally:
-                    self._core.leave_machine(*self._machine)
-            except Exception as error:
-                outcomes[rank] = failed_by(error, f"rank {rank}: {type(error).__name__}: {error}")
+                return self._play_all(request, kept) if single else self._play(request, kept)
+            finally:
+                _core.leave_machine(*self._machine)
 
-        threads = [threading.Thread(target=play, args=(rank,), daemon=True) for rank in range(size)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        def play(rank: int) -> None:
+            answers[rank] = guarded(lambda: on_machine(rank), rank)
+
+        in_threads(size, play)
         kept.clear()
         gc.collect()
-        failed = any(outcome.get("status") == "failed" for outcome in outcomes)
-        return outcomes[0 if single else min(request["ranks"])], failed
+        failed = any(answer.outcome["status"] == "failed" for answer in answers.values())
+        outcome = answers[0 if single else min(request.case.ranks)].outcome
+        return WorkerAnswer(self._with_culprit(outcome) if outcome["status"] == "failed" else outcome, failed)
 
-    def _play_all(self, request: Mapping[str, Any], kept: list[MeasurerOfRanks | Mpi]) -> dict[str, Any]:
+    def _with_culprit(self, outcome: Outcome) -> Outcome:
+        """Adds the rank or GPU that a deadlock is the fault of, which only the machine knows."""
+        rank, gpu, library = _core.machine_at_fault(*self._machine)
+        found = {"rank": rank} if rank >= 0 else {"device": f"gpu{gpu}"} if gpu >= 0 else {}
+        blame = {**outcome.get("blame", {}), **found}
+        fields = {"reason_fields": {"call": LIBRARY_CALL}} if library else {}
+        return {**outcome, **({"blame": blame} if blame else {}), **fields}
+
+    def _play_all(self, request: CaseRequest, kept: list[MeasurerOfRanks | Mpi]) -> WorkerAnswer:
         measurer = SingleThreadMeasurer.open(*self._machine)
         kept.append(measurer)
         return measurer.measure(request)
 
-    def _play(self, request: Mapping[str, Any], kept: list[MeasurerOfRanks | Mpi]) -> dict[str, Any]:
+    def _play(self, request: CaseRequest, kept: list[MeasurerOfRanks | Mpi]) -> WorkerAnswer:
         mpi = open_mpi(self._machine[0])
         kept.append(mpi)
-        if "devices_of_host" in request:
-            on_host = SimulatedHostMeasurer.open(mpi.world, mpi, *self._machine)
-            kept.append(on_host)
-            on_host.devices_of_host = request["devices_of_host"]
-            return on_host.measure(request)
-        measurer = RankMeasurer.open(mpi.world, mpi, *self._machine)
+        kind = SimulatedHostMeasurer if request.devices_of_host else RankMeasurer
+        measurer = kind.open(mpi.world, mpi, *self._machine)
         kept.append(measurer)
+        if isinstance(measurer, SimulatedHostMeasurer):
+            measurer.devices_of_host = request.devices_of_host
         return measurer.measure(request)
 
 

@@ -1,8 +1,8 @@
 """Interface `torch-copy`: PyTorch's `destination.copy_(source)`, timed by PyTorch's events.
 
-A separate worker measures it, so that PyTorch's runtime and ours never share a process. The method is that
-of the native core (docs/concepts/how-we-time.md): gated batches, rotation over buffers larger than caches,
-the same stopping rule, verification of every word. Only the gate differs: PyTorch has none, so a kernel that
+A separate worker measures it, so that PyTorch's runtime and ours never share a process. The native core
+decides on batches, slope, warm-up and the end of sampling as for its own interfaces (`_core.measure_calls`);
+what is here fills, copies, times and compares. Only the gate differs: PyTorch has none, so a kernel that
 spins for a given time holds the queue, and a batch that was not fully enqueued by then is marked `ungated`.
 """
 
@@ -11,35 +11,22 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes, rotated_cache
 from byteways.plan.reasons import CALL_FAILED
-from byteways.record import warnings
-from byteways.record.times import Times
 from byteways.run.shared.protocol import Unavailable
+from byteways.run.shared.request import CaseRequest
+from byteways.run.work.answer import Outcome, WorkerAnswer
 from byteways.run.work.failures import failed_by, skipped
-from byteways.run.work.outcome import rounded
+from byteways.run.work.measurer import options_of
+from byteways.run.work.outcome import outcome_of
 
-if TYPE_CHECKING:
-    from byteways._core import Summary
-
-#: Event timers of both vendors have a resolution of about half a microsecond.
-RESOLUTION_NS = 500.0
-#: As in native/timing/single_sampler.cpp: limits the error by resolution, and by the batch start, to 0.2 %.
-LEAST_BATCH_NS = 2e6
-TICKS_PER_SAMPLE = 500
-#: Below this size the fixed cost of a batch matters; it is removed by the slope between two batch lengths.
-SLOPE_BELOW_BYTES = 64 << 10
-MOST_GROWTH = 16.0
+#: Operations of a batch: a queue holds 1,024 entries, and a slope takes two batches.
 MOST_BATCH = 512
-MOST_SAMPLES = 400
-WARM_UP_BATCHES = 3
-LEAST_FOR_INTERVAL = 6
-TORCH_LEAST_SAMPLES = 3
 #: The queue is held for this multiple of the expected enqueueing time, and at least …
 HOLD_MARGIN = 2.0
 LEAST_HOLD_NS = 200e3
@@ -51,7 +38,7 @@ MOST_MISSES = 3
 CYCLES_PER_NS = 2.0
 #: Words generated and compared at a time: limits the extra memory.
 CHUNK_WORDS = 8 << 20
-TORCH_WORD_BYTES = 8
+TORCH_WORD_BYTES, WORD_MASK = 8, (1 << 64) - 1
 POISON = -0x5A5A5A5A5A5A5A5B
 #: 2^64 / golden ratio as a signed number, as in native/interfaces/device/data_pattern.hpp.
 MULTIPLIER = -0x61C8864680B583EB
@@ -62,12 +49,10 @@ class TorchMeasurer:
 
     Args:
         torch: The PyTorch module.
-        core: The native module, for its statistics only.
     """
 
-    def __init__(self, torch: ModuleType, core: ModuleType) -> None:
+    def __init__(self, torch: ModuleType) -> None:
         self._torch = torch
-        self._core = core
         cuda = torch.cuda
         self._devices = {
             _plain(str(cuda.get_device_properties(index).uuid)): index for index in range(cuda.device_count())
@@ -80,74 +65,37 @@ class TorchMeasurer:
             torch = importlib.import_module("torch")
         except Exception as error:  # a broken installation may raise anything
             raise Unavailable(f"PyTorch cannot be imported: {error}") from error
-        from byteways import _core
-
         if not torch.cuda.is_available():
             raise Unavailable("PyTorch sees no GPU")
-        return cls(torch, _core)
+        return cls(torch)
 
-    def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Returns the outcome of a case, and whether PyTorch has become unusable."""
-        case = Case.from_json(request["case"])
+    def measure(self, request: CaseRequest) -> WorkerAnswer:
+        """Leaves once PyTorch has become unusable."""
         try:
-            return self._outcome(case, request), False
+            return WorkerAnswer(self._outcome(request))
         except Unavailable as reason:
-            return skipped(str(reason)), False
+            return WorkerAnswer(skipped(str(reason)))
         except self._torch.cuda.OutOfMemoryError as error:
             self._torch.cuda.empty_cache()
-            return failed_by(error, str(error).partition("\n")[0]), False
+            return WorkerAnswer(failed_by(error, str(error).partition("\n")[0]))
         except RuntimeError as error:  # PyTorch raises it for every runtime failure and does not recover
             outcome = failed_by(error, str(error).partition("\n")[0])
-            return {**outcome, "reason_code": CALL_FAILED}, True
+            return WorkerAnswer({**outcome, "reason_code": CALL_FAILED}, leaving=True)
 
-    def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
-        flow = case.flows[0]
-        run = _Run(self._torch, case, self._slots(case, flow, request["uuids"]))
-        run.fill(int(request["key"]))
-        run.warm_up()
-        good = run.check()
-        samples: list[float] = []
-        rule_says = False
-        until = time.monotonic() + float(request["budget_s"])
-        while good and not rule_says and len(samples) < MOST_SAMPLES:
-            run.spoil()
-            samples.append(run.sample())
-            rule_says = bool(self._core.stop(samples, float(request["precision"])))
-            if len(samples) >= TORCH_LEAST_SAMPLES and time.monotonic() >= until:
-                break
-        good = good and run.check()
-        fields = run.fields()
-        if not good:
-            return {
-                **fields,
-                "status": "corrupt",
-                "reason": f"{flow.path}: {run.difference}",
-                "verified": False,
-            }
-        summary = self._core.summarize(samples)
-        return {
-            **fields,
-            **_figures(case, summary, samples),
-            "status": "measured",
-            "reason": None,
-            "verified": True,
-            "warnings": [asdict(warning) for warning in self._warnings(run, summary, samples, request)],
-        }
-
-    def _warnings(
-        self, run: _Run, summary: Summary, samples: list[float], request: Mapping[str, Any]
-    ) -> list[Any]:
-        found = []
-        half_width = 0.5 * (summary.ci95[1] - summary.ci95[0]) / summary.median
-        if half_width > request["precision"]:
-            found.append(warnings.make("noisy", rounded(half_width), request["precision"]))
-        for warning in self._core.series_warnings(samples):
-            found.append(warnings.make(warning.id, rounded(warning.observed), rounded(warning.required)))
-        if len(samples) < LEAST_FOR_INTERVAL:
-            found.append(warnings.make("few-samples", len(samples), LEAST_FOR_INTERVAL))
-        if not run.gated:
-            found.append(warnings.make("ungated", 0, 1))
-        return found
+    def _outcome(self, request: CaseRequest) -> Outcome:
+        case = request.case
+        copies = _Copies(self._torch, case, self._slots(case, case.flows[0], request.uuids))
+        copies.fill(request.key)
+        measurement = _core.measure_calls(
+            options_of(request),
+            time_ns=copies.time_ns,
+            spoil=copies.spoil,
+            check=copies.check,
+            gated=copies.were_held,
+            size_bytes=case.size_bytes,
+            most_operations=MOST_BATCH,
+        )
+        return {**outcome_of(case, measurement, []), **copies.evidence()}
 
     def _slots(self, case: Case, flow: Flow, uuids: Mapping[str, str]) -> list[tuple[Any, Any]]:
         """Returns (source, destination) tensors of words; operations rotate over them."""
@@ -185,32 +133,24 @@ def _plain(uuid: str) -> str:
     return uuid.lower().removeprefix("gpu-").replace("-", "")
 
 
-class _Run:
+class _Copies:
     """The copies of one case; operation k uses slot k % slots."""
 
     def __init__(self, torch: ModuleType, case: Case, slots: list[tuple[Any, Any]]) -> None:
         self._torch, self._case, self._slots = torch, case, slots
         self._next, self._done = 0, 0  # operations so far: in total; since the last fill
-        self._batch, self._key, self._enqueue_ns = 1, 0, 0.0  # _enqueue_ns: per operation, longest so far
-        self._misses = 0
-        self.slope = case.size_bytes < SLOPE_BELOW_BYTES
-        self.gated = True
-        self.difference = ""
+        self._key, self._enqueue_ns = 0, 0.0  # _enqueue_ns: per operation, longest so far
+        self._misses, self._all_held = 0, True
         on_gpu = [end.device.index for end in slots[0] if end.device.type == "cuda"]
         self._device = on_gpu[0]  # PyTorch enqueues a copy on its source's GPU and makes the other one wait
         # Like the vendor's copies beside them. In the default stream of an H100 copies of 64 MiB within the
         # GPU are 0.4 % faster, by PyTorch and by the driver's call alike (2026-11-25).
         self._stream = torch.cuda.Stream(device=self._device)
 
-    def fields(self) -> dict[str, Any]:
-        """Returns the record fields on timing and evidence."""
+    def evidence(self) -> dict[str, Any]:
+        """Returns the record fields on what moved and checked the bytes, which the native core cannot see."""
         distinct = min(len(self._slots), max(self._done, 1)) * self._case.size_bytes
         return {
-            "timed_by": "device-events",
-            "gated": self.gated,
-            "batch": self._batch,
-            "slope": self.slope,
-            "timer_resolution_ns": RESOLUTION_NS,
             "engine": "unknown",
             "engine_evidence": f"PyTorch {self._torch.__version__} chooses between the vendor's copy "
             "call and its own kernels",
@@ -228,29 +168,28 @@ class _Run:
             destination.fill_(POISON)
         self._synchronize()
 
-    def spoil(self) -> None:
-        """Poisons the first word of the next destination, so that a missing operation is detected."""
-        for operation in range(self._next, self._next + min(self._batch, len(self._slots))):
+    def spoil(self, count: int) -> None:
+        """Poisons the first word of the next destinations, so that a missing operation is detected."""
+        for operation in range(self._next, self._next + min(count, len(self._slots))):
             self._slots[operation % len(self._slots)][1][:1].fill_(POISON)
         self._synchronize()
 
-    def check(self) -> bool:
-        """Whether everything copied since fill() is correct; `difference` describes the first error."""
+    def check(self) -> _core.Verification:
+        """Returns the first destination, of all copied to since fill(), that has wrong words."""
         self._synchronize()
         last = min(self._done, len(self._slots))
         for number in [operation % len(self._slots) for operation in range(self._next - last, self._next)]:
             destination = self._slots[number][1]
             for first in range(0, destination.numel(), CHUNK_WORDS):
                 part = destination[first : first + CHUNK_WORDS]
-                wrong = part != self._words(part, number * destination.numel() + first)
-                count = int(wrong.sum())
-                if count:
-                    at = first + int(wrong.nonzero()[0])
-                    self.difference = (
-                        f"{count} wrong words, the first at byte {at * TORCH_WORD_BYTES} of slot {number}"
-                    )
-                    return False
-        return True
+                expected = self._words(part, number * destination.numel() + first)
+                wrong = part != expected
+                if count := int(wrong.sum()):
+                    at = int(wrong.nonzero()[0])
+                    offset = (number * destination.numel() + first + at) * TORCH_WORD_BYTES
+                    words = (int(some[at : at + 1].sum()) & WORD_MASK for some in (expected, part))
+                    return _core.Verification(last * self._case.size_bytes, count, offset, *words)
+        return _core.Verification(last * self._case.size_bytes)
 
     def _words(self, like: Any, first: int) -> Any:
         """Returns the expected words, generated on the tensor's device."""
@@ -258,35 +197,15 @@ class _Run:
         word = (index + self._key) * MULTIPLIER
         return word ^ (word >> 31)
 
-    def warm_up(self) -> None:
-        """Grows the batch until the timer resolution does not matter."""
-        for _ in range(MOST_MISSES):  # by then blocking copies have been detected
-            self._time(1)
-        wanted = max(TICKS_PER_SAMPLE * RESOLUTION_NS, 0.0 if self.slope else LEAST_BATCH_NS)
-        while (taken := self._time_of_sample()) < wanted and self._batch < MOST_BATCH:
-            growth = min(max(1.2 * wanted / max(taken, 1.0), 2.0), MOST_GROWTH)
-            self._batch = min(MOST_BATCH, round(self._batch * growth + 0.5))
-        self.gated = self._holds()
-        for _ in range(WARM_UP_BATCHES):
-            self._time(self._batch)
-
-    def _time_of_sample(self) -> float:
-        return (
-            self._time(2 * self._batch) - self._time(self._batch) if self.slope else self._time(self._batch)
-        )
-
-    def sample(self) -> float:
-        """Returns the time of one operation in ns."""
-        once = self._time(self._batch)
-        if not self.slope:
-            return once / self._batch
-        twice = self._time(2 * self._batch)
-        return (twice - once) / self._batch if twice > once else twice / (2 * self._batch)
+    def were_held(self) -> bool:
+        """Returns whether all batches since the last call were enqueued before the first copy ran."""
+        held, self._all_held = self._all_held and self._holds(), True
+        return held
 
     def _holds(self) -> bool:
         return self._misses < MOST_MISSES
 
-    def _time(self, count: int) -> float:
+    def time_ns(self, count: int) -> float:
         """Returns the ns for `count` operations enqueued behind a spinning kernel that holds the queue.
 
         Nothing may be under way in other streams: this one does not wait for them.
@@ -311,29 +230,9 @@ class _Run:
         self._enqueue_ns = max(self._enqueue_ns, enqueueing_ns / count)
         if self._holds():
             self._misses = 0 if held else self._misses + 1
-        self.gated = self.gated and held
+        self._all_held = self._all_held and held
         return 1e6 * float(begin.elapsed_time(end))
 
     def _synchronize(self) -> None:
         for index in {end.device.index for end in self._slots[0] if end.device.type == "cuda"}:
             self._torch.cuda.synchronize(index)
-
-
-def _figures(case: Case, summary: Summary, samples: list[float]) -> dict[str, Any]:
-    times = Times(
-        median=rounded(summary.median),
-        ci95=(rounded(summary.ci95[0]), rounded(summary.ci95[1])),
-        min=rounded(summary.min),
-        max=rounded(summary.max),
-        mean=rounded(summary.mean),
-        sd=rounded(summary.sd),
-        n=summary.n,
-    )
-    bandwidth = rounded(case.size_bytes / summary.median * 1e9)
-    return {
-        "time_ns": asdict(times),
-        "samples_ns": [rounded(sample) for sample in samples],
-        "bandwidth_bytes_per_s": bandwidth,
-        "directions": {case.flows[0].path: bandwidth},
-        "counts": "per-direction",
-    }

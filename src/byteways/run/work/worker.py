@@ -16,18 +16,19 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from byteways.run.shared.health_host import HostMonitor
-from byteways.run.shared.protocol import Channel, ConnectionClosed, Unavailable
+from byteways.run.shared.protocol import Channel, ConnectionClosed
+from byteways.run.shared.request import CaseRequest
 from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.failures import failed_by, skipped
+from byteways.run.work.answer import WorkerAnswer, guarded, watched
 
 if TYPE_CHECKING:
-    from byteways.run.work.measuring import Measurer
+    from byteways.run.work.measurer import Measurer
+    from byteways.run.work.measuring import NativeMeasurer
     from byteways.run.work.rank_threads import RankThreads
     from byteways.run.work.simulated_ranks import SimulatedRanks
     from byteways.run.work.torch_measuring import TorchMeasurer
@@ -68,7 +69,7 @@ class Worker:
         self._channel = channel
         self._machine = machine
         self._kind = kind
-        self._measurer: Measurer | None = None
+        self._native: NativeMeasurer | None = None
         self._torch: TorchMeasurer | None = None
         self._ranks: RankThreads | None = None
         #: None on a simulated machine, which the host's load does not affect.
@@ -101,44 +102,33 @@ class Worker:
         try:
             return {"did": "devices", "devices": list_devices(self._open().devices)}
         except Exception as error:
-            return {"did": "devices", "error": f"{type(error).__name__}: {error}"}
+            return {"did": "devices", **refused(error)}
 
     def _probe(self, launcher: str | None, gpus: Sequence[str] | None) -> dict[str, Any]:
         from byteways.run.work.capabilities import describe
 
         try:
             measurer = self._open()
-            found = describe(
-                measurer.core, measurer.session, measurer.devices, measurer.host_bytes, launcher, gpus
-            )
+            found = describe(measurer.session, measurer.devices, measurer.host_bytes, launcher, gpus)
             # What proves peer access may ruin a GPU of this process: a new worker measures the others.
             leaving = {"leaving": True} if measurer.broken() else {}
             return {"did": "probe", **found, **leaving}
         except Exception as error:
-            return {"did": "probe", "error": f"{type(error).__name__}: {error}"}
+            return {"did": "probe", **refused(error)}
 
-    def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
-        if self._host is not None:
-            self._host.begin()
-        try:
-            if self._kind == "torch":
-                outcome, broken = self._open_torch().measure(request)
-            elif "ranks" in request and self._machine:
-                outcome, broken = self._simulated_ranks().measure(request)
-            elif "ranks" in request:
-                outcome, broken = self._open_ranks().measure(request)
-            else:
-                outcome, broken = self._opened_anew(request["key"]).measure(request)
-        except Unavailable as reason:
-            outcome, broken = skipped(str(reason)), False
-        except Exception as error:  # fails only this case; the next one may succeed
-            outcome, broken = failed_by(error, f"{type(error).__name__}: {error}"), False
-        if self._host is not None and outcome["status"] != "skipped":
-            load = self._host.end()
-            outcome["health"] = {**(outcome.get("health") or {}), "host": load.to_json()}
-            outcome["warnings"] = [*outcome.get("warnings", ()), *(asdict(one) for one in load.warnings())]
-        answer = {"did": "measure", "outcome": outcome}
-        return {**answer, "leaving": True} if broken else answer
+    def _measure(self, message: dict[str, Any]) -> dict[str, Any]:
+        def measure() -> WorkerAnswer:
+            request = CaseRequest.from_json(message)
+            return self._measurer_for(request).measure(request)
+
+        return watched(self._host, lambda: guarded(measure)).to_json()
+
+    def _measurer_for(self, request: CaseRequest) -> Measurer:
+        if self._kind == "torch":
+            return self._open_torch()
+        if request.case.ranks:
+            return self._simulated_ranks() if self._machine else self._open_ranks()
+        return self._opened_anew(request.key)
 
     def _open_torch(self) -> TorchMeasurer:
         if self._torch is None:
@@ -150,53 +140,77 @@ class Worker:
     def _open_ranks(self) -> RankThreads:
         """Returns the ranks in this process; those of MPI are processes (rank_worker.py)."""
         if self._ranks is None:
-            from byteways import _core
             from byteways.run.work.rank_threads import RankThreads
 
-            self._ranks = RankThreads(_core)
+            self._ranks = RankThreads()
         return self._ranks
 
     def _simulated_ranks(self) -> SimulatedRanks:
         """Returns the ranks of the simulated machine."""
-        from byteways import _core
         from byteways.run.work.simulated_ranks import SimulatedRanks
 
-        self._measurer = None  # its session would prevent a restart of the machine
+        self._native = None  # its session would prevent a restart of the machine
         gc.collect()
-        return SimulatedRanks(_core, simulator_path(), self._machine)
+        return SimulatedRanks(simulator_path(), self._machine)
 
-    def _opened_anew(self, key: int) -> Measurer:
+    def _opened_anew(self, key: int) -> NativeMeasurer:
         """Returns the measurer; a simulated machine is restarted with this key's noise."""
         measurer = self._open()
-        self._measurer = None  # unusable if the restart fails
+        self._native = None  # unusable if the restart fails
         measurer.restart(key)
-        self._measurer = measurer
+        self._native = measurer
         return measurer
 
-    def _open(self) -> Measurer:
-        if self._measurer is None:
-            from byteways.run.work.measuring import Measurer
+    def _open(self) -> NativeMeasurer:
+        if self._native is None:
+            from byteways.run.work.measuring import NativeMeasurer
 
-            self._measurer = Measurer.open(self._machine)
-        return self._measurer
+            self._native = NativeMeasurer.open(self._machine)
+        return self._native
+
+
+def refused(error: Exception) -> dict[str, str]:
+    """Returns why a probe failed: in words, and what is missing here."""
+    lacks = {"lacks": "simulator"} if getattr(error, "code", "") == "simulator" else {}
+    return {"error": f"{type(error).__name__}: {error}", **lacks}
+
+
+def arguments_of(description: str) -> argparse.ArgumentParser:
+    """Returns a parser of what every worker is told."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--socket", required=True, help="the conductor's socket")
+    parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
+    return parser
+
+
+def connected(path: str) -> Channel:
+    """Connects to the conductor. Raises OSError."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        raise
+    return Channel(connection)
+
+
+def run_process(serve: Callable[[], None]) -> NoReturn:
+    """Serves until the conductor is gone, and ends this process."""
+    offer_to_oom_killer()
+    faulthandler.enable()  # a crash leaves its Python frames in the worker's log
+    with contextlib.suppress(ConnectionClosed):
+        serve()
+    # Freeing gigabytes of pinned memory buffer by buffer takes seconds; the kernel does it at once.
+    os._exit(0)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measures for a byteways conductor.")
-    parser.add_argument("--socket", required=True, help="the conductor's socket")
-    parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
+    parser = arguments_of("Measures for a byteways conductor.")
     parser.add_argument("--machine", help="file with the machine model to simulate", type=Path)
     parser.add_argument("--kind", help="what to measure with", choices=WORKER_KINDS, default="native")
     arguments = parser.parse_args()
     machine = arguments.machine.read_text(encoding="utf-8") if arguments.machine else ""
-    offer_to_oom_killer()
-    faulthandler.enable()  # a crash leaves its Python frames in the worker's log
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(arguments.socket)
-    with contextlib.suppress(ConnectionClosed):
-        Worker(Channel(connection), machine, arguments.kind).serve()
-    # Freeing gigabytes of pinned memory buffer by buffer takes seconds; the kernel does it at once.
-    os._exit(0)
+    run_process(lambda: Worker(connected(arguments.socket), machine, arguments.kind).serve())
 
 
 def expected_parent(arguments: list[str]) -> int:
