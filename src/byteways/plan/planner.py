@@ -125,7 +125,7 @@ def make_plan(
     sample = None if all_devices else sample_for(suite, topology, only)
     if sample is not None:  # ranks are on every GPU
         sampled = (
-            one if between_ranks(one) else replace(one, devices=sample.devices) for one in suite.sweeps
+            one if between_ranks(one) else one.replaced(devices=sample.devices) for one in suite.sweeps
         )
         suite = replace(suite, sweeps=tuple(sampled))
 
