@@ -204,9 +204,17 @@ def _explain(place: TomlPlace, kind: Any, value: Any) -> None:
         place.converted("", form.from_toml, value)
     elif hasattr(form, "__struct_config__"):
         _explain_table(place, bare, value)
+    elif form is tuple and parts[1] is not ...:
+        if not isinstance(value, list) or len(value) != len(parts) or not _fits(value[-1], parts[-1]):
+            place.fail("", f"{kind_of_value(value)} {meta.extra['problem']}", meta.extra["hint"])
+        for item, part in zip(value, parts, strict=True):
+            if not _fits(item, part):
+                _explain(place, part, item)
     elif form in (list, tuple):
         if not isinstance(value, list):
-            place.fail("", f"{kind_of_value(value)} instead of a list", _example(place, meta))
+            table = hasattr(parts[0], "__struct_config__") and isinstance(value, dict)
+            brackets = f"write [[{'.'.join(map(str, place.place))}]], in double brackets" if table else None
+            place.fail("", f"{kind_of_value(value)} instead of a list", brackets or _example(place, meta))
         if not value:
             place.fail("", "the list is empty")
         for index, item in enumerate(value):
@@ -240,15 +248,8 @@ def _explain_scalar(place: TomlPlace, kind: Any, meta: msgspec.Meta | None, valu
 
 
 def _explain_table(place: TomlPlace, kind: Any, value: Any) -> None:
-    """Explains a mistake in a table of known keys, or in a list of known items."""
+    """Explains a mistake in a table of known keys."""
     config, fields = kind.__struct_config__, msgspec.structs.fields(kind)
-    if config.array_like:
-        if not isinstance(value, list) or len(value) != len(fields) or not _fits(value[-1], fields[-1].type):
-            place.fail("", f"{kind_of_value(value)} {kind.without}", kind.write)
-        for entry, item in zip(fields, value, strict=True):
-            if not _fits(item, entry.type):
-                _explain(place, entry.type, item)
-        return
     if not isinstance(value, dict):
         place.fail("", f"{kind_of_value(value)} instead of a table")
     known = [entry.encode_name for entry in fields] + [config.tag_field] * (config.tag is not None)
