@@ -41,13 +41,8 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
     _check_name(place, suite.name)
     if not suite.title.strip():
         place.fail("title", "an empty string")
-    tables = suite.sweep
-    if not isinstance(tables, list) or not tables or not all(isinstance(sweep, dict) for sweep in tables):
-        brackets = "write [[sweep]], in double brackets: there may be several" if tables else None
-        place.fail("sweep", "a suite needs at least one [[sweep]] table", brackets)
     sweeps: list[Sweep] = []
-    for index in range(len(tables)):
-        own = place.below("sweep", index)
+    for own in place.tables("sweep", "a suite needs at least one [[sweep]] table"):
         sweeps.append(_sweep(own, own.read(SweepTable), suite))
         if sweeps[-1].name in [earlier.name for earlier in sweeps[:-1]]:
             own.fail("name", "another sweep already has this name")

@@ -172,6 +172,13 @@ class TomlPlace:
             _explain(self, kind, self.value)
             self.fail("", str(error))
 
+    def tables(self, key: str, none: str) -> list[TomlPlace]:
+        """Returns the places of the tables [[key]]. Raises BytewaysError with `none` if there are none."""
+        tables = self.below(key).value
+        if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+            self.fail(key, none, f"write [[{key}]], in double brackets: there may be several")
+        return [self.below(key, index) for index in range(len(tables))]
+
     def converted(self, key: str, convert: Callable[[Any], T], value: Any) -> T:
         """Returns `convert(value)`; a ValueError becomes a message with the line."""
         try:
