@@ -10,7 +10,7 @@ form of a text matters, the field has a type with `from_toml()`.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
@@ -22,6 +22,10 @@ from byteways.plan.spelling import closest
 from byteways.plan.toml_lines import TomlPath, key_lines, line_of
 
 T = TypeVar("T")
+#: A number that is neither NaN nor infinite.
+Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+#: A number, or a text of one with its unit.
+Quantity = str | int | Finite
 #: What a value of a type is, for messages.
 _NAMES = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
 
@@ -141,7 +145,8 @@ class TomlPlace:
     @property
     def label(self) -> str:
         """`sweep 'pairs', key 'options.blocks'`; a table without a name by its number from 1."""
-        label, inner = self.what, []
+        tables: list[str] = []
+        inner: list[str] = []
         for end, part in enumerate(self.place):
             if isinstance(part, str):
                 inner.append(part)
@@ -149,9 +154,11 @@ class TomlPlace:
             table = replace(self, place=self.place[: end + 1]).value
             named = [table[key] for key in ("name", "id") if isinstance(table, dict) and key in table]
             name = f"'{named[0]}'" if named and isinstance(named[0], str) else f"{part + 1}"
-            label, inner = f"{'.'.join(inner)} {name}", []
-        key = f"key '{'.'.join(inner)}'" if inner else ""
-        return ", ".join(filter(None, (label, key)))
+            kind = ".".join(inner)
+            tables.append(f"{kind if kind.endswith('series') else kind.removesuffix('s')} {name}")
+            inner = []
+        keys = [f"key '{'.'.join(inner)}'"] if inner else []
+        return ", ".join(filter(None, [*(tables or [self.what]), *keys]))
 
     @property
     def heading(self) -> str:
@@ -222,14 +229,15 @@ def _explain(place: TomlPlace, kind: Any, value: Any) -> None:
             table = hasattr(parts[0], "__struct_config__") and isinstance(value, dict)
             brackets = f"write [[{'.'.join(map(str, place.place))}]], in double brackets" if table else None
             place.fail("", f"{kind_of_value(value)} instead of a list", brackets or _example(place, meta))
-        if not value:
-            place.fail("", "the list is empty")
+        _check_length(place, meta, value)
+        tables = hasattr(parts[0], "__struct_config__")
         for index, item in enumerate(value):
             if not _fits(item, parts[0]):
-                _explain(place.below(index) if isinstance(item, dict) else place, parts[0], item)
+                _explain(place.below(index) if tables else place, parts[0], item)
     elif form in (dict, Mapping):
         if not isinstance(value, dict):
             place.fail("", f"{kind_of_value(value)} instead of a table", _example(place, meta))
+        _check_length(place, meta, value)
         for key, item in value.items():
             if not _fits(key, parts[0]):
                 place.fail(key, "unknown key", _key_hint(key, get_args(parts[0])))
@@ -281,10 +289,27 @@ def _member(place: TomlPlace, kinds: tuple[Any, ...], value: Any) -> Any:
         if (tag := value[name]) not in tags:
             place.fail(name, f"'{tag}' is not a valid value", closest(str(tag), tags))
         return tags[tag]
-    forms = {kind: get_origin(get_args(kind)[0] if get_origin(kind) is Annotated else kind) for kind in kinds}
-    lists = [kind for kind, form in forms.items() if form in (list, tuple)]
-    others = [kind for kind in kinds if kind not in lists and kind is not type(None)]
-    return lists[0] if lists and (isinstance(value, list) or not others) else others[0]
+    forms = {kind: get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in kinds}
+    lists = [kind for kind, form in forms.items() if get_origin(form) in (list, tuple)]
+    others = {kind: form for kind, form in forms.items() if kind not in (*lists, type(None))}
+    numbers = [kind for kind, form in forms.items() if form is float]
+    if lists and (isinstance(value, list) or not others):
+        return lists[0]
+    if numbers and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return numbers[0]
+    names = list(dict.fromkeys(_NAMES[form] for form in others.values() if form in _NAMES))
+    if len(names) > 1:
+        place.fail("", f"{kind_of_value(value)} instead of {' or '.join(names)}")
+    return next(iter(others))
+
+
+def _check_length(place: TomlPlace, meta: msgspec.Meta | None, value: Collection[Any]) -> None:
+    """Raises BytewaysError for a list or table with too few or too many values."""
+    least, most = (meta.min_length or 0, meta.max_length) if meta is not None else (0, None)
+    if not value and least:
+        place.fail("", "the list is empty" if isinstance(value, list) else "the table is empty")
+    if len(value) < least or (most is not None and len(value) > most):
+        place.fail("", f"it has {len(value)} values instead of {least}")
 
 
 def _key_hint(key: str, keys: Iterable[str]) -> str:
