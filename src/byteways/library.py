@@ -268,8 +268,8 @@ def measure(
         BytewaysError: An argument is invalid, the machine cannot be probed, or nothing can be measured.
         KeyboardInterrupt: The measurement was interrupted; what was measured is in the folder.
     """
-    from byteways.cli.run import default_folder
     from byteways.cli.run_options import options_of
+    from byteways.cli.run_task import default_folder
     from byteways.plan.suite import load as load_suite
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.interruption import Interruption

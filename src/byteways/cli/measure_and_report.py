@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from byteways.explain.claims.finding import Finding
 
+#: Prints the outcome: receives the run, its number of records by status, and the path of the report.
+Tell = Callable[[RunFolder, Counter[str], Path | None], None]
 FINDINGS_SHOWN = 3
 #: What to do about GPUs that cannot be used.
 WITHOUT_GPUS = "byteways doctor says more; BYTEWAYS_GPUS=0 byteways run measures the host alone"
@@ -40,7 +42,7 @@ def command_line() -> list[str]:
 def measure_and_report(
     execution: Execution,
     interruption: Interruption,
-    tell: Callable[[RunFolder, Counter[str], Path | None], None],
+    tell: Tell,
     *,
     report: bool,
     beside: RunFolder | None = None,
