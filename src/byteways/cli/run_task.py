@@ -15,7 +15,7 @@ from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
 from byteways.plan.suite_types import Suite
 from byteways.record.run_folder import RunFolder, read_manifest
-from byteways.record.simulation_mark import mark_of
+from byteways.record.simulation_mark import mark_of, voice
 from byteways.run.conduct.conductor import Interrupted
 from byteways.run.conduct.dry_run import DryRun, dry_plan
 from byteways.run.conduct.execution import Execution, begin, check_new_folder
@@ -143,9 +143,9 @@ def print_plan(dry: DryRun, as_json: bool, mark: str) -> int:
         return ExitStatus.GOOD
     if mark:
         echo(mark)
-    *blocks, total = plan_blocks(dry.plan)
+    *blocks, total = plan_blocks(dry.plan, voice(bool(mark)))
     launch = [Lines("the ranks are started by", (dry.launch,))] if dry.launch else []
-    show([block.worded(bool(mark)) for block in (*blocks, *launch, total)])
+    show([*blocks, *launch, total])
     return ExitStatus.GOOD
 
 
