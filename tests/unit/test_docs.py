@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import get_args
 
 import write_tables
 from byteways import settings
@@ -15,8 +16,8 @@ from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES
 from byteways.plan.suite import parse
-from byteways.plan.suite_types import SuiteFile, SweepTable
-from byteways.plan.suite_values import EXECUTOR_WORDS, PairChoice, SameDevice, When
+from byteways.plan.suite_types import Pairs, SameDevice, SuiteFile, SweepTable
+from byteways.plan.suite_values import EXECUTOR_WORDS, When
 from byteways.record.record import RECORD_FIELDS, SCHEMA_VERSION, STATUSES
 from byteways.record.times import Times
 from byteways.record.warnings import ADVICE
@@ -186,7 +187,7 @@ def test_suite_format_has_every_key() -> None:
     text = text_of("docs/reference/suite-format.md")
     options = {option for row in INTERFACES.values() for option in row.takes}
     words = {*SuiteFile.__struct_encode_fields__, *SweepTable.__struct_encode_fields__, *options}
-    words |= {*PairChoice.valid, *SameDevice.valid, *When.valid, *EXECUTOR_WORDS}
+    words |= {*get_args(Pairs), *get_args(SameDevice), *When.valid, *EXECUTOR_WORDS}
     assert sorted(word for word in words if f"`{word}`" not in text) == []
 
 

@@ -68,12 +68,7 @@ MISTAKES = [
         "ratios = []",
         "figure 'fig10a', key 'ratios': a figure of kind 'grid' has none",
     ),
-    (
-        APPLICATIONS,
-        "ratios = [",
-        "ratio = [",
-        "figure 'fig15-gain', key 'ratio': unknown key\nhint: did you mean 'ratios'",
-    ),
+    (APPLICATIONS, "ratios = [", "ratio = [", "figure 'fig15-gain', key 'ratio': unknown key"),
     (
         APPLICATIONS,
         'kind = "ratio"',
@@ -94,20 +89,10 @@ MISTAKES = [
     ),
     (RANKS, 'place = "APU1" }', 'place = "APU9" }', "place APU9 of figure fig17"),
     (RANKS, 'unit = "µs" },', 'unit = "hours" },', "key 'unit': 'hours' is not a valid value"),
-    (
-        RANKS,
-        "sources = { malloc",
-        "sauces = { malloc",
-        "key 'lines.MPI.sauces': unknown key\nhint: did you mean 'sources'",
-    ),
-    (
-        "claims-ranks.toml",
-        "at_most = 0.2",
-        "at_mast = 0.2",
-        "key 'check.at_mast': unknown key\nhint: did you mean 'at_most'",
-    ),
+    (RANKS, "sources = { malloc", "sauces = { malloc", "key 'lines.MPI.sauces': unknown key"),
+    ("claims-ranks.toml", "at_most = 0.2", "at_mast = 0.2", "key 'check.at_mast': unknown key"),
     ("claims-ranks.toml", ", at_most = 0.2", "", "has neither 'about' nor 'at_least' nor 'at_most'"),
-    ("claims-ranks.toml", "[[claim]]", "[[claims]]", "key 'claims': unknown key\nhint: did you mean 'claim'"),
+    ("claims-ranks.toml", "[[claim]]", "[[claims]]", "key 'claims': unknown key"),
     ("suite-ranks.toml", 'groups = "every"', 'groups = "ever"', "'ever' is not a valid value"),
     ("suite-ranks.toml", 'name = "rccl"', 'name = "chase"', "chase"),
 ]

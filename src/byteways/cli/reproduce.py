@@ -61,9 +61,7 @@ def reproduce(
     finished: Annotated[
         Path | None,
         typer.Option(
-            "--from",
-            help="Compare this run folder, of any suite, and measure nothing.",
-            metavar="RUN",
+            "--from", help="Compare this run folder, of any suite, and measure nothing.", metavar="RUN"
         ),
     ] = None,
     beside: BesideRun = None,

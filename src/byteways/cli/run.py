@@ -54,8 +54,7 @@ def run(
     transfers: Annotated[
         list[str] | None,
         typer.Option(
-            "--transfers",
-            help="Measure these at once, and each alone: 'gpu0>gpu1,gpu1>gpu0'. Repeatable.",
+            "--transfers", help="Measure these at once, and each alone: 'gpu0>gpu1,gpu1>gpu0'. Repeatable."
         ),
     ] = None,
     only: Only = None,

@@ -169,41 +169,25 @@ def _check_beside(place: TomlPlace, table: SweepTable) -> None:
 
 def _check_keys(place: TomlPlace, table: SweepTable) -> None:
     """Checks keys that only some interfaces or patterns have."""
-    first, rows = table.interfaces[0], {name: INTERFACES[name] for name in table.interfaces}
-    no_stream = [name for name, row in rows.items() if row.buffers != "pair" or not counts_as_stream(name)]
-    no_fan = [pattern for pattern in table.patterns if pattern not in _FANS]
+    first, rows = table.interfaces[0], [INTERFACES[name] for name in table.interfaces]
+    pattern, fans = table.patterns[0], ", ".join(_FANS)
+    pairs = [name for name in table.interfaces if INTERFACES[name].buffers == "pair"]
+    no_stream = [name for name in table.interfaces if name not in pairs or not counts_as_stream(name)]
+    no_fan = [name for name in table.patterns if name not in _FANS]
+    stays, collective = rows[0].figure != "bandwidth", set(table.patterns) & set(OF_ALL_RANKS)
+    adds, has_partner = any(row.sources > 1 for row in rows), any(row.partner for row in rows)
     leave_out = "leave the key out"
-    rules = {
-        "cache": (
-            rows[first].figure != "bandwidth",
-            f"{first} has no cache setting: it always works on the same data",
-            leave_out,
-        ),
-        "gpus": (
-            bool(no_fan),
-            f"{''.join(no_fan[:1])} is not a fan: all its devices take part",
-            f"of {', '.join(_FANS)}",
-        ),
-        "halves": (
-            "bisection" not in table.patterns,
-            f"{table.patterns[0]} has none",
-            'write pattern = "bisection"',
-        ),
-        "groups": (
-            not set(table.patterns) & set(OF_ALL_RANKS),
-            f"{table.patterns[0]} is no collective",
-            leave_out,
-        ),
-        "second_source": (
-            not any(row.sources > 1 for row in rows.values()),
-            f"{first} reads one array",
-            leave_out,
-        ),
-        "arrays": (bool(no_stream), f"{''.join(no_stream[:1])} is no STREAM kernel", leave_out),
-        "partner": (not any(row.partner for row in rows.values()), f"{first} has no partner", leave_out),
-    }
-    for key, (refused, problem, hint) in rules.items():
-        if refused and key in place.value:
+    rules = (
+        ("cache", not stays, f"{first} has no cache setting: it always works on the same data", leave_out),
+        ("gpus", not no_fan, f"{''.join(no_fan[:1])} is not a fan: all its devices take part", f"of {fans}"),
+        ("halves", "bisection" in table.patterns, f"{pattern} has none", 'write pattern = "bisection"'),
+        ("groups", collective, f"{pattern} is no collective", leave_out),
+        ("second_source", adds, f"{first} reads one array", leave_out),
+        ("arrays", not no_stream, f"{''.join(no_stream[:1])} is no STREAM kernel", leave_out),
+        ("partner", has_partner, f"{first} has no partner", leave_out),
+    )
+    for key, takes, problem, hint in rules:
+        if not takes and key in place.value:
             place.fail(key, problem, hint)
 
 

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, field, structs
 
 from byteways.plan.suite_values import (
-    ArrayChoice,
     Buffers,
     CacheWords,
-    CoreChoice,
     End,
     EndGlobs,
     Executors,
     GpuWords,
-    GroupChoice,
-    HalfChoice,
     InterfaceWords,
     OptionAxis,
-    PairChoice,
     PatternWords,
-    SameDevice,
     Sizes,
     TransferSets,
     When,
@@ -36,6 +30,8 @@ LEAST_RANKED = 3
 
 Precision = Annotated[float, Meta(ge=1e-4, le=0.5)]
 CaseBudget = Annotated[float, Meta(ge=0.001, le=3600)]
+Pairs = Literal["all", "near", "per-link-class", "first"]
+SameDevice = Literal["only", "never", "also"]
 #: Option values by name.
 SweepOptions = Mapping[str, OptionAxis]
 OptionAxes = Annotated[SweepOptions, Meta(examples=["{ blocks = [8, 16] }"])]
@@ -61,16 +57,16 @@ class SweepTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     caches: CacheWords = field(name="cache", default=CacheWords(("cold",)))
     options: OptionAxes = {}
     environment: Variables = {}
-    pairs: PairChoice = PairChoice("all")
+    pairs: Pairs = "all"
     gpus: GpuWords = GpuWords()
     transfers: TransferSets = TransferSets()
-    halves: HalfChoice = HalfChoice("worst")
-    groups: GroupChoice = GroupChoice("all")
+    halves: Literal["worst", "all"] = "worst"  # of a bisection
+    groups: Literal["all", "powers", "every"] = "all"  # of ranks: all; 2, 4, 8 … and all; 2, 3, 4 … and all
     same_device: SameDevice | None = None  # None: also, but never where pairs run concurrently
     second_sources: Buffers = field(name="second_source", default=Buffers())
-    arrays: ArrayChoice = ArrayChoice("ends")
+    arrays: Literal["ends", "source"] = "ends"  # whose memory has the arrays of a STREAM kernel
     partners: EndGlobs = field(name="partner", default=EndGlobs(("destination",)))
-    cores: CoreChoice = CoreChoice("any")
+    cores: Literal["any", "pairs"] = "any"  # pairs: every pair of cores is a case
     when: When = When("always")
     beside_sources: Buffers = field(name="beside_source", default=Buffers())
     beside_destinations: Buffers = field(name="beside_destination", default=Buffers())

@@ -9,7 +9,7 @@ from typing import Any
 
 from byteways.aliases import translated
 from byteways.plan.case import CACHES, PATTERNS
-from byteways.plan.flow_sets import GPUS, HALVES
+from byteways.plan.flow_sets import GPUS
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES
 from byteways.plan.sizes import expand_sizes
@@ -39,42 +39,6 @@ class BufferGlob:
     memory: str
     first_touch: str | None
     text: str
-
-
-class PairChoice(Choice):
-    """Which pairs of devices or ranks are taken."""
-
-    valid = ("all", "near", "per-link-class", "first")
-
-
-class SameDevice(Choice):
-    """Whether both ends may be on one device."""
-
-    valid = ("only", "never", "also")
-
-
-class ArrayChoice(Choice):
-    """Whose memory has the arrays of a STREAM kernel: both ends', or all of them the source's."""
-
-    valid = ("ends", "source")
-
-
-class CoreChoice(Choice):
-    """Which cores execute: `pairs` makes a case of every pair."""
-
-    valid = ("any", "pairs")
-
-
-class HalfChoice(Choice):
-    """Which halves of a bisection."""
-
-    valid = HALVES
-
-
-class GroupChoice(Choice):
-    """Ranks in a collective: all; 2, 4, 8 … and all; 2, 3, 4 … and all."""
-
-    valid = ("all", "powers", "every")
 
 
 class When(Choice):

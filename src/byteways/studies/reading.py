@@ -30,13 +30,7 @@ from byteways.studies.claim_file import read_claims, wrong_claims
 from byteways.studies.figure_file import FigureTable, read_figure, wrong_in
 from byteways.studies.line_file import LineTable, read_lines
 from byteways.studies.reference import parts, references
-from byteways.studies.study import (
-    LETTERS,
-    PublishedClaim,
-    Study,
-    StudyLine,
-    StudyPlace,
-)
+from byteways.studies.study import LETTERS, PublishedClaim, Study, StudyLine, StudyPlace
 from byteways.studies.values import PUBLISHED_FILE, PublishedValue, read_values
 from byteways.system_errors import not_read
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import median
 from typing import Any
 
@@ -218,28 +217,22 @@ class _Verdicts:
     """The transfers beside one measured flow, by what they do to it; the costliest first."""
 
     what: str
-    pairs: Sequence[Slowdown]  # all of them
+    together: list[Slowdown]  # all that ran at the same time
+    costly: list[Slowdown]
+    free: list[Slowdown]
+    quicker: list[Slowdown]
+    unsure: list[Slowdown]
+    apart: list[Slowdown]  # not at the same time
 
-    @cached_property
-    def together(self) -> list[Slowdown]:
-        """Those that ran at the same time."""
-        return sorted((pair for pair in self.pairs if pair.together), key=lambda pair: -pair.own)
-
-    @cached_property
-    def costly(self) -> list[Slowdown]:
-        return [pair for pair in self.together if pair.sure]
-
-    @cached_property
-    def free(self) -> list[Slowdown]:
-        return [pair for pair in self.together if pair.free]
-
-    @cached_property
-    def quicker(self) -> list[Slowdown]:
-        return [pair for pair in self.together if pair.claim.trails]
-
-    @cached_property
-    def unsure(self) -> list[Slowdown]:
-        return [pair for pair in self.together if not (pair.sure or pair.free or pair.claim.trails)]
+    @staticmethod
+    def of(pairs: Sequence[Slowdown]) -> _Verdicts:
+        together = sorted((pair for pair in pairs if pair.together), key=lambda pair: -pair.own)
+        costly = [pair for pair in together if pair.sure]
+        free = [pair for pair in together if pair.free]
+        quicker = [pair for pair in together if pair.claim.trails]
+        unsure = [pair for pair in together if not (pair.sure or pair.free or pair.claim.trails)]
+        apart = [pair for pair in pairs if not pair.together]
+        return _Verdicts(_named(pairs[0].alone), together, costly, free, quicker, unsure, apart)
 
     @property
     def named(self) -> list[Slowdown]:
@@ -256,7 +249,7 @@ def _claims(pairs: Sequence[Slowdown]) -> list[Claim]:
 
 
 def _cost(pairs: Sequence[Slowdown]) -> Finding:
-    found = _Verdicts(_named(pairs[0].alone), pairs)
+    found = _Verdicts.of(pairs)
     figures = (pairs[0].alone, *(pair.cell for pair in found.named or found.together))
     claims = [pair.claim for pair in pairs if pair.together]
     priority = Priority.TRANSFER_COST if found.named else Priority.TRANSFER_COST_UNCLEAR
@@ -288,8 +281,8 @@ def _details(found: _Verdicts) -> Iterator[str]:
         yield f"{sentence(no_difference(names, _claims(found.unsure)))}."
     if found.quicker:
         yield f"{shorter_during(_beside(found.quicker), _claims(found.quicker))}."
-    if apart := [pair.beside for pair in found.pairs if not pair.together]:
-        yield f"No overlap with {listed(apart)}, so no result."
+    if found.apart:
+        yield f"No overlap with {listed(_beside(found.apart))}, so no result."
     own = [(pair.beside, pair.others) for pair in found.together if pair.others is not None]
     if own:
         kept = [f"{name}: {100 / factor:.0f} %" for name, factor in own]
