@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
-from importlib import resources
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +14,13 @@ from byteways.plan.toml_reading import TomlPlace
 from byteways.studies.line_file import LineTable, read_lines
 from byteways.studies.reading import load
 from byteways.studies.study import StudyLine
-
-Edit = Callable[[str, str, str], Path]
+from tests.unit.study_files import Edit, edited_study, mistake_in
 
 
 @pytest.fixture
 def edited(tmp_path: Path) -> Edit:
-    """Writes schieffer2025 as a study of one's own, with a text of one of its files replaced by another."""
-
-    def write(name: str, old: str, new: str) -> Path:
-        folder = tmp_path / "mine"
-        shutil.copytree(str(resources.files("byteways.studies") / "schieffer2025"), folder)
-        text = (folder / name).read_text(encoding="utf-8")
-        assert old in text
-        (folder / name).write_text(text.replace(old, new), encoding="utf-8")
-        return folder
-
-    return write
+    """Edits schieffer2025."""
+    return partial(edited_study, tmp_path, "schieffer2025")
 
 
 RANKS, APPLICATIONS = "study-ranks.toml", "study-applications.toml"
@@ -101,11 +89,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("name", "old", "new", "cause"), MISTAKES, ids=[entry[3] for entry in MISTAKES])
 def test_mistakes_in_parts_are_told(edited: Edit, name: str, old: str, new: str, cause: str) -> None:
     """Would catch a traceback, a part that is not read, and a definition that replaces another silently."""
-    folder = edited(name, old, new)
-    with pytest.raises(BytewaysError) as caught:
-        load(str(folder))
-    assert caught.value.status == 2
-    assert cause in "\n".join(caught.value.lines())
+    assert cause in mistake_in(edited(name, old, new))
 
 
 def test_a_part_that_is_missing_is_named(edited: Edit, capsys: pytest.CaptureFixture[str]) -> None:

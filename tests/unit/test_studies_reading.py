@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
-from importlib import resources
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from byteways.cli import main
-from byteways.errors import BytewaysError
 from byteways.explain.studies.figures import part_of
 from byteways.studies.reading import load
 from byteways.studies.study import StudyLine
 from byteways.studies.values import read_values
-
-Edit = Callable[[str, str, str], Path]
+from tests.unit.study_files import Edit, edited_study, mistake_in
 
 
 @pytest.fixture
 def edited(tmp_path: Path) -> Edit:
-    """Writes herten2022 as a study of one's own, with a text of one of its files replaced by another."""
-
-    def write(name: str, old: str, new: str) -> Path:
-        folder = tmp_path / "mine"
-        shutil.copytree(str(resources.files("byteways.studies") / "herten2022"), folder)
-        text = (folder / name).read_text(encoding="utf-8")
-        assert old in text
-        (folder / name).write_text(text.replace(old, new), encoding="utf-8")
-        return folder
-
-    return write
+    """Edits herten2022."""
+    return partial(edited_study, tmp_path, "herten2022")
 
 
 MISTAKES = [
@@ -226,11 +213,7 @@ MISTAKES += [
 @pytest.mark.parametrize(("name", "old", "new", "cause"), MISTAKES, ids=[entry[3] for entry in MISTAKES])
 def test_mistakes_are_told_with_their_file(edited: Edit, name: str, old: str, new: str, cause: str) -> None:
     """Would catch a traceback, and a name that reads 'not measured' for ever."""
-    folder = edited(name, old, new)
-    with pytest.raises(BytewaysError) as caught:
-        load(str(folder))
-    assert caught.value.status == 2
-    assert cause in "\n".join(caught.value.lines())
+    assert cause in mistake_in(edited(name, old, new))
 
 
 def test_a_file_that_is_missing_is_named(edited: Edit, capsys: pytest.CaptureFixture[str]) -> None:

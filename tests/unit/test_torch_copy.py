@@ -8,7 +8,6 @@ import pytest
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from byteways.run.work import capabilities
 from byteways.run.work.failures import skipped
@@ -21,6 +20,7 @@ from byteways.run.work.torch_measuring import (
 )
 from tests.unit import machines
 from tests.unit.fake_torch import BYTES_PER_NS, START_NS, FakeTorch
+from tests.unit.planning import plan
 
 MIB = 2**20
 UUIDS = {"gpu0": "GPU-AAAA-0", "gpu1": "GPU-aaaa-1"}

@@ -102,12 +102,14 @@ def measure_and_report(
     finally:
         execution.close()
     if execution.state == "interrupted":
-        say(
-            f"interrupted by {interruption.requested}; continue with: byteways run --resume "
-            f"{execution.folder}"
-        )
-        return ExitStatus.INTERRUPTED
+        return interrupted(interruption, execution.folder)
     return _status(execution, folder, voice)
+
+
+def interrupted(interruption: Interruption, folder: Path) -> int:
+    """Says how to continue a run that was interrupted; returns the exit status."""
+    say(f"interrupted by {interruption.requested}; continue with: byteways run --resume {folder}")
+    return ExitStatus.INTERRUPTED
 
 
 def refuse_gpus(manifest: Mapping[str, Any]) -> bool:

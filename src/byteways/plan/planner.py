@@ -56,19 +56,6 @@ class Plan:
     substitutes: tuple[str, ...] = ()
 
 
-def plan(
-    suite: Suite,
-    topology: Topology,
-    capabilities: Capabilities,
-    *,
-    only: Sequence[str] = (),
-    sizes: str | None = None,
-    budget_s: float | None = None,
-) -> list[PlannedCase]:
-    """Returns the cases of make_plan(), including rounds, in running order."""
-    return list(make_plan(suite, topology, capabilities, only=only, sizes=sizes, budget_s=budget_s).cases)
-
-
 def make_plan(
     suite: Suite,
     topology: Topology,
