@@ -268,6 +268,7 @@ def children(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(table.split(".")[0] for table in inner if table))
 
 
+@cache
 def _type_of(key: ModelKey) -> Any:
     if key.kind == "text":
         return Literal[key.words] if key.words else str
@@ -282,15 +283,23 @@ def _type_of(key: ModelKey) -> Any:
     return Annotated[tuple[value, SourceText], _WITHOUT_SOURCE]
 
 
+def _fields_of(rows: Mapping[str, ModelKey]) -> list[Any]:
+    """Returns the fields of a table; an optional one is UNSET by default."""
+    return [(key, _type_of(row), *([] if row.neutral is None else [UNSET])) for key, row in rows.items()]
+
+
+@cache
+def _rate_struct() -> Any:
+    """Returns the Struct that all rates share."""
+    return defstruct("rate", _fields_of(_RATE), kw_only=True, forbid_unknown_fields=True)
+
+
 def _struct_of(name: str, *more: tuple[str, Any, Any] | tuple[str, Any]) -> Any:
-    """Returns the Struct of a table with those inside it; an optional key or table is UNSET by default."""
-    fields: list[Any] = [
-        (key, _type_of(row), *([] if row.neutral is None else [UNSET]))
-        for key, row in MODEL_TABLES.get(name, {}).items()
-    ]
+    """Returns the Struct of a table with those inside it; an optional table is UNSET by default."""
+    fields = _fields_of(MODEL_TABLES.get(name, {}))
     for child in children(name):
         path = f"{name}.{child}" if name else child
-        inner = _struct_of(path)
+        inner = _rate_struct() if name == "rates" else _struct_of(path)
         table = Annotated[list[inner], Meta(min_length=1)] if path in REPEATED_TABLES else inner  # type: ignore[valid-type]
         fields.append((child, table, *([UNSET] if name == "rates" or path in OPTIONAL_TABLES else [])))
     names = {key[0].replace("-", "_"): key[0] for key in [*fields, *more]}
