@@ -11,8 +11,6 @@ from byteways.plan.toml_files import read_toml
 from byteways.plan.toml_reading import TomlPlace
 
 APPLICATIONS_FILE = "applications.toml"
-#: Key of the source in published values.
-GAINS_SOURCE = "schieffer2025"
 
 
 class PublishedChoice(Struct, frozen=True, forbid_unknown_fields=True):
