@@ -12,7 +12,7 @@ from functools import cache
 from itertools import product
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, defstruct, json
+from msgspec import UNSET, Meta, defstruct
 
 from byteways.simulate.model import Fit, Source
 from byteways.topology.link_rates import PCIE_GENERATIONS
@@ -311,15 +311,3 @@ def _struct_of(name: str, *more: tuple[str, Any, Any] | tuple[str, Any]) -> Any:
 def machine_struct() -> Any:
     """Returns the Struct of a whole file."""
     return _struct_of("", ("sources", dict[str, Source]), ("fit", Fit, UNSET))
-
-
-def machine_schema() -> dict[str, Any]:
-    """Returns the JSON Schema of a machine model's parsed TOML data."""
-    source = json.schema(SourceText)
-    text = json.encode(json.schema(machine_struct())).replace(
-        json.encode(source), b'{"$ref":"#/$defs/source"}'
-    )
-    schema = json.decode(text)
-    definitions = {**schema.pop("$defs"), "source": source}
-    whole = definitions.pop(schema.pop("$ref").rpartition("/")[2])
-    return {**whole, "title": "A machine model: simulate/*.toml", "$defs": definitions}
